@@ -1,0 +1,51 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+func layer(_ name: String, on dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+  name: "Latewood",
+  platforms: [
+    .macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2), .macCatalyst(.v18),
+  ],
+  products: [
+    .library(name: "LatewoodStore", targets: ["LatewoodStore"]),
+    .executable(name: "latewood", targets: ["LatewoodTool"]),
+  ],
+  targets: [
+    layer("LatewoodBytes"),
+    layer("LatewoodDevice", on: ["LatewoodBytes"]),
+    layer("LatewoodFile", on: ["LatewoodDevice", "LatewoodBytes"]),
+    layer("LatewoodTree", on: ["LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
+    layer("LatewoodStore", on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
+    .executableTarget(
+      name: "LatewoodTool", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "LatewoodBenchmark", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
+      path: "Benchmarks/LatewoodBenchmark", swiftSettings: settings),
+    .target(
+      name: "LatewoodSimulation",
+      dependencies: ["LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"],
+      path: "Tests/LatewoodSimulation", swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodBytesTests", dependencies: ["LatewoodBytes"], swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodDeviceTests", dependencies: ["LatewoodDevice", "LatewoodSimulation"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodFileTests", dependencies: ["LatewoodFile", "LatewoodSimulation"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodTreeTests", dependencies: ["LatewoodTree", "LatewoodSimulation"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodStoreTests", dependencies: ["LatewoodStore", "LatewoodSimulation"],
+      swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6]
+)
