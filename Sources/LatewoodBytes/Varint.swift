@@ -1,0 +1,59 @@
+/// Unsigned integers in 1 to 10 bytes (LEB128): seven bits a byte, least significant first, the top bit says "more".
+@usableFromInline package enum Varint {
+  /// Bytes that `value` takes.
+  @inlinable package static func length(_ value: UInt64) -> Int {
+    (70 &- (value | 1).leadingZeroBitCount) / 7
+  }
+
+  /// Writes `value` and returns how many bytes that took. There is room for them: `length(value)`.
+  @inlinable @inline(__always) package static func write(
+    _ value: UInt64, to target: UnsafeMutableRawPointer
+  ) -> Int {
+    var rest = value
+    var count = 0
+    while rest >= 0x80 {
+      target.set(UInt8(truncatingIfNeeded: rest) | 0x80, at: count)
+      rest &>>= 7
+      count &+= 1
+    }
+    target.set(UInt8(truncatingIfNeeded: rest), at: count)
+    return count &+ 1
+  }
+
+  /// Reads bytes that this process wrote or has validated.
+  @inlinable @inline(__always) package static func readTrusted(
+    _ source: UnsafeRawPointer
+  ) -> (value: UInt64, length: Int) {
+    let first = source.u8(0)
+    if first < 0x80 { return (UInt64(first), 1) }
+    var value = UInt64(first & 0x7F)
+    var shift: UInt64 = 7
+    var count = 1
+    while true {
+      let byte = source.u8(count)
+      count &+= 1
+      value |= UInt64(byte & 0x7F) &<< shift
+      if byte < 0x80 || count == 10 { return (value, count) }
+      shift &+= 7
+    }
+  }
+
+  /// Reads bytes from outside: nil if the number runs over `end`, does not fit 64 bits, or is longer than it need be.
+  @inlinable package static func read(
+    _ source: UnsafeRawPointer, end: UnsafeRawPointer
+  ) -> (value: UInt64, length: Int)? {
+    let available = end - source
+    var value: UInt64 = 0
+    var count = 0
+    while count < available, count < 10 {
+      let byte = source.u8(count)
+      if count == 9, byte > 1 { return nil }
+      value |= UInt64(byte & 0x7F) &<< UInt64(7 * count)
+      count += 1
+      if byte < 0x80 {
+        return byte == 0 && count > 1 ? nil : (value, count)
+      }
+    }
+    return nil
+  }
+}

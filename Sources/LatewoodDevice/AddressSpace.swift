@@ -1,0 +1,26 @@
+/// A large range of addresses over a file: byte `n` of the file is at `base + n`.
+///
+/// It covers far more than the file has, and shows what is appended later without being mapped again. Only addresses below the
+/// current size of the file may be touched.
+package final class AddressSpace: @unchecked Sendable {
+  /// Where byte 0 of the file is.
+  package let base: UnsafeRawPointer
+  /// Bytes of file that the range covers.
+  package let capacity: UInt64
+  /// One bit for each 64 bytes of capacity, zero at first; memory is taken only where bits are set.
+  package let verified: UnsafeMutableRawPointer
+  private let release: @Sendable (UnsafeRawPointer, UnsafeMutableRawPointer) -> Void
+
+  package init(
+    base: UnsafeRawPointer, capacity: UInt64, verified: UnsafeMutableRawPointer,
+    release: @escaping @Sendable (UnsafeRawPointer, UnsafeMutableRawPointer) -> Void
+  ) {
+    self.base = base
+    self.capacity = capacity
+    self.verified = verified
+    self.release = release
+  }
+
+  // SAFETY: the pointers never change, and whoever uses them holds a reference to this object.
+  deinit { release(base, verified) }
+}

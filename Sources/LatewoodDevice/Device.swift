@@ -1,0 +1,77 @@
+import LatewoodBytes
+
+/// One open file. All input and output of the engine goes through this protocol, so that tests can put a simulated disk in its place.
+///
+/// Thread safety: every call may come from any thread. Reads and writes at places that do not overlap may run at the same time.
+package protocol Device: AnyObject, Sendable {
+  /// Reads at `offset` until `target` is full or the file ends; returns how many bytes were read.
+  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int
+
+  /// Writes all of `bytes` at `offset`, past the end of the file where need be. If it throws, any part may have been written.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault)
+
+  /// On return everything written before survives a power cut. If it throws, nothing is known about those writes, and no later
+  /// call can make up for it: a sync is never retried.
+  func sync() throws(Fault)
+
+  func size() throws(Fault) -> UInt64
+  /// Bytes the file takes on the disk; less than `size` where it has holes.
+  func allocatedSize() throws(Fault) -> UInt64
+
+  /// Maps the file. Called once for each open device.
+  func map() throws(Fault) -> AddressSpace
+
+  /// Asks the system to forget what it caches from `offset` on, so that reads see the disk. Best effort.
+  func dropCache(from offset: UInt64)
+  /// Asks the system to start writing the range to the disk without waiting. Best effort.
+  func startWriteback(offset: UInt64, length: UInt64)
+
+  var identity: FileIdentity { get }
+
+  /// Takes a lock on the file, shared with other readers and held until `close`, that says that a reader is there.
+  func lockForReading() throws(Fault)
+
+  /// Idempotent. The address space stays valid until it is released.
+  func close()
+}
+
+/// What a file is, whatever it is called: the same for every open of it.
+package struct FileIdentity: Hashable, Sendable {
+  package var device: UInt64
+  package var inode: UInt64
+
+  package init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
+  }
+}
+
+/// How a file is opened.
+package enum OpenMode: Sendable, Equatable {
+  case readOnly
+  case readWrite
+  /// Fails with `alreadyExists` if there is anything at the path, a symbolic link too.
+  case createExclusive(permissions: UInt16)
+}
+
+/// A file system: what the engine needs beside the files themselves.
+package protocol Volume: AnyObject, Sendable {
+  func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device
+  func exists(_ path: String) throws(Fault) -> Bool
+  /// Atomically puts `from` in the place of `to`.
+  func rename(_ from: String, to: String) throws(Fault)
+  func remove(_ path: String) throws(Fault)
+  /// Makes creations, renames and removals in the directory of `path` durable.
+  func syncDirectory(containing path: String) throws(Fault)
+  /// Takes the lock of the one writing process of the database at `path`; it lies in a file of its own, `path` + ".lock".
+  ///
+  /// Throws `lockedByThisProcess` or `lockedByOtherProcess`.
+  func lockForWriting(_ path: String) throws(Fault) -> any FileLock
+}
+
+/// A lock that is held until `unlock`.
+package protocol FileLock: AnyObject, Sendable {
+  func unlock()
+  /// False in a child process that inherited the lock by fork.
+  var isOwnedByThisProcess: Bool { get }
+}

@@ -1,0 +1,69 @@
+import LatewoodBytes
+import Synchronization
+
+/// What a reader needs of a file: its bytes in memory, how far they may be touched, and which of them have been proved.
+///
+/// A plain value of raw pointers, so that the hot paths above copy it without counting references. Whoever holds one also holds the
+/// `AddressSpace` that it points into.
+///
+/// Invariants:
+/// 1. Every address in `base ..< base + limit` is a byte of the file.
+/// 2. The bit of `offset / 64` is set only after the node or extent that starts there was checked against its checksum.
+// SAFETY: the pointers never change; the bitmap is only accessed atomically.
+@usableFromInline package struct FileView: @unchecked Sendable {
+  @usableFromInline package let base: UnsafeRawPointer
+  @usableFromInline package let verified: UnsafeMutableRawPointer
+  /// The file seed of FORMAT.md, section 2.
+  @usableFromInline package let seed: UInt64
+  /// Bytes of the file that may be touched.
+  @usableFromInline package var limit: UInt64
+
+  package init(base: UnsafeRawPointer, verified: UnsafeMutableRawPointer, seed: UInt64, limit: UInt64) {
+    self.base = base
+    self.verified = verified
+    self.seed = seed
+    self.limit = limit
+  }
+
+  /// Whether what starts at `offset` has been proved. `offset` is below `limit`.
+  @inlinable @inline(__always) package func isVerified(_ offset: UInt64) -> Bool {
+    let granule = offset &>> 6
+    // SAFETY: the bitmap has a bit for every granule of the address space, and a zeroed word is a valid Atomic<UInt64>.
+    let word = verified.advanced(by: Int(truncatingIfNeeded: granule &>> 6) &* 8)
+      .assumingMemoryBound(to: Atomic<UInt64>.self)
+    return word.pointee.load(ordering: .relaxed) & (1 &<< (granule & 63)) != 0
+  }
+
+  /// Says that what starts at `offset` has been proved.
+  @inlinable package func markVerified(_ offset: UInt64) {
+    let granule = offset &>> 6
+    // SAFETY: as in `isVerified`.
+    let word = verified.advanced(by: Int(truncatingIfNeeded: granule &>> 6) &* 8)
+      .assumingMemoryBound(to: Atomic<UInt64>.self)
+    word.pointee.bitwiseOr(1 &<< (granule & 63), ordering: .relaxed)
+  }
+
+  /// The bytes of a value that lies in a commit frame. Bounds are checked always, the checksum the first time.
+  @inlinable package func extent(
+    offset: UInt64, length: UInt64, checksum: UInt32
+  ) throws(Fault) -> UnsafeRawBufferPointer {
+    guard length <= limit, offset <= limit &- length, offset >= 16384 else {
+      throw Fault.damaged(at: offset, "a value's extent does not lie within the file")
+    }
+    let start = base + Int(truncatingIfNeeded: offset)
+    let count = Int(truncatingIfNeeded: length)
+    if count > 0, !isVerified(offset) {
+      try verifyExtent(start, count, offset, checksum)
+    }
+    return UnsafeRawBufferPointer(start: start, count: count)
+  }
+
+  @usableFromInline func verifyExtent(
+    _ start: UnsafeRawPointer, _ count: Int, _ offset: UInt64, _ checksum: UInt32
+  ) throws(Fault) {
+    guard UInt32(truncatingIfNeeded: XXH64.hash(start, count, seed: seed)) == checksum else {
+      throw Fault.damaged(at: offset, "a value does not match its checksum")
+    }
+    markVerified(offset)
+  }
+}
