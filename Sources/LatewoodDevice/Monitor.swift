@@ -37,9 +37,9 @@ package final class Monitor: @unchecked Sendable {
   }
 
   /// Wakes one of those that wait.
-  package func signal() { SystemCalls.signal(condition) }
+  package func signal() { SystemCalls.wakeOne(condition) }
   /// Wakes all that wait.
-  package func broadcast() { SystemCalls.broadcast(condition) }
+  package func broadcast() { SystemCalls.wakeAll(condition) }
 
   package func withLock<Result: ~Copyable, Failure: Error>(
     _ body: () throws(Failure) -> Result

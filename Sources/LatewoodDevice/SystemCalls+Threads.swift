@@ -67,8 +67,8 @@ extension SystemCalls {
     #endif
   }
 
-  static func signal(_ condition: UnsafeMutablePointer<NativeCondition>) { pthread_cond_signal(condition) }
-  static func broadcast(_ condition: UnsafeMutablePointer<NativeCondition>) {
+  static func wakeOne(_ condition: UnsafeMutablePointer<NativeCondition>) { pthread_cond_signal(condition) }
+  static func wakeAll(_ condition: UnsafeMutablePointer<NativeCondition>) {
     pthread_cond_broadcast(condition)
   }
 
