@@ -58,6 +58,9 @@ package enum OpenMode: Sendable, Equatable {
 package protocol Volume: AnyObject, Sendable {
   func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device
   func exists(_ path: String) throws(Fault) -> Bool
+  /// The path with symbolic links followed: what is put beside the file, or renamed over it, belongs there. The last part of
+  /// the path need not exist.
+  func resolved(_ path: String) throws(Fault) -> String
   /// Atomically puts `from` in the place of `to`.
   func rename(_ from: String, to: String) throws(Fault)
   func remove(_ path: String) throws(Fault)

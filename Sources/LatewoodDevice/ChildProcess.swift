@@ -1,0 +1,65 @@
+import LatewoodBytes
+
+/// A program that this process has started; its standard output comes through `output`.
+package final class ChildProcess {
+  package let output: ByteInput
+  private let number: Int32
+  private let outputDescriptor: Int32
+  private var isOver = false
+
+  /// Starts the program at `path`; its error output and input are this process's own.
+  package init(_ path: String, arguments: [String]) throws(Fault) {
+    do {
+      let (process, descriptor) = try SystemCalls.spawn(path, arguments)
+      number = process
+      outputDescriptor = descriptor
+      output = ByteInput(descriptor: descriptor)
+    } catch {
+      throw Fault(error, "start the program", path: path)
+    }
+  }
+
+  deinit { SystemCalls.closeFile(outputDescriptor) }
+
+  /// Ends it at once, as a crash would: it gets no chance to do anything.
+  package func kill() throws(Fault) {
+    if isOver { return }
+    do {
+      try SystemCalls.endProcess(number)
+    } catch {
+      throw Fault(error, "end the other process", path: nil)
+    }
+  }
+
+  /// Waits for its end, once: its exit status, or nil if it was killed.
+  package func wait() throws(Fault) -> Int32? {
+    precondition(!isOver, "a process is waited for once")
+    isOver = true
+    do {
+      return try SystemCalls.wait(for: number)
+    } catch {
+      throw Fault(error, "wait for the other process", path: nil)
+    }
+  }
+}
+
+/// The process itself.
+package enum CurrentProcess {
+  /// Where its program is, for starting another one of it.
+  package static func executablePath() throws(Fault) -> String {
+    do {
+      return try SystemCalls.ownExecutablePath()
+    } catch {
+      throw Fault(error, "find this program", path: nil)
+    }
+  }
+
+  /// The value of an environment variable; nil if there is none by this name.
+  package static func environmentVariable(_ name: String) -> String? { SystemCalls.environmentVariable(name) }
+
+  /// Whether file permissions do not bind it.
+  package static var isPrivileged: Bool { SystemCalls.isPrivileged }
+
+  /// Flush streams before: nothing else does.
+  package static func exit(_ status: Int32) -> Never { SystemCalls.exitProcess(status) }
+}

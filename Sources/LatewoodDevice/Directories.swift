@@ -1,0 +1,64 @@
+import LatewoodBytes
+
+/// Directories, for the command-line tool and the tests: the engine itself makes none.
+package enum Directories {
+  /// Makes a new directory in the system's place for temporary files, readable by this user only.
+  package static func makeTemporary(_ name: String = "latewood") throws(Fault) -> String {
+    let parent = CurrentProcess.environmentVariable("TMPDIR") ?? "/tmp"
+    do {
+      return try SystemCalls.makeTemporaryDirectory("\(parent)/\(name)-XXXXXX")
+    } catch {
+      throw Fault(error, "make a temporary directory", path: parent)
+    }
+  }
+
+  package static func make(_ path: String) throws(Fault) {
+    do {
+      try SystemCalls.makeDirectory(path)
+    } catch {
+      throw Fault(error, "make the directory", path: path)
+    }
+  }
+
+  /// Removes the directory at `path` with all that is in it, or the file. Symbolic links are removed, not followed.
+  package static func removeTree(_ path: String) throws(Fault) {
+    do {
+      try remove(path)
+    } catch {
+      throw Fault(error, "remove the directory", path: path)
+    }
+  }
+
+  private static func remove(_ path: String) throws(ErrorNumber) {
+    guard try SystemCalls.status(ofPath: path, followLink: false).kind == .directory else {
+      return try SystemCalls.removeFile(path)
+    }
+    for name in try SystemCalls.names(inDirectory: path) { try remove("\(path)/\(name)") }
+    try SystemCalls.removeDirectory(path)
+  }
+
+  /// The names in a directory, in no order.
+  package static func names(in path: String) throws(Fault) -> [String] {
+    do {
+      return try SystemCalls.names(inDirectory: path)
+    } catch {
+      throw Fault(error, "list the directory", path: path)
+    }
+  }
+
+  package static func makeSymbolicLink(_ path: String, to target: String) throws(Fault) {
+    do {
+      try SystemCalls.makeSymbolicLink(path, to: target)
+    } catch {
+      throw Fault(error, "make the symbolic link", path: path)
+    }
+  }
+
+  package static func setPermissions(_ path: String, _ permissions: UInt16) throws(Fault) {
+    do {
+      try SystemCalls.setPermissions(path, permissions)
+    } catch {
+      throw Fault(error, "change the permissions", path: path)
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import LatewoodBytes
+import Synchronization
+
+/// A file of the operating system.
+///
+/// Interrupted and short calls go on where they stopped. A sync that was interrupted has not reported anything and is
+/// waited for again; a sync that failed is not repeated, because the system reports a failure once and then forgets the data.
+///
+/// Thread safety: all calls from any thread. `close` waits for nothing; calls that are under way finish on the open file.
+package final class FileDevice: Device {
+  package let identity: FileIdentity
+  private let path: String
+  private let descriptor: OpenDescriptor
+  private let calls: FileCalls
+  /// Bytes that the mapping covers; without one, all that an offset can say.
+  private let capacity = Atomic<UInt64>(UInt64(Int64.max))
+
+  /// The system moves at most about 2 GiB at once, some systems refuse more.
+  private static let longestCall = 1 << 30
+
+  /// Takes over `number`, the descriptor of the open file.
+  init(_ number: Int32, identity: FileIdentity, path: String, calls: FileCalls) {
+    descriptor = OpenDescriptor(number)
+    self.identity = identity
+    self.path = path
+    self.calls = calls
+  }
+
+  package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
+    try descriptor.use { number throws(Fault) in
+      var done = 0
+      while done < target.count {
+        let (position, overflow) = offset.addingReportingOverflow(UInt64(done))
+        guard !overflow, position <= UInt64(Int64.max) else { return done }
+        let piece = min(target.count - done, FileDevice.longestCall)
+        do throws(ErrorNumber) {
+          let count = try calls.read(number, .init(rebasing: target[done..<done + piece]), Int64(position))
+          if count == 0 { return done }
+          done += count
+        } catch .interrupted {
+          continue
+        } catch {
+          throw Fault(error, "read the file", path: path, offset: position)
+        }
+      }
+      return done
+    }
+  }
+
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+    let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
+    let limit = capacity.load(ordering: .relaxed)
+    guard !overflow, end <= limit else {
+      throw Fault(
+        .fileTooLarge, "the file would grow past \(limit) bytes, all that this process can map",
+        offset: offset,
+        path: path)
+    }
+    try descriptor.use { number throws(Fault) in
+      var done = 0
+      while done < bytes.count {
+        let piece = min(bytes.count - done, FileDevice.longestCall)
+        let position = offset + UInt64(done)
+        do throws(ErrorNumber) {
+          let count = try calls.write(number, .init(rebasing: bytes[done..<done + piece]), Int64(position))
+          // Nothing written and no error: no system says so for a file, and going round again might never end.
+          guard count > 0 else { throw ErrorNumber.inputOutput }
+          done += count
+        } catch .interrupted {
+          continue
+        } catch {
+          throw Fault(error, "write to the file", path: path, offset: position)
+        }
+      }
+    }
+  }
+
+  package func sync() throws(Fault) {
+    try descriptor.use { number throws(Fault) in
+      while true {
+        do throws(ErrorNumber) {
+          return try calls.sync(number)
+        } catch .interrupted {
+          continue
+        } catch {
+          throw Fault(error, "make the file durable", path: path)
+        }
+      }
+    }
+  }
+
+  package func size() throws(Fault) -> UInt64 { try status().size }
+  package func allocatedSize() throws(Fault) -> UInt64 { try status().allocated }
+
+  private func status() throws(Fault) -> SystemCalls.Status {
+    try descriptor.use { number throws(Fault) in
+      do throws(ErrorNumber) {
+        return try SystemCalls.status(number)
+      } catch {
+        throw Fault(error, "ask for the size of the file", path: path)
+      }
+    }
+  }
+
+  package func map() throws(Fault) -> AddressSpace {
+    let size = try size()
+    let space = try descriptor.use { number throws(Fault) in
+      try AddressSpace.overFile(number, path: path)
+    }
+    guard size <= space.capacity else {
+      throw Fault(
+        .fileTooLarge, "the file has \(size) bytes, and this process can map only \(space.capacity)",
+        path: path)
+    }
+    capacity.store(space.capacity, ordering: .relaxed)
+    return space
+  }
+
+  package func dropCache(from offset: UInt64) {
+    guard let position = Int64(exactly: offset) else { return }
+    advise { SystemCalls.forgetCache($0, from: position) }
+  }
+
+  package func startWriteback(offset: UInt64, length: UInt64) {
+    guard let position = Int64(exactly: offset), let count = Int64(exactly: length) else { return }
+    advise { SystemCalls.startWriteback($0, position, count) }
+  }
+
+  // Advice to a file that has been closed has nobody to go to; that is its only fault.
+  private func advise(_ body: (Int32) -> Void) {
+    do {
+      try descriptor.use { number throws(Fault) in body(number) }
+    } catch {}
+  }
+
+  package func lockForReading() throws(Fault) {
+    try descriptor.use { number throws(Fault) in
+      while true {
+        do throws(ErrorNumber) {
+          return try SystemCalls.lockFile(number, exclusive: false)
+        } catch .interrupted {
+          continue
+        } catch .wouldBlock {
+          throw Fault(
+            .lockedByOtherProcess, "another process keeps readers out of this file", path: path)
+        } catch {
+          throw Fault(error, "lock the file for reading", path: path)
+        }
+      }
+    }
+  }
+
+  package func close() { descriptor.close() }
+}

@@ -1,0 +1,133 @@
+import LatewoodBytes
+
+/// The file systems of the machine.
+package final class FileVolume: Volume {
+  private let calls: FileCalls
+
+  package init(calls: FileCalls = .system) { self.calls = calls }
+
+  package func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device {
+    try checkName(path)
+    let number: Int32
+    do {
+      number = try retried { () throws(ErrorNumber) in try SystemCalls.openFile(path, mode) }
+    } catch {
+      throw Fault(error, mode.isCreating ? "create the file" : "open the file", path: path)
+    }
+    do throws(ErrorNumber) {
+      let status = try SystemCalls.status(number)
+      switch status.kind {
+      case .regular:
+        return FileDevice(number, identity: status.identity, path: path, calls: calls)
+      case .directory:
+        throw ErrorNumber.isADirectory
+      case .other:
+        throw ErrorNumber.invalid
+      }
+    } catch {
+      SystemCalls.closeFile(number)
+      if error == .invalid {
+        throw Fault(.unsupported, "this is not a regular file but a device, pipe or socket", path: path)
+      }
+      throw Fault(error, "open the file", path: path)
+    }
+  }
+
+  package func exists(_ path: String) throws(Fault) -> Bool {
+    try checkName(path)
+    do {
+      _ = try SystemCalls.status(ofPath: path, followLink: true)
+      return true
+    } catch .noSuchFile {
+      return false
+    } catch .notADirectory {
+      return false
+    } catch {
+      throw Fault(error, "look for the file", path: path)
+    }
+  }
+
+  package func resolved(_ path: String) throws(Fault) -> String {
+    try checkName(path)
+    do {
+      return try SystemCalls.realPath(path)
+    } catch .noSuchFile {
+      let (directory, name) = split(path)
+      do {
+        let parent = try SystemCalls.realPath(directory)
+        return parent == "/" ? "/\(name)" : "\(parent)/\(name)"
+      } catch {
+        throw Fault(error, "find the directory of the file", path: directory)
+      }
+    } catch {
+      throw Fault(error, "find the file", path: path)
+    }
+  }
+
+  package func rename(_ from: String, to: String) throws(Fault) {
+    try checkName(from)
+    try checkName(to)
+    do {
+      try SystemCalls.renameFile(from, to)
+    } catch {
+      throw Fault(error, "rename the file to \(to)", path: from)
+    }
+  }
+
+  package func remove(_ path: String) throws(Fault) {
+    try checkName(path)
+    do {
+      try SystemCalls.removeFile(path)
+    } catch {
+      throw Fault(error, "remove the file", path: path)
+    }
+  }
+
+  package func syncDirectory(containing path: String) throws(Fault) {
+    try checkName(path)
+    let directory = split(path).directory
+    do {
+      let number = try retried { () throws(ErrorNumber) in try SystemCalls.openDirectory(directory) }
+      defer { SystemCalls.closeFile(number) }
+      try retried { () throws(ErrorNumber) in try SystemCalls.syncAll(number) }
+    } catch .invalid {
+      // The file system has no such thing as syncing a directory; there is nothing more that could be done.
+    } catch {
+      throw Fault(error, "make the directory durable", path: directory)
+    }
+  }
+
+  package func lockForWriting(_ path: String) throws(Fault) -> any FileLock {
+    try WriterLock(path: resolved(path) + ".lock")
+  }
+
+  /// The directory of a path, and the name in it.
+  private func split(_ path: String) -> (directory: String, name: String) {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
+    let name = String(path[path.utf8.index(after: slash)...])
+    return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
+  }
+
+  // The C library would take the part before a zero byte for the whole.
+  private func checkName(_ path: String) throws(Fault) {
+    if path.utf8.contains(0) { throw Fault(.invalidName, "a path cannot contain a zero byte", path: path) }
+  }
+}
+
+/// Repeats a call that a signal interrupted.
+func retried<Result>(_ body: () throws(ErrorNumber) -> Result) throws(ErrorNumber) -> Result {
+  while true {
+    do {
+      return try body()
+    } catch .interrupted {
+      continue
+    }
+  }
+}
+
+extension OpenMode {
+  var isCreating: Bool {
+    if case .createExclusive = self { return true }
+    return false
+  }
+}

@@ -1,0 +1,152 @@
+import LatewoodBytes
+import Synchronization
+
+/// Files that live in memory and are gone with the volume, for stores that keep nothing.
+///
+/// The bytes of a file lie in one large range of addresses that is also what its devices map: nothing is copied twice.
+///
+/// Thread safety: all calls from any thread, as for real files.
+package final class MemoryVolume: Volume {
+  private struct State {
+    var files: [String: MemoryFile] = [:]
+    var locks: Set<String> = []
+    var lastInode: UInt64 = 0
+  }
+  private let state = Mutex(State())
+
+  package init() {}
+
+  package func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device {
+    try state.withLock { state throws(Fault) in
+      if case .createExclusive = mode {
+        guard state.files[path] == nil else {
+          throw Fault(.alreadyExists, "there is already a file in memory by this name", path: path)
+        }
+        state.lastInode += 1
+        state.files[path] = MemoryFile(range: try MemoryRange(), inode: state.lastInode)
+      }
+      guard let file = state.files[path] else {
+        throw Fault(.notFound, "there is no file in memory by this name", path: path)
+      }
+      return MemoryDevice(file, path: path, isWritable: mode != .readOnly)
+    }
+  }
+
+  package func exists(_ path: String) throws(Fault) -> Bool {
+    state.withLock { $0.files[path] != nil }
+  }
+
+  package func resolved(_ path: String) throws(Fault) -> String { path }
+
+  package func rename(_ from: String, to: String) throws(Fault) {
+    try state.withLock { state throws(Fault) in
+      guard let file = state.files.removeValue(forKey: from) else {
+        throw Fault(.notFound, "there is no file in memory by this name", path: from)
+      }
+      state.files[to] = file
+    }
+  }
+
+  package func remove(_ path: String) throws(Fault) {
+    let removed = state.withLock { $0.files.removeValue(forKey: path) }
+    if removed == nil { throw Fault(.notFound, "there is no file in memory by this name", path: path) }
+  }
+
+  package func syncDirectory(containing path: String) throws(Fault) {}
+
+  package func lockForWriting(_ path: String) throws(Fault) -> any FileLock {
+    guard state.withLock({ $0.locks.insert(path).inserted }) else {
+      throw Fault(
+        .lockedByThisProcess, "this process has already opened the database for writing", path: path)
+    }
+    return MemoryLock { [weak self] in self?.state.withLock { _ = $0.locks.remove(path) } }
+  }
+}
+
+/// The bytes of one file in memory.
+private final class MemoryFile: Sendable {
+  let range: MemoryRange
+  let inode: UInt64
+  /// Grows only, and only after the bytes below it are there.
+  let size = Atomic<UInt64>(0)
+
+  init(range: MemoryRange, inode: UInt64) {
+    self.range = range
+    self.inode = inode
+  }
+}
+
+private final class MemoryLock: FileLock {
+  private let release: Mutex<(@Sendable () -> Void)?>
+  private let forkGeneration = SystemCalls.forkGeneration
+
+  init(release: @escaping @Sendable () -> Void) { self.release = Mutex(release) }
+  deinit { unlock() }
+
+  var isOwnedByThisProcess: Bool { forkGeneration == SystemCalls.forkGeneration }
+
+  func unlock() {
+    let release = release.withLock { release in
+      defer { release = nil }
+      return release
+    }
+    release?()
+  }
+}
+
+/// An open file of a `MemoryVolume`.
+private final class MemoryDevice: Device {
+  let identity: FileIdentity
+  private let file: MemoryFile
+  private let path: String
+  private let isWritable: Bool
+  private let isClosed = Atomic<Bool>(false)
+
+  init(_ file: MemoryFile, path: String, isWritable: Bool) {
+    self.file = file
+    self.path = path
+    self.isWritable = isWritable
+    identity = FileIdentity(device: UInt64(UInt(bitPattern: ObjectIdentifier(file))), inode: file.inode)
+  }
+
+  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
+    try checkOpen()
+    let size = file.size.load(ordering: .acquiring)
+    guard offset < size, let address = target.baseAddress else { return 0 }
+    let count = min(target.count, Int(size - offset))
+    // SAFETY: the bytes below `size` are in the range, and `target` has room for `count`.
+    address.copyMemory(from: file.range.base + Int(offset), byteCount: count)
+    return count
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+    try checkOpen()
+    guard isWritable else { throw Fault(.readOnly, "the file was opened for reading only", path: path) }
+    guard let address = bytes.baseAddress, !bytes.isEmpty else { return }
+    let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
+    guard !overflow, end <= file.range.capacity else {
+      throw Fault(
+        .fileTooLarge, "a database in memory can have at most \(file.range.capacity) bytes", offset: offset,
+        path: path)
+    }
+    // SAFETY: `end` is within the range; writers of the same place take turns, as the protocol says.
+    (file.range.base + Int(offset)).copyMemory(from: address, byteCount: bytes.count)
+    file.size.max(end, ordering: .releasing)
+  }
+
+  func sync() throws(Fault) { try checkOpen() }
+  func size() throws(Fault) -> UInt64 {
+    try checkOpen()
+    return file.size.load(ordering: .acquiring)
+  }
+  func allocatedSize() throws(Fault) -> UInt64 { try size() }
+  func map() throws(Fault) -> AddressSpace { try AddressSpace.over(file.range) }
+  func dropCache(from offset: UInt64) {}
+  func startWriteback(offset: UInt64, length: UInt64) {}
+  func lockForReading() throws(Fault) { try checkOpen() }
+  func close() { isClosed.store(true, ordering: .releasing) }
+
+  private func checkOpen() throws(Fault) {
+    if isClosed.load(ordering: .acquiring) { throw Fault(.closed, "the file has been closed", path: path) }
+  }
+}

@@ -1,0 +1,60 @@
+import LatewoodBytes
+import Synchronization
+
+/// A file descriptor that is closed once, and not while a call uses it.
+///
+/// A descriptor's number is given to the next file as soon as it is closed; a read that came late would then read a stranger.
+/// So calls in flight are counted, and the last of them closes.
+///
+/// ```
+/// state   bit 63: closing    bits 0 ..< 63: calls in flight
+/// ```
+final class OpenDescriptor: Sendable {
+  private static let closing: UInt64 = 1 << 63
+  private let number: Int32
+  private let forkGeneration = SystemCalls.forkGeneration
+  private let state = Atomic<UInt64>(0)
+
+  /// Takes over `number`.
+  init(_ number: Int32) { self.number = number }
+
+  deinit {
+    if state.load(ordering: .acquiring) & OpenDescriptor.closing == 0 { release() }
+  }
+
+  /// Runs `body` with the descriptor; throws `closed` after `close`.
+  @inline(__always) func use<Result>(_ body: (Int32) throws(Fault) -> Result) throws(Fault) -> Result {
+    let before = state.add(1, ordering: .acquiring).oldValue
+    defer {
+      let after = state.subtract(1, ordering: .acquiringAndReleasing).newValue
+      if after == OpenDescriptor.closing { finish() }
+    }
+    guard before & OpenDescriptor.closing == 0 else {
+      throw Fault(.closed, "the file has been closed")
+    }
+    return try body(number)
+  }
+
+  /// Idempotent.
+  func close() {
+    let before = state.bitwiseOr(OpenDescriptor.closing, ordering: .acquiringAndReleasing).oldValue
+    if before == 0 { finish() }
+  }
+
+  // Two calls that come after the close may both see the count fall to zero, but only one takes the state from "closing, none in
+  // flight" to its final value.
+  private func finish() {
+    let done = OpenDescriptor.closing | 1 << 62
+    if state.compareExchange(
+      expected: OpenDescriptor.closing, desired: done, ordering: .acquiringAndReleasing
+    ).exchanged {
+      release()
+    }
+  }
+
+  private func release() {
+    // A mapping keeps the open file, and a lock on it, alive after the close. In a child made by fork the lock is the parent's.
+    if forkGeneration == SystemCalls.forkGeneration { SystemCalls.unlockFile(number) }
+    SystemCalls.closeFile(number)
+  }
+}

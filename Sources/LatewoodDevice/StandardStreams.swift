@@ -1,0 +1,136 @@
+import LatewoodBytes
+
+/// The streams and the terminal of a command-line program.
+///
+/// Output is collected and written in pieces of 64 KiB, on `flush`, and line by line on a terminal. The first failure is
+/// kept, and what is written after it goes nowhere: a program looks at `failure` where it would stop early, and once at its end.
+package struct StandardStreams {
+  package let input: ByteInput
+  package let output: ByteOutput
+  package let error: ByteOutput
+
+  /// Also makes writes to a pipe that nobody reads fail, where they would end the process.
+  package init() {
+    SystemCalls.ignoreBrokenPipes()
+    input = ByteInput(descriptor: 0)
+    output = ByteOutput(descriptor: 1)
+    error = ByteOutput(descriptor: 2)
+  }
+}
+
+/// A buffered stream of bytes to a descriptor. For one thread.
+package final class ByteOutput {
+  private let descriptor: Int32
+  private var pending: [UInt8] = []
+  private let limit = 64 << 10
+
+  /// Whether a person reads it.
+  package let isTerminal: Bool
+  /// The first failure; `isBrokenPipe` where the reader has gone, which is no fault of the program.
+  package private(set) var failure: Fault?
+
+  package init(descriptor: Int32) {
+    self.descriptor = descriptor
+    isTerminal = SystemCalls.isTerminal(descriptor)
+    pending.reserveCapacity(limit)
+  }
+
+  /// In columns; nil if it is not a terminal or does not say.
+  package var terminalWidth: Int? { SystemCalls.terminalWidth(descriptor) }
+
+  package func write(_ bytes: UnsafeRawBufferPointer) {
+    guard failure == nil else { return }
+    pending.append(contentsOf: bytes)
+    if pending.count >= limit || (isTerminal && bytes.contains(UInt8(ascii: "\n"))) { flush() }
+  }
+
+  package func write(_ bytes: [UInt8]) { bytes.withUnsafeBytes { write($0) } }
+
+  package func write(_ text: String) {
+    var text = text
+    text.withUTF8 { write(UnsafeRawBufferPointer($0)) }
+  }
+
+  package func flush() {
+    guard failure == nil, !pending.isEmpty else { return }
+    pending.withUnsafeBytes { bytes in
+      var done = 0
+      while done < bytes.count {
+        do throws(ErrorNumber) {
+          done += try SystemCalls.writeStream(descriptor, .init(rebasing: bytes[done...]))
+        } catch .interrupted {
+          continue
+        } catch {
+          failure = Fault(error, "write the output", path: nil)
+          return
+        }
+      }
+    }
+    pending.removeAll(keepingCapacity: true)
+  }
+}
+
+/// A buffered stream of bytes from a descriptor. For one thread.
+package final class ByteInput {
+  private let descriptor: Int32
+  private var buffer: [UInt8] = []
+  private var position = 0
+  private var isAtEnd = false
+
+  package let isTerminal: Bool
+
+  package init(descriptor: Int32) {
+    self.descriptor = descriptor
+    isTerminal = SystemCalls.isTerminal(descriptor)
+  }
+
+  /// The next bytes, as many as there are at once; none at the end.
+  package func readSome() throws(Fault) -> [UInt8] {
+    if position == buffer.count { try fill() }
+    defer { position = buffer.count }
+    return Array(buffer[position...])
+  }
+
+  /// Everything to the end.
+  package func readAll() throws(Fault) -> [UInt8] {
+    var all: [UInt8] = []
+    while true {
+      let some = try readSome()
+      if some.isEmpty { return all }
+      all += some
+    }
+  }
+
+  /// The next line without its newline; nil at the end.
+  package func readLine() throws(Fault) -> [UInt8]? {
+    var line: [UInt8] = []
+    while true {
+      if let end = buffer[position...].firstIndex(of: UInt8(ascii: "\n")) {
+        line += buffer[position..<end]
+        position = end + 1
+        return line
+      }
+      line += buffer[position...]
+      position = buffer.count
+      try fill()
+      if isAtEnd { return line.isEmpty ? nil : line }
+    }
+  }
+
+  private func fill() throws(Fault) {
+    if isAtEnd { return }
+    var failure: ErrorNumber?
+    buffer = [UInt8](unsafeUninitializedCapacity: 64 << 10) { target, count in
+      do throws(ErrorNumber) {
+        count = try retried { () throws(ErrorNumber) in
+          try SystemCalls.readStream(descriptor, UnsafeMutableRawBufferPointer(target))
+        }
+      } catch {
+        failure = error
+      }
+    }
+    position = 0
+    if let failure { throw Fault(failure, "read the input", path: nil) }
+    isAtEnd = buffer.isEmpty
+  }
+}

@@ -1,0 +1,141 @@
+// What the command-line tool and the tests need of the system beside files: streams, terminal, processes, directories.
+#if canImport(Glibc)
+  @preconcurrency import Glibc
+#elseif canImport(Musl)
+  @preconcurrency import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension SystemCalls {
+  // MARK: Streams
+
+  static func readStream(
+    _ descriptor: Int32, _ target: UnsafeMutableRawBufferPointer
+  ) throws(ErrorNumber) -> Int {
+    try checked(read(descriptor, target.baseAddress, target.count))
+  }
+
+  static func writeStream(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(ErrorNumber) -> Int {
+    try checked(write(descriptor, bytes.baseAddress, bytes.count))
+  }
+
+  /// Writing to a pipe that nobody reads then throws `brokenPipe` in place of ending the process.
+  static func ignoreBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }
+
+  static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+  /// Columns of the terminal; nil if it does not say.
+  static func terminalWidth(_ descriptor: Int32) -> Int? {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+    return Int(size.ws_col)
+  }
+
+  // MARK: This process
+
+  static func environmentVariable(_ name: String) -> String? {
+    // SAFETY: getenv returns nil or a terminated string; the engine never changes the environment, so it is copied whole.
+    getenv(name).map { String(cString: $0) }
+  }
+
+  static func exitProcess(_ status: Int32) -> Never { exit(status) }
+
+  static func ownExecutablePath() throws(ErrorNumber) -> String {
+    var bytes = [CChar](repeating: 0, count: 16384)
+    #if canImport(Darwin)
+      var length = UInt32(bytes.count)
+      if _NSGetExecutablePath(&bytes, &length) != 0 { throw .nameTooLong }
+    #else
+      // One byte stays zero and ends the string.
+      _ = try checked(readlink("/proc/self/exe", &bytes, bytes.count - 1))
+    #endif
+    let path = bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return String(decoding: path, as: UTF8.self)
+  }
+
+  // MARK: Other processes
+
+  /// Starts a program with its output going into a pipe; returns its number and the end of the pipe to read from.
+  static func spawn(_ path: String, _ arguments: [String]) throws(ErrorNumber) -> (
+    process: Int32, output: Int32
+  ) {
+    var ends: [Int32] = [-1, -1]
+    _ = try checked(pipe(&ends))
+    // Not inherited by programs that other threads start, except in the moment between the two calls.
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    #if canImport(Darwin)
+      var actions: posix_spawn_file_actions_t?
+    #else
+      var actions = posix_spawn_file_actions_t()
+    #endif
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+    var process: pid_t = 0
+    // SAFETY: posix_spawn copies the terminated strings; each is freed once, after it.
+    var pointers = ([path] + arguments).map { strdup($0) }
+    pointers.append(nil)
+    defer { for pointer in pointers { free(pointer) } }
+    let failure = posix_spawn(&process, path, &actions, nil, &pointers, currentEnvironment())
+    closeFile(ends[1])
+    guard failure == 0 else {
+      closeFile(ends[0])
+      throw ErrorNumber(failure)
+    }
+    return (process, ends[0])
+  }
+
+  private static func currentEnvironment() -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {
+    #if canImport(Darwin)
+      _NSGetEnviron().pointee
+    #else
+      environ
+    #endif
+  }
+
+  static func endProcess(_ process: Int32) throws(ErrorNumber) { _ = try checked(kill(process, SIGKILL)) }
+
+  /// Waits for the end of a child process: its exit status, or nil if a signal ended it.
+  static func wait(for process: Int32) throws(ErrorNumber) -> Int32? {
+    var status: Int32 = 0
+    _ = try retried { () throws(ErrorNumber) in try checked(waitpid(process, &status, 0)) }
+    // The macros WIFEXITED and WEXITSTATUS, which the importer does not show.
+    return status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
+  }
+
+  // MARK: Directories
+
+  static func makeTemporaryDirectory(_ pattern: String) throws(ErrorNumber) -> String {
+    var bytes = Array(pattern.utf8CString)
+    guard mkdtemp(&bytes) != nil else { throw ErrorNumber(errno) }
+    return String(decoding: bytes.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  static func makeDirectory(_ path: String) throws(ErrorNumber) {
+    _ = try checked(mkdir(path, mode_t(0o700)))
+  }
+  static func removeDirectory(_ path: String) throws(ErrorNumber) { _ = try checked(rmdir(path)) }
+  static func makeSymbolicLink(_ path: String, to target: String) throws(ErrorNumber) {
+    _ = try checked(symlink(target, path))
+  }
+  static func setPermissions(_ path: String, _ permissions: UInt16) throws(ErrorNumber) {
+    _ = try checked(chmod(path, mode_t(permissions)))
+  }
+  static var isPrivileged: Bool { geteuid() == 0 }
+
+  /// Names in a directory, without `.` and `..`.
+  static func names(inDirectory path: String) throws(ErrorNumber) -> [String] {
+    guard let stream = opendir(path) else { throw ErrorNumber(errno) }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { continue }
+      // SAFETY: readdir returned an entry whose name is terminated; it is copied before the next call.
+      let name = String(
+        cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+  }
+}

@@ -1,0 +1,111 @@
+// Threads, clocks and forks.
+import Synchronization
+
+#if canImport(Glibc)
+  @preconcurrency import Glibc
+#elseif canImport(Musl)
+  @preconcurrency import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension SystemCalls {
+  typealias NativeMutex = pthread_mutex_t
+  typealias NativeCondition = pthread_cond_t
+
+  static func start(
+    _ mutex: UnsafeMutablePointer<NativeMutex>, _ condition: UnsafeMutablePointer<NativeCondition>
+  ) {
+    // These can only fail for want of memory that neither library allocates here, or on wrong arguments.
+    var failure = pthread_mutex_init(mutex, nil)
+    #if canImport(Darwin)
+      failure |= pthread_cond_init(condition, nil)
+    #else
+      var attributes = pthread_condattr_t()
+      failure |= pthread_condattr_init(&attributes)
+      failure |= pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+      failure |= pthread_cond_init(condition, &attributes)
+      pthread_condattr_destroy(&attributes)
+    #endif
+    precondition(failure == 0, "the system refused a mutex")
+  }
+
+  static func destroy(
+    _ mutex: UnsafeMutablePointer<NativeMutex>, _ condition: UnsafeMutablePointer<NativeCondition>
+  ) {
+    pthread_cond_destroy(condition)
+    pthread_mutex_destroy(mutex)
+  }
+
+  @inline(__always) static func lock(_ mutex: UnsafeMutablePointer<NativeMutex>) {
+    pthread_mutex_lock(mutex)
+  }
+  @inline(__always) static func tryLock(_ mutex: UnsafeMutablePointer<NativeMutex>) -> Bool {
+    pthread_mutex_trylock(mutex) == 0
+  }
+  @inline(__always) static func unlock(_ mutex: UnsafeMutablePointer<NativeMutex>) {
+    pthread_mutex_unlock(mutex)
+  }
+  static func wait(
+    _ condition: UnsafeMutablePointer<NativeCondition>, _ mutex: UnsafeMutablePointer<NativeMutex>
+  ) {
+    pthread_cond_wait(condition, mutex)
+  }
+
+  /// False if the time ran out.
+  static func wait(
+    _ condition: UnsafeMutablePointer<NativeCondition>, _ mutex: UnsafeMutablePointer<NativeMutex>,
+    nanoseconds: UInt64
+  ) -> Bool {
+    #if canImport(Darwin)
+      var relative = timespec(nanoseconds: nanoseconds)
+      return pthread_cond_timedwait_relative_np(condition, mutex, &relative) == 0
+    #else
+      let (sum, overflow) = monotonicNanoseconds().addingReportingOverflow(nanoseconds)
+      var deadline = timespec(nanoseconds: overflow ? UInt64(Int64.max) : sum)
+      return pthread_cond_timedwait(condition, mutex, &deadline) == 0
+    #endif
+  }
+
+  static func wakeOne(_ condition: UnsafeMutablePointer<NativeCondition>) { pthread_cond_signal(condition) }
+  static func wakeAll(_ condition: UnsafeMutablePointer<NativeCondition>) {
+    pthread_cond_broadcast(condition)
+  }
+
+  // MARK: Clocks
+
+  /// Since some moment that does not change while the machine runs.
+  static func monotonicNanoseconds() -> UInt64 { nanoseconds(of: CLOCK_MONOTONIC) }
+
+  /// Since 1970-01-01 00:00 UTC.
+  static func wallMicroseconds() -> UInt64 { nanoseconds(of: CLOCK_REALTIME) / 1000 }
+
+  private static func nanoseconds(of clock: clockid_t) -> UInt64 {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return UInt64(max(0, time.tv_sec)) &* 1_000_000_000 &+ UInt64(max(0, time.tv_nsec))
+  }
+
+  // MARK: Forks
+
+  private static let forks = Atomic<UInt64>(0)
+  private static let watchesForks: Bool = {
+    pthread_atfork(nil, nil, { SystemCalls.forks.add(1, ordering: .relaxed) }) == 0
+  }()
+
+  /// How many forks lie between the first process that asked and this one: differs between a parent and its child.
+  ///
+  /// Costs a load; asking the system for the process number would cost a call.
+  static var forkGeneration: UInt64 {
+    _ = watchesForks
+    return forks.load(ordering: .relaxed)
+  }
+}
+
+extension timespec {
+  fileprivate init(nanoseconds: UInt64) {
+    self.init()
+    tv_sec = .init(truncatingIfNeeded: nanoseconds / 1_000_000_000)
+    tv_nsec = .init(truncatingIfNeeded: nanoseconds % 1_000_000_000)
+  }
+}

@@ -1,0 +1,230 @@
+// The files named SystemCalls are the only ones of the engine that import the C library. This one has files, locks and mappings.
+#if canImport(Glibc)
+  @preconcurrency import Glibc
+#elseif canImport(Musl)
+  @preconcurrency import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What a failed system call left in `errno`.
+package struct ErrorNumber: Error, Equatable, Sendable {
+  package let code: Int32
+
+  package init(_ code: Int32) { self.code = code }
+
+  package static let interrupted = ErrorNumber(EINTR)
+  package static let inputOutput = ErrorNumber(EIO)
+  package static let noSpace = ErrorNumber(ENOSPC)
+  package static let quotaExceeded = ErrorNumber(EDQUOT)
+  package static let fileTooBig = ErrorNumber(EFBIG)
+  package static let noSuchFile = ErrorNumber(ENOENT)
+  package static let notADirectory = ErrorNumber(ENOTDIR)
+  package static let isADirectory = ErrorNumber(EISDIR)
+  package static let exists = ErrorNumber(EEXIST)
+  package static let accessDenied = ErrorNumber(EACCES)
+  package static let notPermitted = ErrorNumber(EPERM)
+  package static let readOnlyFileSystem = ErrorNumber(EROFS)
+  package static let wouldBlock = ErrorNumber(EWOULDBLOCK)
+  package static let noLocks = ErrorNumber(ENOLCK)
+  package static let notSupported = ErrorNumber(EOPNOTSUPP)
+  package static let invalid = ErrorNumber(EINVAL)
+  package static let noMemory = ErrorNumber(ENOMEM)
+  package static let tooManyOpenInProcess = ErrorNumber(EMFILE)
+  package static let tooManyOpenInSystem = ErrorNumber(ENFILE)
+  package static let brokenPipe = ErrorNumber(EPIPE)
+  package static let nameTooLong = ErrorNumber(ENAMETOOLONG)
+  package static let tooManyLinks = ErrorNumber(ELOOP)
+
+  /// The system's own words for it.
+  package var message: String {
+    // SAFETY: strerror returns a terminated string, or nil never; it is copied before anything else can call it on this thread.
+    strerror(code).map { String(cString: $0) } ?? "error \(code)"
+  }
+}
+
+/// Thin wrappers of the C library: no policy, no retries; a call that fails throws its `errno`.
+enum SystemCalls {
+  struct Status {
+    enum Kind { case regular, directory, other }
+    var kind: Kind
+    var identity: FileIdentity
+    var size: UInt64
+    var allocated: UInt64
+  }
+
+  static func checked(_ result: Int32) throws(ErrorNumber) -> Int32 {
+    if result < 0 { throw ErrorNumber(errno) }
+    return result
+  }
+
+  static func checked(_ result: Int) throws(ErrorNumber) -> Int {
+    if result < 0 { throw ErrorNumber(errno) }
+    return result
+  }
+
+  // MARK: Files
+
+  // O_NONBLOCK keeps the open of a named pipe from waiting for its other end; regular files do not know it.
+  static func openFile(_ path: String, _ mode: OpenMode) throws(ErrorNumber) -> Int32 {
+    switch mode {
+    case .readOnly: try checked(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK))
+    case .readWrite: try checked(open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK))
+    case .createExclusive(let permissions):
+      try checked(open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(permissions)))
+    }
+  }
+
+  static func openLockFile(_ path: String) throws(ErrorNumber) -> Int32 {
+    try checked(open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode_t(0o600)))
+  }
+
+  static func openDirectory(_ path: String) throws(ErrorNumber) -> Int32 {
+    try checked(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+  }
+
+  static func closeFile(_ descriptor: Int32) {
+    // The descriptor is gone even where close reports an error, so there is nothing to do about one.
+    _ = close(descriptor)
+  }
+
+  static func readFile(
+    _ descriptor: Int32, _ target: UnsafeMutableRawBufferPointer, _ offset: Int64
+  ) throws(ErrorNumber) -> Int {
+    try checked(pread(descriptor, target.baseAddress, target.count, off_t(offset)))
+  }
+
+  static func writeFile(
+    _ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, _ offset: Int64
+  ) throws(ErrorNumber) -> Int {
+    try checked(pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset)))
+  }
+
+  static func syncData(_ descriptor: Int32) throws(ErrorNumber) {
+    #if canImport(Darwin)
+      // fsync leaves the data in the drive's own cache here; F_FULLFSYNC does not. Network and some foreign file systems lack it.
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
+      let code = errno
+      guard code == ENOTSUP || code == EINVAL || code == ENOTTY || code == ENODEV else {
+        throw ErrorNumber(code)
+      }
+      _ = try checked(fsync(descriptor))
+    #else
+      _ = try checked(fdatasync(descriptor))
+    #endif
+  }
+
+  static func syncAll(_ descriptor: Int32) throws(ErrorNumber) {
+    #if canImport(Darwin)
+      try syncData(descriptor)
+    #else
+      _ = try checked(fsync(descriptor))
+    #endif
+  }
+
+  static func status(_ descriptor: Int32) throws(ErrorNumber) -> Status {
+    var info = stat()
+    _ = try checked(fstat(descriptor, &info))
+    return Status(info)
+  }
+
+  static func status(ofPath path: String, followLink: Bool) throws(ErrorNumber) -> Status {
+    var info = stat()
+    _ = try checked(followLink ? stat(path, &info) : lstat(path, &info))
+    return Status(info)
+  }
+
+  static func renameFile(_ from: String, _ to: String) throws(ErrorNumber) {
+    _ = try checked(rename(from, to))
+  }
+
+  static func removeFile(_ path: String) throws(ErrorNumber) {
+    _ = try checked(unlink(path))
+  }
+
+  /// The path without symbolic links, which names something that exists.
+  static func realPath(_ path: String) throws(ErrorNumber) -> String {
+    guard let resolved = realpath(path, nil) else { throw ErrorNumber(errno) }
+    // SAFETY: realpath returned a terminated string of its own, which is freed once, after the copy.
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  // MARK: Locks
+
+  static func lockFile(_ descriptor: Int32, exclusive: Bool) throws(ErrorNumber) {
+    _ = try checked(flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB))
+  }
+
+  static func unlockFile(_ descriptor: Int32) {
+    _ = flock(descriptor, LOCK_UN)
+  }
+
+  // MARK: Memory
+
+  static func mapFile(_ descriptor: Int32, length: Int) throws(ErrorNumber) -> UnsafeMutableRawPointer {
+    try mapped(mmap(nil, length, PROT_READ, MAP_SHARED | MAP_NORESERVE, descriptor, 0))
+  }
+
+  /// Zeroed memory that is taken from the system page by page, as it is touched.
+  static func mapZeroes(length: Int) throws(ErrorNumber) -> UnsafeMutableRawPointer {
+    #if canImport(Darwin)
+      let flags = MAP_PRIVATE | MAP_ANON | MAP_NORESERVE
+    #else
+      let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+    #endif
+    return try mapped(mmap(nil, length, PROT_READ | PROT_WRITE, flags, -1, 0))
+  }
+
+  private static func mapped(_ address: UnsafeMutableRawPointer?) throws(ErrorNumber)
+    -> UnsafeMutableRawPointer
+  {
+    // mmap says "failed" with the address -1, which the importer does not know as MAP_FAILED on every platform.
+    guard let address, address != UnsafeMutableRawPointer(bitPattern: -1) else { throw ErrorNumber(errno) }
+    return address
+  }
+
+  static func unmap(_ address: UnsafeRawPointer, length: Int) {
+    _ = munmap(UnsafeMutableRawPointer(mutating: address), length)
+  }
+
+  // MARK: Advice to the system, best effort
+
+  static func forgetCache(_ descriptor: Int32, from offset: Int64) {
+    #if canImport(Glibc) || canImport(Musl)
+      _ = posix_fadvise(descriptor, off_t(offset), 0, POSIX_FADV_DONTNEED)
+    #endif
+  }
+
+  #if canImport(Glibc)
+    private typealias SyncFileRange = @convention(c) (Int32, Int64, Int64, UInt32) -> Int32
+
+    // The importer does not show sync_file_range; the library has it.
+    private static let syncFileRange: SyncFileRange? = {
+      guard let symbol = dlsym(nil, "sync_file_range") else { return nil }
+      // SAFETY: the type is that of sync_file_range(2) with 64-bit offsets, on 64-bit Linux the only one there is.
+      return unsafeBitCast(symbol, to: SyncFileRange.self)
+    }()
+  #endif
+
+  static func startWriteback(_ descriptor: Int32, _ offset: Int64, _ length: Int64) {
+    #if canImport(Glibc)
+      let startWriting: UInt32 = 2
+      if MemoryLayout<Int>.size == 8 { _ = syncFileRange?(descriptor, offset, length, startWriting) }
+    #endif
+  }
+}
+
+extension SystemCalls.Status {
+  init(_ info: stat) {
+    switch info.st_mode & S_IFMT {
+    case S_IFREG: kind = .regular
+    case S_IFDIR: kind = .directory
+    default: kind = .other
+    }
+    identity = FileIdentity(
+      device: UInt64(truncatingIfNeeded: info.st_dev), inode: UInt64(truncatingIfNeeded: info.st_ino))
+    size = UInt64(max(0, info.st_size))
+    allocated = UInt64(max(0, info.st_blocks)) &* 512
+  }
+}

@@ -1,0 +1,82 @@
+import LatewoodBytes
+import Synchronization
+
+/// The lock of the one writing process of a database: an exclusive `flock` on a file of its own beside it.
+///
+/// The lock file stays when the lock is given up: to remove it could take it from under a process that is just locking it. The system
+/// gives the lock up by itself when the process ends, however it ends.
+///
+/// `flock` cannot tell this process from another, so a registry of the locks that this process holds, by device and inode
+/// of the lock file, answers that. A child made by fork inherits both, but not the lock itself: it is not the owner, and must
+/// not unlock what it shares with its parent.
+final class WriterLock: FileLock {
+  private static let held = Mutex<[FileIdentity: UInt64]>([:])
+
+  private let identity: FileIdentity
+  private let forkGeneration = SystemCalls.forkGeneration
+  private let descriptor: Mutex<Int32?>
+
+  init(path: String) throws(Fault) {
+    let number: Int32
+    do {
+      number = try retried { () throws(ErrorNumber) in try SystemCalls.openLockFile(path) }
+    } catch {
+      throw Fault(error, "open the lock file", path: path)
+    }
+    do {
+      identity = try SystemCalls.status(number).identity
+    } catch {
+      SystemCalls.closeFile(number)
+      throw Fault(error, "open the lock file", path: path)
+    }
+    do {
+      try WriterLock.take(number, identity, forkGeneration, path)
+    } catch {
+      SystemCalls.closeFile(number)
+      throw error
+    }
+    descriptor = Mutex(number)
+  }
+
+  deinit { unlock() }
+
+  var isOwnedByThisProcess: Bool { forkGeneration == SystemCalls.forkGeneration }
+
+  func unlock() {
+    let number = descriptor.withLock { number in
+      defer { number = nil }
+      return number
+    }
+    guard let number else { return }
+    if isOwnedByThisProcess {
+      WriterLock.held.withLock { held in
+        SystemCalls.unlockFile(number)
+        held[identity] = nil
+      }
+    }
+    SystemCalls.closeFile(number)
+  }
+
+  private static func take(
+    _ number: Int32, _ identity: FileIdentity, _ generation: UInt64, _ path: String
+  ) throws(Fault) {
+    try held.withLock { held throws(Fault) in
+      // An entry of another generation is the parent's, inherited by fork; flock will answer for that.
+      guard held[identity] != generation else {
+        throw Fault(
+          .lockedByThisProcess, "this process has already opened the database for writing; share that one",
+          path: path)
+      }
+      do throws(ErrorNumber) {
+        try retried { () throws(ErrorNumber) in try SystemCalls.lockFile(number, exclusive: true) }
+        held[identity] = generation
+      } catch .wouldBlock {
+        throw Fault(
+          .lockedByOtherProcess, "another process has opened the database for writing; open it read-only",
+          path: path)
+      } catch {
+        throw Fault(error, "lock the database for writing", path: path)
+      }
+    }
+  }
+}
