@@ -38,7 +38,11 @@ struct BaseDiff {
           new.skip()
         } else {
           let order = low.compare(otherLow)
-          if order < 0 || (order == 0 && mine.level >= theirs.level) { try old.open() } else { try new.open() }
+          if order < 0 || (order == 0 && mine.level >= theirs.level) {
+            try old.open()
+          } else {
+            try new.open()
+          }
         }
       case (.subtree(_, let low), .entry(let key, let value)):
         if key.compare(low) < 0 {
@@ -66,7 +70,8 @@ struct BaseDiff {
         let order = key.compare(otherKey)
         if order != 0 || !value.isSame(otherValue) {
           let change = BaseChange(
-            key: order <= 0 ? key : otherKey, before: order <= 0 ? value : nil, after: order >= 0 ? otherValue : nil)
+            key: order <= 0 ? key : otherKey, before: order <= 0 ? value : nil,
+            after: order >= 0 ? otherValue : nil)
           guard try body(change) else { return false }
         }
         if order <= 0 { old.skip() }
@@ -122,7 +127,10 @@ private struct DiffSide {
   }
 
   private mutating func settle() {
-    guard let top = path.last else { return next = .end }
+    guard let top = path.last else {
+      next = .end
+      return
+    }
     if top.node.isLeaf {
       next = .entry(top.node.key(top.index), top.node.entry(top.index).value)
     } else {

@@ -60,7 +60,11 @@ struct BuilderLevel {
     let number = currentCount
     let first = isLeaf ? 0 : 1
     var prefix = 0
-    if number > first { prefix = min(prefixLength, item.shared) } else if number == first { prefix = item.key.count }
+    if number > first {
+      prefix = min(prefixLength, item.shared)
+    } else if number == first {
+      prefix = item.key.count
+    }
     let cost = isLeaf ? item.entryCost : number == 0 ? BuilderItem.firstChildCost : item.childCost
     let length = NodeLayout.arrays &+ cells &+ cost &- (number > first ? (number &- first) &* prefix : 0)
     if number > 0, (length > nodeSize && number >= 3) || length > NodeLayout.maximumLength { return false }
@@ -133,7 +137,8 @@ struct BuilderLevel {
   private func cost(_ start: Int, _ end: Int) -> Int {
     var sum = 0
     for index in start..<end {
-      sum += isLeaf ? items[index].entryCost : index == start ? BuilderItem.firstChildCost : items[index].childCost
+      sum +=
+        isLeaf ? items[index].entryCost : index == start ? BuilderItem.firstChildCost : items[index].childCost
     }
     return sum
   }
@@ -149,8 +154,10 @@ struct BuilderLevel {
     let half = cost(0, count) / 2
     var sum = 0
     var cut = 0
-    while cut < count, sum < half {
-      sum += isLeaf ? items[cut].entryCost : items[cut].childCost
+    while cut < count {
+      let cost = isLeaf ? items[cut].entryCost : items[cut].childCost
+      if sum + cost / 2 >= half { break }
+      sum += cost
       cut += 1
     }
     let least = isLeaf ? 1 : 2

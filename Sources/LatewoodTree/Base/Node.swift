@@ -130,7 +130,8 @@ struct Node {
     return LeafCell(
       suffix: suffix, suffixCount: suffixCount,
       value: BaseValue(
-        pointer: suffix + suffixCount, length: Int(truncatingIfNeeded: tagged &>> 1), isExtent: tagged & 1 != 0))
+        pointer: suffix + suffixCount, length: Int(truncatingIfNeeded: tagged &>> 1),
+        isExtent: tagged & 1 != 0))
   }
 
   /// The key of entry `index` of a leaf, after the prefix.
@@ -172,7 +173,9 @@ struct Node {
       checksum: child.u32(NodeLayout.childChecksum))
   }
   @inline(__always) func childEntries(_ index: Int) -> UInt64 { child(index).u64(NodeLayout.childEntries) }
-  @inline(__always) func childLiveBytes(_ index: Int) -> UInt64 { child(index).u64(NodeLayout.childLiveBytes) }
+  @inline(__always) func childLiveBytes(_ index: Int) -> UInt64 {
+    child(index).u64(NodeLayout.childLiveBytes)
+  }
   /// Child `index` and what lies under it.
   @inline(__always) func childSubtree(_ index: Int) -> Subtree {
     Subtree(

@@ -34,7 +34,7 @@ struct NodeSource {
   }
 
   @inline(never) private static func outside(_ reference: NodeReference) -> Fault {
-    Fault.damaged(at: reference.offset, "a reference to a node does not lie within the file, or not at a multiple of 64")
+    Fault.damaged(at: reference.offset, "a node does not lie within the file at a multiple of 64")
   }
 
   @inline(never) private static func mismatch(_ reference: NodeReference) -> Fault {

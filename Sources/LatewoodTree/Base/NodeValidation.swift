@@ -106,7 +106,9 @@ struct NodeValidation {
     let room = UInt64(end - suffix)
     guard keyLength <= room else { throw fault("a key reaches beyond its node") }
     let isExtent = tagged & 1 != 0
-    guard tagged >> 1 <= NodeLayout.maximumValueLength else { throw fault("a value is longer than a value can be") }
+    guard tagged >> 1 <= NodeLayout.maximumValueLength else {
+      throw fault("a value is longer than a value can be")
+    }
     guard (isExtent ? UInt64(NodeLayout.extentLength) : tagged >> 1) <= room - keyLength else {
       throw fault("a value reaches beyond its node")
     }

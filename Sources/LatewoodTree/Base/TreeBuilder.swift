@@ -29,6 +29,8 @@ final class TreeBuilder {
   /// What the next leaf's separator has to divide its keys from.
   var left = LeftNeighbour.none
   private var placements = 0
+  /// Items on their way into a level that has to advance first.
+  private var underway: [BuilderItem] = []
 
   /// - Parameters:
   ///   - sink: Takes the nodes.
@@ -82,14 +84,20 @@ final class TreeBuilder {
 
   @inline(__always) func push(_ item: BuilderItem, level: Int) throws(Fault) {
     if try levels[level].add(item, nodeSize: nodeSize) { return }
+    try pushAfterAdvance(item, level: level)
+  }
+
+  @inline(never) private func pushAfterAdvance(_ item: BuilderItem, level: Int) throws(Fault) {
+    // To advance can place regions, and this item may be a child in one of them.
+    underway.append(item)
     try advance(level)
-    guard try levels[level].add(item, nodeSize: nodeSize) else {
+    guard let item = underway.popLast(), try levels[level].add(item, nodeSize: nodeSize) else {
       throw Fault(.valueTooLarge, "an entry does not fit a node")
     }
   }
 
   /// The current node is full: it is held back, and the one held before it is written.
-  @inline(never) private func advance(_ level: Int) throws(Fault) {
+  private func advance(_ level: Int) throws(Fault) {
     if levels[level].held > 0 { try emit(level, levels[level].held) }
     levels[level].hold()
   }
@@ -134,6 +142,8 @@ final class TreeBuilder {
     for level in 1..<NodeLayout.maximumLevels {
       for index in 0..<levels[level].count { resolve(&levels[level].items[index]) }
     }
+    // At level 0 there are no children, only entries with words of their own.
+    for index in underway.indices where underway[index].liveBytes > 0 { resolve(&underway[index]) }
   }
 
   private func resolve(_ item: inout BuilderItem) {
