@@ -39,6 +39,20 @@ extension LogFile {
     try group.writeAside(bytes, at: offset, pieces: LogFile.nodePieceLength)
   }
 
+  /// Makes nodes that were written durable, and with them all of the file. From any thread.
+  ///
+  /// A flush is not enough for that: commits beyond a region may have been synced before its nodes were written. The first failure ends all
+  /// writing.
+  package func syncNodes() throws(Fault) {
+    try group.check()
+    do throws(Fault) {
+      try device.sync()
+    } catch {
+      group.locked { $0.poison = $0.poison ?? error }
+      throw error
+    }
+  }
+
   /// *Writer, no transaction open.* Appends the frame of a checkpoint. What its tree consists of must be durable already.
   ///
   /// Throws `unsupported` if the checkpoint was begun before a gap in the log (invariant 2 of `LogFile`): it has to be done again.

@@ -81,7 +81,7 @@ extension LogFile {
   static func sleep(milliseconds: Int) {
     let monitor = Monitor()
     monitor.lock()
-    _ = monitor.wait(milliseconds: milliseconds)
+    _ = monitor.wait(milliseconds: UInt64(milliseconds))
     monitor.unlock()
   }
 

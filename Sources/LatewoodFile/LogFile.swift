@@ -127,6 +127,15 @@ package final class LogFile: @unchecked Sendable {
     ReplayPosition(offset: tail, previousChecksum: lastFrameChecksum)
   }
 
+  /// *Writer.* Below this offset the mapping has the log's records.
+  package var flushedThrough: UInt64 { append.pointee.flushedThrough }
+
+  /// The end of what has been committed. From any thread.
+  package var committedPosition: CommitPosition { CommitPosition(offset: group.locked { $0.closedThrough }) }
+
+  /// *Writer.* Bytes of memory that hold what is not yet written.
+  package var chunkMemory: UInt64 { UInt64(chunks.count * LogFile.chunkLength) }
+
   /// *Writer.* The number of the newest transaction in the log.
   package var lastTransaction: UInt64 { append.pointee.transaction }
 

@@ -63,7 +63,7 @@ public final class Store: Sendable {
   package static func open(
     at path: String, on volume: any Volume, mode: OpenMode, options: Options, environment: Environment
   ) throws(StoreError) -> Store {
-    do {
+    do throws(Fault) {
       let options = options.clamped
       let exists = try volume.exists(path)
       switch mode {
