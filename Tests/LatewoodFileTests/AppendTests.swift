@@ -9,7 +9,9 @@ import Testing
   init() throws { bench = try LogBench() }
 
   private func value(_ seed: Int, _ count: Int) -> [UInt8] {
-    (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ seed &+ ($0 >> 8)) }
+    var value = [UInt8](repeating: UInt8(truncatingIfNeeded: seed), count: count)
+    for at in stride(from: 0, to: count, by: 4001) { value[at] = UInt8(truncatingIfNeeded: at &* 31) }
+    return value
   }
 
   private func read(_ log: LogFile, at offset: UInt64) -> (code: UInt8, key: [UInt8], value: [UInt8]) {

@@ -1,3 +1,4 @@
+import Dispatch
 import LatewoodBytes
 import Testing
 
@@ -117,6 +118,28 @@ import Testing
     }
     // A reader says the same, after it has looked again.
     #expect(faultKind { _ = try bench.open(readOnly: true) } == .damaged)
+  }
+
+  @Test func aReaderLooksAgainBeforeItSpeaksOfDamage() throws {
+    let log = try bench.open().log
+    var ends: [UInt64] = []
+    for number in 1...4 { ends.append(try log.commit([("key\(number)", [1])]).offset) }
+    // As if another process were still writing the third frame while the fourth is there already.
+    let at = Int(ends[1]) + 60
+    let sound = try bench.bytes()[at]
+    try bench.patch([sound ^ 1], at: at)
+    let bench = bench
+    let group = DispatchGroup()
+    group.enter()
+    DispatchQueue(label: "writer").asyncAfter(deadline: .now() + .milliseconds(15)) {
+      try? bench.patch([sound], at: at)
+      group.leave()
+    }
+    let (reader, state) = try bench.open(readOnly: true)
+    #expect(state.entries.count == 4)
+    group.wait()
+    reader.close()
+    log.close()
   }
 
   @Test func theOlderSlotServesWhenTheNewerIsTorn() throws {
