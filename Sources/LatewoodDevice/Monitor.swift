@@ -41,6 +41,9 @@ package final class Monitor: @unchecked Sendable {
   /// Wakes all that wait.
   package func broadcast() { SystemCalls.wakeAll(condition) }
 
+  /// A number that no other living thread has.
+  package static var currentThread: UInt { SystemCalls.thread }
+
   package func withLock<Result: ~Copyable, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {

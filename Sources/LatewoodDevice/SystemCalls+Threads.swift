@@ -72,6 +72,15 @@ extension SystemCalls {
     pthread_cond_broadcast(condition)
   }
 
+  /// A number that no other living thread has.
+  static var thread: UInt {
+    #if canImport(Darwin) || canImport(Musl)
+      UInt(bitPattern: pthread_self())
+    #else
+      UInt(pthread_self())
+    #endif
+  }
+
   // MARK: Clocks
 
   /// Since some moment that does not change while the machine runs.

@@ -55,3 +55,39 @@ import LatewoodBytes
 
   @inlinable package var isPut: Bool { code == OperationCode.put || code == OperationCode.putExtent }
 }
+
+extension LogRecord {
+  /// Decodes a record from outside that lies in `start ..< end`; nil if it does not obey FORMAT.md, section 6.
+  package static func validated(
+    at start: UnsafeRawPointer, end: UnsafeRawPointer
+  ) -> (record: LogRecord, length: Int)? {
+    guard start < end else { return nil }
+    let code = start.u8(0)
+    guard code >= OperationCode.put, code <= OperationCode.deleteRange else { return nil }
+    guard let first = Varint.read(start + 1, end: end) else { return nil }
+    var at = start + 1 + first.length
+    var second: UInt64 = 0
+    if code != OperationCode.delete {
+      guard let read = Varint.read(at, end: end) else { return nil }
+      second = read.value
+      at += read.length
+    }
+    if code == OperationCode.putExtent {
+      guard end - at >= 4 else { return nil }
+      at += 4
+    }
+    guard lengthsAreLegal(code, first.value, second) else { return nil }
+    // Both are far below 2^32 by now, so that the sum cannot overflow.
+    let contents = Int(first.value) + Int(second)
+    guard contents <= end - at else { return nil }
+    // SAFETY: every byte that the trusting initializer reads was just found to be before `end`.
+    return (LogRecord(trusted: start), at - start + contents)
+  }
+
+  private static func lengthsAreLegal(_ code: UInt8, _ first: UInt64, _ second: UInt64) -> Bool {
+    if code == OperationCode.deleteRange {
+      return first <= FileLayout.boundLimit && second <= FileLayout.boundLimit
+    }
+    return first > 4 && first <= FileLayout.fullKeyLimit && second <= FileLayout.valueLimit
+  }
+}

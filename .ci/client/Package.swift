@@ -1,0 +1,15 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package as a user's would be: it depends on Latewood from outside and uses every library product.
+let package = Package(
+  name: "Client",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "Latewood", path: "../..")],
+  targets: [
+    .executableTarget(
+      name: "Client", dependencies: [.product(name: "LatewoodStore", package: "Latewood")],
+      swiftSettings: [.treatAllWarnings(as: .error)])
+  ],
+  swiftLanguageModes: [.v6]
+)

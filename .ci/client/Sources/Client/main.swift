@@ -1,0 +1,42 @@
+import LatewoodStore
+
+let path = CommandLine.arguments[1]
+
+func check(_ condition: Bool, _ what: String) throws {
+  if !condition { throw CheckFailed(what: what) }
+}
+
+struct CheckFailed: Error { var what: String }
+
+let store = try Store.open(at: path)
+let fruit = try store.keyspace("fruit")
+try store.write { transaction in
+  try transaction.put("apple", "red", in: fruit)
+  try transaction.put("pear", "green", in: fruit)
+  try transaction.put("plum", "blue", in: fruit)
+}
+try check(try store.get("apple", in: fruit) == Array("red".utf8), "a value comes back")
+let snapshot = try store.snapshot()
+try await store.write { transaction in try transaction.delete("pear", in: fruit) }
+let keys = try store.entries(in: fruit, .prefix("p")).map { String(decoding: $0.key, as: UTF8.self) }
+try check(keys == ["plum"], "a prefix range sees the delete")
+try check(try snapshot.count(in: fruit) == 3, "a snapshot does not")
+let length = try store.withValue("plum", in: fruit) { value in value.byteCount }
+try check(length == 4, "a value is read without a copy")
+do {
+  try store.write { transaction in
+    try transaction.put("lost", "1", in: fruit)
+    throw CheckFailed(what: "on purpose")
+  }
+} catch is CheckFailed {}
+try check(try !store.contains("lost", in: fruit), "a throwing closure leaves no trace")
+try store.close()
+do {
+  _ = try store.get("apple", in: fruit)
+  throw CheckFailed(what: "a closed store was read")
+} catch let error as StoreError {
+  try check(error.code == .closed, "a closed store says so")
+}
+let again = try Store.open(at: path, mode: .readOnly)
+try check(try again.verify().isSound, "the file is sound")
+print("client: all checks passed")

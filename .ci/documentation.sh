@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Converts the documentation of the library products; a warning is a failure.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+graphs=.build-documentation/graphs
+rm -rf .build-documentation/archive "$graphs"
+mkdir -p "$graphs"
+for product in LatewoodStore; do
+  swift build --target "$product" --scratch-path .build-documentation \
+    -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$PWD/$graphs"
+  find "$graphs" -type f ! -name "$product*.symbols.json" -delete
+  catalog=Sources/$product/$product.docc
+  docc=$(dirname "$(readlink -f "$(command -v swift)")")/docc
+  "$docc" convert ${catalog:+"$catalog"} --additional-symbol-graph-dir "$graphs" \
+    --fallback-display-name "$product" --fallback-bundle-identifier "$product" \
+    --warnings-as-errors --output-path .build-documentation/archive
+done
+echo "documentation: converted without warnings"

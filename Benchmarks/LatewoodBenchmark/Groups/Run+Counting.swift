@@ -1,0 +1,59 @@
+import LatewoodStore
+
+/// Part `count`: how many keys a range has, which place a key has, and which key is at a place, without
+/// reading what is between. Once with all keys in the tree, once with a tenth of them written anew and not
+/// yet in it.
+extension Run where Engine == LatewoodEngine {
+  func counting() throws {
+    let engine = try filled(options.records) { $0.checkpointsInBackground = false }
+    try count(engine, operations: options.scaled(200_000), "")
+    var random = SplitMix64(seed: 0xC0)
+    try Scratch.use(valueLength: options.valueLength) { scratch in
+      _ = try writeBatches(options.records / 10, of: 1000, to: engine) { writer, _ in
+        let number = random.below(options.records)
+        try writer.put(scratch.key(number), scratch.value(number, 1))
+      }
+    }
+    // The definition of the figure is the cost beside pending changes, which grows with those in the range.
+    try count(engine, operations: options.scaled(200), "-pending")
+    printMemory("count")
+    try close(engine, after: "count")
+  }
+
+  private func count(_ engine: LatewoodEngine, operations: UInt64, _ suffix: String) throws {
+    let store = engine.store
+    let keyspace = engine.keyspace
+    try each("count" + suffix, operations) { a, b, scratch in
+      let low = min(a, b)
+      let high = max(a, b)
+      let range = KeyRange.between(Array(scratch.key(low)), Array(scratch.key(high)))
+      return try UInt64(store.count(in: keyspace, range)) == high - low
+    }
+    try each("rank" + suffix, operations) { a, _, scratch in
+      try UInt64(store.rank(of: scratch.key(a), in: keyspace)) == a
+    }
+    try each("nth" + suffix, operations) { a, _, scratch in
+      guard let key = try store.key(at: Int(a), in: keyspace) else { return false }
+      return key.elementsEqual(scratch.key(a))
+    }
+  }
+
+  /// Runs a step with two random numbers below the number of records; the step says whether the answer was
+  /// right.
+  private func each(
+    _ workload: String, _ operations: UInt64, _ step: (UInt64, UInt64, Scratch) throws -> Bool
+  ) throws {
+    var random = SplitMix64(seed: 0xC1)
+    var wrong: UInt64 = 0
+    let start = Process.now
+    try Scratch.use(valueLength: 0) { scratch in
+      for _ in 0..<operations {
+        let a = random.below(options.records)
+        let b = random.below(options.records)
+        if try !step(a, b, scratch) { wrong += 1 }
+      }
+    }
+    report.figure(workload, "ns_op", (Process.now - start) / Double(operations) * 1e9)
+    report.wrongAnswers(workload, "WRONG", wrong)
+  }
+}

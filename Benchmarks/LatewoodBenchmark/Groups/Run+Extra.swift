@@ -1,0 +1,70 @@
+import LatewoodStore
+
+/// The parts of group `extra`: what Latewood promises and the common workloads do not ask.
+enum ExtraPart: String, CaseIterable {
+  case oneCommit = "onecommit"
+  case snapshotHeldFew = "snapshot-held-1k"
+  case snapshotHeldMany = "snapshot-held-100k"
+  case deleteRange = "deleterange"
+  case count = "count"
+  case recover = "recover"
+  /// The process that `recover` starts and that ends by being killed.
+  case recoverVictim = "recover-victim"
+
+  static var names: String {
+    allCases.filter { $0 != .recoverVictim }.map(\.rawValue).joined(separator: ", ")
+  }
+
+  /// Whether a group is one of these parts.
+  static func isInside(_ group: String) -> Bool { ExtraPart(rawValue: group) != nil }
+
+  /// Whether the files of a group are for another process to find.
+  static func leavesFiles(_ group: String) -> Bool { ExtraPart(rawValue: group) == .recoverVictim }
+}
+
+extension Run where Engine == LatewoodEngine {
+  /// Runs group `extra`, or one part of it. Returns false if the group is neither.
+  func extraGroup(_ group: String) throws -> Bool {
+    if group == "extra" {
+      try runAllParts()
+      return true
+    }
+    guard let part = ExtraPart(rawValue: group) else { return false }
+    switch part {
+    case .oneCommit: try oneCommit()
+    case .snapshotHeldFew: try snapshotHeld(distinct: 1000, part.rawValue)
+    case .snapshotHeldMany: try snapshotHeld(distinct: 100_000, part.rawValue)
+    case .deleteRange: try deleteRange()
+    case .count: try counting()
+    case .recover: try recover()
+    case .recoverVictim: try writeAndDie()
+    }
+    return true
+  }
+
+  /// Each part in a process of its own: memory that one has left behind would be missing in the growth of the
+  /// next.
+  private func runAllParts() throws {
+    for part in ExtraPart.allCases where part != .recoverVictim {
+      let outcome = ChildProcess.run(options.arguments(group: part.rawValue))
+      report.require(part.rawValue, "\(outcome)", "exited(0)", outcome == .exited(0))
+    }
+  }
+
+  /// Fills an empty database with the keys 0..<count and leaves all of it in the tree, none in the log.
+  func filled(_ count: UInt64, _ storeOptions: (inout Store.Options) -> Void = { _ in }) throws
+    -> LatewoodEngine
+  {
+    let engine = try openEmpty()
+    try Scratch.use(valueLength: options.valueLength) { scratch in
+      _ = try writeBatches(count, of: 1000, to: engine) { writer, number in
+        try writer.put(scratch.key(number), scratch.value(number, 0))
+      }
+    }
+    try engine.close()
+    var chosen = Store.Options()
+    chosen.durability = .relaxed
+    storeOptions(&chosen)
+    return try LatewoodEngine.open(in: options.directory, chosen)
+  }
+}

@@ -1,0 +1,68 @@
+/// Group `rand`: one database all through, filled in random order, read, overwritten, half of it deleted.
+extension Run {
+  func randomGroup() throws {
+    var engine = try openEmpty()
+    try fillRandom(engine, options.records, batch: 1000, workload: "fillrandom")
+    printMemory("fillrandom")
+    if Engine.isPersistent {
+      let start = Process.now
+      try close(engine, after: "fillrandom")
+      report.figure("fillrandom", "close_ms", (Process.now - start) * 1e3)
+      try measureOpening("open").close()
+      engine = try measureOpening("open2")
+    }
+    try readWorkloads(engine)
+    printMemory("reads")
+    // The in-memory engine goes on too: it proves the checksums of what follows.
+    guard Engine.answers else { return }
+    try overwrite(engine)
+    printMemory("overwrite")
+    engine = try reopen(engine, after: "overwrite")
+    try readRandomly(engine, "readrandom-aged", options.scaled(1_000_000))
+    try deleteHalf(engine)
+    engine = try reopen(engine, after: "delete")
+    try readSequentially(engine, workload: "readseq-halfdeleted")
+    try engine.close()
+    printMemory("rand")
+  }
+
+  private func measureOpening(_ workload: String) throws -> Engine {
+    let start = Process.now
+    let engine = try open()
+    let opened = Process.now
+    var checksum = Checksum()
+    _ = try Scratch.use(valueLength: 0) { scratch in
+      try engine.get(scratch.key(options.records / 2), into: &checksum)
+    }
+    report.figure(workload, "open_ms", (opened - start) * 1e3)
+    report.figure(workload, "open_get_ms", (Process.now - start) * 1e3)
+    return engine
+  }
+
+  private func overwrite(_ engine: Engine) throws {
+    let operations = options.scaled(1_000_000)
+    let times = try Scratch.use(valueLength: options.valueLength) { scratch in
+      var random = SplitMix64(seed: 0x0007)
+      return try measure("overwrite", operations: operations) {
+        try writeBatches(operations, of: 1000, to: engine) { writer, _ in
+          let number = random.below(options.records)
+          try writer.put(scratch.key(number), scratch.value(number, 1))
+        }
+      }
+    }
+    report.figure("overwrite", "max_commit_ms", times.longest * 1e3)
+  }
+
+  private func deleteHalf(_ engine: Engine) throws {
+    let order = Permutation(count: options.records, seed: Permutation.deleteSeed)
+    let operations = options.records / 2
+    let times = try Scratch.use(valueLength: 0) { scratch in
+      try measure("delete", operations: operations) {
+        try writeBatches(operations, of: 1000, to: engine) { writer, index in
+          try writer.delete(scratch.key(order[index]))
+        }
+      }
+    }
+    report.figure("delete", "max_commit_ms", times.longest * 1e3)
+  }
+}

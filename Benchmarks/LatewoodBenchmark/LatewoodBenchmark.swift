@@ -1,0 +1,49 @@
+/// Runs one group of workloads on one engine and prints the figures as CSV. See `Benchmarks/README.md`.
+@main
+enum LatewoodBenchmark {
+  static func main() {
+    do {
+      let options = try BenchmarkOptions(Array(CommandLine.arguments.dropFirst()))
+      let isSound = options.group == "vectors" ? vectorsHold() : try run(options)
+      Process.end(isSound ? 0 : 1)
+    } catch {
+      Process.printError("\(error)")
+      Process.end(2)
+    }
+  }
+
+  private static func vectorsHold() -> Bool {
+    let vectors = TestVectors.check()
+    for failure in vectors.failures { Process.printLine("MISMATCH \(failure)") }
+    Process.printLine("\(vectors.checked) test vectors, \(vectors.failures.count) differ")
+    return vectors.failures.isEmpty
+  }
+
+  private static func run(_ options: BenchmarkOptions) throws -> Bool {
+    switch options.engine {
+    case LatewoodEngine.name: try run(Run<LatewoodEngine>(options)) { try $0.extraGroup(options.group) }
+    case NullEngine.name: try run(Run<NullEngine>(options)) { _ in false }
+    case SortedEngine.name: try run(Run<SortedEngine>(options)) { _ in false }
+    default: throw BenchmarkFailure("there is no engine \(options.engine)\n\(BenchmarkOptions.usage)")
+    }
+  }
+
+  /// - Parameter extra: runs groups that not every engine has; returns false if it does not know the group.
+  private static func run<Engine>(_ run: Run<Engine>, extra: (Run<Engine>) throws -> Bool) throws -> Bool {
+    let group = run.options.group
+    if !ExtraPart.isInside(group) { run.report.figure(group, "load1", Process.load) }
+    switch group {
+    case "seq": try run.sequentialGroup()
+    case "rand": try run.randomGroup()
+    case "sync": try run.syncGroup()
+    case "ycsb": try run.cloudGroup()
+    default:
+      guard try extra(run) else {
+        throw BenchmarkFailure("\(Engine.name) has no group \(group)\n\(BenchmarkOptions.usage)")
+      }
+    }
+    // What `extra` starts as processes of their own clean up after themselves.
+    if !ExtraPart.leavesFiles(group) { run.options.directory.makeEmpty() }
+    return run.report.isSound
+  }
+}

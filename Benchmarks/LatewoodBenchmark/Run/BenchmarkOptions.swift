@@ -1,0 +1,64 @@
+/// What the command line says. The names are those of the peers' driver.
+struct BenchmarkOptions: Sendable {
+  static let usage = """
+    usage: LatewoodBenchmark --group GROUP [--engine latewood|null|sorted] [--n 1000000] [--vsize 100] [--scale 1]
+                             [--rww 10] [--dir DIRECTORY] [--round LABEL]
+    groups: vectors, seq, rand, sync, ycsb, extra; parts of extra alone: \(ExtraPart.names)
+    The directory is emptied.
+    """
+
+  var engine = "latewood"
+  var group = ""
+  /// Records.
+  var records: UInt64 = 1_000_000
+  /// Bytes.
+  var valueLength = 100
+  /// Factor on the number of operations.
+  var scale = 1.0
+  /// Seconds of readwhilewriting.
+  var readWriteSeconds = 10.0
+  var directory = Directory(path: ".build-peers/db.latewood")
+  /// The first column of the results.
+  var round = "1"
+
+  init(_ arguments: [String]) throws {
+    var rest = arguments[...]
+    while let name = rest.popFirst() {
+      guard let value = rest.popFirst() else {
+        throw BenchmarkFailure("\(name) needs a value\n\(Self.usage)")
+      }
+      switch name {
+      case "--engine": engine = value
+      case "--group": group = value
+      case "--n": records = try Self.number(value, name) { $0 >= 200 }
+      case "--vsize": valueLength = try Self.number(value, name) { $0 >= 1 && $0 <= 1_000_000 }
+      case "--scale": scale = try Self.number(value, name) { $0 > 0 && $0 <= 1000 }
+      case "--rww": readWriteSeconds = try Self.number(value, name) { $0 >= 0 && $0 <= 3600 }
+      case "--dir": directory = Directory(path: value)
+      case "--round": round = value
+      default: throw BenchmarkFailure("unknown option \(name)\n\(Self.usage)")
+      }
+    }
+    if group.isEmpty { throw BenchmarkFailure(Self.usage) }
+  }
+
+  /// The same as arguments, for another group.
+  func arguments(group: String) -> [String] {
+    [
+      "--engine", engine, "--group", group, "--n", String(records), "--vsize", String(valueLength),
+      "--scale", String(scale), "--rww", String(readWriteSeconds), "--dir", directory.path, "--round", round,
+    ]
+  }
+
+  /// A number of operations, scaled.
+  func scaled(_ count: UInt64) -> UInt64 { max(1, UInt64(Double(count) * scale)) }
+
+  private static func number<N: LosslessStringConvertible>(
+    _ text: String, _ name: String, _ isValid: (N) -> Bool
+  ) throws -> N {
+    guard let number = N(text), isValid(number) else {
+      throw BenchmarkFailure("\(name) cannot be \(text)\n\(usage)")
+    }
+    return number
+  }
+}

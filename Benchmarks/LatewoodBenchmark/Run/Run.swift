@@ -1,0 +1,79 @@
+/// One run of one group of workloads on one engine. Each group is an extension in a file of its own, under
+/// `Groups`.
+struct Run<Engine: BenchmarkEngine>: Sendable {
+  let options: BenchmarkOptions
+  let report: Report
+  let memory: MemorySampler
+
+  init(_ options: BenchmarkOptions) {
+    self.options = options
+    report = Report(options, engine: Engine.name, answers: Engine.answers)
+    memory = MemorySampler.start()
+  }
+
+  // MARK: The life of the database
+
+  /// Opens an empty database.
+  func openEmpty(isDurable: Bool = false) throws -> Engine {
+    options.directory.makeEmpty()
+    return try open(isDurable: isDurable)
+  }
+
+  func open(isDurable: Bool = false) throws -> Engine {
+    try Engine.open(in: options.directory, isDurable: isDurable)
+  }
+
+  /// Closes the database, prints the size of its files, and opens it again. One that lives in memory stays as
+  /// it is.
+  func reopen(_ engine: Engine, after workload: String) throws -> Engine {
+    guard Engine.isPersistent else { return engine }
+    try close(engine, after: workload)
+    return try open()
+  }
+
+  /// Closes the database and prints the size of its files.
+  func close(_ engine: Engine, after workload: String) throws {
+    try engine.close()
+    guard Engine.isPersistent else { return }
+    let size = options.directory.size
+    report.figure(workload, "size_MiB", Double(size.apparent) / Process.mebibyte)
+    report.figure(workload, "alloc_MiB", Double(size.allocated) / Process.mebibyte)
+  }
+
+  // MARK: Figures
+
+  func printMemory(_ workload: String) {
+    report.figure(workload, "rss_MiB", Process.peakResidentMiB)
+    report.figure(workload, "anon_MiB", memory.peakMiB)
+  }
+
+  /// Runs a workload of `operations` operations and prints its rate and what it cost.
+  @discardableResult
+  func measure<R>(_ workload: String, operations: UInt64, _ body: () throws -> R) rethrows -> R {
+    try measure(workload) {
+      let result = try body()
+      return (operations, result)
+    }
+  }
+
+  /// The same where only the workload itself knows how many operations there were.
+  func measure<R>(_ workload: String, _ body: () throws -> (operations: UInt64, R)) rethrows -> R {
+    let written = Process.bytesWritten
+    let handed = Process.bytesHandedToWrites
+    let processor = Process.processorSeconds
+    let start = Process.now
+    let (operations, result) = try body()
+    let seconds = Process.now - start
+    let processorSeconds = Process.processorSeconds - processor
+    let writtenBytes = Process.bytesWritten - written
+    let handedBytes = Process.bytesHandedToWrites - handed
+    let count = Double(operations)
+    report.figure(workload, "ops_s", count / seconds)
+    report.figure(workload, "cpu_us", processorSeconds / count * 1e6)
+    if writtenBytes > 0 || handedBytes > 0 {
+      report.figure(workload, "wbytes_op", Double(writtenBytes) / count)
+      report.figure(workload, "wchar_op", Double(handedBytes) / count)
+    }
+    return result
+  }
+}

@@ -1,0 +1,113 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// What the system knows about this process. Figures that a system does not have are 0.
+enum Process {
+  static let mebibyte = 1_048_576.0
+
+  /// Seconds of a clock that is never set.
+  static var now: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + 1e-9 * Double(time.tv_nsec)
+  }
+
+  /// Seconds of processor time of all threads.
+  static var processorSeconds: Double {
+    let usage = resources
+    return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+      + 1e-6 * Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
+  }
+
+  /// The greatest resident set so far, in MiB. Pages of mapped files count.
+  static var peakResidentMiB: Double {
+    #if canImport(Darwin)
+      Double(resources.ru_maxrss) / mebibyte
+    #else
+      Double(resources.ru_maxrss) / 1024
+    #endif
+  }
+
+  /// Resident memory now that belongs to no file, in MiB.
+  static var anonymousMiB: Double {
+    Double(field("RssAnon:", of: "/proc/self/status")) / 1024
+  }
+
+  /// Bytes handed to write calls.
+  static var bytesHandedToWrites: UInt64 { field("wchar:", of: "/proc/self/io") }
+
+  /// Bytes that the page cache took for writing: whole folios, so far too many for small scattered writes.
+  static var bytesWritten: UInt64 { field("write_bytes:", of: "/proc/self/io") }
+
+  /// The machine's load over the last minute.
+  static var load: Double {
+    let text = contents(of: "/proc/loadavg")
+    return text.split(separator: " ").first.flatMap { Double($0) } ?? 0
+  }
+
+  private static var resources: rusage {
+    var usage = rusage()
+    #if canImport(Glibc)
+      getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    #else
+      getrusage(RUSAGE_SELF, &usage)
+    #endif
+    return usage
+  }
+
+  private static func field(_ name: String, of path: String) -> UInt64 {
+    for line in contents(of: path).split(separator: "\n") where line.hasPrefix(name) {
+      let parts = line.split { $0 == " " || $0 == "\t" }
+      if parts.count > 1, let number = UInt64(parts[1]) { return number }
+    }
+    return 0
+  }
+
+  private static func contents(of path: String) -> String {
+    let file = open(path, O_RDONLY)
+    guard file >= 0 else { return "" }
+    defer { close(file) }
+    return withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 1) { buffer in
+      // SAFETY: read writes at most the count that it is told.
+      let count = read(file, buffer.baseAddress, buffer.count)
+      return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+    }
+  }
+
+  // MARK: Output and end
+
+  /// Writes a line to standard output at once.
+  static func printLine(_ line: String) { put(line + "\n", on: 1) }
+
+  /// Writes a line to standard error.
+  static func printError(_ line: String) { put(line + "\n", on: 2) }
+
+  private static func put(_ text: String, on file: Int32) {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+      if count <= 0 { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  static func end(_ status: Int32) -> Never { exit(status) }
+
+  /// Ends this process as a crash would: nothing is flushed or closed.
+  static func killSelf() -> Never {
+    kill(getpid(), SIGKILL)
+    exit(1)
+  }
+
+  static func sleep(seconds: Double) {
+    let whole = seconds.rounded(.down)
+    var rest = timespec(tv_sec: Int(whole), tv_nsec: Int((seconds - whole) * 1e9))
+    var remaining = timespec()
+    while nanosleep(&rest, &remaining) != 0 && errno == EINTR { rest = remaining }
+  }
+}

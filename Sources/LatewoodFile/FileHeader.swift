@@ -1,0 +1,105 @@
+import LatewoodBytes
+
+/// The immutable header at the start of a file: FORMAT.md, section 3.
+///
+/// It stands in the file twice, so that a damaged sector does not cost the database its identity.
+package struct FileHeader: Sendable, Equatable {
+  /// Where the fields lie. On disk.
+  package enum Offset {
+    package static let magic = 0
+    package static let formatVersion = 8
+    package static let requiredFeatures = 12
+    package static let fileID = 16
+    package static let created = 32
+    package static let optionalFeatures = 40
+    package static let checksum = 4088
+  }
+
+  /// `LATEWOOD` in ASCII, as a little-endian number.
+  static let magic: UInt64 = 0x444F_4F57_4554_414C
+  package static let formatVersion: UInt32 = 1
+  /// The bits of *required features* that this reader knows.
+  static let knownFeatures: UInt32 = 0
+
+  /// The first and the last 8 bytes of the file id.
+  package var fileID: (first: UInt64, last: UInt64) { (idFirst, idLast) }
+  private let idFirst: UInt64
+  private let idLast: UInt64
+  package let requiredFeatures: UInt32
+  package let optionalFeatures: UInt32
+  /// Microseconds since 1970-01-01 00:00 UTC.
+  package let created: UInt64
+  /// What the checksums of this file start from: FORMAT.md, section 2.
+  package let seed: UInt64
+
+  package init(fileID: (first: UInt64, last: UInt64), created: UInt64) {
+    self.init(fileID, created, requiredFeatures: 0, optionalFeatures: 0)
+  }
+
+  private init(
+    _ id: (first: UInt64, last: UInt64), _ created: UInt64, requiredFeatures: UInt32, optionalFeatures: UInt32
+  ) {
+    idFirst = id.first
+    idLast = id.last
+    self.created = created
+    self.requiredFeatures = requiredFeatures
+    self.optionalFeatures = optionalFeatures
+    seed = withUnsafeBytes(of: (id.first.littleEndian, id.last.littleEndian)) { XXH64.hash($0, seed: 0) }
+  }
+
+  /// Writes all 4 KiB of the header.
+  package func encode(into target: UnsafeMutableRawBufferPointer) {
+    precondition(target.count >= FileLayout.headerLength)
+    guard let base = target.baseAddress else { return }
+    // SAFETY: every offset is below the 4096 bytes that the precondition asks for.
+    base.initializeMemory(as: UInt8.self, repeating: 0, count: FileLayout.headerLength)
+    base.set(FileHeader.magic, at: Offset.magic)
+    base.set(FileHeader.formatVersion, at: Offset.formatVersion)
+    base.set(requiredFeatures, at: Offset.requiredFeatures)
+    base.set(idFirst, at: Offset.fileID)
+    base.set(idLast, at: Offset.fileID + 8)
+    base.set(created, at: Offset.created)
+    base.set(optionalFeatures, at: Offset.optionalFeatures)
+    base.set(XXH64.hash(base, Offset.checksum, seed: 0), at: Offset.checksum)
+  }
+
+  /// Reads the header from the first 8 KiB of a file, or what there is of them.
+  ///
+  /// Throws `notADatabase`, `damaged` if neither copy is whole, `tooNew`.
+  package static func decode(from bytes: UnsafeRawBufferPointer) throws(Fault) -> FileHeader {
+    var sawMagic = false
+    for copy in 0..<2 {
+      let start = copy * FileLayout.headerLength
+      guard bytes.count >= start + 8, let base = bytes.baseAddress.map({ $0 + start }) else { continue }
+      guard base.u64(Offset.magic) == magic else { continue }
+      sawMagic = true
+      // SAFETY: the copy is read whole only if all of its 4096 bytes are there.
+      guard bytes.count >= start + FileLayout.headerLength,
+        XXH64.hash(base, Offset.checksum, seed: 0) == base.u64(Offset.checksum)
+      else { continue }
+      return try fields(of: base)
+    }
+    if sawMagic {
+      throw Fault.damaged(at: 0, "both copies of the file's header are damaged")
+    }
+    throw Fault(.notADatabase, "the file is not a Latewood database")
+  }
+
+  private static func fields(of base: UnsafeRawPointer) throws(Fault) -> FileHeader {
+    let version = base.u32(Offset.formatVersion)
+    guard version <= formatVersion else {
+      throw Fault(
+        .tooNew, "the file has format version \(version), later than \(formatVersion): use a newer program")
+    }
+    guard version == formatVersion else {
+      throw Fault.damaged(at: UInt64(Offset.formatVersion), "there is no format version \(version)")
+    }
+    let required = base.u32(Offset.requiredFeatures)
+    guard required & ~knownFeatures == 0 else {
+      throw Fault(.tooNew, "the file uses features that this program does not know: use a newer one")
+    }
+    return FileHeader(
+      (base.u64(Offset.fileID), base.u64(Offset.fileID + 8)), base.u64(Offset.created),
+      requiredFeatures: required, optionalFeatures: base.u32(Offset.optionalFeatures))
+  }
+}

@@ -1,0 +1,31 @@
+/// Where the fixed parts of a file lie, and how large things may be. All of it is on disk: FORMAT.md, sections 1 and 10.
+@usableFromInline package enum FileLayout {
+  package static let headerLength = 4096
+  package static let headerCopyOffset: UInt64 = 4096
+  package static let slotBlockLength = 4096
+  /// The first frame.
+  @usableFromInline package static let logStart: UInt64 = 16384
+  /// Frames start at multiples of this.
+  package static let frameAlignment: UInt64 = 8
+  /// Nodes start at multiples of this.
+  package static let nodeAlignment: UInt64 = 64
+
+  package static let keyLimit = 16384
+  /// Of a key with the number of its keyspace in front.
+  package static let fullKeyLimit = keyLimit + 4
+  /// A bound of a range may be the successor of the longest key.
+  package static let boundLimit = fullKeyLimit + 1
+  package static let valueLimit = 2_147_483_648
+  package static let keyspaceNameLimit = 1024
+  package static let keyspaceLimit: UInt64 = 4_294_967_294
+  package static let nodeLimit = 65535
+  package static let fileLimit: UInt64 = 281_474_976_710_656
+
+  package static func slotOffset(_ slot: Int) -> UInt64 { slot == 0 ? 8192 : 12288 }
+
+  /// The next multiple of 8, or nil where there is none.
+  static func alignedToFrame(_ offset: UInt64) -> UInt64? {
+    let (sum, overflow) = offset.addingReportingOverflow(frameAlignment - 1)
+    return overflow ? nil : sum & ~(frameAlignment - 1)
+  }
+}

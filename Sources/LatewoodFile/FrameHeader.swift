@@ -1,0 +1,122 @@
+import LatewoodBytes
+
+/// What a frame holds. The raw values are on disk.
+package enum FrameKind: UInt8, Sendable, CaseIterable {
+  case commit = 1
+  case nodes = 2
+  case checkpoint = 3
+  case seal = 4
+}
+
+/// The 56 bytes in front of every frame's payload: FORMAT.md, section 5.
+package struct FrameHeader: Sendable, Equatable {
+  /// Where the fields lie. On disk.
+  package enum Offset {
+    package static let checksum = 0
+    package static let magic = 8
+    package static let kind = 12
+    package static let flags = 13
+    package static let reserved = 14
+    package static let ownOffset = 16
+    package static let transaction = 24
+    package static let previousChecksum = 32
+    package static let durableThrough = 40
+    package static let payloadLength = 48
+    package static let payload = 56
+  }
+  package static let length = 56
+  /// `LWFR` in ASCII, as a little-endian number.
+  package static let magic: UInt32 = 0x5246_574C
+  /// In the flags of a commit frame: the transaction goes on in the next one.
+  package static let continuesFlag: UInt8 = 1
+
+  package var checksum: UInt64 = 0
+  package var kind: FrameKind
+  package var continues = false
+  package var ownOffset: UInt64
+  package var transaction: UInt64
+  package var previousChecksum: UInt64
+  package var durableThrough: UInt64
+  package var payloadLength: UInt64
+
+  package init(
+    kind: FrameKind, ownOffset: UInt64, transaction: UInt64, previousChecksum: UInt64, durableThrough: UInt64,
+    payloadLength: UInt64
+  ) {
+    self.kind = kind
+    self.ownOffset = ownOffset
+    self.transaction = transaction
+    self.previousChecksum = previousChecksum
+    self.durableThrough = durableThrough
+    self.payloadLength = payloadLength
+  }
+
+  /// Where the payload ends; nil if that is beyond every file.
+  package var end: UInt64? {
+    let (start, overflow) = ownOffset.addingReportingOverflow(UInt64(FrameHeader.length))
+    let (end, overflowToo) = start.addingReportingOverflow(payloadLength)
+    return overflow || overflowToo || end > FileLayout.fileLimit ? nil : end
+  }
+
+  /// Writes all fields but the checksum. `target` has room for 56 bytes.
+  func encodeFields(into target: UnsafeMutableRawPointer) {
+    target.set(FrameHeader.magic, at: Offset.magic)
+    target.set(kind.rawValue, at: Offset.kind)
+    target.set(continues ? FrameHeader.continuesFlag : 0, at: Offset.flags)
+    target.set(UInt16(0), at: Offset.reserved)
+    target.set(ownOffset, at: Offset.ownOffset)
+    target.set(transaction, at: Offset.transaction)
+    target.set(previousChecksum, at: Offset.previousChecksum)
+    target.set(durableThrough, at: Offset.durableThrough)
+    target.set(payloadLength, at: Offset.payloadLength)
+  }
+
+  /// Writes the header and its checksum over a payload that already stands behind it; returns the checksum.
+  func encode(into target: UnsafeMutableRawPointer, seed: UInt64) -> UInt64 {
+    encodeFields(into: target)
+    let covered = FrameHeader.length - 8 + (kind == .nodes ? 0 : Int(payloadLength))
+    let checksum = XXH64.hash(UnsafeRawPointer(target + 8), covered, seed: seed)
+    target.set(checksum, at: Offset.checksum)
+    return checksum
+  }
+
+  /// Reads the fields; nil unless the bytes are a frame's header that belongs at `offset`. The checksum is not compared here.
+  ///
+  /// `source` has 56 bytes.
+  package static func decode(from source: UnsafeRawPointer, at offset: UInt64) -> FrameHeader? {
+    let flags = source.u8(Offset.flags)
+    guard source.u32(Offset.magic) == magic, source.u64(Offset.ownOffset) == offset,
+      let kind = FrameKind(rawValue: source.u8(Offset.kind)), source.u16(Offset.reserved) == 0,
+      flags == 0 || (kind == .commit && flags == continuesFlag)
+    else { return nil }
+    var header = FrameHeader(
+      kind: kind, ownOffset: offset, transaction: source.u64(Offset.transaction),
+      previousChecksum: source.u64(Offset.previousChecksum),
+      durableThrough: source.u64(Offset.durableThrough),
+      payloadLength: source.u64(Offset.payloadLength))
+    header.checksum = source.u64(Offset.checksum)
+    header.continues = flags == continuesFlag
+    return header.obeysItsKind ? header : nil
+  }
+
+  private var obeysItsKind: Bool {
+    guard end != nil else { return false }
+    switch kind {
+    case .commit: return transaction > 0
+    case .nodes: return true
+    case .checkpoint: return payloadLength == UInt64(CheckpointRecord.length)
+    case .seal: return payloadLength == 0
+    }
+  }
+
+  /// Where the bytes end that must be in the file: the payload of a nodes frame may not be there yet.
+  var requiredEnd: UInt64? {
+    kind == .nodes ? ownOffset + UInt64(FrameHeader.length) : end
+  }
+
+  /// Whether the frame at `source`, all of whose required bytes are there, has the checksum that its header says.
+  func checksumMatches(_ source: UnsafeRawPointer, seed: UInt64) -> Bool {
+    let covered = FrameHeader.length - 8 + (kind == .nodes ? 0 : Int(truncatingIfNeeded: payloadLength))
+    return XXH64.hash(source + 8, covered, seed: seed) == checksum
+  }
+}

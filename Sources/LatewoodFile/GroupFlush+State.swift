@@ -1,0 +1,80 @@
+import LatewoodBytes
+
+extension GroupFlush.State {
+  /// Why nothing can be written any more, if so.
+  var poisonRefusal: Fault? {
+    if isClosed { return Fault(.closed, "the file is closed") }
+    guard let poison else { return nil }
+    return Fault(
+      .poisoned, "writing failed earlier (\(poison.reason)): open the store again", offset: poison.offset,
+      errno: poison.errno)
+  }
+
+  /// Why nothing can be appended now, if so.
+  var refusal: Fault? { poisonRefusal ?? shortage }
+
+  var canWrite: Bool { poison == nil && shortage == nil && !isClosed }
+
+  func isDone(_ target: UInt64, _ durable: Bool) -> Bool {
+    target <= (durable ? syncedThrough : writtenThrough)
+  }
+
+  func isGivenUp(_ target: UInt64) -> Bool {
+    !givenUp.isEmpty && givenUp.contains { $0.lowerBound < target && target <= $0.upperBound }
+  }
+
+  mutating func fail(_ fault: Fault) {
+    if fault.kind == .outOfSpace {
+      shortage = shortage ?? fault
+    } else {
+      poison = poison ?? fault
+    }
+  }
+
+  /// Everything before `through` has been written; `open` is the open segment as it was when that began.
+  mutating func finishWriting(through: UInt64, open written: Segment) {
+    writtenThrough = through
+    for segment in sealed where segment.end <= through {
+      touchableThrough = max(touchableThrough, segment.touchable)
+    }
+    if !sealed.isEmpty { sealed.removeAll { $0.end <= through } }
+    if written.length > 0 {
+      touchableThrough = max(touchableThrough, written.offset + UInt64(written.length))
+    }
+  }
+
+  mutating func finishSync(through: UInt64) {
+    syncedThrough = max(syncedThrough, through)
+    if !needsCheckpoint { durableMark = max(durableMark, syncedThrough) }
+  }
+
+  /// The open segment is complete up to `length`.
+  mutating func close(length: Int) {
+    open.length = length
+    open.end = open.offset + UInt64(length)
+    open.touchable = open.end
+    closedThrough = open.end
+  }
+
+  /// The open segment ends at `length`, the bytes up to `end` come by other ways, and `next` is open now.
+  mutating func seal(length: Int, end: UInt64, touchable: UInt64, next: Segment) {
+    close(length: length)
+    open.end = end
+    open.touchable = touchable
+    closedThrough = end
+    if end > writtenThrough { sealed.append(open) }
+    open = next
+  }
+
+  /// Gives up what waits and goes on at `tail`, past everything that may have been written.
+  mutating func restart(at tail: UInt64, open next: Segment) {
+    if closedThrough > writtenThrough { givenUp.append(writtenThrough..<closedThrough) }
+    sealed = []
+    open = next
+    chainStart = tail
+    closedThrough = tail
+    writtenThrough = tail
+    shortage = nil
+    needsCheckpoint = true
+  }
+}

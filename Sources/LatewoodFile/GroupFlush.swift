@@ -1,0 +1,194 @@
+import LatewoodBytes
+import LatewoodDevice
+
+/// Brings what waits in memory to the file, for many threads at once.
+///
+/// The first thread that needs something flushed leads: it writes everything that is complete, syncs if it wants durability, and wakes
+/// the others, whose commits it has taken along. Nobody is handed to another thread; a caller that is alone just writes.
+///
+/// ```
+/// syncedThrough <= writtenThrough <= closedThrough          offsets in the file, all of them ends of frames
+/// | on the disk  | in the file    | in sealed and open segments
+/// ```
+///
+/// Invariants:
+/// 1. `state` is only touched with the monitor held. One thread at a time leads; only it writes frames, and it does not hold the
+///    monitor while it writes or syncs.
+/// 2. Sealed segments and the complete part of the open one never change, so the leader reads them without a lock.
+/// 3. After the first failed sync, or a failed write for anything but lack of space, nothing is ever written again.
+/// 4. After a write that failed for lack of space nothing is written until `restart` gave up what was waiting.
+/// 5. While a checkpoint is needed `durableMark` stands still. What the log says to be durable then never lies beyond a gap that a
+///    walk from an older checkpoint cannot cross.
+// SAFETY: `state` never changes, what it points to is guarded by the monitor.
+final class GroupFlush: @unchecked Sendable {
+  struct State {
+    var sealed: [Segment] = []
+    var open: Segment
+    var closedThrough: UInt64 = FileLayout.logStart
+    var writtenThrough: UInt64 = FileLayout.logStart
+    var syncedThrough: UInt64 = FileLayout.logStart
+    /// What frames and slots may say to be durable.
+    var durableMark: UInt64 = FileLayout.logStart
+    /// Bytes of the file that exist.
+    var touchableThrough: UInt64 = FileLayout.logStart
+    var isLeading = false
+    var waiters = 0
+    /// The failure that ended all writing.
+    var poison: Fault?
+    /// The lack of space that stopped writing for now.
+    var shortage: Fault?
+    var isClosed = false
+    var needsCheckpoint = false
+    /// Where the log began after the last gap, if there was one since the file was opened.
+    var chainStart: UInt64 = FileLayout.logStart
+    /// Ranges whose commits failed for lack of space; a commit that ends in one never comes to the file.
+    var givenUp: [Range<UInt64>] = []
+  }
+
+  let device: any Device
+  let fileLock: (any FileLock)?
+  let monitor = Monitor()
+  let state: UnsafeMutablePointer<State>
+
+  init(device: any Device, fileLock: (any FileLock)?, open: Segment) {
+    self.device = device
+    self.fileLock = fileLock
+    state = .allocate(capacity: 1)
+    state.initialize(to: State(open: open))
+  }
+
+  deinit {
+    state.deinitialize(count: 1)
+    state.deallocate()
+  }
+
+  /// Reads or changes the state with the monitor held.
+  @inline(__always) func locked<Result>(_ body: (inout State) -> Result) -> Result {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return body(&state.pointee)
+  }
+
+  /// Throws if nothing can be appended.
+  func check() throws(Fault) {
+    if let fault = locked({ $0.refusal }) { throw fault }
+  }
+
+  /// Returns when the file has everything before `target`, and if `durable`, when that would survive a power cut.
+  func flush(through target: UInt64, durable: Bool) throws(Fault) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    var hasWaited = false
+    while true {
+      if state.pointee.isGivenUp(target) { throw Fault.commitWithoutSpace }
+      if state.pointee.isDone(target, durable) { return }
+      // Who was waiting when it happened gets the failure itself; who comes later learns that it is too late.
+      if hasWaited, let first = state.pointee.poison ?? state.pointee.shortage { throw first }
+      if let fault = state.pointee.refusal { throw fault }
+      precondition(target <= state.pointee.closedThrough, "a flush of what was not committed")
+      if state.pointee.isLeading {
+        state.pointee.waiters += 1
+        monitor.wait()
+        state.pointee.waiters -= 1
+      } else {
+        lead(durable: durable)
+      }
+      hasWaited = true
+    }
+  }
+
+  /// Writes what is complete and syncs if `durable`. Called, and returns, with the monitor held.
+  private func lead(durable: Bool) {
+    state.pointee.isLeading = true
+    let from = state.pointee.writtenThrough
+    let through = state.pointee.closedThrough
+    if through > from {
+      let sealed = state.pointee.sealed
+      let open = state.pointee.open
+      let fault = unlocked { () throws(Fault) in
+        try checkOwner()
+        for segment in sealed { try write(segment, from: from) }
+        try write(open, from: from)
+      }
+      if let fault {
+        state.pointee.fail(fault)
+      } else {
+        state.pointee.finishWriting(through: through, open: open)
+      }
+    }
+    if durable, state.pointee.canWrite, state.pointee.syncedThrough < through {
+      // What was written is visible to those who do not wait for the sync.
+      if state.pointee.waiters > 0 { monitor.broadcast() }
+      let fault = unlocked { () throws(Fault) in try device.sync() }
+      if let fault {
+        state.pointee.poison = fault
+      } else {
+        state.pointee.finishSync(through: through)
+      }
+    }
+    state.pointee.isLeading = false
+    if state.pointee.waiters > 0 { monitor.broadcast() }
+  }
+
+  /// Runs `body` without the monitor; returns what it threw.
+  private func unlocked(_ body: () throws(Fault) -> Void) -> Fault? {
+    monitor.unlock()
+    defer { monitor.lock() }
+    do throws(Fault) {
+      try body()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private func write(_ segment: Segment, from: UInt64) throws(Fault) {
+    let done = from > segment.offset ? Int(min(from - segment.offset, UInt64(segment.length))) : 0
+    guard segment.length > done else { return }
+    let bytes = UnsafeRawBufferPointer(start: segment.memory + done, count: segment.length - done)
+    try device.write(bytes, at: segment.offset + UInt64(done))
+  }
+
+  /// A child process has the parent's file and none of its locks.
+  func checkOwner() throws(Fault) {
+    if let fileLock, !fileLock.isOwnedByThisProcess {
+      throw Fault(.lockedByOtherProcess, "the store was opened before a fork: the child must open its own")
+    }
+  }
+
+  /// Returns when nobody leads.
+  func waitForLeader() {
+    monitor.lock()
+    defer { monitor.unlock() }
+    while state.pointee.isLeading {
+      state.pointee.waiters += 1
+      monitor.wait()
+      state.pointee.waiters -= 1
+    }
+  }
+
+  /// Writes bytes that no frame's checksum waits for, past the log: from any thread.
+  func writeAside(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(Fault) {
+    if let fault = locked({ $0.poisonRefusal }) { throw fault }
+    var at = 0
+    do throws(Fault) {
+      while at < bytes.count {
+        let count = min(pieces, bytes.count - at)
+        try device.write(UnsafeRawBufferPointer(rebasing: bytes[at..<at + count]), at: offset + UInt64(at))
+        at += count
+      }
+    } catch {
+      if error.kind != .outOfSpace { locked { $0.fail(error) } }
+      throw error
+    }
+  }
+}
+
+extension Fault {
+  static var commitWithoutSpace: Fault {
+    Fault(.outOfSpace, "there was no space for this commit; it was not kept")
+  }
+  static var checkpointNeeded: Fault {
+    Fault(.unsupported, "a checkpoint must be written before the next transaction")
+  }
+}

@@ -1,0 +1,126 @@
+import LatewoodBytes
+
+/// Chunks: the memory that frames are encoded in. There are at most three; one is used again when everything in it has been written.
+extension LogFile {
+  /// Room in the chunk below which a frame is not begun.
+  static var leastRoom: Int { 4096 }
+
+  /// Takes over what has been flushed since the writer last looked, and finds room to begin a frame. No transaction is open.
+  ///
+  /// Throws `unsupported` while a checkpoint is needed, if `beginning` a transaction.
+  func prepareToAppend(beginning: Bool = false) throws(Fault) {
+    precondition(!isReadOnly, "the file was opened for reading")
+    let fault: Fault? = group.locked { state in
+      if beginning, state.needsCheckpoint, state.canWrite { return .checkpointNeeded }
+      if let fault = state.refusal { return fault }
+      append.pointee.flushedThrough = state.writtenThrough
+      append.pointee.durableThrough = state.durableMark
+      // Everything is in the file: begin at the start of the chunk again, so that small transactions stay in the nearest cache.
+      if state.writtenThrough == state.closedThrough, append.pointee.frameStart > 0 {
+        rewind(&state, to: state.closedThrough)
+      }
+      return nil
+    }
+    if let fault { throw fault }
+    if append.pointee.capacity &- append.pointee.position < LogFile.leastRoom { try nextChunk() }
+    try checkLength(of: 0)
+  }
+
+  /// The limits of mapping and format leave room for this and what a transaction may add before it is asked again.
+  func checkLength(of more: Int) throws(Fault) {
+    let reserve = UInt64(2 * LogFile.chunkLength)
+    guard UInt64(more) < lengthLimit, append.pointee.tail < lengthLimit - UInt64(more),
+      lengthLimit - UInt64(more) - append.pointee.tail > reserve
+    else {
+      throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path)
+    }
+  }
+
+  /// Empties the current chunk. With the monitor held, and nothing waiting in memory.
+  func rewind(_ state: inout GroupFlush.State, to tail: UInt64) {
+    let chunk = state.open.chunk
+    state.open = LogFile.segment(memory: chunk, at: tail, chunk: chunk)
+    place(memory: chunk, at: tail, capacity: LogFile.chunkLength)
+    append.pointee.flushedThrough = max(append.pointee.flushedThrough, tail)
+  }
+
+  func place(memory: UnsafeMutableRawPointer, at offset: UInt64, capacity: Int) {
+    append.pointee.memory = memory
+    append.pointee.segmentOffset = offset
+    append.pointee.capacity = capacity
+    append.pointee.position = 0
+    append.pointee.frameStart = 0
+  }
+
+  /// Makes room for a record of at most `count` bytes in the open transaction.
+  @inline(__always) func makeRoom(for count: Int) throws(Fault) {
+    // Eight bytes are for the padding after the frame.
+    if count > append.pointee.capacity &- append.pointee.position &- 8 { try breakFrame() }
+  }
+
+  /// The chunk is full: the transaction continues in another frame, in another chunk.
+  private func breakFrame() throws(Fault) {
+    try closeContinuingFrame()
+    do throws(Fault) {
+      try checkLength(of: 0)
+      try nextChunk()
+    } catch {
+      failTransaction(error)
+      throw error
+    }
+    append.pointee.position = append.pointee.frameStart + FrameHeader.length
+  }
+
+  /// Completes the open frame, if it has records, and says that its transaction goes on. `position` is the frame's start after that.
+  func closeContinuingFrame() throws(Fault) {
+    if let transactionFailure { throw transactionFailure }
+    if append.pointee.frameHasRecords {
+      closeFrame(continues: true)
+      append.pointee.closedFrames += 1
+      endsInSeal = false
+    } else {
+      append.pointee.position = append.pointee.frameStart
+    }
+  }
+
+  /// Hands the chunk's frames to the flush and goes on in an empty chunk.
+  ///
+  /// The full one is written at once, so that a transaction of any size takes little memory; but while another thread writes or syncs,
+  /// the writer takes a new one and goes on.
+  func nextChunk() throws(Fault) {
+    let length = append.pointee.frameStart
+    let tail = append.pointee.tail
+    let (isBusy, spare) = group.locked { state in
+      state.close(length: length)
+      return (state.isLeading, chunks.first { chunk in chunk != state.open.chunk && !state.isWaiting(chunk) })
+    }
+    if isBusy, let chunk = spare ?? newChunk() {
+      group.locked { state in
+        state.seal(
+          length: length, end: tail, touchable: tail,
+          next: LogFile.segment(memory: chunk, at: tail, chunk: chunk))
+      }
+      place(memory: chunk, at: tail, capacity: LogFile.chunkLength)
+    } else {
+      try group.flush(through: tail, durable: false)
+      group.locked { rewind(&$0, to: tail) }
+    }
+  }
+
+  /// The open transaction can only be aborted.
+  func failTransaction(_ fault: Fault) {
+    append.pointee.position = append.pointee.frameStart
+    transactionFailure = fault
+  }
+
+  private func newChunk() -> UnsafeMutableRawPointer? {
+    guard chunks.count < LogFile.chunkLimit else { return nil }
+    let chunk = UnsafeMutableRawPointer.allocate(byteCount: LogFile.chunkLength, alignment: 4096)
+    chunks.append(chunk)
+    return chunk
+  }
+}
+
+extension GroupFlush.State {
+  func isWaiting(_ chunk: UnsafeMutableRawPointer) -> Bool { sealed.contains { $0.chunk == chunk } }
+}

@@ -1,0 +1,123 @@
+import LatewoodBytes
+import LatewoodDevice
+
+extension LogFile {
+  /// What an open file starts from.
+  struct Opened {
+    var device: any Device
+    var header: FileHeader
+    var space: AddressSpace
+    /// Nil: read only.
+    var fileLock: (any FileLock)?
+  }
+
+  /// Makes an empty database at `path`: after a crash at any point there is either none or a whole one.
+  ///
+  /// It is written to `path` + ".creating", synced, renamed, and the directory is synced. What an earlier attempt has left is replaced.
+  ///
+  /// - Parameter permissions: of the new file.
+  ///
+  /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and what the volume throws.
+  package static func create(
+    on volume: any Volume, path: String, environment: Environment, permissions: UInt16 = 0o600
+  ) throws(Fault) {
+    try refuseExisting(path, on: volume)
+    let lock = try volume.lockForWriting(path)
+    defer { lock.unlock() }
+    // Once more: another process may have made it before the lock was ours.
+    try refuseExisting(path, on: volume)
+    let unfinished = path + ".creating"
+    if try volume.exists(unfinished) { try volume.remove(unfinished) }
+    let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
+    defer { device.close() }
+    try withScratch(Int(FileLayout.logStart)) { block throws(Fault) in
+      encodeEmptyFile(into: block, environment)
+      try device.write(UnsafeRawBufferPointer(block), at: 0)
+    }
+    try device.sync()
+    try volume.rename(unfinished, to: path)
+    try volume.syncDirectory(containing: path)
+  }
+
+  private static func refuseExisting(_ path: String, on volume: any Volume) throws(Fault) {
+    if try volume.exists(path) {
+      throw Fault(.alreadyExists, "there is already a file of this name", path: path)
+    }
+  }
+
+  /// The first 16 KiB of a new file.
+  private static func encodeEmptyFile(into block: UnsafeMutableRawBufferPointer, _ environment: Environment) {
+    let now = environment.now()
+    let header = FileHeader(fileID: (environment.random(), environment.random()), created: now)
+    header.encode(into: block.part(0, FileLayout.headerLength))
+    header.encode(into: block.part(FileLayout.headerCopyOffset, FileLayout.headerLength))
+    for generation in 0..<2 {
+      let target = block.part(FileLayout.slotOffset(generation), FileLayout.slotBlockLength)
+      RootSlot(generation: UInt64(generation), time: now).encode(into: target, seed: header.seed)
+    }
+  }
+
+  /// Opens the database at `path`; `recover` must be called before anything else.
+  ///
+  /// Opening for writing takes the lock of the one writing process. Opening read-only works beside a writer, also of another process.
+  ///
+  /// Throws `notFound`, `isDirectory`, `permissionDenied`, `readOnlyMedia`, `emptyFile`, `notADatabase`, `tooNew`, `damaged`,
+  /// `lockedByThisProcess`, `lockedByOtherProcess`, and what the device throws.
+  package static func open(
+    on volume: any Volume, path: String, readOnly: Bool, environment: Environment
+  ) throws(Fault) -> LogFile {
+    // Asked before the lock, which would make a file of its own beside one that is not there.
+    guard try volume.exists(path) else {
+      throw Fault(.notFound, "there is no file of this name", path: path)
+    }
+    let lock: (any FileLock)? = readOnly ? nil : try volume.lockForWriting(path)
+    do throws(Fault) {
+      let device = try volume.open(path, readOnly ? .readOnly : .readWrite)
+      do throws(Fault) {
+        if readOnly { try device.lockForReading() }
+        let header = try readHeader(device, path)
+        let opened = Opened(device: device, header: header, space: try device.map(), fileLock: lock)
+        return LogFile(opened, on: volume, path: path, environment: environment)
+      } catch {
+        device.close()
+        throw error
+      }
+    } catch {
+      lock?.unlock()
+      var fault = error
+      fault.path = fault.path ?? path
+      throw fault
+    }
+  }
+
+  private static func readHeader(_ device: any Device, _ path: String) throws(Fault) -> FileHeader {
+    let size = try device.size()
+    if size == 0 {
+      throw Fault(.emptyFile, "the file is empty: a new database is only made where no file is", path: path)
+    }
+    let header = try withScratch(2 * FileLayout.headerLength) { block throws(Fault) in
+      let count = try device.read(into: block, at: 0)
+      return try FileHeader.decode(from: UnsafeRawBufferPointer(rebasing: block[..<count]))
+    }
+    guard size >= FileLayout.logStart else {
+      throw Fault.damaged(at: size, "the file ends within its root slots")
+    }
+    return header
+  }
+}
+
+/// Runs `body` with `count` zeroed bytes that are gone afterwards.
+func withScratch<Result>(
+  _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Fault) -> Result
+) throws(Fault) -> Result {
+  let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 4096)
+  defer { bytes.deallocate() }
+  bytes.initializeMemory(as: UInt8.self, repeating: 0)
+  return try body(bytes)
+}
+
+extension UnsafeMutableRawBufferPointer {
+  func part(_ offset: UInt64, _ length: Int) -> UnsafeMutableRawBufferPointer {
+    UnsafeMutableRawBufferPointer(rebasing: self[Int(offset)..<Int(offset) + length])
+  }
+}

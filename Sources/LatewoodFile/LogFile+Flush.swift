@@ -1,0 +1,40 @@
+import LatewoodBytes
+
+extension LogFile {
+  /// Returns when the file has everything before `position`, and if `durable`, when that would survive a power cut. From any thread.
+  ///
+  /// The first thread that comes writes and syncs for all that wait. The first failure of a sync, or of a write for anything but lack of
+  /// space, ends all writing: those who wait get the failure itself, everyone later `poisoned`. Throws `outOfSpace` if the commit is not
+  /// in the file for lack of space; then it never will be, and `recoverFromOutOfSpace` is needed.
+  package func flush(through position: CommitPosition, durable: Bool) throws(Fault) {
+    try group.flush(through: position.offset, durable: durable)
+  }
+
+  /// *Writer, no transaction open.* Goes on after a write that failed for lack of space.
+  ///
+  /// What waited in memory is given up: its flushes throw `outOfSpace`, also later. Before this the store takes back, in memory, every
+  /// transaction that was not flushed. After it, `needsCheckpoint` is set, and the store writes a checkpoint of what is left, with
+  /// `replayPosition` as it is now; a checkpoint that was under way must be done again. If there is still no space, that fails in the same
+  /// way, and this is called once more. Until that checkpoint's slot is durable, an end of the process can bring back transactions that
+  /// were given up, if they came to the file whole: their callers know only that they failed.
+  ///
+  /// Does nothing if no write failed. Throws `poisoned`, `closed`, `fileTooLarge`, and what the device throws.
+  package func recoverFromOutOfSpace() throws(Fault) {
+    precondition(!append.pointee.isOpen, "a transaction is open")
+    guard isOutOfSpace else { return }
+    group.waitForLeader()
+    if let fault = group.locked({ $0.poisonRefusal }) { throw fault }
+    // Nothing of what was tried is beyond the size: the file only grows by writing.
+    let size = try device.size()
+    guard let tail = FileLayout.alignedToFrame(max(size, append.pointee.tail) + FileLayout.frameAlignment),
+      tail < lengthLimit
+    else { throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path) }
+    append.pointee.lastFrameChecksum = 0
+    endsInSeal = false
+    group.locked { state in
+      let chunk = state.open.chunk
+      state.restart(at: tail, open: LogFile.segment(memory: chunk, at: tail, chunk: chunk))
+      rewind(&state, to: tail)
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import LatewoodBytes
+import LatewoodDevice
+
+/// What `LogFile.recover` found.
+package struct RecoveryReport: Sendable, Equatable {
+  /// Nil: none yet.
+  package var checkpoint: CheckpointRecord?
+  /// Of the checkpoint's frame; 0 if there is none.
+  package var checkpointOffset: UInt64 = 0
+  package var framesReplayed = 0
+  package var transactionsReplayed = 0
+  package var bytesReplayed: UInt64 = 0
+  /// What lay behind the log and was never acknowledged.
+  package var tornTail: Range<UInt64>?
+  /// The newest slot, or the checkpoint it names, was not sound, and the older one was taken.
+  package var usedOlderSlot = false
+  /// See `LogFile.needsCheckpoint`.
+  package var needsCheckpoint = false
+  /// The greatest transaction number in the file.
+  package var lastTransaction: UInt64 = 0
+}
+
+extension LogFile {
+  /// Reads the newest state: picks the root slot, walks the log, and gives `apply` the operations of each committed transaction in order.
+  ///
+  /// `apply` is only called after the whole log has been found sound, and never again for the same record. For a writer, appending
+  /// starts after the end of the log, or past the end of the file if there was a torn tail; then `needsCheckpoint` is set.
+  ///
+  /// O(bytes of the log since the checkpoint). Throws `damaged` with the offset, and what the device throws.
+  package func recover(apply: ReplayAction) throws(Fault) -> RecoveryReport {
+    let found = try findNewest()
+    let size = found.walk.size
+    group.locked { $0.touchableThrough = size }
+    let choice = found.choice
+    let view = FileView(
+      base: space.base, verified: space.verified, seed: header.seed, limit: size)
+    try replay.apply(
+      view: view, from: choice.replay.offset, to: found.walk.position.offset, apply)
+    replayed = found.walk.position
+    lastTransactionSeen = found.walk.lastTransaction
+    slotGeneration = choice.slot.generation
+
+    var report = RecoveryReport()
+    report.checkpoint = choice.checkpoint
+    report.checkpointOffset = choice.slot.checkpointOffset
+    report.framesReplayed = found.walk.frames
+    report.transactionsReplayed = replay.transactions
+    report.bytesReplayed = found.walk.position.offset - choice.replay.offset
+    report.usedOlderSlot = choice.isOlder
+    report.lastTransaction = max(choice.newestTransaction, found.walk.lastTransaction)
+    if size > replayed.offset { report.tornTail = replayed.offset..<size }
+    if !isReadOnly {
+      try startAppending(after: found, lastTransaction: report.lastTransaction)
+      report.needsCheckpoint = needsCheckpoint
+    }
+    return report
+  }
+
+  /// A log that was walked and found not to be damaged.
+  struct Found {
+    var choice: SlotChoice
+    var walk: LogWalk
+    /// What slots and frames say was durable.
+    var floor: UInt64
+  }
+
+  /// A reader beside a live writer can see a frame or a slot half written: it looks again before it speaks of damage.
+  func findNewest() throws(Fault) -> Found {
+    var pause = 2
+    while true {
+      do throws(Fault) {
+        return try findOnce()
+      } catch {
+        guard isReadOnly, error.kind == .damaged, pause <= 64 else { throw error }
+        LogFile.sleep(milliseconds: pause)
+        pause *= 2
+      }
+    }
+  }
+
+  static func sleep(milliseconds: Int) {
+    let monitor = Monitor()
+    monitor.lock()
+    _ = monitor.wait(milliseconds: UInt64(milliseconds))
+    monitor.unlock()
+  }
+
+  private func findOnce() throws(Fault) -> Found {
+    // In this order: what a slot names was there before the slot was written, so it lies below the size read after it.
+    let slots = try readSlots()
+    let size = try checkedSize()
+    let choice = try chooseSlot(slots, size: size)
+    let view = FileView(base: space.base, verified: space.verified, seed: header.seed, limit: size)
+    var walk = LogWalk(
+      view: view, size: size, from: choice.replay, lastTransaction: choice.checkpoint?.transaction ?? 0)
+    walk.finish()
+    return Found(choice: choice, walk: walk, floor: try floor(of: walk, slots: choice.durableThrough))
+  }
+
+  /// The size of the file, if the mapping covers it.
+  func checkedSize() throws(Fault) -> UInt64 {
+    let size = try device.size()
+    guard size <= lengthLimit else {
+      throw Fault(.fileTooLarge, "the file is larger than this machine can map", path: path)
+    }
+    return size
+  }
+
+  /// What was durable at least. Throws `damaged` if the walk ended before that.
+  func floor(of walk: LogWalk, slots: UInt64) throws(Fault) -> UInt64 {
+    let floor = max(slots, walk.durableThrough)
+    guard walk.position.offset >= floor, !walk.isContradictedBeyond() else {
+      throw Fault.damaged(
+        at: walk.position.offset, "the log is damaged here: commits that had been made durable follow")
+    }
+    return floor
+  }
+
+  /// Sets the writer's place after the log, or past a torn tail.
+  private func startAppending(after found: Found, lastTransaction: UInt64) throws(Fault) {
+    let end = found.walk.position
+    let isTorn = found.walk.size > end.offset
+    guard let tail = FileLayout.alignedToFrame(max(found.walk.size, end.offset)) else {
+      throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path)
+    }
+    append.pointee.transaction = lastTransaction
+    append.pointee.lastFrameChecksum = isTorn ? 0 : end.previousChecksum
+    endsInSeal = !isTorn && found.walk.lastKind == .seal
+    let floor = found.floor
+    group.locked { state in
+      state.syncedThrough = floor
+      state.durableMark = floor
+      state.closedThrough = tail
+      state.writtenThrough = tail
+      state.needsCheckpoint = isTorn
+      if isTorn { state.chainStart = tail }
+      rewind(&state, to: tail)
+    }
+  }
+}

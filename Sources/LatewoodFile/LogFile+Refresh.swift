@@ -1,0 +1,71 @@
+import LatewoodBytes
+import LatewoodDevice
+
+/// What a reader finds when it looks for something newer.
+package enum RefreshOutcome: Sendable, Equatable {
+  case unchanged
+  /// Transactions were applied.
+  case advanced
+  /// There is a newer checkpoint, or another file in this one's place: open anew. Nothing was applied.
+  case reopen
+}
+
+extension LogFile {
+  /// For read-only opens: applies what another process has committed since `recover` or the last call.
+  ///
+  /// O(bytes of the new part of the log). Throws `damaged`, `closed`, and what the device throws.
+  package func refresh(apply: ReplayAction) throws(Fault) -> RefreshOutcome {
+    precondition(isReadOnly, "only a reader has something to catch up with")
+    try group.check()
+    guard try isStillInPlace() else { return .reopen }
+    guard let walk = try findNewer() else { return .reopen }
+    group.locked { $0.touchableThrough = max($0.touchableThrough, walk.size) }
+    let before = replay.transactions
+    try replay.apply(view: walk.view, from: replayed.offset, to: walk.position.offset, apply)
+    replayed = walk.position
+    lastTransactionSeen = walk.lastTransaction
+    return replay.transactions > before ? .advanced : .unchanged
+  }
+
+  /// The log from where it was last read to its end; nil if there is a newer checkpoint.
+  private func findNewer() throws(Fault) -> LogWalk? {
+    var pause = 2
+    while true {
+      do throws(Fault) {
+        return try findNewerOnce()
+      } catch {
+        // A frame half written, while the one after it is already there, looks like damage for a moment.
+        guard error.kind == .damaged, pause <= 64 else { throw error }
+        LogFile.sleep(milliseconds: pause)
+        pause *= 2
+      }
+    }
+  }
+
+  private func isStillInPlace() throws(Fault) -> Bool {
+    do throws(Fault) {
+      let there = try volume.open(path, .readOnly)
+      defer { there.close() }
+      return there.identity == device.identity
+    } catch {
+      // Somebody removed it; what is open can still be read.
+      if error.kind == .notFound { return true }
+      throw error
+    }
+  }
+
+  private func findNewerOnce() throws(Fault) -> LogWalk? {
+    let slots = try readSlots()
+    let size = try checkedSize()
+    if let newest = slots.first, newest.generation > slotGeneration, newest.checkpointOffset != 0,
+      checkpoint(at: newest.checkpointOffset, size: size) != nil
+    {
+      return nil
+    }
+    let view = FileView(base: space.base, verified: space.verified, seed: header.seed, limit: size)
+    var walk = LogWalk(view: view, size: size, from: replayed, lastTransaction: lastTransactionSeen)
+    walk.finish()
+    _ = try floor(of: walk, slots: slots.reduce(0) { max($0, $1.durableThrough) })
+    return walk
+  }
+}

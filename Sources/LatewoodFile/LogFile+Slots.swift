@@ -1,0 +1,91 @@
+import LatewoodBytes
+import LatewoodDevice
+
+extension LogFile {
+  /// The newest valid root slot and the checkpoint it names.
+  struct SlotChoice {
+    var slot: RootSlot
+    var checkpoint: CheckpointRecord?
+    var replay = ReplayPosition.start
+    /// That the slot, or the frame of its checkpoint, knows of.
+    var newestTransaction: UInt64 = 0
+    var isOlder = false
+    /// The greatest that either slot says.
+    var durableThrough: UInt64 = 0
+  }
+
+  /// Throws `damaged` if neither slot is valid.
+  ///
+  /// - Parameter slots: the newest first.
+  func chooseSlot(_ slots: [RootSlot], size: UInt64) throws(Fault) -> SlotChoice {
+    var isOlder = slots.count < 2
+    for slot in slots {
+      guard var choice = soundChoice(slot, size: size) else {
+        isOlder = true
+        continue
+      }
+      choice.isOlder = isOlder
+      choice.durableThrough = slots.reduce(0) { max($0, $1.durableThrough) }
+      return choice
+    }
+    throw Fault.damaged(at: FileLayout.slotOffset(0), "neither root slot names a sound checkpoint")
+  }
+
+  /// The slots whose own bytes are right, the newest first.
+  func readSlots() throws(Fault) -> [RootSlot] {
+    try withScratch(RootSlot.length) { block throws(Fault) in
+      var slots: [RootSlot] = []
+      for place in 0..<2 {
+        let count = try device.read(into: block, at: FileLayout.slotOffset(place))
+        let bytes = UnsafeRawBufferPointer(rebasing: block[..<count])
+        do throws(Fault) {
+          slots.append(try RootSlot.decode(from: bytes, place: place, seed: header.seed))
+        } catch {
+          // A slot that was torn while it was written: the other one is for that.
+          continue
+        }
+      }
+      return slots.sorted { $0.generation > $1.generation }
+    }
+  }
+
+  private func soundChoice(_ slot: RootSlot, size: UInt64) -> SlotChoice? {
+    var choice = SlotChoice(slot: slot)
+    if slot.checkpointOffset == 0 {
+      forgetCache(from: FileLayout.logStart)
+      return choice
+    }
+    forgetCache(from: slot.checkpointOffset)
+    guard let (record, frame) = checkpoint(at: slot.checkpointOffset, size: size),
+      frame.checksum == slot.checkpointChecksum
+    else { return nil }
+    forgetCache(from: record.replay.offset)
+    choice.checkpoint = record
+    choice.replay = record.replay
+    choice.newestTransaction = max(frame.transaction, record.transaction)
+    return choice
+  }
+
+  /// After a failed sync the cache can hold what the disk does not. A writer must not build on that.
+  private func forgetCache(from offset: UInt64) {
+    if !isReadOnly { device.dropCache(from: offset) }
+  }
+
+  /// The checkpoint whose frame is at `offset`, if it is one that FORMAT.md, section 7 accepts.
+  ///
+  /// - Parameter size: bytes of the file that may be touched.
+  package func checkpoint(at offset: UInt64, size: UInt64) -> (record: CheckpointRecord, frame: FrameHeader)?
+  {
+    let view = FileView(base: space.base, verified: space.verified, seed: header.seed, limit: size)
+    guard offset >= FileLayout.logStart, offset % FileLayout.frameAlignment == 0,
+      let frame = LogWalk.frame(at: offset, view: view, size: size), frame.kind == .checkpoint
+    else { return nil }
+    // SAFETY: the walk found the frame and its 88 bytes of payload to be within the file.
+    let payload = space.base + Int(offset) + FrameHeader.length
+    do throws(Fault) {
+      return (try CheckpointRecord.decode(from: payload, frame: offset, fileSize: size), frame)
+    } catch {
+      return nil
+    }
+  }
+}

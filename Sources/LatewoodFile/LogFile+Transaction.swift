@@ -1,0 +1,91 @@
+import LatewoodBytes
+
+extension LogFile {
+  /// *Writer.* Begins a transaction and returns its number.
+  ///
+  /// Throws `poisoned`, `closed`, `fileTooLarge`; `outOfSpace` until `recoverFromOutOfSpace` was called; `unsupported` while
+  /// `needsCheckpoint`.
+  package func beginTransaction() throws(Fault) -> UInt64 {
+    precondition(!append.pointee.isOpen, "a transaction is open")
+    try prepareToAppend(beginning: true)
+    append.pointee.transaction += 1
+    append.pointee.isOpen = true
+    transactionFailure = nil
+    append.pointee.closedFrames = 0
+    append.pointee.position = append.pointee.frameStart + FrameHeader.length
+    return append.pointee.transaction
+  }
+
+  /// *Writer.* Completes the transaction in memory; `flush` brings it to the file.
+  ///
+  /// The transaction is over, also if this throws; then it has left no trace, and what it put must be forgotten. A transaction without
+  /// operations writes nothing. Throws `poisoned`, `closed`, `outOfSpace`; what a put has thrown, if it said so.
+  package func commitTransaction() throws(Fault) -> CommitPosition {
+    precondition(append.pointee.isOpen, "no transaction is open")
+    if let failure = transactionFailure {
+      abortTransaction()
+      throw failure
+    }
+    if !append.pointee.frameHasRecords, append.pointee.closedFrames == 0 {
+      abortTransaction()
+      return position
+    }
+    let frameStart = append.pointee.frameStart
+    let checksum = append.pointee.lastFrameChecksum
+    closeFrame(continues: false)
+    let length = append.pointee.frameStart
+    let refusal = group.locked { state in
+      if state.canWrite { state.close(length: length) }
+      return state.refusal
+    }
+    if let refusal {
+      append.pointee.frameStart = frameStart
+      append.pointee.lastFrameChecksum = checksum
+      abortTransaction()
+      throw refusal
+    }
+    append.pointee.isOpen = false
+    endsInSeal = false
+    return position
+  }
+
+  /// *Writer.* Forgets the transaction.
+  ///
+  /// Frames of a long one that are complete already stay; without the last one, a reader passes over them, and the number is not used
+  /// again. Does nothing if no transaction is open.
+  package func abortTransaction() {
+    guard append.pointee.isOpen else { return }
+    append.pointee.position = append.pointee.frameStart
+    append.pointee.isOpen = false
+    if append.pointee.closedFrames == 0 { append.pointee.transaction -= 1 }
+  }
+
+  /// Completes the open commit frame in memory.
+  func closeFrame(continues: Bool) {
+    let place = append.pointee
+    var header = frameHeader(.commit, payloadLength: place.position - place.frameStart - FrameHeader.length)
+    header.continues = continues
+    // SAFETY: `frameStart` and everything up to `position` lie in the chunk.
+    append.pointee.lastFrameChecksum = header.encode(into: place.memory + place.frameStart, seed: place.seed)
+    padFrame()
+  }
+
+  /// A header for a frame at the tail.
+  func frameHeader(_ kind: FrameKind, payloadLength: Int) -> FrameHeader {
+    let place = append.pointee
+    return FrameHeader(
+      kind: kind, ownOffset: place.tail, transaction: place.transaction,
+      previousChecksum: place.lastFrameChecksum, durableThrough: place.durableThrough,
+      payloadLength: UInt64(payloadLength))
+  }
+
+  /// Rounds `position` up to a multiple of 8, with zeros, and lets the next frame start there.
+  func padFrame() {
+    let position = append.pointee.position
+    let end = (position + 7) & ~7
+    // SAFETY: whoever appends leaves 8 bytes of the chunk for this. Chunks are used again, so the zeros must be written.
+    for at in position..<end { append.pointee.memory.set(UInt8(0), at: at) }
+    append.pointee.position = end
+    append.pointee.frameStart = end
+  }
+}

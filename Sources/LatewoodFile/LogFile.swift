@@ -1,0 +1,164 @@
+import LatewoodBytes
+import LatewoodDevice
+
+/// An open database file: what the header says, the bytes through a mapping, and the log, to which one writer appends.
+///
+/// ```
+///   put, delete ...      commit                  flush
+///   encode into    ->    complete the   ->   write, sync: by the first      ->  readers see it
+///   a 4 MiB chunk        frame                thread that waits (GroupFlush)     through the mapping
+/// ```
+///
+/// Invariants:
+/// 1. Offsets are known when a record is encoded, and never change. A record is read in the chunk until it is written, and then
+///    through the mapping: the same bytes.
+/// 2. No offset is used twice. After a torn tail, or a write that failed for lack of space, the log goes on past everything that may
+///    have been written, with a *previous checksum* of 0; and because no walk crosses the gap, `needsCheckpoint` is set until a slot
+///    that names a checkpoint beyond it is durable. Until then no transaction can begin.
+/// 3. A frame's *durable through* never lies beyond such a gap until that slot is durable.
+///
+/// Thread safety:
+/// 4. Calls marked *writer* need the store's writer lock: one thread at a time, each seeing what the one before did. `create`, `open`,
+///    `recover` and `refresh` come before or instead of a writer and count as one.
+/// 5. `flush`, `writeNodes`, `view`, `durableThrough`, `isPoisoned`, `needsCheckpoint` and `close` come from any thread.
+/// 6. `writeSlot` comes from one thread at a time: the one that checkpoints. It needs no writer lock.
+/// 7. What `record(at:)` returns is valid until the next call of the writer that appends or begins.
+// SAFETY: by 4 to 6 every variable belongs to one thread at a time, or is guarded by the monitor in `group`.
+package final class LogFile: @unchecked Sendable {
+  /// How much is encoded in memory before it is written.
+  static let chunkLength = 4 << 20
+  static let chunkLimit = 3
+  /// Values from this length on are written straight from the caller's memory.
+  package static let largeValueLength = 1 << 20
+  static let valuePieceLength = 1 << 20
+  static let nodePieceLength = 128 << 10
+
+  package let path: String
+  package let isReadOnly: Bool
+  package let header: FileHeader
+  package let device: any Device
+  package let space: AddressSpace
+  let volume: any Volume
+  let environment: Environment
+  let group: GroupFlush
+  /// The writer's place, for hot loops above; see `AppendState`.
+  @usableFromInline package let append: UnsafeMutablePointer<AppendState>
+
+  /// Of the writer: all chunks it has.
+  var chunks: [UnsafeMutableRawPointer]
+  /// Of the writer: why the open transaction cannot commit, if it cannot.
+  var transactionFailure: Fault?
+  /// Of the writer: the last frame is a seal.
+  var endsInSeal = false
+  /// Of the thread that checkpoints.
+  var slotGeneration: UInt64 = 0
+  /// Of a reader: how far it has read.
+  var replay = LogReplay()
+  var replayed = ReplayPosition.start
+  var lastTransactionSeen: UInt64 = 0
+
+  /// Bytes that the mapping and the format allow.
+  var lengthLimit: UInt64 { min(space.capacity, FileLayout.fileLimit) }
+
+  init(_ opened: Opened, on volume: any Volume, path: String, environment: Environment) {
+    self.path = path
+    self.volume = volume
+    self.environment = environment
+    header = opened.header
+    device = opened.device
+    space = opened.space
+    isReadOnly = opened.fileLock == nil
+    let length = opened.fileLock == nil ? 64 : LogFile.chunkLength
+    let chunk = UnsafeMutableRawPointer.allocate(byteCount: length, alignment: 4096)
+    chunks = [chunk]
+    append = .allocate(capacity: 1)
+    append.initialize(
+      to: AppendState(
+        base: opened.space.base, flushedThrough: FileLayout.logStart, memory: chunk,
+        segmentOffset: FileLayout.logStart, capacity: length, seed: opened.header.seed))
+    group = GroupFlush(
+      device: opened.device, fileLock: opened.fileLock,
+      open: LogFile.segment(memory: chunk, at: FileLayout.logStart, chunk: chunk))
+  }
+
+  deinit {
+    close()
+    for chunk in chunks { chunk.deallocate() }
+    append.deinitialize(count: 1)
+    append.deallocate()
+  }
+
+  static func segment(
+    memory: UnsafeRawPointer, at offset: UInt64, chunk: UnsafeMutableRawPointer
+  ) -> Segment {
+    Segment(memory: memory, offset: offset, length: 0, end: offset, touchable: offset, chunk: chunk)
+  }
+
+  /// The bytes of the file, as far as they exist now. From any thread.
+  package var view: FileView {
+    FileView(
+      base: space.base, verified: space.verified, seed: header.seed,
+      limit: group.locked { $0.touchableThrough })
+  }
+
+  /// Everything before this survives a power cut. From any thread.
+  package var durableThrough: UInt64 { group.locked { $0.syncedThrough } }
+
+  /// Whether a write or sync has failed, so that nothing will be written again. From any thread.
+  package var isPoisoned: Bool { group.locked { $0.poison != nil } }
+
+  /// Whether a checkpoint must be written, and a slot that names it, before anything can be acknowledged. From any thread.
+  package var needsCheckpoint: Bool { group.locked { $0.needsCheckpoint } }
+
+  /// Whether a write failed for lack of space, and `recoverFromOutOfSpace` has not been called since. From any thread.
+  package var isOutOfSpace: Bool { group.locked { $0.shortage != nil } }
+
+  /// *Writer.* Where the next frame will start.
+  package var tail: UInt64 { append.pointee.tail }
+
+  /// *Writer.* The checksum of the log's last frame; 0 where it begins.
+  package var lastFrameChecksum: UInt64 { append.pointee.lastFrameChecksum }
+
+  /// *Writer.* The end of what has been committed: what a flush needs for all of it.
+  package var position: CommitPosition { CommitPosition(offset: tail) }
+
+  /// *Writer, no transaction open.* What a checkpoint of everything committed so far says about where the log goes on.
+  package var replayPosition: ReplayPosition {
+    ReplayPosition(offset: tail, previousChecksum: lastFrameChecksum)
+  }
+
+  /// *Writer.* Below this offset the mapping has the log's records.
+  package var flushedThrough: UInt64 { append.pointee.flushedThrough }
+
+  /// The end of what has been committed. From any thread.
+  package var committedPosition: CommitPosition { CommitPosition(offset: group.locked { $0.closedThrough }) }
+
+  /// *Writer.* Bytes of memory that hold what is not yet written.
+  package var chunkMemory: UInt64 { UInt64(chunks.count * LogFile.chunkLength) }
+
+  /// *Writer.* The number of the newest transaction in the log.
+  package var lastTransaction: UInt64 { append.pointee.transaction }
+
+  /// Releases the locks and the file. What was not flushed is lost. Idempotent; from any thread.
+  ///
+  /// The mapping stays as long as somebody holds `space`.
+  package func close() {
+    let wasClosed = group.locked { state in
+      defer { state.isClosed = true }
+      return state.isClosed
+    }
+    if wasClosed { return }
+    group.waitForLeader()
+    device.close()
+    group.fileLock?.unlock()
+  }
+}
+
+/// The end of a commit in the file: what a flush takes to say "as far as this".
+package struct CommitPosition: Sendable, Hashable, Comparable {
+  package var offset: UInt64
+
+  package init(offset: UInt64) { self.offset = offset }
+
+  package static func < (left: CommitPosition, right: CommitPosition) -> Bool { left.offset < right.offset }
+}

@@ -1,0 +1,68 @@
+import LatewoodBytes
+
+/// What recovery does for each operation: number of the transaction, offset of the record in the file, the record.
+package typealias ReplayAction = (
+  _ transaction: UInt64, _ recordOffset: UInt64, _ record: LogRecord
+) throws(Fault) -> Void
+
+/// Applies the operations of the frames that a walk has accepted.
+///
+/// A transaction is applied when its last frame is there; until then only the places of its frames are kept. They stay kept from one
+/// refresh to the next, so that a transaction may come in parts.
+struct LogReplay {
+  private var openTransaction: UInt64 = 0
+  private var openPayloads: [Range<UInt64>] = []
+  private(set) var transactions = 0
+  private(set) var bytes: UInt64 = 0
+
+  /// Applies the frames in `start ..< end`, all of which a walk over the same bytes has accepted.
+  mutating func apply(
+    view: FileView, from start: UInt64, to end: UInt64, _ action: ReplayAction
+  ) throws(Fault) {
+    var offset = start
+    while offset < end {
+      // A walk went over these frames, so none of this fails.
+      guard let header = LogWalk.header(at: offset, view: view, size: view.limit), let frameEnd = header.end,
+        let next = FileLayout.alignedToFrame(frameEnd)
+      else { throw Fault.damaged(at: offset, "the log changed while it was read") }
+      if header.kind == .commit {
+        try take(header, frameEnd, view, action)
+      }
+      offset = next
+    }
+    bytes += end - start
+  }
+
+  private mutating func take(
+    _ header: FrameHeader, _ end: UInt64, _ view: FileView, _ action: ReplayAction
+  ) throws(Fault) {
+    if header.transaction != openTransaction {
+      openPayloads.removeAll(keepingCapacity: true)
+      openTransaction = header.transaction
+    }
+    openPayloads.append(header.ownOffset + UInt64(FrameHeader.length)..<end)
+    if header.continues { return }
+    for payload in openPayloads {
+      try applyPayload(payload, header.transaction, view, action)
+    }
+    openPayloads.removeAll(keepingCapacity: true)
+    openTransaction = 0
+    transactions += 1
+  }
+
+  private func applyPayload(
+    _ payload: Range<UInt64>, _ transaction: UInt64, _ view: FileView, _ action: ReplayAction
+  ) throws(Fault) {
+    // SAFETY: the walk found the payload to be within the file.
+    let end = view.base + Int(payload.upperBound)
+    var at = view.base + Int(payload.lowerBound)
+    while at < end {
+      let offset = UInt64(at - view.base)
+      guard let (record, length) = LogRecord.validated(at: at, end: end) else {
+        throw Fault.damaged(at: offset, "an operation in the log is malformed although its checksum is right")
+      }
+      try action(transaction, offset, record)
+      at += length
+    }
+  }
+}

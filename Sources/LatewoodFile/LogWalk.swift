@@ -1,0 +1,102 @@
+import LatewoodBytes
+
+/// Goes through the frames of the log, as FORMAT.md, section 5 says, and finds where it ends.
+///
+/// ```
+/// replay offset                         end of the walk            size
+/// | frame | frame | nodes frame ~~~~~~ | frame |  ?????????????????  |
+///   each: own offset, checksum, and the checksum of the one before    \ skipped (torn) or damage: see `Floor`
+/// ```
+///
+/// Invariants:
+/// 1. Nothing at or beyond `size` is touched, and the bytes below it are in the file.
+/// 2. `position` only grows, and everything before it is part of the log.
+struct LogWalk {
+  let view: FileView
+  /// Bytes of the file when the walk began.
+  let size: UInt64
+  private(set) var position: ReplayPosition
+  /// The greatest *durable through* of the frames walked.
+  private(set) var durableThrough: UInt64 = 0
+  /// The greatest transaction number in the frames walked, whether it was committed or not.
+  private(set) var lastTransaction: UInt64
+  private(set) var frames = 0
+  private(set) var lastKind: FrameKind?
+
+  init(view: FileView, size: UInt64, from position: ReplayPosition, lastTransaction: UInt64 = 0) {
+    self.view = view
+    self.size = size
+    self.position = position
+    self.lastTransaction = lastTransaction
+  }
+
+  /// The frame at `offset` if it is right in itself, whatever is before it.
+  static func frame(at offset: UInt64, view: FileView, size: UInt64) -> FrameHeader? {
+    guard let header = header(at: offset, view: view, size: size),
+      header.checksumMatches(view.base + Int(offset), seed: view.seed)
+    else { return nil }
+    return header
+  }
+
+  /// The header at `offset` if it is one and what the frame must have lies within the file; its checksum is not compared.
+  static func header(at offset: UInt64, view: FileView, size: UInt64) -> FrameHeader? {
+    // SAFETY: the header's bytes, and then those that the checksum covers, are found to be below `size` before they are read.
+    guard size >= UInt64(FrameHeader.length), offset <= size - UInt64(FrameHeader.length),
+      let header = FrameHeader.decode(from: view.base + Int(offset), at: offset),
+      let required = header.requiredEnd, required <= size
+    else { return nil }
+    return header
+  }
+
+  /// The next frame of the log, or nil where it ends.
+  mutating func next() -> FrameHeader? {
+    guard let header = LogWalk.frame(at: position.offset, view: view, size: size),
+      header.previousChecksum == position.previousChecksum,
+      header.kind != .commit || header.transaction >= lastTransaction,
+      let end = header.end, let nextOffset = FileLayout.alignedToFrame(end)
+    else { return nil }
+    durableThrough = max(durableThrough, header.durableThrough)
+    lastTransaction = max(lastTransaction, header.transaction)
+    frames += 1
+    lastKind = header.kind
+    position = ReplayPosition(offset: nextOffset, previousChecksum: header.checksum)
+    return header
+  }
+
+  /// Walks to the end.
+  mutating func finish() {
+    while next() != nil {}
+  }
+
+  /// Whether a frame that is valid by itself beyond the end of the walk says that more than the walk found was durable.
+  ///
+  /// Only headers that would say so are looked at closer: in a torn tail there is none, and the search costs no checksums. Someone who
+  /// fills a file with such headers makes it cost too much; that counts as damage as well.
+  func isContradictedBeyond() -> Bool {
+    var budget = (size &- min(size, position.offset)).multipliedReportingOverflow(by: 16).partialValue
+    var at = position.offset
+    while let header = nextClaim(from: &at) {
+      let cost = header.payloadLength
+      guard header.kind == .nodes || cost <= budget else { return true }
+      if LogWalk.frame(at: header.ownOffset, view: view, size: size) != nil { return true }
+      if header.kind != .nodes { budget -= cost }
+    }
+    return false
+  }
+
+  /// The next header at or after `at` that claims durability beyond the end of the walk.
+  private func nextClaim(from at: inout UInt64) -> FrameHeader? {
+    let headerLength = UInt64(FrameHeader.length)
+    while size >= headerLength, at <= size - headerLength {
+      let offset = at
+      at += FileLayout.frameAlignment
+      // SAFETY: 56 bytes from `offset` on are below `size`.
+      guard (view.base + Int(offset)).u32(FrameHeader.Offset.magic) == FrameHeader.magic,
+        let header = LogWalk.header(at: offset, view: view, size: size),
+        header.durableThrough > position.offset
+      else { continue }
+      return header
+    }
+    return nil
+  }
+}

@@ -1,0 +1,84 @@
+import LatewoodBytes
+import LatewoodTree
+
+/// The names of keyspaces, kept in keyspace 0. On disk: FORMAT.md, section 9.
+///
+/// ```
+/// n name          -> number, 4 bytes little-endian
+/// i number (BE)   -> name
+/// c               -> number of the next new keyspace, 4 bytes little-endian
+/// ```
+enum Catalog {
+  static let keyspace: UInt32 = 0
+  static let nameTag = UInt8(ascii: "n")
+  static let numberTag = UInt8(ascii: "i")
+  static let counterKey: [UInt8] = [UInt8(ascii: "c")]
+  static let maximumNameLength = 1024
+  /// The greatest number that has one after it, which ends the range of its keys.
+  static let maximumNumber = UInt32.max - 1
+
+  static func nameKey(_ name: String) -> [UInt8] { [nameTag] + Array(name.utf8) }
+  static func numberKey(_ number: UInt32) -> [UInt8] {
+    [numberTag] + withUnsafeBytes(of: number.bigEndian) { Array($0) }
+  }
+  static func encode(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.littleEndian) { Array($0) } }
+
+  /// All full keys of a keyspace are from this on and before that of the next number.
+  static func firstKey(of number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+
+  static func checkName(_ name: String) throws(Fault) {
+    let length = name.utf8.count
+    guard length > 0, length <= maximumNameLength else {
+      throw Fault(.invalidName, "a keyspace's name of \(length) bytes is not one of 1 to \(maximumNameLength)")
+    }
+  }
+
+  static func decodeNumber(_ value: UnsafeRawBufferPointer) throws(Fault) -> UInt32 {
+    guard value.count == 4, let start = value.baseAddress else {
+      throw Fault(.damaged, "an entry of the catalog of keyspaces has \(value.count) bytes in place of 4")
+    }
+    return start.u32(0)
+  }
+
+  /// The number of a keyspace, or nil if there is none of that name.
+  static func number(of name: String, in view: ReadView) throws(Fault) -> UInt32? {
+    guard let value = try find(nameKey(name), in: view) else { return nil }
+    return try decodeNumber(value)
+  }
+
+  static func exists(_ number: UInt32, in view: ReadView) throws(Fault) -> Bool {
+    try find(numberKey(number), in: view) != nil
+  }
+
+  static func nextNumber(in view: ReadView) throws(Fault) -> UInt32 {
+    guard let value = try find(counterKey, in: view) else { return 1 }
+    return try decodeNumber(value)
+  }
+
+  private static func find(_ key: [UInt8], in view: ReadView) throws(Fault) -> UnsafeRawBufferPointer? {
+    let full = firstKey(of: keyspace) + key
+    return try full.withUnsafeBytes { bytes in
+      Result { () throws(Fault) in
+        guard let start = bytes.baseAddress else { return UnsafeRawBufferPointer?.none }
+        return try view.find(start, bytes.count)
+      }
+    }.get()
+  }
+
+  /// All keyspaces, by name.
+  static func all(in view: ReadView) throws(Fault) -> [(name: String, number: UInt32)] {
+    let prefix = firstKey(of: keyspace)
+    let low = prefix + [nameTag]
+    let high = prefix + [nameTag + 1]
+    var result: [(name: String, number: UInt32)] = []
+    var cursor = MergedCursor(view)
+    try cursor.seek(low)
+    while cursor.isValid {
+      let key = cursor.fullKey
+      guard key.lexicographicallyPrecedes(high) else { break }
+      result.append((String(decoding: key[low.count...], as: UTF8.self), try decodeNumber(cursor.value())))
+      try cursor.next()
+    }
+    return result
+  }
+}

@@ -1,0 +1,180 @@
+import Dispatch
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+import LatewoodTree
+
+extension Engine {
+  /// Starts a checkpoint on the background queue, unless one is waiting or running.
+  func checkpointLater() {
+    guard options.checkpointsInBackground,
+      checkpointScheduled.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)
+        .exchanged
+    else { return }
+    checkpointQueue.async { [self] in
+      defer {
+        checkpointScheduled.store(false, ordering: .releasing)
+        checkpointEnded.withLock { checkpointEnded.broadcast() }
+      }
+      guard !closed.load(ordering: .relaxed) else { return }
+      do throws(Fault) {
+        try checkpoint(isForced: false)
+      } catch {
+        backgroundFailure.withLock { $0 = $0 ?? error }
+      }
+    }
+  }
+
+  /// Merges what the write buffer holds into the base tree, so that recovery starts from here.
+  ///
+  /// - Parameter isForced: also when nothing was committed since the last one.
+  func checkpoint(isForced: Bool) throws(Fault) {
+    checkpointing.lock()
+    defer { checkpointing.unlock() }
+    try mergeLeftover()
+    guard let frozen = try freeze(isForced: isForced) else { return }
+    try merge(frozen)
+  }
+
+  /// A checkpoint that failed (a full disk) has left its frozen buffer: it goes first.
+  private func mergeLeftover() throws(Fault) {
+    if let left = unfinished { try merge(left) }
+  }
+
+  /// What a checkpoint holds, fixed at the moment it froze the write buffer.
+  struct Frozen {
+    var buffer: BufferState
+    var transaction: UInt64
+    var replay: ReplayPosition
+  }
+
+  /// Puts a new write buffer in the place of the full one. Microseconds, under the writer lock.
+  private func freeze(isForced: Bool) throws(Fault) -> Frozen? {
+    lockForService()
+    defer { unlockForService() }
+    rollBackUnwritten()
+    if head.active.isEmpty, !isForced { return nil }
+    // Readers must see all that is frozen before they see the buffer frozen.
+    try log.flush(through: log.position, durable: false)
+    publish(head)
+    let frozen = Frozen(buffer: head.active, transaction: head.transaction, replay: log.replayPosition)
+    head.number += 1
+    head.active = BufferState()
+    head.pendingBytes = 0
+    pendingBytes.store(0, ordering: .relaxed)
+    swap { old in makeVersion(head, base: old.base, frozen: frozen.buffer) }
+    unfinished = frozen
+    return frozen
+  }
+
+  private func merge(_ frozen: Frozen) throws(Fault) {
+    let base = try current().base
+    let root = try BufferMerge.run(
+      frozen.buffer, into: base, file: log.view, nodeSize: options.nodeSize, transaction: frozen.transaction,
+      reserve: { (length) throws(Fault) in try reserve(length) },
+      write: { (bytes, offset) throws(Fault) in try log.writeNodes(bytes, at: offset) })
+    // All of it, and the log before it, is on the disk before anything says that the log is not needed.
+    try log.syncNodes()
+    let checkpoint = try append(
+      CheckpointRecord(
+        root: root, replay: frozen.replay, transaction: frozen.transaction, time: environment.now(),
+        previousCheckpoint: lastCheckpoint.load(ordering: .relaxed)))
+    try log.writeSlot(naming: checkpoint)
+    lastCheckpoint.store(checkpoint.offset, ordering: .relaxed)
+    lockForService()
+    defer { unlockForService() }
+    unfinished = nil
+    swap { old in
+      Version(
+        number: old.number, transaction: old.transaction, base: root, active: old.active, frozen: nil,
+        dropCount: old.dropCount, file: log.view, space: space, registry: registry)
+    }
+  }
+
+  private func append(_ record: CheckpointRecord) throws(Fault) -> AppendedCheckpoint {
+    lockForService()
+    defer { unlockForService() }
+    return try log.appendCheckpoint(record)
+  }
+
+  private func reserve(_ length: Int) throws(Fault) -> UInt64 {
+    lockForService()
+    defer { unlockForService() }
+    return try log.reserveNodes(length: length)
+  }
+
+  private func lockForService() {
+    servicesWaiting.wrappingAdd(1, ordering: .relaxed)
+    writer.lock()
+  }
+
+  private func unlockForService() {
+    writer.unlock()
+    servicesWaiting.wrappingSubtract(1, ordering: .relaxed)
+    checkpointEnded.withLock { checkpointEnded.broadcast() }
+  }
+
+  // MARK: Sealing
+
+  /// Appends a seal some time after the last synchronous commit, so that its durability is on record too.
+  func sealLater() {
+    guard options.checkpointsInBackground,
+      sealScheduled.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)
+        .exchanged
+    else { return }
+    checkpointQueue.asyncAfter(deadline: .now() + .milliseconds(500)) { [weak self] in
+      guard let self else { return }
+      sealScheduled.store(false, ordering: .releasing)
+      guard !closed.load(ordering: .relaxed) else { return }
+      seal()
+    }
+  }
+
+  private func seal() {
+    lockForService()
+    defer { unlockForService() }
+    guard !closed.load(ordering: .relaxed) else { return }
+    writeSeal()
+  }
+
+  /// Best effort: a seal that cannot be written is only one that is missing. Under the writer lock.
+  private func writeSeal() {
+    do throws(Fault) {
+      try log.appendSeal()
+      try log.flush(through: log.position, durable: false)
+    } catch {
+      return
+    }
+  }
+
+  // MARK: Closing
+
+  /// Idempotent. Snapshots are told: their reads throw from here on.
+  func close() throws(Fault) {
+    lockForService()
+    let wasClosed = closed.exchange(true, ordering: .acquiringAndReleasing)
+    unlockForService()
+    if wasClosed { return }
+    var failure: Fault?
+    if !isReadOnly, !log.isPoisoned {
+      do throws(Fault) {
+        try checkpoint(isForced: false)
+        try log.syncNodes()
+        lockForService()
+        writeSeal()
+        unlockForService()
+      } catch {
+        failure = error
+      }
+    }
+    checkpointing.lock()
+    let last = published.withLock { version in
+      defer { version = nil }
+      return version
+    }
+    withExtendedLifetime(last) {}
+    log.close()
+    checkpointing.unlock()
+    if let failure { throw failure }
+  }
+}

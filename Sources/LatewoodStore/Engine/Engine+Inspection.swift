@@ -1,0 +1,129 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+import LatewoodTree
+
+extension Engine {
+  func sync() throws(Fault) {
+    try checkOpen()
+    if isReadOnly { return }
+    try log.flush(through: log.committedPosition, durable: true)
+  }
+
+  func requestCheckpoint() throws(Fault) {
+    try checkOpen()
+    if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
+    if let fault = backgroundFailure.withLock({ fault in
+      defer { fault = nil }
+      return fault
+    }), fault.kind != .outOfSpace {
+      throw fault
+    }
+    try checkpoint(isForced: false)
+  }
+
+  func statistics() throws(Fault) -> Statistics {
+    let version = try current()
+    var result = Statistics()
+    result.fileSize = try log.device.size()
+    result.allocatedSize = try log.device.allocatedSize()
+    result.liveBytes = version.base?.liveBytes ?? 0
+    result.entries = version.base?.entries ?? 0
+    result.treeHeight = version.base.map { Int($0.level) + 1 } ?? 0
+    let checkpoint = try newestCheckpoint()
+    result.checkpointTransaction = checkpoint?.transaction ?? 0
+    result.logBytes = log.committedPosition.offset &- (checkpoint?.replay.offset ?? FileLayout.logStart)
+    let used = result.liveBytes + result.logBytes + FileLayout.logStart
+    result.deadBytes = result.fileSize > used ? result.fileSize - used : 0
+    result.pendingEntries = version.active.entries + (version.frozen?.entries ?? 0)
+    result.pendingRanges = version.active.ranges.intervals.count + (version.frozen?.ranges.intervals.count ?? 0)
+    result.transaction = version.transaction
+    result.isCheckpointing = version.frozen != nil
+    (result.openSnapshots, result.oldestSnapshot) = snapshots.summary
+    result.durableThrough = log.durableThrough
+    writer.lock()
+    result.memoryBytes =
+      UInt64(version.active.layer.memoryLength + (version.frozen?.layer.memoryLength ?? 0)) + log.chunkMemory
+    writer.unlock()
+    result.fileID = Self.hexadecimal(log.header.fileID)
+    result.formatVersion = FileHeader.formatVersion
+    result.created = log.header.created
+    return result
+  }
+
+  /// The bytes of a file id in their order in the file.
+  private static func hexadecimal(_ id: (first: UInt64, last: UInt64)) -> String {
+    [id.first, id.last].map { half in
+      let digits = String(half.byteSwapped, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }.joined()
+  }
+
+  private func newestCheckpoint() throws(Fault) -> CheckpointRecord? {
+    let offset = lastCheckpoint.load(ordering: .relaxed)
+    return offset == 0 ? nil : try record(at: offset)
+  }
+
+  private func record(at offset: UInt64) throws(Fault) -> CheckpointRecord {
+    guard let (record, _) = log.checkpoint(at: offset, size: log.view.limit) else {
+      throw Fault.damaged(at: offset, "there is no sound checkpoint here")
+    }
+    return record
+  }
+
+  func history() throws(Fault) -> [Checkpoint] {
+    try checkOpen()
+    var result: [Checkpoint] = []
+    var offset = lastCheckpoint.load(ordering: .relaxed)
+    while offset != 0 {
+      let record = try record(at: offset)
+      result.append(
+        Checkpoint(
+          offset: offset, transaction: record.transaction, time: record.time,
+          entries: record.root?.entries ?? 0, liveBytes: record.root?.liveBytes ?? 0))
+      // Going back only, so that a hostile file cannot send us in circles.
+      guard record.previousCheckpoint < offset else {
+        throw Fault.damaged(at: offset, "a checkpoint names one after itself as the one before")
+      }
+      offset = record.previousCheckpoint
+    }
+    return result
+  }
+
+  func version(asOf checkpoint: Checkpoint) throws(Fault) -> Version {
+    let dropCount = try current().dropCount
+    let record = try record(at: checkpoint.offset)
+    guard record.transaction == checkpoint.transaction else {
+      throw Fault.damaged(at: checkpoint.offset, "the checkpoint there is of another transaction")
+    }
+    return Version(
+      // It shows no buffer, so no number needs to keep any node.
+      number: try current().number, transaction: record.transaction, base: record.root, active: BufferState(),
+      frozen: nil, dropCount: dropCount, file: log.view, space: space, registry: registry)
+  }
+
+  func verify(_ progress: ((VerifyProgress) -> Void)?) throws(Fault) -> VerifyReport {
+    let version = try current()
+    var report = VerifyReport()
+    report.transaction = version.transaction
+    let logStart = try newestCheckpoint()?.replay.offset ?? FileLayout.logStart
+    let logEnd = log.committedPosition.offset
+    let total = (version.base?.liveBytes ?? 0) + (logEnd > logStart ? logEnd - logStart : 0)
+    let tree = version.verifyBase { checked in
+      progress?(VerifyProgress(bytesChecked: checked, bytesTotal: total))
+    }
+    report.nodes = tree.nodes
+    report.entries = tree.entries
+    report.extents = tree.extents
+    report.bytesChecked = tree.bytes
+    report.faults = tree.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
+    let frames = try log.verify(through: logEnd)
+    report.frames = frames.frames
+    report.bytesChecked += frames.bytes
+    report.faults += frames.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
+    report.faults.sort { $0.offset < $1.offset }
+    progress?(VerifyProgress(bytesChecked: total, bytesTotal: total))
+    withExtendedLifetime(version) {}
+    return report
+  }
+}

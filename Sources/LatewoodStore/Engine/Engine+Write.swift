@@ -1,0 +1,118 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+import LatewoodTree
+
+extension Engine {
+  /// Runs a transaction: the closure under the writer lock, then the flush, then everybody may see it.
+  func write<R>(_ durability: Durability, _ body: (Transaction) throws -> R) throws -> R {
+    let transaction: Transaction
+    let result: R
+    do {
+      try lockForTransaction()
+      defer { unlockTransaction() }
+      transaction = try Transaction(engine: self)
+      do {
+        result = try body(transaction)
+        if let fault = transaction.failure { throw StoreError(fault, path: path) }
+      } catch {
+        transaction.abort()
+        throw error
+      }
+      guard transaction.hasOperations else {
+        transaction.abort()
+        return result
+      }
+      try transaction.commit()
+    } catch let fault as Fault {
+      throw StoreError(fault, path: path)
+    }
+    do {
+      try finish(transaction.committed, transaction.position, durability)
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    return result
+  }
+
+  /// Waits until a commit is where its durability wants it, then publishes it.
+  private func finish(_ committed: Head, _ position: CommitPosition, _ durability: Durability) throws(Fault) {
+    do {
+      try log.flush(through: position, durable: durability == .synchronous)
+    } catch {
+      if error.kind == .outOfSpace {
+        writer.lock()
+        defer { writer.unlock() }
+        rollBackUnwritten()
+      }
+      throw error
+    }
+    publish(committed)
+    if durability == .synchronous { sealLater() }
+    if committed.pendingBytes >= UInt64(options.writeBufferBudget) { checkpointLater() }
+  }
+
+  /// After a full disk: what was committed in memory and could not be written is taken back. Under the writer lock.
+  func rollBackUnwritten() {
+    guard log.isOutOfSpace, let version = published.withLock({ $0 }) else { return }
+    if head.number > version.number {
+      // Nodes that the lost transactions made stay in the slab until the next checkpoint lets go of it.
+      version.active.layer.forget(after: version.number, keeping: version.active)
+      head.active = version.active
+      head.transaction = version.transaction
+      head.dropCount = version.dropCount
+    }
+    do throws(Fault) {
+      try log.recoverFromOutOfSpace()
+    } catch {
+      // The log refuses from here on, with a fault of its own that says why.
+      return
+    }
+  }
+
+  /// After a torn tail or a full disk nothing may be acknowledged before a checkpoint lies beyond what was left behind.
+  private func restoreLog() throws(Fault) {
+    if log.isOutOfSpace { writer.withLock { rollBackUnwritten() } }
+    if log.needsCheckpoint { try checkpoint(isForced: true) }
+  }
+
+  private func lockForTransaction() throws(Fault) {
+    if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
+    let thread = Monitor.currentThread
+    if writingThread.load(ordering: .relaxed) == thread {
+      throw Fault(.invalidRange, "a transaction was begun inside the closure of another; use that one")
+    }
+    try restoreLog()
+    slowDown()
+    while servicesWaiting.load(ordering: .relaxed) > 0 {
+      // A checkpoint wants the lock for some microseconds, and an unfair lock might never give it one.
+      checkpointEnded.lock()
+      if servicesWaiting.load(ordering: .relaxed) > 0 { _ = checkpointEnded.wait(milliseconds: 1) }
+      checkpointEnded.unlock()
+    }
+    writer.lock()
+    if closed.load(ordering: .relaxed) {
+      writer.unlock()
+      throw Engine.closedFault
+    }
+    writingThread.store(thread, ordering: .relaxed)
+  }
+
+  private func unlockTransaction() {
+    writingThread.store(0, ordering: .relaxed)
+    writer.unlock()
+  }
+
+  /// Holds writers back for a moment when checkpoints do not keep up, so that memory and recovery stay bounded.
+  private func slowDown() {
+    guard checkpointScheduled.load(ordering: .relaxed) else { return }
+    let budget = UInt64(options.writeBufferBudget)
+    let pending = pendingBytes.load(ordering: .relaxed)
+    guard pending > 2 * budget else { return }
+    checkpointEnded.lock()
+    defer { checkpointEnded.unlock() }
+    if checkpointScheduled.load(ordering: .relaxed) {
+      _ = checkpointEnded.wait(milliseconds: pending > 4 * budget ? 10 : 2)
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import Dispatch
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+import LatewoodTree
+import Synchronization
+
+/// One open store: the log, the newest state, and who may do what when.
+///
+/// ```
+/// write:       writer lock [ run the closure, encode, change the write buffer ]  ->  flush (shared)  ->  publish
+/// checkpoint:  writer lock [ freeze ]  ->  merge, without a lock  ->  writer lock [ append, swap ]  ->  publish
+/// read:        take the published version, go
+/// ```
+///
+/// Invariants:
+/// 1. `head`, the trees of write buffers and everything of the log that is marked "writer" are touched only under `writer`.
+/// 2. `published` is the newest state that the log has written (and, for a synchronous commit, synced): readers never see a
+///    transaction that a failed write can take back.
+/// 3. At most one checkpoint runs at a time (`checkpointing`), and only a checkpoint changes `base` and `frozen`.
+/// 4. Locks are taken in the order checkpointing, writer, published; none is held while a caller's closure runs but `writer`.
+///
+/// Thread safety: all calls may come from any thread.
+final class Engine: @unchecked Sendable {
+  /// The state that the next transaction starts from. Committed in memory; perhaps not yet written.
+  struct Head {
+    /// Of the version it is or will be.
+    var number: UInt64 = 1
+    var transaction: UInt64 = 0
+    var active = BufferState()
+    var dropCount: UInt64 = 0
+    /// Bytes of log since the write buffer was started.
+    var pendingBytes: UInt64 = 0
+  }
+
+  let path: String?
+  let isReadOnly: Bool
+  let options: Store.Options
+  let environment: Environment
+  let log: LogFile
+  let registry = VersionRegistry()
+  let snapshots = SnapshotRegistry()
+  let space: AddressSpace
+  /// Tells handles of this store from those of others.
+  let identity: UInt64
+
+  let writer = Monitor()
+  var head = Head()
+  /// Threads that want the writer lock for a moment of a checkpoint's work; transactions let them go first.
+  let servicesWaiting = Atomic<Int>(0)
+  let writingThread = Atomic<UInt>(0)
+
+  let published: Mutex<Version?>
+  let closed = Atomic<Bool>(false)
+
+  let checkpointing = Monitor()
+  let checkpointScheduled = Atomic<Bool>(false)
+  /// Signalled when a checkpoint ends; waited for by transactions when the write buffer is far over its budget.
+  let checkpointEnded = Monitor()
+  /// Runs the closures of transactions that do not block their caller.
+  let writeQueue = DispatchQueue(label: "latewood.write", qos: .userInitiated, attributes: .concurrent)
+  let checkpointQueue = DispatchQueue(label: "latewood.checkpoint", qos: .utility)
+  /// Offset of the newest checkpoint's frame; 0 if there is none.
+  let lastCheckpoint = Atomic<UInt64>(0)
+  let sealScheduled = Atomic<Bool>(false)
+  /// Bytes of log since the write buffer was started.
+  let pendingBytes = Atomic<UInt64>(0)
+  /// What a checkpoint has frozen and not yet merged. Under `checkpointing` and `writer`.
+  var unfinished: Frozen?
+  /// The first failure of a checkpoint in the background, for whoever asks next.
+  let backgroundFailure = Mutex<Fault?>(nil)
+
+  private(set) var recovery = RecoveryReport()
+
+  init(
+    log: LogFile, path: String?, isReadOnly: Bool, options: Store.Options, environment: Environment
+  ) throws(Fault) {
+    self.log = log
+    self.path = path
+    self.isReadOnly = isReadOnly
+    self.options = options
+    self.environment = environment
+    space = log.space
+    identity = environment.random()
+    published = Mutex(nil)
+    do {
+      try recover()
+    } catch {
+      log.close()
+      throw error
+    }
+  }
+
+  /// The newest state.
+  @inline(__always) func current() throws(Fault) -> Version {
+    guard let version = published.withLock({ $0 }) else { throw Engine.closedFault }
+    return version
+  }
+
+  static let closedFault = Fault(.closed, "the store has been closed")
+
+  // MARK: Recovery
+
+  private func recover() throws(Fault) {
+    let (state, report) = try replay(into: head.active.layer, version: 1)
+    head.active = state
+    head.transaction = report.lastTransaction
+    head.pendingBytes = report.bytesReplayed
+    lastCheckpoint.store(report.checkpointOffset, ordering: .relaxed)
+    recovery = RecoveryReport(
+      transaction: report.lastTransaction,
+      checkpointTransaction: report.checkpoint?.transaction ?? 0,
+      replayedTransactions: report.transactionsReplayed,
+      replayedBytes: report.bytesReplayed, tornTail: report.tornTail)
+    let version = makeVersion(head, base: report.checkpoint?.root, frozen: nil)
+    published.withLock { $0 = version }
+    if !isReadOnly, report.needsCheckpoint { try checkpoint(isForced: true) }
+  }
+
+  /// Walks the log into a write buffer.
+  func replay(
+    into layer: BufferLayer, version: UInt64
+  ) throws(Fault) -> (state: BufferState, report: LatewoodFile.RecoveryReport) {
+    let writer = BufferWriter(
+      state: BufferState(layer: layer), version: version, mapping: space.base, flushedThrough: .max, log: nil)
+    let report = try log.recover { (_, offset, record) throws(Fault) in
+      writer.apply(record, at: offset)
+    }
+    return (writer.finish(), report)
+  }
+
+  func makeVersion(_ head: Head, base: Subtree?, frozen: BufferState?) -> Version {
+    Version(
+      number: head.number, transaction: head.transaction, base: base, active: head.active, frozen: frozen,
+      dropCount: head.dropCount, file: log.view, space: space, registry: registry)
+  }
+
+  // MARK: Publishing
+
+  /// Lets readers see a committed state, unless they see a newer one already.
+  func publish(_ head: Head) {
+    let old = published.withLock { current -> Version? in
+      guard let old = current, head.number > old.number else { return nil }
+      current = makeVersion(head, base: old.base, frozen: old.frozen)
+      return old
+    }
+    // The old version goes here, outside of the lock: it may be the last reference to a lot of memory.
+    withExtendedLifetime(old) {}
+  }
+
+  /// Makes a version with another base, for the state that readers see now.
+  func swap(_ change: (_ old: Version) -> Version) {
+    let old = published.withLock { current -> Version? in
+      guard let old = current else { return nil }
+      current = change(old)
+      return old
+    }
+    withExtendedLifetime(old) {}
+  }
+}

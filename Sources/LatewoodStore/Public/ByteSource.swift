@@ -1,0 +1,81 @@
+/// What can serve as a key or a value: anything whose bytes lie together.
+///
+/// Arrays and slices of bytes, strings (their UTF-8) and raw buffers conform; your own types may, in a line or two:
+///
+/// ```swift
+/// extension UserID: ByteSource {
+///   func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+///     try rawValue.withBytes(body)
+///   }
+/// }
+/// ```
+///
+/// Keys are compared by unsigned bytes, so a number sorts by value only if it is encoded big-endian.
+public protocol ByteSource {
+  /// Calls `body` with the bytes. They need to stay valid only during the call.
+  func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+}
+
+extension UnsafeRawBufferPointer: ByteSource {
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  {
+    try body(self)
+  }
+}
+
+extension UnsafeBufferPointer: ByteSource where Element == UInt8 {
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  {
+    try body(UnsafeRawBufferPointer(self))
+  }
+}
+
+extension Array: ByteSource where Element == UInt8 {
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  {
+    try withUnsafeBytes { bytes in Result { () throws(E) -> R in try body(bytes) } }.get()
+  }
+}
+
+extension ArraySlice: ByteSource where Element == UInt8 {
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  {
+    try withUnsafeBytes { bytes in Result { () throws(E) -> R in try body(bytes) } }.get()
+  }
+}
+
+extension ContiguousArray: ByteSource where Element == UInt8 {
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  {
+    try withUnsafeBytes { bytes in Result { () throws(E) -> R in try body(bytes) } }.get()
+  }
+}
+
+extension String: ByteSource {
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  {
+    var copy = self
+    return try copy.withUTF8 { bytes in
+      Result { () throws(E) -> R in try body(UnsafeRawBufferPointer(bytes)) }
+    }.get()
+  }
+}
+
+extension Substring: ByteSource {
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  {
+    var copy = self
+    return try copy.withUTF8 { bytes in
+      Result { () throws(E) -> R in try body(UnsafeRawBufferPointer(bytes)) }
+    }.get()
+  }
+}
+
+extension StaticString: ByteSource {
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  {
+    try withUTF8Buffer { bytes in
+      Result { () throws(E) -> R in try body(UnsafeRawBufferPointer(bytes)) }
+    }.get()
+  }
+}

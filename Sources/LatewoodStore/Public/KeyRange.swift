@@ -1,0 +1,89 @@
+/// A range of keys in byte order.
+///
+/// ```swift
+/// .all                          every key of the keyspace
+/// .prefix("user/")              keys that start with these bytes
+/// .from("m")                    "m" and what comes after
+/// .upTo("m")                    what comes before "m"
+/// .between("a", "m")            "a" and after, before "m"
+/// .between("a", through: "m")   the same with "m"
+/// ```
+public struct KeyRange: Sendable, Equatable {
+  /// One end of a range.
+  public enum Bound: Sendable, Equatable {
+    case unbounded
+    case included([UInt8])
+    case excluded([UInt8])
+  }
+
+  public var lower: Bound
+  public var upper: Bound
+
+  public init(lower: Bound = .unbounded, upper: Bound = .unbounded) {
+    self.lower = lower
+    self.upper = upper
+  }
+
+  /// Every key.
+  public static let all = KeyRange()
+
+  /// The keys that start with `bytes`.
+  public static func prefix(_ bytes: some ByteSource) -> KeyRange {
+    let low = bytes.copied
+    guard !low.isEmpty else { return .all }
+    return KeyRange(
+      lower: .included(low), upper: successor(ofPrefix: low).map { .excluded($0) } ?? .unbounded)
+  }
+
+  /// `key` and the keys after it.
+  public static func from(_ key: some ByteSource) -> KeyRange { KeyRange(lower: .included(key.copied)) }
+  /// The keys before `key`.
+  public static func upTo(_ key: some ByteSource) -> KeyRange { KeyRange(upper: .excluded(key.copied)) }
+  /// The keys before `key`, and `key`.
+  public static func through(_ key: some ByteSource) -> KeyRange { KeyRange(upper: .included(key.copied)) }
+  /// `low` and the keys after it that come before `high`.
+  public static func between(_ low: some ByteSource, _ high: some ByteSource) -> KeyRange {
+    KeyRange(lower: .included(low.copied), upper: .excluded(high.copied))
+  }
+  /// `low` and the keys after it up to and with `high`.
+  public static func between(_ low: some ByteSource, through high: some ByteSource) -> KeyRange {
+    KeyRange(lower: .included(low.copied), upper: .included(high.copied))
+  }
+
+  /// The least key that is greater than all keys with this prefix; nil if there is none (all bytes are 255).
+  static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
+    var bytes = prefix
+    while let last = bytes.last {
+      if last < 255 {
+        bytes[bytes.count - 1] = last + 1
+        return bytes
+      }
+      bytes.removeLast()
+    }
+    return nil
+  }
+
+  /// The range as full keys of a keyspace: low is in it, high is not. Low may be above high.
+  func fullKeys(in keyspace: UInt32) -> (low: [UInt8], high: [UInt8]) {
+    let prefix = withUnsafeBytes(of: keyspace.bigEndian) { Array($0) }
+    let low =
+      switch lower {
+      case .unbounded: prefix
+      case .included(let key): prefix + key
+      case .excluded(let key): prefix + key + [0]
+      }
+    let high =
+      switch upper {
+      // Keyspace numbers end one below the greatest, so there is always a next one.
+      case .unbounded: withUnsafeBytes(of: (keyspace &+ 1).bigEndian) { Array($0) }
+      case .included(let key): prefix + key + [0]
+      case .excluded(let key): prefix + key
+      }
+    return (low, high)
+  }
+}
+
+extension ByteSource {
+  /// The bytes as an array.
+  var copied: [UInt8] { withBytes { Array($0) } }
+}

@@ -1,0 +1,42 @@
+extension Store {
+  /// How a store is opened.
+  public enum OpenMode: Sendable, Equatable {
+    /// For writing; a file that does not exist is created.
+    case openOrCreate
+    /// For writing; the file must exist.
+    case openExisting
+    /// For writing; the file must not exist.
+    case createNew
+    /// For reading only, beside a process that may be writing. See ``Store/refresh()``.
+    case readOnly
+  }
+
+  /// Settings of an open store. None of them is kept in the file; each open may choose anew.
+  public struct Options: Sendable, Equatable {
+    /// Of transactions that do not say otherwise. Default: `.synchronous`.
+    public var durability = Durability.synchronous
+    /// Bytes of a full tree node; 1,024 to 32,768. Default: 8,192.
+    public var nodeSize = 8192
+    /// Values longer than this are not copied into the tree but stay where the commit wrote them; 64 to 1,024 bytes. Default: 512.
+    public var inlineValueLimit = 512
+    /// Bytes of log that a checkpoint gathers; more makes writes cheaper, recovery after a crash longer, and takes more memory.
+    /// At least 65,536. Default: 64 MiB.
+    public var writeBufferBudget = 64 << 20
+    /// Permissions of a new file. Default: 0600, the owner alone.
+    public var permissions: UInt16 = 0o600
+    /// Whether checkpoints run by themselves on a background queue. If false, they run only on close and when
+    /// ``Store/checkpoint()`` is called. Default: true.
+    public var checkpointsInBackground = true
+
+    public init() {}
+
+    /// The same with every setting brought into its range.
+    var clamped: Options {
+      var options = self
+      options.nodeSize = min(max(nodeSize, 1024), 32768)
+      options.inlineValueLimit = min(max(inlineValueLimit, 64), 1024)
+      options.writeBufferBudget = max(writeBufferBudget, 65536)
+      return options
+    }
+  }
+}

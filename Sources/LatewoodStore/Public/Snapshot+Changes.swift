@@ -1,0 +1,41 @@
+import LatewoodBytes
+import LatewoodTree
+
+/// A key whose value differs between two states.
+public struct Change: Sendable, Equatable {
+  public var key: [UInt8]
+  /// In the older state; nil if the key was not there.
+  public var old: [UInt8]?
+  /// In the newer state; nil if the key is not there.
+  public var new: [UInt8]?
+}
+
+extension Snapshot {
+  /// Gives each key of a keyspace whose value differs from that in another snapshot of the store, in key order, until `body` returns
+  /// false.
+  ///
+  /// Parts of the tree that both states share are skipped unread. O(changes x log n).
+  ///
+  /// - Parameters:
+  ///   - older: the state to compare with; it need not be the older one.
+  ///   - keyspace: where to look.
+  public func changes(
+    since older: Snapshot, in keyspace: Keyspace, _ body: (Change) throws -> Bool
+  ) throws {
+    let new = try _reader()
+    let old = try older._reader()
+    guard new.store == old.store else {
+      throw StoreError(.invalidRange, "the two snapshots are of different stores")
+    }
+    do {
+      try new.check(keyspace)
+      let (low, high) = KeyRange.all.fullKeys(in: keyspace.id)
+      try ReadView.differences(from: old.view, to: new.view, low: low, high: high) { key, before, after in
+        try body(
+          Change(key: Array(key[FullKey.prefixLength...]), old: before.map { Array($0) }, new: after.map { Array($0) }))
+      }
+    } catch let fault as Fault {
+      throw StoreError(fault, path: new.path)
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import Dispatch
+import LatewoodBytes
+
+extension Store {
+  /// Runs a transaction: all that the closure does is committed together when it returns, or not at all if it throws.
+  ///
+  /// Transactions run one after the other; each sees what was committed before. Reads go on meanwhile. Transactions that commit at the
+  /// same time share one sync.
+  ///
+  /// - Parameters:
+  ///   - durability: when the commit counts as done; default: what the store's options say.
+  ///   - body: the work. It must not begin another transaction, nor let its argument escape.
+  /// - Returns: what the closure returns.
+  /// - Throws: what the closure throws; then nothing was changed. ``StoreError``: `outOfSpace` (nothing was changed, try
+  ///   again when there is room); `inputOutput`, then the store is `poisoned`: whether this transaction is in the file is
+  ///   known only after opening it again; `closed`, `readOnly`.
+  @discardableResult
+  public func write<R>(
+    durability: Durability? = nil, _ body: (Transaction) throws -> R
+  ) throws -> R {
+    try engine.write(durability ?? engine.options.durability, body)
+  }
+
+  /// Runs a transaction without blocking the caller's thread. The closure runs on a Dispatch queue. Otherwise as the blocking form.
+  @discardableResult
+  public func write<R: Sendable>(
+    durability: Durability? = nil, _ body: @escaping @Sendable (Transaction) throws -> R
+  ) async throws -> R {
+    try await withCheckedThrowingContinuation { continuation in
+      engine.writeQueue.async {
+        continuation.resume(
+          with: Result { try self.engine.write(durability ?? self.engine.options.durability, body) })
+      }
+    }
+  }
+
+  /// Puts one entry, in a transaction of its own.
+  public func put(
+    _ key: some ByteSource, _ value: some ByteSource, in keyspace: Keyspace, durability: Durability? = nil
+  ) throws(StoreError) {
+    do {
+      try write(durability: durability) { try $0.put(key, value, in: keyspace) }
+    } catch { throw StoreError.from(error) }
+  }
+
+  /// Deletes one key, in a transaction of its own. Deleting a key that is not there is no error.
+  public func delete(
+    _ key: some ByteSource, in keyspace: Keyspace, durability: Durability? = nil
+  ) throws(StoreError) {
+    do {
+      try write(durability: durability) { try $0.delete(key, in: keyspace) }
+    } catch { throw StoreError.from(error) }
+  }
+
+  // MARK: Keyspaces
+
+  /// The keyspace of a name, created if there is none.
+  ///
+  /// - Parameter name: 1 to 1,024 bytes of UTF-8; names are compared by bytes.
+  /// - Throws: ``StoreError`` `invalidName`; `noSuchKeyspace` if it does not exist and the store is read-only.
+  public func keyspace(_ name: String) throws(StoreError) -> Keyspace {
+    if let existing = try existingKeyspace(name) { return existing }
+    if isReadOnly {
+      throw StoreError(.noSuchKeyspace, "there is no keyspace named \(name), and the store is read-only")
+    }
+    do {
+      let created = try write { try $0.keyspace(name) }
+      return try existingKeyspace(name) ?? created
+    } catch { throw StoreError.from(error) }
+  }
+
+  /// The keyspace of a name, or nil if there is none. O(log n).
+  public func existingKeyspace(_ name: String) throws(StoreError) -> Keyspace? {
+    do {
+      try Catalog.checkName(name)
+      let version = try engine.current()
+      return try Catalog.number(of: name, in: version.reads).map {
+        Keyspace(name: name, id: $0, store: engine.identity, epoch: version.dropCount)
+      }
+    } catch { throw StoreError(error, path: engine.path) }
+  }
+
+  /// All keyspaces, by name. O(number of keyspaces).
+  public func keyspaces() throws(StoreError) -> [Keyspace] {
+    do {
+      let version = try engine.current()
+      return try Catalog.all(in: version.reads).map {
+        Keyspace(name: $0.name, id: $0.number, store: engine.identity, epoch: version.dropCount)
+      }
+    } catch { throw StoreError(error, path: engine.path) }
+  }
+
+  /// Deletes a keyspace and all that is in it, in a transaction of its own. Its space becomes free with the next checkpoint.
+  public func dropKeyspace(_ keyspace: Keyspace) throws(StoreError) {
+    do {
+      try write { try $0.dropKeyspace(keyspace) }
+    } catch { throw StoreError.from(error) }
+  }
+}
+
+extension StoreError {
+  /// What calls that throw nothing else have caught.
+  static func from(_ error: any Error) -> StoreError {
+    if let error = error as? StoreError { return error }
+    if let fault = error as? Fault { return StoreError(fault) }
+    return StoreError(.inputOutput, String(describing: error))
+  }
+}

@@ -1,0 +1,134 @@
+import LatewoodBytes
+
+/// What went wrong, where, and what to do about it: the one error that `LatewoodStore` throws.
+///
+/// Errors that your own closures throw pass through unchanged.
+public struct StoreError: Error, Sendable, Equatable {
+  /// What kind of error it is. New cases may come in minor versions.
+  public enum Code: String, Sendable, CaseIterable {
+    /// The file is something else, or its header is damaged beyond recognition.
+    case notADatabase
+    /// The file was written by a newer version of Latewood, in a format this one does not know.
+    case tooNew
+    /// Bytes of the file are not what was written. `offset` says where.
+    case damaged
+    /// The file is empty.
+    case emptyFile
+    /// The path names a directory.
+    case isDirectory
+    /// There is no such file.
+    case notFound
+    /// The system does not let this user do that.
+    case permissionDenied
+    /// The file system can only be read.
+    case readOnlyMedia
+    /// A new database was asked for, and there is a file already.
+    case alreadyExists
+    /// Another process has the database open for writing.
+    case lockedByOtherProcess
+    /// This process has the database open for writing already.
+    case lockedByThisProcess
+    /// The disk is full. The transaction was not committed; writing works again once there is space.
+    case outOfSpace
+    /// A system call on the file failed.
+    case inputOutput
+    /// An earlier write or sync failed: the store must be opened anew before it can be written to.
+    case poisoned
+    /// The store has been closed.
+    case closed
+    /// A key is longer than 16,384 bytes.
+    case keyTooLong
+    /// A key has no bytes.
+    case keyEmpty
+    /// A value is longer than 2 GiB.
+    case valueTooLarge
+    /// The file has reached the size that can be addressed.
+    case fileTooLarge
+    /// The snapshot has been closed.
+    case snapshotClosed
+    /// The transaction has ended: it must not be used outside of its closure.
+    case transactionFinished
+    /// The store was opened to be read only.
+    case readOnly
+    /// The keyspace has been dropped, or does not exist, or belongs to another store.
+    case noSuchKeyspace
+    /// A keyspace's name is empty or longer than 1,024 bytes.
+    case invalidName
+    /// The parts of a call do not fit together: a lower bound above the upper, a transaction inside a transaction.
+    case invalidRange
+    /// The system has no more memory or address space.
+    case outOfMemory
+    /// This file system or system cannot do that.
+    case unsupported
+  }
+
+  public var code: Code
+  /// One sentence: what is wrong.
+  public var message: String
+  /// One sentence: what to do about it. Empty if there is nothing to say.
+  public var advice: String
+  /// Offset in the file, where it is about a place in it.
+  public var offset: UInt64?
+  public var path: String?
+  /// The system's error number, where a system call failed.
+  public var systemError: Int32?
+
+  init(_ fault: Fault, path: String? = nil) {
+    code = Code(rawValue: fault.kind.rawValue) ?? .inputOutput
+    message = fault.reason
+    advice = Self.advice(for: code)
+    offset = fault.offset
+    self.path = fault.path ?? path
+    systemError = fault.errno
+  }
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+    advice = Self.advice(for: code)
+  }
+
+  private static func advice(for code: Code) -> String {
+    switch code {
+    case .notADatabase: "Check the path. Nothing was changed."
+    case .tooNew: "Open it with the version of Latewood that wrote it, or a newer one."
+    case .damaged: "Restore a backup, or run `latewood verify` to see all that is wrong. Nothing was changed."
+    case .emptyFile: "Remove the file to start a new database at this path."
+    case .isDirectory: "Give the path of a file."
+    case .notFound: "Check the path, or open with the mode that creates the database."
+    case .permissionDenied: "Check the permissions of the file and of its directory."
+    case .readOnlyMedia: "Open it read-only."
+    case .alreadyExists: "Open the existing file, or choose another path."
+    case .lockedByOtherProcess: "Open it read-only, or close it in the other process."
+    case .lockedByThisProcess: "Use the store that is open already, or open it read-only."
+    case .outOfSpace: "Make room on the disk and write again; what was committed before is safe."
+    case .inputOutput: "Check the disk. What was committed before is kept; open the store again to go on."
+    case .poisoned: "Close the store and open it again; what was acknowledged is there."
+    case .closed: "Open the store again."
+    case .keyTooLong: "Keep keys within 16,384 bytes; a hash of a long key can stand in for it."
+    case .keyEmpty: "Give a key of at least one byte."
+    case .valueTooLarge: "Cut the value into pieces of at most 2 GiB."
+    case .fileTooLarge: "Copy the live data into a new file."
+    case .snapshotClosed: "Take a new snapshot."
+    case .transactionFinished: "Use a transaction only inside the closure that it was given to."
+    case .readOnly: "Open the store for writing."
+    case .noSuchKeyspace: "Get the keyspace from this store by its name again."
+    case .invalidName: "Use a name of 1 to 1,024 bytes."
+    case .invalidRange: ""
+    case .outOfMemory: "Close other stores, or raise the limit of the process."
+    case .unsupported: ""
+    }
+  }
+}
+
+extension StoreError: CustomStringConvertible {
+  /// Path, message, place and advice in one line.
+  public var description: String {
+    var text = path.map { "\($0): " } ?? ""
+    text += message
+    if let offset { text += " (at offset \(offset))" }
+    if let systemError { text += " (system error \(systemError))" }
+    if !text.hasSuffix(".") { text += "." }
+    return advice.isEmpty ? text : text + " " + advice
+  }
+}

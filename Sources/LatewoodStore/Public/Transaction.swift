@@ -1,0 +1,233 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+import LatewoodTree
+
+/// What a closure of ``Store/write(durability:_:)-(_,(Transaction)->R)`` works with: changes that are committed together, and reads that see them.
+///
+/// It is valid only inside the closure; after that every call throws `transactionFinished`. It belongs to the thread that runs the
+/// closure.
+public final class Transaction: Readable, ReadGate {
+  let engine: Engine
+  private let version: Version
+  private var buffer: BufferWriter
+  private(set) var committed: Engine.Head
+  private(set) var position = CommitPosition(offset: 0)
+  /// The first failure of an operation: a transaction that lost one must not commit, even if the closure caught the error.
+  private(set) var failure: Fault?
+  private var isActive = true
+  private var isLogOpen = false
+  private var number: UInt64 = 0
+  private(set) var changeCount = 0
+
+  /// Called under the writer lock.
+  init(engine: Engine) throws(Fault) {
+    self.engine = engine
+    version = try engine.current()
+    committed = engine.head
+    committed.number += 1
+    buffer = BufferWriter(
+      state: committed.active, version: committed.number, mapping: engine.space.base,
+      flushedThrough: engine.log.flushedThrough, log: engine.log)
+    buffer.reclaim(published: version.number, registry: engine.registry)
+  }
+
+  var hasOperations: Bool { buffer.operations > 0 }
+
+  // MARK: Writing
+
+  /// Puts an entry, in the place of the one with the same key if there is one. O(log of the changes not yet in a checkpoint).
+  ///
+  /// - Parameters:
+  ///   - key: 1 to 16,384 bytes.
+  ///   - value: 0 bytes to 2 GiB.
+  /// - Throws: ``StoreError`` `keyEmpty`, `keyTooLong`, `valueTooLarge`, `noSuchKeyspace`; `outOfSpace` or `inputOutput` when a large
+  ///   transaction is being written out already.
+  @inlinable public func put(
+    _ key: some ByteSource, _ value: some ByteSource, in keyspace: Keyspace
+  ) throws(StoreError) {
+    try key.withBytes { (key) throws(StoreError) in
+      try value.withBytes { (value) throws(StoreError) in try put(bytes: key, value, in: keyspace) }
+    }
+  }
+
+  /// Deletes a key. Deleting one that is not there is no error.
+  @inlinable public func delete(_ key: some ByteSource, in keyspace: Keyspace) throws(StoreError) {
+    try key.withBytes { (key) throws(StoreError) in try delete(bytes: key, in: keyspace) }
+  }
+
+  @usableFromInline func put(
+    bytes key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in keyspace: Keyspace
+  ) throws(StoreError) {
+    do throws(Fault) {
+      try begin(keyspace)
+      try FullKey.check(key)
+      guard value.count <= 1 << 31 else {
+        throw Fault(.valueTooLarge, "a value of \(value.count) bytes is longer than 2 GiB")
+      }
+    } catch { throw StoreError(error, path: engine.path) }
+    try log(keyspace.id, key, value)
+  }
+
+  private func log(
+    _ keyspace: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) throws(StoreError) {
+    do {
+      let offset = try engine.log.put(
+        keyspace: keyspace, key: key, value: value, asExtent: value.count > engine.options.inlineValueLimit)
+      buffer.put(LogRecord(trusted: engine.log.record(at: offset)), at: offset)
+      changeCount &+= 1
+    } catch { throw failed(error) }
+  }
+
+  @usableFromInline func delete(bytes key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) {
+    do {
+      try begin(keyspace)
+      try FullKey.check(key)
+    } catch { throw StoreError(error, path: engine.path) }
+    do {
+      let offset = try engine.log.delete(keyspace: keyspace.id, key: key)
+      buffer.delete(LogRecord(trusted: engine.log.record(at: offset)), at: offset)
+      changeCount &+= 1
+    } catch { throw failed(error) }
+  }
+
+  /// Deletes all keys of a range at once: one operation, however many keys there are.
+  ///
+  /// O(ranges deleted since the last checkpoint); the next checkpoint drops whole subtrees without reading them.
+  public func deleteRange(_ range: KeyRange = .all, in keyspace: Keyspace) throws(StoreError) {
+    do { try begin(keyspace) } catch { throw StoreError(error, path: engine.path) }
+    let (low, high) = range.fullKeys(in: keyspace.id)
+    guard low.lexicographicallyPrecedes(high) else { return }
+    try deleteRange(low, high)
+  }
+
+  private func deleteRange(_ low: [UInt8], _ high: [UInt8]) throws(StoreError) {
+    do {
+      let offset = try low.withUnsafeBytes { low in
+        high.withUnsafeBytes { high in
+          Result { () throws(Fault) in try engine.log.deleteRange(low: low, high: high) }
+        }
+      }.get()
+      buffer.deleteRange(LogRecord(trusted: engine.log.record(at: offset)), at: offset)
+      changeCount &+= 1
+    } catch { throw failed(error) }
+  }
+
+  // MARK: Keyspaces
+
+  /// The keyspace of a name, created if there is none.
+  public func keyspace(_ name: String) throws(StoreError) -> Keyspace {
+    let reader = try _reader()
+    do {
+      try Catalog.checkName(name)
+      if let number = try Catalog.number(of: name, in: reader.view) { return handle(name, number) }
+      let number = try Catalog.nextNumber(in: reader.view)
+      guard number <= Catalog.maximumNumber else {
+        throw Fault(.unsupported, "the numbers for keyspaces are used up")
+      }
+      try open()
+      try putCatalog(Catalog.counterKey, Catalog.encode(number + 1))
+      try putCatalog(Catalog.nameKey(name), Catalog.encode(number))
+      try putCatalog(Catalog.numberKey(number), Array(name.utf8))
+      return handle(name, number)
+    } catch let fault as Fault {
+      throw StoreError(fault, path: engine.path)
+    } catch { throw StoreError.from(error) }
+  }
+
+  /// Deletes a keyspace and all that is in it.
+  public func dropKeyspace(_ keyspace: Keyspace) throws(StoreError) {
+    do {
+      try begin(keyspace)
+      guard try Catalog.number(of: keyspace.name, in: _reader().view) == keyspace.id else {
+        throw Fault(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist here")
+      }
+    } catch { throw StoreError.from(error) }
+    try deleteCatalog(Catalog.nameKey(keyspace.name))
+    try deleteCatalog(Catalog.numberKey(keyspace.id))
+    try deleteRange(Catalog.firstKey(of: keyspace.id), Catalog.firstKey(of: keyspace.id + 1))
+    committed.dropCount += 1
+  }
+
+  private func handle(_ name: String, _ number: UInt32) -> Keyspace {
+    Keyspace(name: name, id: number, store: engine.identity, epoch: .max)
+  }
+
+  private func putCatalog(_ key: [UInt8], _ value: [UInt8]) throws(StoreError) {
+    try key.withBytes { (key) throws(StoreError) in
+      try value.withBytes { (value) throws(StoreError) in try log(Catalog.keyspace, key, value) }
+    }
+  }
+
+  private func deleteCatalog(_ key: [UInt8]) throws(StoreError) {
+    do {
+      let offset = try key.withBytes { (key) throws(Fault) in
+        try engine.log.delete(keyspace: Catalog.keyspace, key: key)
+      }
+      buffer.delete(LogRecord(trusted: engine.log.record(at: offset)), at: offset)
+      changeCount &+= 1
+    } catch { throw failed(error) }
+  }
+
+  // MARK: Reading
+
+  public func _reader() throws(StoreError) -> Reader {
+    do { return try currentReader() } catch { throw StoreError(error, path: engine.path) }
+  }
+
+  func currentReader() throws(Fault) -> Reader {
+    try checkOpen()
+    let view = buffer.reads(base: version.base, frozen: version.frozen, file: version.file)
+    return Reader(
+      owner: self, gate: self, view: view, store: engine.identity, dropCount: committed.dropCount,
+      path: engine.path)
+  }
+
+  func checkOpen() throws(Fault) {
+    guard isActive else {
+      throw Fault(.transactionFinished, "the transaction has ended")
+    }
+  }
+
+  // MARK: Ending. The engine's part, under the writer lock.
+
+  @inline(__always) private func begin(_ keyspace: Keyspace) throws(Fault) {
+    if isLogOpen, keyspace.epoch == committed.dropCount, keyspace.store == engine.identity { return }
+    try open()
+    try currentReader().check(keyspace)
+  }
+
+  private func open() throws(Fault) {
+    try checkOpen()
+    if let failure { throw failure }
+    if !isLogOpen {
+      number = try engine.log.beginTransaction()
+      isLogOpen = true
+    }
+  }
+
+  private func failed(_ fault: Fault) -> StoreError {
+    failure = failure ?? fault
+    return StoreError(fault, path: engine.path)
+  }
+
+  func commit() throws(Fault) {
+    isActive = false
+    isLogOpen = false
+    let start = engine.log.tail
+    position = try engine.log.commitTransaction()
+    committed.transaction = number
+    committed.active = buffer.finish()
+    committed.pendingBytes += engine.log.tail - start
+    engine.head = committed
+    engine.pendingBytes.store(committed.pendingBytes, ordering: .relaxed)
+  }
+
+  func abort() {
+    if isLogOpen { engine.log.abortTransaction() }
+    isActive = false
+    isLogOpen = false
+    buffer.abort()
+  }
+}

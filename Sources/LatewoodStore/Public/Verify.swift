@@ -1,0 +1,49 @@
+import LatewoodBytes
+import LatewoodTree
+
+/// Something in the file that is not as it must be.
+public struct VerifyFault: Sendable, Equatable {
+  /// In the file.
+  public var offset: UInt64
+  /// One sentence.
+  public var what: String
+}
+
+/// How far a verification is.
+public struct VerifyProgress: Sendable, Equatable {
+  /// Of nodes, large values and log.
+  public var bytesChecked: UInt64
+  public var bytesTotal: UInt64
+}
+
+/// What ``Store/verify(progress:)`` found.
+public struct VerifyReport: Sendable, Equatable {
+  /// By offset; at most 10,000 are kept.
+  public var faults: [VerifyFault] = []
+  public var nodes: UInt64 = 0
+  public var entries: UInt64 = 0
+  /// Large values.
+  public var extents: UInt64 = 0
+  /// Frames of the log after the newest checkpoint.
+  public var frames: UInt64 = 0
+  public var bytesChecked: UInt64 = 0
+  /// The transaction whose state was checked.
+  public var transaction: UInt64 = 0
+
+  /// Whether nothing is wrong.
+  public var isSound: Bool { faults.isEmpty }
+}
+
+extension Store {
+  /// Reads everything that the newest state reaches and checks all of it: checksums, order of keys, separators, counts, live bytes,
+  /// extents within the file, no overlaps; header, root slots, the log.
+  ///
+  /// Reads and writes go on meanwhile. O(size of the live data).
+  ///
+  /// - Parameter progress: called now and then.
+  /// - Returns: every fault by offset; faults do not throw.
+  /// - Throws: ``StoreError`` `closed`, `inputOutput`.
+  public func verify(progress: ((VerifyProgress) -> Void)? = nil) throws(StoreError) -> VerifyReport {
+    do { return try engine.verify(progress) } catch { throw StoreError(error, path: engine.path) }
+  }
+}

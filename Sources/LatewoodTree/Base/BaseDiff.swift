@@ -1,0 +1,141 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// A key whose entry is not the same in two trees.
+struct BaseChange {
+  let key: SplitKey
+  /// In the older tree; nil if the key is not there.
+  let before: BaseValue?
+  /// In the newer tree; nil if the key is not there.
+  let after: BaseValue?
+}
+
+/// Finds what differs between two trees without reading what they share.
+///
+/// Both are walked at once in key order. What each has next is an unopened subtree or an entry. Where both have the same subtree next
+/// it is skipped; else the one that starts lower is opened, and of two that start alike the higher one. So only nodes
+/// are read that one tree does not share with the other, whatever their heights and wherever their leaves were cut.
+struct BaseDiff {
+  private var old: DiffSide
+  private var new: DiffSide
+
+  init(from old: BaseTree, to new: BaseTree) {
+    self.old = DiffSide(old)
+    self.new = DiffSide(new)
+  }
+
+  /// Nodes opened so far, in both trees together.
+  var nodesRead: Int { old.nodesRead + new.nodesRead }
+
+  /// Calls `body` with each change in key order until it returns false; whether it never did.
+  mutating func run(_ body: (BaseChange) throws(Fault) -> Bool) throws(Fault) -> Bool {
+    while true {
+      switch (old.next, new.next) {
+      case (.end, .end): return true
+      case (.subtree(let mine, let low), .subtree(let theirs, let otherLow)):
+        if mine == theirs {
+          old.skip()
+          new.skip()
+        } else {
+          let order = low.compare(otherLow)
+          if order < 0 || (order == 0 && mine.level >= theirs.level) {
+            try old.open()
+          } else {
+            try new.open()
+          }
+        }
+      case (.subtree(_, let low), .entry(let key, let value)):
+        if key.compare(low) < 0 {
+          guard try body(BaseChange(key: key, before: nil, after: value)) else { return false }
+          new.skip()
+        } else {
+          try old.open()
+        }
+      case (.entry(let key, let value), .subtree(_, let low)):
+        if key.compare(low) < 0 {
+          guard try body(BaseChange(key: key, before: value, after: nil)) else { return false }
+          old.skip()
+        } else {
+          try new.open()
+        }
+      case (.subtree, .end): try old.open()
+      case (.end, .subtree): try new.open()
+      case (.entry(let key, let value), .end):
+        guard try body(BaseChange(key: key, before: value, after: nil)) else { return false }
+        old.skip()
+      case (.end, .entry(let key, let value)):
+        guard try body(BaseChange(key: key, before: nil, after: value)) else { return false }
+        new.skip()
+      case (.entry(let key, let value), .entry(let otherKey, let otherValue)):
+        let order = key.compare(otherKey)
+        if order != 0 || !value.isSame(otherValue) {
+          let change = BaseChange(
+            key: order <= 0 ? key : otherKey, before: order <= 0 ? value : nil,
+            after: order >= 0 ? otherValue : nil)
+          guard try body(change) else { return false }
+        }
+        if order <= 0 { old.skip() }
+        if order >= 0 { new.skip() }
+      }
+    }
+  }
+}
+
+/// One of the two trees of a diff: what comes next in it.
+private struct DiffSide {
+  enum Next {
+    /// Nothing was read of it; all its keys are at or above the bound.
+    case subtree(Subtree, SplitKey)
+    case entry(SplitKey, BaseValue)
+    case end
+  }
+
+  private struct Step {
+    let node: Node
+    let low: SplitKey
+    var index = 0
+  }
+
+  private let source: NodeSource
+  private var path: [Step] = []
+  private(set) var next: Next
+  private(set) var nodesRead = 0
+
+  init(_ tree: BaseTree) {
+    source = tree.source
+    next = tree.root.map { .subtree($0, SplitKey(tree.source.file.base, 0)) } ?? .end
+  }
+
+  /// Goes into the subtree that is next.
+  mutating func open() throws(Fault) {
+    guard case .subtree(let subtree, let low) = next else { return }
+    nodesRead += 1
+    path.append(Step(node: try source.root(subtree), low: low))
+    settle()
+  }
+
+  /// Goes past what is next.
+  mutating func skip() {
+    while var top = path.popLast() {
+      top.index += 1
+      if top.index < top.node.count {
+        path.append(top)
+        return settle()
+      }
+    }
+    next = .end
+  }
+
+  private mutating func settle() {
+    guard let top = path.last else {
+      next = .end
+      return
+    }
+    if top.node.isLeaf {
+      next = .entry(top.node.key(top.index), top.node.entry(top.index).value)
+    } else {
+      next = .subtree(
+        top.node.childSubtree(top.index), top.index == 0 ? top.low : top.node.separator(top.index))
+    }
+  }
+}

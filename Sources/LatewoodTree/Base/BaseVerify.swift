@@ -1,0 +1,154 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// What a verification of a tree went over, and what it found.
+struct BaseVerifyReport {
+  var nodes: UInt64 = 0
+  var entries: UInt64 = 0
+  var extents: UInt64 = 0
+  /// Of nodes and extents whose checksums were computed.
+  var bytesChecked: UInt64 = 0
+  /// In the order in which they were found; overlaps last.
+  var faults: [Fault] = []
+}
+
+/// Checks everything that can be reached from the root of a tree, whatever was proved before: checksums of nodes and extents,
+/// the order of keys in and between nodes, prefixes, separators, totals, and that no two things lie in the same place.
+///
+/// A fault is noted and the walk goes on past it: what lies under a damaged node is out of reach, all else is still checked. A node
+/// that is reached twice is noted and not walked again, so that a file made to be slow is not.
+struct BaseVerify {
+  private let source: NodeSource
+  private let progress: ((BaseVerifyReport) -> Void)?
+  private var report = BaseVerifyReport()
+  private var seen: Set<UInt64> = []
+  /// Offset and length of every node and extent.
+  private var places: [(offset: UInt64, length: UInt64)] = []
+
+  /// - Parameter progress: Called now and then with what was done so far.
+  init(source: NodeSource, progress: ((BaseVerifyReport) -> Void)? = nil) {
+    self.source = source
+    self.progress = progress
+  }
+
+  static func run(
+    _ tree: BaseTree, progress: ((BaseVerifyReport) -> Void)? = nil
+  ) -> BaseVerifyReport {
+    var walk = BaseVerify(source: tree.source, progress: progress)
+    if let root = tree.root { walk.visit(root, from: nil, below: nil) }
+    walk.findOverlaps()
+    progress?(walk.report)
+    return walk.report
+  }
+
+  private mutating func note(_ offset: UInt64, _ reason: String) {
+    report.faults.append(Fault.damaged(at: offset, reason))
+  }
+
+  /// `low` and `high` are the separators around the subtree.
+  private mutating func visit(_ subtree: Subtree, from low: SplitKey?, below high: SplitKey?) {
+    let offset = subtree.reference.offset
+    guard let node = proved(subtree) else { return }
+    report.nodes += 1
+    report.bytesChecked &+= UInt64(subtree.reference.length)
+    places.append((offset, UInt64(subtree.reference.length)))
+    checkKeys(of: node, offset, from: low, below: high)
+    var entries: UInt64 = 0
+    var liveBytes = UInt64(node.length)
+    if node.isLeaf {
+      entries = UInt64(node.count)
+      report.entries += entries
+      for index in 0..<node.count { visit(node.entry(index).value, &liveBytes) }
+    } else {
+      for index in 0..<node.count {
+        let child = node.childSubtree(index)
+        entries &+= child.entries
+        liveBytes &+= child.liveBytes
+        visit(
+          child, from: index == 0 ? low : node.separator(index),
+          below: index + 1 < node.count ? node.separator(index + 1) : high)
+      }
+    }
+    // Each level is compared with what its children claim, so one wrong total is reported once.
+    if entries != subtree.entries || liveBytes != subtree.liveBytes {
+      note(offset, "the entries or live bytes under a node are not what the reference to it says")
+    }
+    if report.nodes % 64 == 0 { progress?(report) }
+  }
+
+  /// The node, read and validated anew; nil if it is damaged or was visited before.
+  private mutating func proved(_ subtree: Subtree) -> Node? {
+    let offset = subtree.reference.offset
+    do {
+      let node = try source.uncached(subtree)
+      guard seen.insert(offset).inserted else {
+        note(offset, "a node belongs to the tree twice")
+        return nil
+      }
+      return node
+    } catch {
+      report.faults.append(error)
+      return nil
+    }
+  }
+
+  private mutating func checkKeys(
+    of node: Node, _ offset: UInt64, from low: SplitKey?, below high: SplitKey?
+  ) {
+    let first = node.isLeaf ? 0 : 1
+    guard first < node.count else { return }
+    let lowest = node.isLeaf ? node.key(first) : node.separator(first)
+    let highest = node.isLeaf ? node.key(node.count - 1) : node.separator(node.count - 1)
+    if lowest.commonPrefix(highest) != node.prefixCount {
+      note(offset, "the prefix of a node is not the longest its keys have in common")
+    }
+    if let low, lowest.compare(low) < (node.isLeaf ? 0 : 1) {
+      note(offset, "a node holds keys below the separator before it")
+    }
+    if let high, highest.compare(high) >= 0 {
+      note(offset, "a node holds keys that are not below the separator after it")
+    }
+  }
+
+  private mutating func visit(_ value: BaseValue, _ liveBytes: inout UInt64) {
+    guard value.isExtent else { return }
+    report.extents += 1
+    let length = UInt64(value.length)
+    liveBytes &+= length
+    let offset = value.extentOffset
+    let file = source.file
+    guard offset >= NodeLayout.firstFrame, length <= file.limit, offset <= file.limit - length else {
+      return note(offset, "a value's extent does not lie within the file")
+    }
+    report.bytesChecked &+= length
+    if length > 0 { places.append((offset, length)) }
+    // SAFETY: the extent lies within the file by the check above.
+    let sum = XXH64.hash(file.base + Int(offset), value.length, seed: file.seed)
+    if UInt32(truncatingIfNeeded: sum) != value.extentChecksum {
+      note(offset, "a value does not match its checksum")
+    }
+  }
+
+  private mutating func findOverlaps() {
+    places.sort { $0.offset < $1.offset }
+    var end: UInt64 = 0
+    for place in places {
+      if place.offset < end { note(place.offset, "two nodes or values lie in the same place") }
+      end = max(end, place.offset + place.length)
+    }
+    places = []
+  }
+}
+
+extension NodeSource {
+  /// The node that `subtree` means, proved now, whatever was proved before.
+  func uncached(_ subtree: Subtree) throws(Fault) -> Node {
+    let reference = subtree.reference
+    let length = UInt64(reference.length)
+    guard length <= file.limit, reference.offset <= file.limit - length,
+      reference.offset >= NodeLayout.firstFrame, reference.offset % 64 == 0
+    else { throw Fault.damaged(at: reference.offset, "a node does not lie within the file") }
+    try prove(reference)
+    return try node(reference, level: subtree.level)
+  }
+}

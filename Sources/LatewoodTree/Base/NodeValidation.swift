@@ -1,0 +1,117 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// Proves that the bytes of a node are what its reference means and that every later access to it stays inside it.
+///
+/// The checksum proves only that the bytes were written as they are; whoever wrote them may have meant harm. So after this the
+/// invariants 1 to 3 of `Node` hold for any bytes whatever.
+struct NodeValidation {
+  let file: FileView
+  let reference: NodeReference
+
+  private var base: UnsafeRawPointer { file.base + Int(truncatingIfNeeded: reference.offset) }
+
+  private func fault(_ reason: String) -> Fault { Fault.damaged(at: reference.offset, reason) }
+
+  /// The reference lies within the file.
+  func run() throws(Fault) {
+    let base = base
+    let length = Int(reference.length)
+    guard length <= NodeLayout.maximumLength, length >= 48 else {
+      throw fault("a node's length is not between 48 and 65,535 bytes")
+    }
+    guard Int(base.u32(NodeLayout.length)) == length else {
+      throw fault("a node has another length than the reference to it says")
+    }
+    // SAFETY: the whole node lies within the file by the check of the reference.
+    let sum = XXH64.hash(base + NodeLayout.kind, length - NodeLayout.kind, seed: file.seed)
+    guard sum == base.u64(NodeLayout.checksum) else { throw fault("a node does not match its checksum") }
+    guard UInt32(truncatingIfNeeded: sum) == reference.checksum else {
+      throw fault("a node is not the one that was referred to")
+    }
+    guard base.u64(NodeLayout.ownOffset) == reference.offset else {
+      throw fault("a node was written for another place in the file")
+    }
+    try structure(base, length)
+  }
+
+  private func structure(_ base: UnsafeRawPointer, _ length: Int) throws(Fault) {
+    let kind = base.u8(NodeLayout.kind)
+    let level = Int(base.u8(NodeLayout.level))
+    let count = Int(base.u16(NodeLayout.count))
+    let prefixCount = Int(base.u16(NodeLayout.prefixLength))
+    let isBranch = kind == NodeLayout.branchKind
+    guard isBranch || kind == NodeLayout.leafKind, isBranch == (level > 0), level < NodeLayout.maximumLevels
+    else { throw fault("a node's kind and level do not agree") }
+    guard count >= 1 else { throw fault("a node is empty") }
+    // All of these are at most 16 bits wide: nothing overflows.
+    let perKey = (isBranch ? NodeLayout.childLength : 0) + NodeLayout.headLength + NodeLayout.slotLength
+    let cells = NodeLayout.arrays + count * perKey + prefixCount
+    guard cells <= length else { throw fault("a node's arrays reach beyond it") }
+    let node = Node(validated: base)
+    if isBranch {
+      guard node.head(0) == 0, node.slots.u16(0) == 0 else {
+        throw fault("the first child of a branch has a separator")
+      }
+      try children(of: node)
+    }
+    try keys(of: node, isBranch: isBranch, from: cells, to: length)
+  }
+
+  private func children(of node: Node) throws(Fault) {
+    for index in 0..<node.count {
+      let child = node.childReference(index)
+      guard child.offset & 63 == 0, child.length <= NodeLayout.maximumLength else {
+        throw fault("a child is not at a multiple of 64, or is longer than a node can be")
+      }
+    }
+  }
+
+  private func keys(of node: Node, isBranch: Bool, from first: Int, to length: Int) throws(Fault) {
+    let end = node.base + length
+    var before: (suffix: UnsafeRawPointer, count: Int, head: UInt32)?
+    for index in (isBranch ? 1 : 0)..<node.count {
+      let slot = Int(node.slots.u16(index * NodeLayout.slotLength))
+      guard slot >= first, slot < length else { throw fault("a cell does not lie within its node") }
+      let (suffix, count) = try cell(node.base + slot, end: end, isBranch: isBranch)
+      let head = node.head(index)
+      guard head == KeyOrder.head(suffix, count) else { throw fault("a head is not that of its key") }
+      if let before {
+        // Whole keys are compared only where the heads do not decide.
+        guard
+          before.head < head
+            || (before.head == head && KeyOrder.compare(before.suffix, before.count, suffix, count) < 0)
+        else { throw fault("the keys of a node are not in ascending order") }
+      }
+      before = (suffix, count, head)
+    }
+  }
+
+  /// The key of the cell at `start`, after everything in the cell was found to lie before `end`.
+  @inline(__always) private func cell(
+    _ start: UnsafeRawPointer, end: UnsafeRawPointer, isBranch: Bool
+  ) throws(Fault) -> (UnsafeRawPointer, Int) {
+    guard let (keyLength, keyBytes) = Varint.read(start, end: end) else {
+      throw fault("the length of a key is not a proper number")
+    }
+    if isBranch {
+      let suffix = start + keyBytes
+      guard keyLength <= UInt64(end - suffix) else { throw fault("a separator reaches beyond its node") }
+      return (suffix, Int(keyLength))
+    }
+    guard let (tagged, valueBytes) = Varint.read(start + keyBytes, end: end) else {
+      throw fault("the length of a value is not a proper number")
+    }
+    let suffix = start + keyBytes + valueBytes
+    let room = UInt64(end - suffix)
+    guard keyLength <= room else { throw fault("a key reaches beyond its node") }
+    let isExtent = tagged & 1 != 0
+    guard tagged >> 1 <= NodeLayout.maximumValueLength else {
+      throw fault("a value is longer than a value can be")
+    }
+    guard (isExtent ? UInt64(NodeLayout.extentLength) : tagged >> 1) <= room - keyLength else {
+      throw fault("a value reaches beyond its node")
+    }
+    return (suffix, Int(keyLength))
+  }
+}

@@ -1,0 +1,114 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// Gathers nodes in memory and writes them in regions, each reserved in the file at its exact length.
+///
+/// ```
+/// room, room, room ...   nodes at multiples of 64 in `memory`, children by provisional offset
+/// place                  reserve(length) -> offset; then for each node, in order:
+///                        own offset, references to children, checksum; then write
+/// ```
+///
+/// Nodes come children first, so that when a node is reached, the checksums of its children are known.
+final class RegionWriter: NodeSink {
+  /// Bytes written by one call of `write`: larger ones hold the file system's lock and stall commits.
+  static let pieceLength = 128 << 10
+
+  typealias Reserve = (_ length: Int) throws(Fault) -> UInt64
+  typealias Write = (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void
+
+  private let seed: UInt64
+  private let capacity: Int
+  private let memory: UnsafeMutableRawPointer
+  private let reserve: Reserve
+  private let write: Write
+  /// Bytes of `memory` up to the end of the last node.
+  private var used = 0
+  private var starts: [Int] = []
+  private var references: [NodeReference] = []
+  private(set) var placements = 0
+  /// Of all nodes placed so far.
+  private(set) var bytesWritten: UInt64 = 0
+
+  /// - Parameters:
+  ///   - seed: The file seed.
+  ///   - capacity: Of a region, in bytes.
+  ///   - reserve: Makes room in the file and returns the offset, a multiple of 64, where it starts.
+  ///   - write: Writes a piece of a region at its place in the file.
+  init(
+    seed: UInt64, capacity: Int = 1 << 20, reserve: @escaping Reserve, write: @escaping Write
+  ) {
+    self.seed = seed
+    self.capacity = max(capacity, NodeLayout.maximumLength + 1)
+    // SAFETY: freed in deinit, and nobody keeps a pointer into it after the next call of `room`.
+    memory = .allocate(byteCount: self.capacity, alignment: NodeLayout.alignment)
+    memory.initializeMemory(as: UInt8.self, repeating: 0, count: self.capacity)
+    self.reserve = reserve
+    self.write = write
+  }
+
+  deinit { memory.deallocate() }
+
+  func room(for length: Int) throws(Fault) -> (target: UnsafeMutableRawPointer, provisional: UInt64) {
+    precondition(length <= NodeLayout.maximumLength)
+    var start = RegionWriter.aligned(used)
+    if start + length > capacity {
+      try place()
+      start = 0
+    }
+    used = start + length
+    starts.append(start)
+    return (memory + start, Provisional.mark | UInt64(starts.count - 1))
+  }
+
+  func reference(of provisional: UInt64) -> NodeReference {
+    references[Int(provisional & ~Provisional.mark)]
+  }
+
+  func finish() throws(Fault) {
+    if used > 0 { try place() }
+  }
+
+  private static func aligned(_ length: Int) -> Int {
+    (length + NodeLayout.alignment - 1) & ~(NodeLayout.alignment - 1)
+  }
+
+  private func place() throws(Fault) {
+    let offset = try reserve(used)
+    precondition(offset % UInt64(NodeLayout.alignment) == 0)
+    references.removeAll(keepingCapacity: true)
+    for start in starts { references.append(seal(memory + start, at: offset + UInt64(start))) }
+    var at = 0
+    while at < used {
+      let length = min(RegionWriter.pieceLength, used - at)
+      try write(UnsafeRawBufferPointer(start: memory + at, count: length), offset + UInt64(at))
+      at += length
+    }
+    bytesWritten += UInt64(used)
+    // The gaps between nodes of the next region are zero again.
+    memory.initializeMemory(as: UInt8.self, repeating: 0, count: used)
+    starts.removeAll(keepingCapacity: true)
+    used = 0
+    placements += 1
+  }
+
+  /// Writes what was not known when the node was made.
+  private func seal(_ node: UnsafeMutableRawPointer, at offset: UInt64) -> NodeReference {
+    let bytes = UnsafeRawPointer(node)
+    node.set(offset, at: NodeLayout.ownOffset)
+    if bytes.u8(NodeLayout.kind) == NodeLayout.branchKind {
+      for index in 0..<Int(bytes.u16(NodeLayout.count)) {
+        let child = node + (NodeLayout.arrays + index * NodeLayout.childLength)
+        let provisional = UnsafeRawPointer(child).u64(NodeLayout.childOffset)
+        guard Provisional.isProvisional(provisional) else { continue }
+        let reference = reference(of: provisional)
+        child.set(reference.offset, at: NodeLayout.childOffset)
+        child.set(reference.checksum, at: NodeLayout.childChecksum)
+      }
+    }
+    let length = bytes.u32(NodeLayout.length)
+    let sum = XXH64.hash(bytes + NodeLayout.kind, Int(length) - NodeLayout.kind, seed: seed)
+    node.set(sum, at: NodeLayout.checksum)
+    return NodeReference(offset: offset, length: length, checksum: UInt32(truncatingIfNeeded: sum))
+  }
+}

@@ -1,0 +1,114 @@
+import LatewoodBytes
+
+/// A key that lies in two pieces: a prefix that it shares with its neighbours in a node, and what follows.
+///
+/// Keys read from nodes keep this form until someone needs them whole. The pointers are valid as long as what they were read from.
+struct SplitKey {
+  var prefix: UnsafeRawPointer
+  var prefixCount: Int
+  var suffix: UnsafeRawPointer
+  var suffixCount: Int
+
+  @inline(__always) init(
+    _ prefix: UnsafeRawPointer, _ prefixCount: Int, _ suffix: UnsafeRawPointer, _ suffixCount: Int
+  ) {
+    self.prefix = prefix
+    self.prefixCount = prefixCount
+    self.suffix = suffix
+    self.suffixCount = suffixCount
+  }
+
+  /// A key that lies in one piece.
+  @inline(__always) init(_ key: UnsafeRawPointer, _ count: Int) {
+    self.init(key, 0, key, count)
+  }
+
+  @inline(__always) var count: Int { prefixCount &+ suffixCount }
+
+  /// The first `length` bytes; `length` is at most `count`.
+  @inline(__always) func prefix(_ length: Int) -> SplitKey {
+    length <= prefixCount
+      ? SplitKey(prefix, length, suffix, 0) : SplitKey(prefix, prefixCount, suffix, length &- prefixCount)
+  }
+
+  /// Less than, equal to or greater than zero, as this key is less than, equal to or greater than `key`.
+  @inline(__always) func compare(_ key: UnsafeRawPointer, _ keyCount: Int) -> Int {
+    let shared = keyCount < prefixCount ? keyCount : prefixCount
+    let order = KeyOrder.compare(prefix, shared, key, shared)
+    if order != 0 { return order }
+    if shared < prefixCount { return 1 }
+    return KeyOrder.compare(suffix, suffixCount, key + shared, keyCount &- shared)
+  }
+
+  func compare(_ other: SplitKey) -> Int {
+    let common = commonPrefix(other)
+    if common == count || common == other.count { return count &- other.count }
+    return Int(byte(common)) &- Int(other.byte(common))
+  }
+
+  @inline(__always) func byte(_ at: Int) -> UInt8 {
+    at < prefixCount ? prefix.u8(at) : suffix.u8(at &- prefixCount)
+  }
+
+  /// How many bytes both start with.
+  @inline(__always) func commonPrefix(_ other: SplitKey) -> Int {
+    if prefixCount == other.prefixCount, prefix == other.prefix {
+      return prefixCount
+        &+ KeyOrder.commonPrefix(suffix, suffixCount, other.suffix, other.suffixCount)
+    }
+    return commonPrefixOfPieces(other)
+  }
+
+  private func commonPrefixOfPieces(_ other: SplitKey) -> Int {
+    // The pieces of the two keys need not be cut at the same place, so there are up to three stretches to compare.
+    var at = 0
+    let shared = min(count, other.count)
+    while at < shared {
+      let (mine, mineCount) = stretch(from: at)
+      let (theirs, theirsCount) = other.stretch(from: at)
+      let length = min(mineCount, theirsCount)
+      let common = KeyOrder.commonPrefix(mine, length, theirs, length)
+      at &+= common
+      if common < length { return at }
+    }
+    return at
+  }
+
+  @inline(__always) private func stretch(from at: Int) -> (UnsafeRawPointer, Int) {
+    at < prefixCount
+      ? (prefix + at, prefixCount &- at) : (suffix + (at &- prefixCount), suffixCount &- (at &- prefixCount))
+  }
+
+  /// Copies the bytes from `start` on to `target`, which has room for them.
+  @inline(__always) func copy(from start: Int, to target: UnsafeMutableRawPointer) {
+    if start >= prefixCount {
+      let skipped = start &- prefixCount
+      target.copyMemory(from: suffix + skipped, byteCount: suffixCount &- skipped)
+    } else {
+      let length = prefixCount &- start
+      target.copyMemory(from: prefix + start, byteCount: length)
+      (target + length).copyMemory(from: suffix, byteCount: suffixCount)
+    }
+  }
+
+  /// The head of what follows the first `start` bytes.
+  @inline(__always) func head(from start: Int) -> UInt32 {
+    if start >= prefixCount {
+      let skipped = start &- prefixCount
+      return KeyOrder.head(suffix + skipped, suffixCount &- skipped)
+    }
+    var head: UInt32 = 0
+    for at in start..<(start &+ 4) {
+      head = head &<< 8 | (at < count ? UInt32(byte(at)) : 0)
+    }
+    return head
+  }
+
+  /// The whole key in memory of its own.
+  var bytes: [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+      if let start = buffer.baseAddress { copy(from: 0, to: UnsafeMutableRawPointer(start)) }
+      initialized = count
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// What lies directly before the next leaf, which that leaf's separator divides it from.
+enum LeftNeighbour {
+  case none
+  /// The last key before it.
+  case key(SplitKey)
+  /// A bound that all keys before it are below, and none from it on.
+  case fence(SplitKey)
+  /// A subtree whose last key was not looked up yet.
+  case subtree(Subtree)
+  /// The leaf starts as one did that was there before, so it keeps its separator.
+  case kept(SplitKey)
+
+  /// The shortest prefix of `first` that divides.
+  func separator(before first: SplitKey, source: NodeSource) throws(Fault) -> SplitKey {
+    switch self {
+    case .none: return first.prefix(0)
+    case .kept(let separator): return separator
+    case .key(let last): return first.prefix(min(first.commonPrefix(last) + 1, first.count))
+    case .fence(let fence):
+      let common = first.commonPrefix(fence)
+      return first.prefix(common == fence.count ? common : min(common + 1, first.count))
+    case .subtree(let subtree):
+      var node = try source.root(subtree)
+      while !node.isLeaf {
+        node = try source.root(node.childSubtree(node.count - 1))
+      }
+      return try LeftNeighbour.key(node.key(node.count - 1)).separator(before: first, source: source)
+    }
+  }
+}
+
+extension TreeBuilder {
+  /// Takes over a subtree of an older tree as it is, or opens it where that is needed to merge what waits with it.
+  ///
+  /// - Parameters:
+  ///   - separator: Greater than everything before, not greater than any key in the subtree. Empty for the first of the tree.
+  ///   - upperFence: Greater than every key in the subtree and not greater than anything that comes after it. Without
+  ///     it the last key of the subtree is read when the next entry's leaf is made.
+  func adopt(
+    _ subtree: Subtree, separator: SplitKey, upperFence: SplitKey? = nil
+  ) throws(Fault) {
+    // Offsets in untouched nodes are whatever the file says: none may pass for a provisional one.
+    let length = UInt64(subtree.reference.length)
+    guard length <= source.file.limit, subtree.reference.offset <= source.file.limit - length,
+      Int(subtree.level) + 1 < NodeLayout.maximumLevels
+    else {
+      throw Fault.damaged(at: subtree.reference.offset, "a child does not lie within the file")
+    }
+    for level in 0...Int(subtree.level) where !levels[level].isEmpty {
+      if levels[level].isUnderfull(nodeSize: nodeSize) {
+        return try open(subtree, separator: separator, upperFence: upperFence)
+      }
+      try flush(level, even: true)
+    }
+    try push(BuilderItem(separator, child: subtree), level: Int(subtree.level) + 1)
+    left = upperFence.map { .fence($0) } ?? .subtree(subtree)
+  }
+
+  private func open(
+    _ subtree: Subtree, separator: SplitKey, upperFence: SplitKey?
+  ) throws(Fault) {
+    let node = try source.root(subtree)
+    if node.isLeaf { return try appendAll(of: node) }
+    for index in 0..<node.count {
+      try adopt(
+        node.childSubtree(index), separator: index == 0 ? separator : node.separator(index),
+        upperFence: index + 1 < node.count ? node.separator(index + 1) : upperFence)
+    }
+  }
+
+  /// Appends every entry of a leaf.
+  private func appendAll(of leaf: Node) throws(Fault) {
+    for index in 0..<leaf.count {
+      let entry = leaf.entry(index)
+      try append(SplitKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount), entry.value)
+    }
+  }
+
+  /// At the end: as long as too little waits in `level`, takes back the node before it and opens it.
+  func fillUp(_ level: Int) throws(Fault) {
+    while levels[level].isUnderfull(nodeSize: nodeSize) {
+      var above = level + 1
+      while above < NodeLayout.maximumLevels, levels[above].isEmpty { above += 1 }
+      guard above < NodeLayout.maximumLevels else { return }
+      // A node that was made just now was cut to be long enough, and what follows it as well.
+      guard !Provisional.isProvisional(levels[above].last.word) else { return }
+      let item = levels[above].removeLast()
+      let node = try source.root(item.subtree(level: UInt8(above - 1)))
+      if above - 1 > level {
+        try pushChildren(of: node, after: item.key, level: above - 1)
+        continue
+      }
+      let rest = levels[level].removeAll()
+      if node.isLeaf {
+        left = .kept(item.key)
+        try appendAll(of: node)
+      } else {
+        try pushChildren(of: node, after: item.key, level: level)
+      }
+      for item in rest { try push(item, level: level) }
+    }
+  }
+
+  private func pushChildren(of node: Node, after separator: SplitKey, level: Int) throws(Fault) {
+    for index in 0..<node.count {
+      let child = node.childSubtree(index)
+      guard !Provisional.isProvisional(child.reference.offset) else {
+        throw Fault.damaged(at: child.reference.offset, "a child does not lie within the file")
+      }
+      let key = index == 0 ? separator : node.separator(index)
+      try push(BuilderItem(key, child: child), level: level)
+    }
+  }
+
+  /// A root with one child is not needed; older trees may bring some.
+  func collapsed(_ root: Subtree) throws(Fault) -> Subtree {
+    var root = root
+    while root.level > 0 {
+      let node = try source.root(root)
+      guard node.count == 1 else { break }
+      root = node.childSubtree(0)
+    }
+    return root
+  }
+}

@@ -1,0 +1,190 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// Makes a new tree from what comes in key order: entries, and subtrees of an older tree that are taken over as they are.
+///
+/// ```
+/// append, append, adopt, append ...
+///    level 0   entries   --full node-->   sink
+///    level 1   children  --full node-->   sink
+///    ...
+/// ```
+///
+/// 1. Entries that come in sequence fill nodes to the brim. A full node is held back until the next one is full too, so that the two
+///    can share evenly if nothing more comes.
+/// 2. An adopted subtree ends the nodes below it. If what waits is too little for a node, the subtree is opened along its
+///    left edge and its first node absorbed. What then is too much for one node is shared between two, so that no more
+///    siblings have to be touched.
+/// 3. If too little is left at the end, the node before it is opened in the same way.
+///
+/// The pointers that come in stay valid until `finish` has returned. Memory: two nodes' worth of items for each level. One thread.
+/// After a throw the builder is of no more use.
+final class TreeBuilder {
+  let sink: any NodeSink
+  let source: NodeSource
+  let nodeSize: Int
+  let transaction: UInt64
+  // SAFETY: `maximumLevels` initialized levels, freed in deinit; nobody else has the pointer.
+  let levels: UnsafeMutablePointer<BuilderLevel>
+  /// What the next leaf's separator has to divide its keys from.
+  var left = LeftNeighbour.none
+  private var placements = 0
+  /// Items on their way into a level that has to advance first.
+  private var underway: [BuilderItem] = []
+
+  /// - Parameters:
+  ///   - sink: Takes the nodes.
+  ///   - source: Reads the subtrees that are adopted.
+  ///   - nodeSize: Longest node in bytes, unless fewer than three entries fit.
+  ///   - transaction: Written into every node.
+  init(sink: any NodeSink, source: NodeSource, nodeSize: Int = 8192, transaction: UInt64) {
+    precondition((256...NodeLayout.maximumLength).contains(nodeSize))
+    self.sink = sink
+    self.source = source
+    self.nodeSize = nodeSize
+    self.transaction = transaction
+    placements = sink.placements
+    levels = .allocate(capacity: NodeLayout.maximumLevels)
+    for level in 0..<NodeLayout.maximumLevels {
+      (levels + level).initialize(to: BuilderLevel(isLeaf: level == 0))
+    }
+  }
+
+  deinit {
+    for level in 0..<NodeLayout.maximumLevels { levels[level].deallocate() }
+    levels.deinitialize(count: NodeLayout.maximumLevels)
+    levels.deallocate()
+  }
+
+  // MARK: What comes in
+
+  /// An entry whose value of `valueCount` bytes goes into the leaf. `key` is greater than everything before it.
+  @inline(__always) func append(
+    _ key: SplitKey, inline value: UnsafeRawPointer, _ valueCount: Int
+  ) throws(Fault) {
+    try push(BuilderItem(key, inline: value, valueCount), level: 0)
+  }
+
+  /// An entry whose value stays where it is in the file. `key` is greater than everything before it.
+  @inline(__always) func append(
+    _ key: SplitKey, extent offset: UInt64, length: UInt64, checksum: UInt32
+  ) throws(Fault) {
+    try push(BuilderItem(key, extent: offset, length: length, checksum: checksum), level: 0)
+  }
+
+  /// An entry of an older tree, as it is there.
+  @inline(__always) func append(_ key: SplitKey, _ value: BaseValue) throws(Fault) {
+    if value.isExtent {
+      try append(
+        key, extent: value.extentOffset, length: UInt64(value.length), checksum: value.extentChecksum)
+    } else {
+      try append(key, inline: value.pointer, value.length)
+    }
+  }
+
+  @inline(__always) func push(_ item: BuilderItem, level: Int) throws(Fault) {
+    if try levels[level].add(item, nodeSize: nodeSize) { return }
+    try pushAfterAdvance(item, level: level)
+  }
+
+  @inline(never) private func pushAfterAdvance(_ item: BuilderItem, level: Int) throws(Fault) {
+    // To advance can place regions, and this item may be a child in one of them.
+    underway.append(item)
+    try advance(level)
+    guard let item = underway.popLast(), try levels[level].add(item, nodeSize: nodeSize) else {
+      throw Fault(.valueTooLarge, "an entry does not fit a node")
+    }
+  }
+
+  /// The current node is full: it is held back, and the one held before it is written.
+  private func advance(_ level: Int) throws(Fault) {
+    if levels[level].held > 0 { try emit(level, levels[level].held) }
+    levels[level].hold()
+  }
+
+  // MARK: What goes out
+
+  /// Writes everything that waits in `level`: one node, or two. Even: they share evenly.
+  func flush(_ level: Int, even: Bool) throws(Fault) {
+    let held = levels[level].held
+    if held > 0 {
+      let cut = even ? levels[level].evenCut(nodeSize: nodeSize) : held
+      try emit(level, cut)
+    }
+    try emit(level, levels[level].count)
+  }
+
+  /// Writes the first `number` items of `level` as one node, which becomes a child one level up.
+  private func emit(_ level: Int, _ number: Int) throws(Fault) {
+    guard level + 1 < NodeLayout.maximumLevels else { throw Fault(.fileTooLarge, "the tree is too high") }
+    let draft = NodeDraft(levels[level], number, level: UInt8(level), transaction: transaction)
+    guard draft.length <= NodeLayout.maximumLength else {
+      throw Fault(.valueTooLarge, "an entry does not fit a node")
+    }
+    let (target, provisional) = try sink.room(for: draft.length)
+    // Children that were placed just now have offsets; the draft below is written from the items, so these come first.
+    resolvePlaced()
+    let totals = draft.write(to: target)
+    let first = levels[level].items[0].key
+    let separator = level == 0 ? try left.separator(before: first, source: source) : first
+    if level == 0 { left = .key(levels[0].items[number - 1].key) }
+    levels[level].removeFirst(number)
+    let reference = NodeReference(offset: provisional, length: UInt32(draft.length), checksum: 0)
+    let subtree = Subtree(
+      reference: reference, level: UInt8(level), entries: totals.entries, liveBytes: totals.liveBytes)
+    try push(BuilderItem(separator, child: subtree), level: level + 1)
+  }
+
+  /// Puts the real references in the place of provisional ones, if the sink has placed nodes since the last time.
+  private func resolvePlaced() {
+    guard sink.placements != placements else { return }
+    placements = sink.placements
+    for level in 1..<NodeLayout.maximumLevels {
+      for index in 0..<levels[level].count { resolve(&levels[level].items[index]) }
+    }
+    // At level 0 there are no children, only entries with words of their own.
+    for index in underway.indices where underway[index].liveBytes > 0 { resolve(&underway[index]) }
+  }
+
+  private func resolve(_ item: inout BuilderItem) {
+    guard Provisional.isProvisional(item.word) else { return }
+    let reference = sink.reference(of: item.word)
+    item.word = reference.offset
+    item.checksum = reference.checksum
+  }
+
+  // MARK: The end
+
+  /// Writes the rest and returns the root; nil if nothing came in.
+  func finish() throws(Fault) -> Subtree? {
+    var root: BuilderItem?
+    var rootLevel = 0
+    for level in 0..<NodeLayout.maximumLevels where !levels[level].isEmpty {
+      if hasItems(above: level) {
+        try fillUp(level)
+        guard !levels[level].isEmpty else { continue }
+      }
+      if level > 0, levels[level].count == 1, !hasItems(above: level) {
+        root = levels[level].last
+        rootLevel = level - 1
+        break
+      }
+      let isShort = levels[level].currentLength < nodeSize / 4 || levels[level].currentCount < 2
+      try flush(level, even: isShort)
+    }
+    try sink.finish()
+    guard var root else { return nil }
+    guard Provisional.isProvisional(root.word) else {
+      return try collapsed(root.subtree(level: UInt8(rootLevel)))
+    }
+    resolve(&root)
+    return root.subtree(level: UInt8(rootLevel))
+  }
+
+  func hasItems(above level: Int) -> Bool {
+    for higher in (level + 1)..<max(NodeLayout.maximumLevels, level + 1) where !levels[higher].isEmpty {
+      return true
+    }
+    return false
+  }
+}

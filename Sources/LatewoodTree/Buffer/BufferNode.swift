@@ -1,0 +1,195 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// A node of the write buffer: a view over raw memory from the buffer's slab.
+///
+/// ```
+/// 0   born        u64   number of the version that made it
+/// 8   count       u16   entries of a leaf, children of a branch
+/// 10  capacity    u16
+/// 12  isBranch    u8
+/// 13  prefixCount u8    bytes of `prefix` in use
+/// 16  prefix      48 bytes: what all keys of the node start with, or as much of it as is worth having
+/// 64  heads       capacity x u32   first four bytes of each key after the prefix, as a big-endian number
+///     references  capacity x u64   the record of each key; of a branch: whose key is the separator
+///     children    capacity x u64   of a branch: the child whose keys are not less than the separator
+/// ```
+///
+/// Entry 0 of a branch has no separator: its child takes everything below separator 1.
+///
+/// Invariants:
+/// 1. Keys ascend strictly, and so do heads, except inside a run of equal heads.
+/// 2. Every key of the node (every separator but the first) starts with the prefix.
+/// 3. A node whose `born` is not the version being written is shared with readers and never changed.
+struct BufferNode {
+  static let headerLength = 64
+  static let prefixCapacity = 48
+  static let branchCapacity = 96
+  static let leafCapacity = 128
+  static let leastLeafCapacity = 8
+
+  let pointer: UnsafeMutableRawPointer
+
+  @inline(__always) init(_ pointer: UnsafeMutableRawPointer) { self.pointer = pointer }
+
+  @inline(__always) var born: UInt64 {
+    get { pointer.load(as: UInt64.self) }
+    nonmutating set { pointer.storeBytes(of: newValue, as: UInt64.self) }
+  }
+  @inline(__always) var count: Int {
+    get { Int(pointer.load(fromByteOffset: 8, as: UInt16.self)) }
+    nonmutating set {
+      pointer.storeBytes(of: UInt16(truncatingIfNeeded: newValue), toByteOffset: 8, as: UInt16.self)
+    }
+  }
+  @inline(__always) var capacity: Int { Int(pointer.load(fromByteOffset: 10, as: UInt16.self)) }
+  @inline(__always) var isBranch: Bool { pointer.load(fromByteOffset: 12, as: UInt8.self) != 0 }
+  @inline(__always) var prefixCount: Int {
+    get { Int(pointer.load(fromByteOffset: 13, as: UInt8.self)) }
+    nonmutating set {
+      pointer.storeBytes(of: UInt8(truncatingIfNeeded: newValue), toByteOffset: 13, as: UInt8.self)
+    }
+  }
+  @inline(__always) var prefix: UnsafeMutableRawPointer { pointer + 16 }
+  @inline(__always) var heads: UnsafeMutablePointer<UInt32> {
+    (pointer + Self.headerLength).assumingMemoryBound(to: UInt32.self)
+  }
+  @inline(__always) var references: UnsafeMutablePointer<UInt64> {
+    (pointer + Self.headerLength + capacity &* 4).assumingMemoryBound(to: UInt64.self)
+  }
+  @inline(__always) var children: UnsafeMutablePointer<UnsafeMutableRawPointer> {
+    (pointer + Self.headerLength + capacity &* 12).assumingMemoryBound(to: UnsafeMutableRawPointer.self)
+  }
+  @inline(__always) func reference(_ index: Int) -> RecordReference {
+    RecordReference(bits: references[index])
+  }
+  @inline(__always) func child(_ index: Int) -> BufferNode { BufferNode(children[index]) }
+
+  static func length(capacity: Int, isBranch: Bool) -> Int {
+    headerLength + capacity * (isBranch ? 20 : 12)
+  }
+
+  func initialize(born: UInt64, capacity: Int, isBranch: Bool) {
+    pointer.storeBytes(of: born, as: UInt64.self)
+    pointer.storeBytes(of: 0, toByteOffset: 8, as: UInt16.self)
+    pointer.storeBytes(of: UInt16(truncatingIfNeeded: capacity), toByteOffset: 10, as: UInt16.self)
+    pointer.storeBytes(of: isBranch ? 1 : 0, toByteOffset: 12, as: UInt8.self)
+    pointer.storeBytes(of: 0, toByteOffset: 13, as: UInt8.self)
+  }
+
+  /// Takes over the prefix and entries `range` of `source`, to `at`.
+  func copyEntries(of source: BufferNode, _ from: Int, _ to: Int, at target: Int) {
+    let moved = to &- from
+    guard moved > 0 else { return }
+    (heads + target).update(from: source.heads + from, count: moved)
+    (references + target).update(from: source.references + from, count: moved)
+    if isBranch { (children + target).update(from: source.children + from, count: moved) }
+  }
+
+  func copyPrefix(of source: BufferNode) {
+    prefixCount = source.prefixCount
+    prefix.copyMemory(from: source.prefix, byteCount: source.prefixCount)
+  }
+}
+
+// MARK: - Search
+
+extension BufferNode {
+  /// How the prefix of the node stands to a key: less than 0 if the key is below all keys with that prefix, more if above.
+  @inline(__always) func comparePrefix(_ key: UnsafeRawPointer, _ keyCount: Int) -> Int {
+    let length = prefixCount
+    if length == 0 { return 0 }
+    return KeyOrder.compare(key, keyCount < length ? keyCount : length, prefix, length)
+  }
+
+  /// The first entry from `from` on that is not less than the key, and whether it is the key.
+  @inline(__always) func lowerBound(
+    _ key: UnsafeRawPointer, _ keyCount: Int, from: Int, _ space: borrowing RecordSpace
+  ) -> (index: Int, isFound: Bool) {
+    let total = count
+    if from >= total { return (total, false) }
+    let order = comparePrefix(key, keyCount)
+    if order != 0 { return (order < 0 ? from : total, false) }
+    let skip = prefixCount
+    let head = KeyOrder.head(key + skip, keyCount &- skip)
+    let all = heads
+    var low = Self.firstNotBelow(head, in: all, from, total)
+    if low == total || all[low] != head { return (low, false) }
+    var high = low &+ 1
+    if high < total, all[high] == head {
+      high = head == .max ? total : Self.firstNotBelow(head &+ 1, in: all, high, total)
+    }
+    // Inside a run of equal heads the whole keys decide.
+    while low < high {
+      let middle = (low &+ high) &>> 1
+      let record = space.record(reference(middle))
+      let order = KeyOrder.compare(key + skip, keyCount &- skip, record.key + skip, record.keyCount &- skip)
+      if order == 0 { return (middle, true) }
+      if order < 0 { high = middle } else { low = middle &+ 1 }
+    }
+    return (low, false)
+  }
+
+  /// The child that a key belongs under.
+  @inline(__always) func childIndex(
+    _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
+  ) -> Int {
+    let (index, isFound) = lowerBound(key, keyCount, from: 1, space)
+    return isFound ? index : index &- 1
+  }
+
+  @inline(__always) static func firstNotBelow(
+    _ head: UInt32, in heads: UnsafeMutablePointer<UInt32>, _ from: Int, _ to: Int
+  ) -> Int {
+    var start = from
+    var rest = to &- from
+    while rest > 1 {
+      let half = rest &>> 1
+      start = heads[start &+ half &- 1] < head ? start &+ half : start
+      rest &-= half
+    }
+    return rest == 1 && heads[start] < head ? start &+ 1 : start
+  }
+}
+
+// MARK: - Prefix
+
+extension BufferNode {
+  /// Makes the prefix `length` bytes of `key`, which all keys from `from` on share, and the heads what they are then.
+  func setPrefix(_ key: UnsafeRawPointer, _ length: Int, from: Int, _ space: borrowing RecordSpace) {
+    prefix.copyMemory(from: key, byteCount: length)
+    prefixCount = length
+    for index in from..<max(from, count) {
+      let record = space.record(reference(index))
+      heads[index] = KeyOrder.head(record.key + length, record.keyCount &- length)
+    }
+  }
+
+  /// Sees to it that a key about to be inserted starts with the prefix.
+  @inline(__always) func makeRoom(
+    forPrefixOf key: UnsafeRawPointer, _ keyCount: Int, from: Int, _ space: borrowing RecordSpace
+  ) {
+    if count <= from {
+      let length = min(keyCount, Self.prefixCapacity)
+      prefix.copyMemory(from: key, byteCount: length)
+      prefixCount = length
+    } else if comparePrefix(key, keyCount) != 0 {
+      let shared = KeyOrder.commonPrefix(key, keyCount, prefix, prefixCount)
+      setPrefix(key, shared, from: from, space)
+    }
+  }
+
+  /// Lengthens the prefix if the heads have become poor at telling keys apart.
+  func sharpen(from: Int, _ space: borrowing RecordSpace) {
+    let total = count
+    guard total &- from > 8, prefixCount < Self.prefixCapacity else { return }
+    var equal = 0
+    for index in (from &+ 1)..<total where heads[index] == heads[index &- 1] { equal &+= 1 }
+    guard equal &* 8 > total &- from else { return }
+    let first = space.record(reference(from))
+    let last = space.record(reference(total &- 1))
+    let shared = min(
+      KeyOrder.commonPrefix(first.key, first.keyCount, last.key, last.keyCount), Self.prefixCapacity)
+    if shared > prefixCount { setPrefix(first.key, shared, from: from, space) }
+  }
+}

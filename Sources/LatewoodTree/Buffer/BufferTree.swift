@@ -1,0 +1,325 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// The write buffer's tree as its writer sees it: a copy-on-write B+tree from full keys to records in the log.
+///
+/// What a version shows is found from its root alone; the writer copies a node before its first change in a version, and changes
+/// its own copies in place after that. So throwing a transaction away means to forget its root.
+///
+/// Invariants:
+/// 1. Nodes born in the version being written are reachable only from `root`, and so are all their ancestors.
+/// 2. `finger`, if set, is such a leaf, and every key greater than its last key and less than `fingerLimit` belongs into it.
+/// 3. Nodes that were replaced are in `retired` until no live version can reach them.
+///
+/// Thread safety: one thread at a time, under the store's writer lock.
+struct BufferTree: ~Copyable {
+  /// A node that versions from `born` up to but not including `died` reach.
+  struct Retired {
+    var node: UnsafeMutableRawPointer
+    var died: UInt64
+  }
+
+  private(set) var root: UnsafeMutableRawPointer?
+  private(set) var entries = 0
+  /// Number of the version being written.
+  private(set) var version: UInt64 = 0
+  var slab = BufferSlab()
+  var retired: [Retired] = []
+  private var retiredAtBegin = 0
+  private var path = Path()
+  private var finger: UnsafeMutableRawPointer?
+  private var fingerLimit: RecordReference?
+
+  /// The way from the root to a leaf: nodes and the index of the child taken in each.
+  private struct Path {
+    static let capacity = 16
+    let nodes = UnsafeMutablePointer<UnsafeMutableRawPointer>.allocate(capacity: capacity)
+    let indexes = UnsafeMutablePointer<Int>.allocate(capacity: capacity)
+    var depth = 0
+  }
+
+  init() {}
+
+  deinit {
+    path.nodes.deallocate()
+    path.indexes.deallocate()
+  }
+
+  /// Starts a version: what is there now is shared from here on.
+  mutating func begin(version number: UInt64) {
+    version = number
+    retiredAtBegin = retired.count
+    finger = nil
+  }
+
+  /// Goes back to the tree as it was when the version began.
+  mutating func abort(to oldRoot: UnsafeMutableRawPointer?, entries oldEntries: Int) {
+    finger = nil
+    retired.removeLast(retired.count - retiredAtBegin)
+    if let root, root != oldRoot { releasePrivate(BufferNode(root)) }
+    root = oldRoot
+    entries = oldEntries
+  }
+
+  /// Goes back to the root of version `number` over transactions that were finished after it and never published.
+  mutating func forget(after number: UInt64, root oldRoot: UnsafeMutableRawPointer?, entries oldEntries: Int) {
+    finger = nil
+    retired.removeAll { $0.died > number }
+    retiredAtBegin = retired.count
+    root = oldRoot
+    entries = oldEntries
+  }
+
+  private mutating func releasePrivate(_ node: BufferNode) {
+    guard node.born == version else { return }
+    if node.isBranch {
+      for index in 0..<node.count { releasePrivate(node.child(index)) }
+    }
+    slab.release(node)
+  }
+
+  /// Puts a record into the tree, in the place of an older one of the same key. O(log n).
+  mutating func insert(
+    _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
+  ) {
+    if appendAtFinger(key, keyCount, reference, space) { return }
+    guard let root else {
+      let leaf = slab.allocate(born: version, capacity: BufferNode.leastLeafCapacity, isBranch: false)
+      place(key, keyCount, reference, in: leaf, at: 0, space)
+      self.root = leaf.pointer
+      entries = 1
+      return
+    }
+    var node = makePrivate(BufferNode(root))
+    self.root = node.pointer
+    path.depth = 0
+    while node.isBranch {
+      let index = node.childIndex(key, keyCount, space)
+      path.nodes[path.depth] = node.pointer
+      path.indexes[path.depth] = index
+      path.depth &+= 1
+      let child = makePrivate(node.child(index))
+      node.children[index] = child.pointer
+      node = child
+    }
+    let (index, isFound) = node.lowerBound(key, keyCount, from: 0, space)
+    if isFound {
+      node.references[index] = reference.bits
+      return
+    }
+    entries &+= 1
+    if node.count < node.capacity {
+      place(key, keyCount, reference, in: node, at: index, space)
+    } else if node.capacity < BufferNode.leafCapacity {
+      node = enlarge(node)
+      place(key, keyCount, reference, in: node, at: index, space)
+    } else {
+      split(node, inserting: key, keyCount, reference, at: index, space)
+      return
+    }
+    if node.count > 1, node.references[node.count &- 1] == reference.bits { setFinger(node) }
+  }
+
+  @inline(__always) private func place(
+    _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, in leaf: BufferNode, at index: Int,
+    _ space: borrowing RecordSpace
+  ) {
+    leaf.makeRoom(forPrefixOf: key, keyCount, from: 0, space)
+    let tail = leaf.count &- index
+    if tail > 0 {
+      (leaf.heads + (index &+ 1)).update(from: leaf.heads + index, count: tail)
+      (leaf.references + (index &+ 1)).update(from: leaf.references + index, count: tail)
+    }
+    let skip = leaf.prefixCount
+    leaf.heads[index] = KeyOrder.head(key + skip, keyCount &- skip)
+    leaf.references[index] = reference.bits
+    leaf.count &+= 1
+  }
+}
+
+// MARK: - Copying
+
+extension BufferTree {
+  /// The node itself if this version made it, else a copy that it may change.
+  @inline(__always) private mutating func makePrivate(_ node: BufferNode) -> BufferNode {
+    node.born == version ? node : copy(node)
+  }
+
+  private mutating func copy(_ node: BufferNode) -> BufferNode {
+    let count = node.count
+    var capacity = BufferNode.branchCapacity
+    if !node.isBranch {
+      capacity = BufferNode.leastLeafCapacity
+      while capacity <= count, capacity < BufferNode.leafCapacity { capacity &*= 2 }
+    }
+    let copy = slab.allocate(born: version, capacity: capacity, isBranch: node.isBranch)
+    copy.copyPrefix(of: node)
+    copy.copyEntries(of: node, 0, count, at: 0)
+    copy.count = count
+    retired.append(Retired(node: node.pointer, died: version))
+    return copy
+  }
+
+  private mutating func enlarge(_ leaf: BufferNode) -> BufferNode {
+    let larger = slab.allocate(born: version, capacity: leaf.capacity &* 2, isBranch: false)
+    larger.copyPrefix(of: leaf)
+    larger.copyEntries(of: leaf, 0, leaf.count, at: 0)
+    larger.count = leaf.count
+    replaceAtPath(larger)
+    slab.release(leaf)
+    return larger
+  }
+
+  private mutating func replaceAtPath(_ node: BufferNode) {
+    if path.depth == 0 {
+      root = node.pointer
+    } else {
+      BufferNode(path.nodes[path.depth &- 1]).children[path.indexes[path.depth &- 1]] = node.pointer
+    }
+  }
+}
+
+// MARK: - Appending in key order
+
+extension BufferTree {
+  /// Remembers a leaf that was appended to, so that the next greater key needs no search.
+  private mutating func setFinger(_ leaf: BufferNode) {
+    finger = leaf.pointer
+    fingerLimit = nil
+    var depth = path.depth
+    while depth > 0 {
+      depth &-= 1
+      let branch = BufferNode(path.nodes[depth])
+      let next = path.indexes[depth] &+ 1
+      if next < branch.count {
+        fingerLimit = branch.reference(next)
+        return
+      }
+    }
+  }
+
+  @inline(__always) private mutating func appendAtFinger(
+    _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
+  ) -> Bool {
+    guard let finger else { return false }
+    let leaf = BufferNode(finger)
+    let count = leaf.count
+    guard count < leaf.capacity, leaf.comparePrefix(key, keyCount) == 0 else {
+      self.finger = nil
+      return false
+    }
+    let skip = leaf.prefixCount
+    let head = KeyOrder.head(key + skip, keyCount &- skip)
+    let lastHead = leaf.heads[count &- 1]
+    guard head >= lastHead else {
+      self.finger = nil
+      return false
+    }
+    if head == lastHead {
+      let last = space.record(leaf.reference(count &- 1))
+      guard KeyOrder.compare(key, keyCount, last.key, last.keyCount) > 0 else {
+        self.finger = nil
+        return false
+      }
+    }
+    if let fingerLimit {
+      let limit = space.record(fingerLimit)
+      guard KeyOrder.compare(key, keyCount, limit.key, limit.keyCount) < 0 else {
+        self.finger = nil
+        return false
+      }
+    }
+    leaf.heads[count] = head
+    leaf.references[count] = reference.bits
+    leaf.count = count &+ 1
+    entries &+= 1
+    return true
+  }
+}
+
+// MARK: - Splitting
+
+extension BufferTree {
+  /// Splits a full leaf and puts the new entry into the half it belongs to.
+  private mutating func split(
+    _ leaf: BufferNode, inserting key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference,
+    at index: Int, _ space: borrowing RecordSpace
+  ) {
+    // Keys that come in ascending order leave full leaves behind.
+    let middle = index == leaf.count ? index : leaf.count / 2
+    let right = slab.allocate(born: version, capacity: BufferNode.leafCapacity, isBranch: false)
+    right.copyPrefix(of: leaf)
+    right.copyEntries(of: leaf, middle, leaf.count, at: 0)
+    right.count = leaf.count &- middle
+    leaf.count = middle
+    let target = index > middle || right.count == 0 ? right : leaf
+    place(key, keyCount, reference, in: target, at: target.pointer == leaf.pointer ? index : index &- middle, space)
+    leaf.sharpen(from: 0, space)
+    right.sharpen(from: 0, space)
+    insertChild(right, separator: right.reference(0), space)
+    // The path is stale now, and the finger's limit with it.
+    finger = nil
+  }
+
+  /// Hangs `child` in to the right of the child that the path takes, splitting branches upwards where they are full.
+  private mutating func insertChild(
+    _ newChild: BufferNode, separator newSeparator: RecordReference, _ space: borrowing RecordSpace
+  ) {
+    var child = newChild
+    var separator = newSeparator
+    var depth = path.depth
+    while depth > 0 {
+      depth &-= 1
+      let branch = BufferNode(path.nodes[depth])
+      let index = path.indexes[depth] &+ 1
+      if branch.count < branch.capacity {
+        hang(child, separator, in: branch, at: index, space)
+        return
+      }
+      let middle = index == branch.count ? index &- 1 : branch.count / 2
+      let right = slab.allocate(born: version, capacity: BufferNode.branchCapacity, isBranch: true)
+      right.copyPrefix(of: branch)
+      right.copyEntries(of: branch, middle, branch.count, at: 0)
+      right.count = branch.count &- middle
+      branch.count = middle
+      let up = right.reference(0)
+      if index > middle {
+        hang(child, separator, in: right, at: index &- middle, space)
+      } else {
+        hang(child, separator, in: branch, at: index, space)
+      }
+      branch.sharpen(from: 1, space)
+      right.sharpen(from: 1, space)
+      child = right
+      separator = up
+    }
+    guard let old = root else { return }
+    let top = slab.allocate(born: version, capacity: BufferNode.branchCapacity, isBranch: true)
+    top.children[0] = old
+    top.heads[0] = 0
+    top.references[0] = 0
+    top.count = 1
+    hang(child, separator, in: top, at: 1, space)
+    root = top.pointer
+    path.depth = 0
+  }
+
+  private func hang(
+    _ child: BufferNode, _ separator: RecordReference, in branch: BufferNode, at index: Int,
+    _ space: borrowing RecordSpace
+  ) {
+    let record = space.record(separator)
+    branch.makeRoom(forPrefixOf: record.key, record.keyCount, from: 1, space)
+    let tail = branch.count &- index
+    if tail > 0 {
+      (branch.heads + (index &+ 1)).update(from: branch.heads + index, count: tail)
+      (branch.references + (index &+ 1)).update(from: branch.references + index, count: tail)
+      (branch.children + (index &+ 1)).update(from: branch.children + index, count: tail)
+    }
+    let skip = branch.prefixCount
+    branch.heads[index] = KeyOrder.head(record.key + skip, record.keyCount &- skip)
+    branch.references[index] = separator.bits
+    branch.children[index] = child.pointer
+    branch.count &+= 1
+  }
+}

@@ -1,0 +1,160 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// A checkpoint's work: lays a frozen write buffer over a base tree and makes the next base tree of it.
+///
+/// ```
+/// base      [a c e] [g i k] [m o q] [s u w]        leaves and the ranges they stand for
+/// buffer       d        k'
+/// next      [a c d e] [g i] [m o q] [s u w]        the last two are taken over by reference
+/// ```
+///
+/// It goes through the base in key order. What no entry of the buffer and no deleted range touches is taken over unread; what lies wholly in
+/// a deleted range is left out unread; a leaf that is touched is written again, once. Memory does not grow with either.
+///
+/// It runs without any lock: base and buffer are both immutable by now.
+package struct BufferMerge: ~Copyable {
+  private let source: NodeSource
+  private let ranges: RangeSet
+  private let builder: TreeBuilder
+  private var buffer: BufferCursor
+
+  /// - Parameters:
+  ///   - frozen: the buffer; its records lie in the file already.
+  ///   - base: the tree under it.
+  ///   - nodeSize: bytes of a full node.
+  ///   - transaction: the last that the new tree holds.
+  ///   - reserve: makes room in the file for nodes of a length in bytes and says at which offset.
+  ///   - write: writes bytes into that room.
+  /// - Returns: the root of the new tree; nil if it is empty.
+  package static func run(
+    _ frozen: BufferState, into base: Subtree?, file: FileView, nodeSize: Int, transaction: UInt64,
+    reserve: (Int) throws(Fault) -> UInt64,
+    write: (UnsafeRawBufferPointer, UInt64) throws(Fault) -> Void
+  ) throws(Fault) -> Subtree? {
+    // The closures live as long as the region writer, which this call outlives.
+    try withoutActuallyEscaping(reserve) { (reserve) throws(Fault) -> Subtree? in
+      try withoutActuallyEscaping(write) { (write) throws(Fault) -> Subtree? in
+        let sink = RegionWriter(seed: file.seed, reserve: reserve, write: write)
+        var merge = BufferMerge(frozen, file: file, nodeSize: nodeSize, transaction: transaction, sink: sink)
+        return try merge.run(base)
+      }
+    }
+  }
+
+  private init(
+    _ frozen: BufferState, file: FileView, nodeSize: Int, transaction: UInt64, sink: RegionWriter
+  ) {
+    source = NodeSource(file: file)
+    ranges = frozen.ranges
+    builder = TreeBuilder(sink: sink, source: source, nodeSize: nodeSize, transaction: transaction)
+    buffer = BufferCursor(
+      root: frozen.root, space: RecordSpace(base: file.base, through: .max, log: nil))
+  }
+
+  private mutating func run(_ base: Subtree?) throws(Fault) -> Subtree? {
+    // Everything is at or after the empty key.
+    buffer.seek(source.file.base, 0)
+    if let base { try merge(base, low: SplitKey(source.file.base, 0), high: nil) }
+    while buffer.isValid { try takeEntry() }
+    return try builder.finish()
+  }
+
+  /// Whether the next entry of the buffer belongs before `high`.
+  @inline(__always) private func isTouched(_ high: SplitKey?) -> Bool {
+    guard buffer.isValid else { return false }
+    guard let high else { return true }
+    return high.compare(buffer.key, buffer.keyCount) > 0
+  }
+
+  /// Merges a subtree that stands for the keys from `low` on and below `high`.
+  private mutating func merge(_ subtree: Subtree, low: SplitKey, high: SplitKey?) throws(Fault) {
+    let deleted = coverage(low, high)
+    if deleted == .whole {
+      while isTouched(high) { try takeEntry() }
+      return
+    }
+    if deleted == .none, !isTouched(high) {
+      return try builder.adopt(subtree, separator: low, upperFence: high)
+    }
+    let node = try source.root(subtree)
+    if node.isLeaf { return try mergeLeaf(node, high, deleted == .part) }
+    for index in 0..<node.count {
+      try merge(
+        node.childSubtree(index), low: index == 0 ? low : node.separator(index),
+        high: index + 1 < node.count ? node.separator(index + 1) : high)
+    }
+  }
+
+  private mutating func mergeLeaf(_ leaf: Node, _ high: SplitKey?, _ checksRanges: Bool) throws(Fault) {
+    var index = 0
+    while isTouched(high) {
+      let (place, isFound) = leaf.lowerBound(buffer.key, buffer.keyCount)
+      try keep(leaf, index, place, checksRanges)
+      index = isFound ? place + 1 : place
+      try takeEntry()
+    }
+    try keep(leaf, index, leaf.count, checksRanges)
+  }
+
+  /// Entries of the base that no entry of the buffer replaces.
+  @inline(__always) private func keep(
+    _ leaf: Node, _ from: Int, _ to: Int, _ checksRanges: Bool
+  ) throws(Fault) {
+    var index = from
+    while index < to {
+      let entry = leaf.entry(index)
+      let key = SplitKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount)
+      index &+= 1
+      if checksRanges, isDeleted(key) { continue }
+      try builder.append(key, entry.value)
+    }
+  }
+
+  private func isDeleted(_ key: SplitKey) -> Bool {
+    let bytes = key.bytes
+    return bytes.withUnsafeBytes { bytes in
+      bytes.baseAddress.map { ranges.cover($0, bytes.count) > 0 } ?? false
+    }
+  }
+
+  /// The buffer's entry itself: nothing, if it is a delete or older than a range delete over it.
+  private mutating func takeEntry() throws(Fault) {
+    let reference = buffer.reference
+    if !reference.isTombstone, ranges.isEmpty || ranges.cover(buffer.key, buffer.keyCount) <= reference.offset {
+      let record = buffer.space.record(reference)
+      let key = SplitKey(record.key, record.keyCount)
+      if record.code == OperationCode.putExtent {
+        try builder.append(
+          key, extent: UInt64(record.value - source.file.base), length: UInt64(record.valueCount),
+          checksum: record.valueChecksum)
+      } else {
+        try builder.append(key, inline: record.value, record.valueCount)
+      }
+    }
+    buffer.next()
+  }
+
+  // MARK: Deleted ranges
+
+  private enum Coverage { case none, part, whole }
+
+  /// How much of the keys from `low` on and below `high` is deleted.
+  private func coverage(_ low: SplitKey, _ high: SplitKey?) -> Coverage {
+    if ranges.isEmpty { return .none }
+    // The next byte keeps the pointer real where the key is empty.
+    let bytes = low.bytes + [0]
+    return bytes.withUnsafeBytes { bytes -> Coverage in
+      guard let start = bytes.baseAddress else { return .part }
+      let count = bytes.count - 1
+      let index = ranges.firstEnding(after: start, count)
+      guard index < ranges.intervals.count else { return .none }
+      let interval = ranges.intervals[index]
+      guard let high else { return .part }
+      let highBytes = high.bytes
+      if !RangeSet.less(interval.low, highBytes) { return .none }
+      let coversLow = RangeSet.compare(interval.low, start, count) <= 0
+      return coversLow && !RangeSet.less(interval.high, highBytes) ? .whole : .part
+    }
+  }
+}

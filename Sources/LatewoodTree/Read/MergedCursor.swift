@@ -1,0 +1,225 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// A position among the entries of a view: the base tree with both write buffers laid over it.
+///
+/// ```
+/// active   .  b  .  d' .        newest; a quote is a delete
+/// frozen   .  b  c  .  .
+/// base     a  b  .  d  e
+/// shows    a  b  c  .  e
+/// ```
+///
+/// Invariants, while it stands on an entry and moves forward (backward: with "greatest" and "not above"):
+/// 1. Each source stands on its least key that is not below the current one.
+/// 2. The current entry is that of the newest source among those that stand on the current key (`takes…` says which these are).
+///
+/// It reads memory that a version (or a running transaction) keeps: whoever holds a cursor holds that.
+package struct MergedCursor: ~Copyable {
+  private let view: ReadView
+  private var base: BaseCursor
+  private var active: BufferCursor
+  private var frozen: BufferCursor
+  private let isClean: Bool
+  private var isForward = true
+  private var takesActive = false
+  private var takesFrozen = false
+  private var takesBase = false
+
+  /// Whether it stands on an entry.
+  package private(set) var isValid = false
+
+  package init(_ view: ReadView) {
+    self.view = view
+    base = view.base.cursor()
+    active = BufferCursor(root: view.active, space: view.records)
+    frozen = BufferCursor(root: view.frozen, space: view.records)
+    isClean = view.isClean
+  }
+
+  // MARK: Where it stands
+
+  /// The full key of the current entry.
+  @inline(__always) var key: SplitKey {
+    if takesActive { return SplitKey(active.key, active.keyCount) }
+    if takesFrozen { return SplitKey(frozen.key, frozen.keyCount) }
+    return base.key
+  }
+
+  package var keyCount: Int { key.count }
+
+  /// The full key of the current entry, copied.
+  package var fullKey: [UInt8] { key.bytes }
+
+  /// The value of the current entry. Valid as long as the version.
+  package func value() throws(Fault) -> UnsafeRawBufferPointer {
+    if takesActive || takesFrozen {
+      let record = view.records.record(takesActive ? active.reference : frozen.reference)
+      return UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
+    }
+    return try base.value.bytes(in: view.base.source.file)
+  }
+
+  /// How the current key stands to another.
+  package func compareKey(_ other: UnsafeRawPointer, _ otherCount: Int) -> Int { key.compare(other, otherCount) }
+
+  // MARK: Moving
+
+  /// To the first entry that is not less than a full key. O(log n).
+  package mutating func seek(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
+    isForward = true
+    _ = try base.seek(target, targetCount)
+    active.seek(target, targetCount)
+    frozen.seek(target, targetCount)
+    try settleForward()
+  }
+
+  /// To the last entry that is less than a full key. O(log n).
+  package mutating func seekBefore(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
+    isForward = false
+    _ = try base.seekLast(before: target, targetCount)
+    active.seekBefore(target, targetCount)
+    frozen.seekBefore(target, targetCount)
+    try settleBackward()
+  }
+
+  /// To the next entry. It stands on one.
+  package mutating func next() throws(Fault) {
+    if !isForward { return try turn(forward: true) }
+    if takesActive { active.next() }
+    if takesFrozen { frozen.next() }
+    if takesBase { _ = try base.next() }
+    try settleForward()
+  }
+
+  /// To the entry before. It stands on one.
+  package mutating func previous() throws(Fault) {
+    if isForward { return try turn(forward: false) }
+    if takesActive { active.previous() }
+    if takesFrozen { frozen.previous() }
+    if takesBase { _ = try base.previous() }
+    try settleBackward()
+  }
+
+  /// Turns around: sources that do not stand on the current key are on its other side.
+  private mutating func turn(forward: Bool) throws(Fault) {
+    if forward { try seek(key.bytes + [0]) } else { try seekBefore(key.bytes) }
+  }
+
+  /// As `seek` with pointers.
+  package mutating func seek(_ target: [UInt8]) throws(Fault) {
+    try target.withUnsafeBytes { bytes in
+      Result { () throws(Fault) in if let start = bytes.baseAddress { try seek(start, bytes.count) } }
+    }.get()
+  }
+
+  /// As `seekBefore` with pointers.
+  package mutating func seekBefore(_ target: [UInt8]) throws(Fault) {
+    try target.withUnsafeBytes { bytes in
+      Result { () throws(Fault) in if let start = bytes.baseAddress { try seekBefore(start, bytes.count) } }
+    }.get()
+  }
+
+  // MARK: Choosing
+
+  private mutating func settleForward() throws(Fault) {
+    if isClean {
+      takesBase = base.isValid
+      isValid = takesBase
+      return
+    }
+    while true {
+      choose(sign: 1)
+      guard isValid else { return }
+      if takesActive || takesFrozen {
+        if !isHidden(takesActive ? active.reference : frozen.reference) { return }
+        if takesActive { active.next() }
+        if takesFrozen { frozen.next() }
+        if takesBase { _ = try base.next() }
+      } else {
+        guard let hole = hole() else { return }
+        try base.seek(hole.high)
+      }
+    }
+  }
+
+  private mutating func settleBackward() throws(Fault) {
+    if isClean {
+      takesBase = base.isValid
+      isValid = takesBase
+      return
+    }
+    while true {
+      choose(sign: -1)
+      guard isValid else { return }
+      if takesActive || takesFrozen {
+        if !isHidden(takesActive ? active.reference : frozen.reference) { return }
+        if takesActive { active.previous() }
+        if takesFrozen { frozen.previous() }
+        if takesBase { _ = try base.previous() }
+      } else {
+        guard let hole = hole() else { return }
+        try base.seekBefore(hole.low)
+      }
+    }
+  }
+
+  /// Finds the least key (sign 1) or the greatest (-1) among the sources, and which of them stand on it.
+  private mutating func choose(sign: Int) {
+    takesActive = active.isValid
+    takesFrozen = frozen.isValid
+    takesBase = base.isValid
+    if takesActive, takesFrozen {
+      let order = sign &* KeyOrder.compare(active.key, active.keyCount, frozen.key, frozen.keyCount)
+      if order < 0 { takesFrozen = false } else if order > 0 { takesActive = false }
+    }
+    if takesBase, takesActive || takesFrozen {
+      let order =
+        takesActive
+        ? sign &* base.key.compare(active.key, active.keyCount)
+        : sign &* base.key.compare(frozen.key, frozen.keyCount)
+      if order < 0 {
+        takesActive = false
+        takesFrozen = false
+      } else if order > 0 {
+        takesBase = false
+      }
+    }
+    isValid = takesActive || takesFrozen || takesBase
+  }
+
+  @inline(__always) private func isHidden(_ reference: RecordReference) -> Bool {
+    if reference.isTombstone { return true }
+    if takesActive { return view.cover(active.key, active.keyCount) > reference.offset }
+    return view.cover(frozen.key, frozen.keyCount) > reference.offset
+  }
+
+  /// The deleted range that the base's current key lies in.
+  private func hole() -> RangeSet.Interval? {
+    if view.activeRanges == nil, view.frozenRanges == nil { return nil }
+    let bytes = base.key.bytes
+    return bytes.withUnsafeBytes { key in
+      guard let start = key.baseAddress else { return nil }
+      for ranges in [view.activeRanges, view.frozenRanges] {
+        if let hole = ranges?._withUnsafeGuaranteedRef({ $0.interval(containing: start, key.count) }) {
+          return hole
+        }
+      }
+      return nil
+    }
+  }
+}
+
+extension BaseCursor {
+  mutating func seek(_ bound: [UInt8]) throws(Fault) {
+    try bound.withUnsafeBytes { bytes in
+      Result { () throws(Fault) in if let start = bytes.baseAddress { _ = try seek(start, bytes.count) } }
+    }.get()
+  }
+
+  mutating func seekBefore(_ bound: [UInt8]) throws(Fault) {
+    try bound.withUnsafeBytes { bytes in
+      Result { () throws(Fault) in if let start = bytes.baseAddress { _ = try seekLast(before: start, bytes.count) } }
+    }.get()
+  }
+}

@@ -1,0 +1,143 @@
+import LatewoodBytes
+import LatewoodFile
+
+// Counting: the base tree answers from the totals in its branches; what waits in the write buffers is added entry by entry.
+//
+//     count(low, high) = base, without its deleted ranges
+//                      + pending entries of the range that show, and that the base does not show
+//                      - pending deletes of keys that the base shows
+
+extension ReadView {
+  /// How many entries a range of full keys has. O(log n + pending entries in the range).
+  package func count(low: [UInt8], high: [UInt8]) throws(Fault) -> UInt64 {
+    guard RangeSet.less(low, high) else { return 0 }
+    var total = try shownByBase(low, high)
+    if active != nil || frozen != nil {
+      try eachPending(low: low, high: high) { (_, change) throws(Fault) in
+        total = total &+ UInt64(bitPattern: Int64(change))
+        return true
+      }
+    }
+    return total
+  }
+
+  /// The full key of entry number `index` of a range, counted from 0; nil if the range has fewer. O(log n + pending entries in the range).
+  package func key(at index: UInt64, low: [UInt8], high: [UInt8]) throws(Fault) -> [UInt8]? {
+    // Walk the pending entries; between two of them the base alone decides.
+    var start = low
+    var passed: UInt64 = 0
+    var result: [UInt8]?
+    if active != nil || frozen != nil {
+      try eachPending(low: low, high: high) { (entry, _) throws(Fault) in
+        let between = try shownByBase(start, entry.key)
+        if index < passed + between {
+          result = try baseKey(at: index - passed, from: start)
+          return false
+        }
+        passed += between
+        if entry.isShown {
+          if index == passed {
+            result = entry.key
+            return false
+          }
+          passed += 1
+        }
+        start = entry.key + [0]
+        return true
+      }
+      if result != nil { return result }
+    }
+    guard try index < passed + shownByBase(start, high) else { return nil }
+    return try baseKey(at: index - passed, from: start)
+  }
+
+  /// An entry that waits in a write buffer.
+  private struct Pending {
+    var key: [UInt8]
+    var isShown: Bool
+  }
+
+  /// Gives each pending entry of the range, and by how much it changes what the base shows, until `body` returns false.
+  private func eachPending(
+    low: [UInt8], high: [UInt8], _ body: (Pending, Int) throws(Fault) -> Bool
+  ) throws(Fault) {
+    var newer = BufferCursor(root: active, space: records)
+    var older = BufferCursor(root: frozen, space: records)
+    low.withUnsafeBytes { bytes in
+      guard let start = bytes.baseAddress else { return }
+      newer.seek(start, bytes.count)
+      older.seek(start, bytes.count)
+    }
+    while newer.isValid || older.isValid {
+      var takesNewer = newer.isValid
+      var takesOlder = older.isValid
+      if takesNewer, takesOlder {
+        let order = KeyOrder.compare(newer.key, newer.keyCount, older.key, older.keyCount)
+        if order < 0 { takesOlder = false } else if order > 0 { takesNewer = false }
+      }
+      let (start, count) = takesNewer ? (newer.key, newer.keyCount) : (older.key, older.keyCount)
+      let reference = takesNewer ? newer.reference : older.reference
+      guard RangeSet.compare(high, start, count) > 0 else { return }
+      let hidden = cover(start, count)
+      let isShown = !reference.isTombstone && hidden <= reference.offset
+      let isInBase = hidden == 0 ? try base.find(start, count) != nil : false
+      let entry = Pending(
+        key: Array(UnsafeRawBufferPointer(start: start, count: count)), isShown: isShown)
+      guard try body(entry, (isShown ? 1 : 0) - (isInBase ? 1 : 0)) else { return }
+      if takesNewer { newer.next() }
+      if takesOlder { older.next() }
+    }
+  }
+
+  /// How many entries of the base in a range are not hidden by a deleted range.
+  private func shownByBase(_ low: [UInt8], _ high: [UInt8]) throws(Fault) -> UInt64 {
+    guard RangeSet.less(low, high) else { return 0 }
+    var total = try baseCount(low, high)
+    for hole in holes where RangeSet.less(hole.low, high) && RangeSet.less(low, hole.high) {
+      let from = RangeSet.less(hole.low, low) ? low : hole.low
+      let to = RangeSet.less(high, hole.high) ? high : hole.high
+      total -= try baseCount(from, to)
+    }
+    return total
+  }
+
+  /// Key number `index` of what the base shows from a full key on; there is one.
+  private func baseKey(at index: UInt64, from start: [UInt8]) throws(Fault) -> [UInt8]? {
+    var rank = try baseRank(start) + index
+    for hole in holes where RangeSet.less(start, hole.high) {
+      let from = RangeSet.less(hole.low, start) ? start : hole.low
+      let first = try baseRank(from)
+      if first > rank { break }
+      rank += try baseRank(hole.high) - first
+    }
+    let cursor = try base.cursor(atRank: rank)
+    return cursor.isValid ? cursor.key.bytes : nil
+  }
+
+  private func baseRank(_ key: [UInt8]) throws(Fault) -> UInt64 {
+    try key.withUnsafeBytes { bytes in
+      Result { () throws(Fault) in
+        try bytes.baseAddress.map { (start) throws(Fault) in try base.rank(of: start, bytes.count) } ?? 0
+      }
+    }.get()
+  }
+
+  private func baseCount(_ low: [UInt8], _ high: [UInt8]) throws(Fault) -> UInt64 {
+    let before = try baseRank(low)
+    let below = try baseRank(high)
+    return below > before ? below - before : 0
+  }
+
+  /// What the ranges of both buffers hide, ascending, without overlap.
+  var holes: [RangeSet.Interval] {
+    let newer = activeRanges?._withUnsafeGuaranteedRef { $0 }
+    let older = frozenRanges?._withUnsafeGuaranteedRef { $0 }
+    guard let newer else { return older?.intervals ?? [] }
+    guard let older else { return newer.intervals }
+    var all = older
+    for interval in newer.intervals {
+      all = all.adding(low: interval.low, high: interval.high, offset: interval.offset)
+    }
+    return all.intervals
+  }
+}

@@ -1,0 +1,109 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+
+/// The memory of one write buffer. It goes when the last version that refers to it goes.
+package final class BufferLayer: @unchecked Sendable {
+  /// Touched by the writer alone; readers go by the root in their version.
+  let tree: UnsafeMutablePointer<BufferTree>
+  var reclaim = BufferReclaim()
+
+  package init() {
+    tree = .allocate(capacity: 1)
+    tree.initialize(to: BufferTree())
+  }
+
+  // SAFETY: nobody holds a version with a root in this tree any more.
+  deinit {
+    tree.deinitialize(count: 1)
+    tree.deallocate()
+  }
+
+  /// Bytes of memory it takes. The writer's to ask.
+  package var memoryLength: Int { tree.pointee.slab.length }
+}
+
+/// What one layer of the write buffer shows: a root, how many entries it has, and what was deleted by range.
+package struct BufferState: @unchecked Sendable {
+  // SAFETY: the root points into the slab of `layer`, at nodes that are not changed while a version shows them.
+  package let layer: BufferLayer
+  package var root: UnsafeMutableRawPointer?
+  package var entries: Int
+  package var ranges: RangeSet
+
+  package init(layer: BufferLayer = BufferLayer()) {
+    self.layer = layer
+    root = nil
+    entries = 0
+    ranges = RangeSet()
+  }
+
+  package var isEmpty: Bool { root == nil && ranges.isEmpty }
+}
+
+/// One state of the database: the base tree of a checkpoint, the write buffer that a checkpoint is merging (if one is), and the write
+/// buffer that takes commits.
+///
+/// ```
+/// reads look in     active buffer -> frozen buffer -> base tree
+/// ```
+///
+/// Invariants:
+/// 1. A version never changes; whoever holds one sees one state for as long as they like.
+/// 2. Versions do not refer to each other: an old one keeps only what it shows.
+/// 3. Its number is that of the buffer roots it shows (a checkpoint's swap makes a version of the same number).
+package final class Version: Sendable {
+  package let number: UInt64
+  /// The newest transaction it shows.
+  package let transaction: UInt64
+  package let base: Subtree?
+  package let active: BufferState
+  package let frozen: BufferState?
+  /// Times that a keyspace had been dropped when it was made; tells handles that may be stale.
+  package let dropCount: UInt64
+  package let reads: ReadView
+  package let file: FileView
+  private let space: AddressSpace
+  private let registry: VersionRegistry
+
+  package init(
+    number: UInt64, transaction: UInt64, base: Subtree?, active: BufferState, frozen: BufferState?,
+    dropCount: UInt64, file: FileView, space: AddressSpace, registry: VersionRegistry
+  ) {
+    self.number = number
+    self.transaction = transaction
+    self.base = base
+    self.active = active
+    self.frozen = frozen
+    self.dropCount = dropCount
+    self.file = file
+    self.space = space
+    self.registry = registry
+    reads = ReadView(
+      base: base, active: active, frozen: frozen, file: file,
+      records: RecordSpace(base: file.base, through: .max, log: nil))
+    registry.add(number, transaction: transaction)
+  }
+
+  deinit { registry.remove(number) }
+
+  /// Checks everything that the base tree reaches. O(live bytes).
+  package func verifyBase(
+    progress: ((_ bytesChecked: UInt64) -> Void)?
+  ) -> TreeVerification {
+    let report = BaseVerify.run(
+      BaseTree(root: base, source: NodeSource(file: file)), progress: progress.map { tell in { tell($0.bytesChecked) } })
+    return TreeVerification(
+      nodes: report.nodes, entries: report.entries, extents: report.extents, bytes: report.bytesChecked,
+      faults: report.faults)
+  }
+}
+
+/// What a verification of a base tree found.
+package struct TreeVerification {
+  package var nodes: UInt64
+  package var entries: UInt64
+  package var extents: UInt64
+  package var bytes: UInt64
+  package var faults: [Fault]
+}

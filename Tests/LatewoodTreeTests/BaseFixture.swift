@@ -1,0 +1,213 @@
+import LatewoodBytes
+import LatewoodFile
+import Testing
+
+@testable import LatewoodTree
+
+/// Numbers that the same seed gives again (splitmix64).
+struct SeededNumbers: RandomNumberGenerator {
+  var state: UInt64
+
+  init(_ seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+
+  /// Random bytes, as many as a random number of the range says.
+  mutating func bytes(_ count: ClosedRange<Int>) -> [UInt8] {
+    let count = Int.random(in: count, using: &self)
+    return (0..<count).map { _ in UInt8(truncatingIfNeeded: next() >> 32) }
+  }
+
+  /// A new seed for a test, which prints it.
+  static func freshSeed(_ test: String = #function) -> UInt64 {
+    let seed = UInt64.random(in: 0 ... .max)
+    print("\(test): seed \(seed)")
+    return seed
+  }
+}
+
+/// Bytes of a file in memory, with room reserved at the end as a log file would do.
+final class MemoryFile {
+  let bytes: UnsafeMutableRawPointer
+  let verified: UnsafeMutableRawPointer
+  let capacity: Int
+  let seed: UInt64
+  var end: UInt64 = 16384
+
+  init(capacity: Int = 64 << 20, seed: UInt64 = 7) {
+    self.capacity = capacity
+    self.seed = seed
+    bytes = .allocate(byteCount: capacity, alignment: 4096)
+    bytes.initializeMemory(as: UInt8.self, repeating: 0, count: capacity)
+    let words = capacity / 64 / 8 + 64
+    verified = .allocate(byteCount: words, alignment: 8)
+    verified.initializeMemory(as: UInt8.self, repeating: 0, count: words)
+  }
+
+  deinit {
+    bytes.deallocate()
+    verified.deallocate()
+  }
+
+  var view: FileView {
+    FileView(base: UnsafeRawPointer(bytes), verified: verified, seed: seed, limit: end)
+  }
+  var source: NodeSource { NodeSource(file: view) }
+
+  /// So that everything is proved again.
+  func forgetProofs() {
+    verified.initializeMemory(as: UInt8.self, repeating: 0, count: capacity / 64 / 8 + 64)
+  }
+
+  func writer(region: Int = 1 << 20) -> RegionWriter {
+    RegionWriter(
+      seed: seed, capacity: region,
+      reserve: { (length: Int) throws(Fault) -> UInt64 in
+        // A frame header, as the log would write it, and the gap to the next multiple of 64.
+        let start = (self.end + 56 + 63) & ~63
+        self.end = start + UInt64(length)
+        precondition(self.end <= UInt64(self.capacity))
+        return start
+      },
+      write: { (piece: UnsafeRawBufferPointer, offset: UInt64) throws(Fault) in
+        guard let start = piece.baseAddress else { return }
+        (self.bytes + Int(offset)).copyMemory(from: start, byteCount: piece.count)
+      })
+  }
+
+  /// Puts a value into the file and says where.
+  func extent(_ value: [UInt8]) -> (offset: UInt64, checksum: UInt32) {
+    let offset = end
+    value.withUnsafeBytes {
+      UnsafeMutableRawBufferPointer(start: bytes + Int(offset), count: $0.count).copyMemory(from: $0)
+    }
+    // Each in a granule of its own, as the bits of what was proved are one to 64 bytes.
+    end = (offset + UInt64(value.count) + 64) & ~63
+    let sum = value.withUnsafeBytes { XXH64.hash($0, seed: seed) }
+    return (offset, UInt32(truncatingIfNeeded: sum))
+  }
+}
+
+/// An entry of the plain model that trees are compared with.
+struct ModelEntry: Equatable {
+  var key: [UInt8]
+  var value: [UInt8]
+  var isExtent = false
+}
+
+/// Memory that lives as long as a build needs its input.
+final class Arena {
+  private var blocks: [UnsafeMutableRawPointer] = []
+
+  func keep(_ bytes: [UInt8]) -> UnsafeRawPointer {
+    let block = UnsafeMutableRawPointer.allocate(byteCount: max(bytes.count, 1), alignment: 1)
+    bytes.withUnsafeBytes {
+      UnsafeMutableRawBufferPointer(start: block, count: $0.count).copyMemory(from: $0)
+    }
+    blocks.append(block)
+    return UnsafeRawPointer(block)
+  }
+
+  deinit { for block in blocks { block.deallocate() } }
+}
+
+extension [UInt8] {
+  /// For the shape of comparisons in tests: unsigned bytes, a proper prefix first.
+  func isBefore(_ other: [UInt8]) -> Bool { lexicographicallyPrecedes(other) }
+}
+
+func builder(_ file: MemoryFile, nodeSize: Int = 8192, region: Int = 1 << 20) -> TreeBuilder {
+  TreeBuilder(sink: file.writer(region: region), source: file.source, nodeSize: nodeSize, transaction: 3)
+}
+
+func append(_ entry: ModelEntry, to builder: TreeBuilder, _ file: MemoryFile, _ arena: Arena) throws {
+  // Cut somewhere, as a key out of a node is.
+  let cut = entry.key.count / 2
+  let place = arena.keep(entry.key)
+  let key = SplitKey(place, cut, place + cut, entry.key.count - cut)
+  if entry.isExtent {
+    let (offset, checksum) = file.extent(entry.value)
+    try builder.append(key, extent: offset, length: UInt64(entry.value.count), checksum: checksum)
+  } else {
+    try builder.append(key, inline: arena.keep(entry.value), entry.value.count)
+  }
+}
+
+func build(
+  _ entries: [ModelEntry], in file: MemoryFile, nodeSize: Int = 8192, region: Int = 1 << 20
+) throws -> BaseTree {
+  let arena = Arena()
+  let builder = builder(file, nodeSize: nodeSize, region: region)
+  for entry in entries { try append(entry, to: builder, file, arena) }
+  let root = try builder.finish()
+  withExtendedLifetime(arena) {}
+  return BaseTree(root: root, source: file.source)
+}
+
+/// Everything in the tree, front to back.
+func contents(_ tree: BaseTree) throws -> [ModelEntry] {
+  var all: [ModelEntry] = []
+  var cursor = tree.cursor()
+  var isThere = try cursor.first()
+  while isThere {
+    let value = cursor.value
+    all.append(
+      ModelEntry(
+        key: cursor.key.bytes, value: [UInt8](try value.bytes(in: tree.source.file)), isExtent: value.isExtent
+      ))
+    isThere = try cursor.next()
+  }
+  return all
+}
+
+/// Nodes that every tree must consist of; the faults that verification finds.
+func expectSound(_ tree: BaseTree, entries: Int, sourceLocation: SourceLocation = #_sourceLocation) {
+  let report = BaseVerify.run(tree)
+  #expect(report.faults == [], sourceLocation: sourceLocation)
+  #expect(report.entries == UInt64(entries), sourceLocation: sourceLocation)
+  #expect(tree.count == UInt64(entries), sourceLocation: sourceLocation)
+}
+
+/// Keys of a shape: short and binary, with long common prefixes, with equal heads, huge.
+func randomKeys(_ count: Int, shape: Int, _ numbers: inout SeededNumbers) -> [[UInt8]] {
+  var keys: Set<[UInt8]> = []
+  let common = [UInt8](repeating: 0x61, count: Int.random(in: 20...300, using: &numbers))
+  while keys.count < count {
+    var key: [UInt8]
+    switch shape {
+    case 0: key = numbers.bytes(1...3)
+    case 1:
+      key = common.dropLast(Int.random(in: 0...3, using: &numbers))
+      key += numbers.bytes(1...8)
+    case 2:
+      key = [0, 0, 0, 1, 9, 9, 9, 9] + numbers.bytes(0...6).map { $0 & 1 } + numbers.bytes(3...3)
+    case 3:
+      key = [UInt8](repeating: 0, count: Int.random(in: 1...40, using: &numbers))
+      if Bool.random(using: &numbers) { key.append(UInt8.random(in: 0...3, using: &numbers)) }
+      key += numbers.bytes(0...2)
+    case 4:
+      let length = [1, 5, 4000, 16388].randomElement(using: &numbers) ?? 1
+      key = [UInt8](repeating: 7, count: length)
+      for at in 0..<min(length, 4) { key[length - 1 - at] = UInt8.random(in: 0...255, using: &numbers) }
+    default:
+      key = numbers.bytes(20...20)
+    }
+    keys.insert(key)
+  }
+  return keys.sorted { $0.isBefore($1) }
+}
+
+func randomEntries(_ count: Int, shape: Int, _ numbers: inout SeededNumbers) -> [ModelEntry] {
+  randomKeys(count, shape: shape, &numbers).map { key in
+    let isExtent = Int.random(in: 0..<10, using: &numbers) == 0
+    let length =
+      isExtent ? Int.random(in: 0...900, using: &numbers) : Int.random(in: 0...150, using: &numbers)
+    return ModelEntry(key: key, value: numbers.bytes(length...length), isExtent: isExtent)
+  }
+}

@@ -1,0 +1,106 @@
+import LatewoodBytes
+import LatewoodFile
+
+@testable import LatewoodTree
+
+/// Applies changes to a tree as a checkpoint does: what is not touched is adopted, the rest opened.
+struct PlainMerge {
+  let file: MemoryFile
+  let builder: TreeBuilder
+  let arena = Arena()
+  /// Sorted; a value of nil deletes.
+  let changes: [(key: [UInt8], entry: ModelEntry?)]
+  /// Keys from the first bound on and below the second are dropped.
+  var dropped: (low: [UInt8], high: [UInt8])?
+  private var at = 0
+
+  init(
+    _ file: MemoryFile, nodeSize: Int, changes: [(key: [UInt8], entry: ModelEntry?)],
+    dropped: (low: [UInt8], high: [UInt8])? = nil
+  ) {
+    self.file = file
+    self.changes = changes
+    self.dropped = dropped
+    builder = LatewoodTree.TreeBuilder(
+      sink: file.writer(region: 66_000), source: file.source, nodeSize: nodeSize, transaction: 4)
+  }
+
+  mutating func run(_ tree: BaseTree) throws -> BaseTree {
+    if let root = tree.root {
+      try walk(root, separator: SplitKey(arena.keep([]), 0), from: [], below: nil)
+    }
+    try takeChanges(below: nil)
+    let root = try builder.finish()
+    return BaseTree(root: root, source: file.source)
+  }
+
+  private mutating func walk(
+    _ subtree: Subtree, separator: SplitKey, from low: [UInt8], below high: [UInt8]?
+  ) throws {
+    if let dropped, !low.isBefore(dropped.low), let high, !dropped.high.isBefore(high) { return }
+    let isDropped =
+      dropped.map { dropped in
+        low.isBefore(dropped.high) && (high.map { dropped.low.isBefore($0) } ?? true)
+      } ?? false
+    let isTouched = at < changes.count && (high.map { changes[at].key.isBefore($0) } ?? true)
+    guard isTouched || isDropped else {
+      let fence = high.map { SplitKey(arena.keep($0), $0.count) }
+      // Both ways of telling the builder what follows are right; use one and the other.
+      return try builder.adopt(
+        subtree, separator: separator, upperFence: subtree.entries % 2 == 0 ? fence : nil)
+    }
+    let node = try file.source.root(subtree)
+    if node.isLeaf { return try merge(node, below: high) }
+    for index in 0..<node.count {
+      let key = index == 0 ? separator : node.separator(index)
+      try walk(
+        node.childSubtree(index), separator: key, from: key.bytes,
+        below: index + 1 < node.count ? node.separator(index + 1).bytes : high)
+    }
+  }
+
+  private mutating func merge(_ leaf: Node, below high: [UInt8]?) throws {
+    for index in 0..<leaf.count {
+      let key = leaf.key(index)
+      let bytes = key.bytes
+      try takeChanges(below: bytes)
+      if let dropped, !bytes.isBefore(dropped.low), bytes.isBefore(dropped.high) { continue }
+      if at < changes.count, changes[at].key == bytes { continue }
+      try builder.append(key, leaf.entry(index).value)
+    }
+    try takeChanges(below: high)
+  }
+
+  /// Takes the changes before a key; one for the key itself waits for the next call.
+  private mutating func takeChanges(below high: [UInt8]?) throws {
+    while at < changes.count, high.map({ changes[at].key.isBefore($0) }) ?? true {
+      if let entry = changes[at].entry { try append(entry, to: builder, file, arena) }
+      at += 1
+    }
+  }
+}
+
+/// How full the nodes of a tree are.
+struct Fill {
+  var nodes = 0
+  var bytes = 0
+  /// Nodes shorter than a quarter of the node size, or branches with one child; without the root.
+  var underfull = 0
+
+  init(_ tree: BaseTree, nodeSize: Int) throws {
+    if let root = tree.root { try visit(root, tree.source, nodeSize, isRoot: true) }
+  }
+
+  private mutating func visit(_ subtree: Subtree, _ source: NodeSource, _ nodeSize: Int, isRoot: Bool) throws
+  {
+    let node = try source.root(subtree)
+    nodes += 1
+    bytes += Int(node.length)
+    let isShort = Int(node.length) < nodeSize / 4 - 2 * node.count
+    if !isRoot, isShort || (!node.isLeaf && node.count < 2) { underfull += 1 }
+    guard !node.isLeaf else { return }
+    for index in 0..<node.count {
+      try visit(node.childSubtree(index), source, nodeSize, isRoot: false)
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import LatewoodBytes
+import LatewoodFile
+import Testing
+
+@testable import LatewoodTree
+
+/// Memory that stands in for the log: records one after the other.
+private final class RecordLog {
+  let memory = UnsafeMutableRawPointer.allocate(byteCount: 64 << 20, alignment: 8)
+  var length = 16384
+  deinit { memory.deallocate() }
+
+  var space: RecordSpace { RecordSpace(base: UnsafeRawPointer(memory), through: .max, log: nil) }
+
+  func append(_ key: [UInt8], isDelete: Bool = false) -> RecordReference {
+    let offset = length
+    let value: [UInt8] = [1, 2, 3]
+    memory.storeBytes(of: isDelete ? OperationCode.delete : OperationCode.put, toByteOffset: offset, as: UInt8.self)
+    length += 1
+    length += Varint.write(UInt64(key.count), to: memory + length)
+    if !isDelete { length += Varint.write(UInt64(value.count), to: memory + length) }
+    for byte in key + (isDelete ? [] : value) {
+      memory.storeBytes(of: byte, toByteOffset: length, as: UInt8.self)
+      length += 1
+    }
+    return RecordReference(offset: UInt64(offset), isTombstone: isDelete)
+  }
+}
+
+@Suite struct BufferTreeTests {
+  private struct Random: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var z = state
+      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+      return z ^ (z >> 31)
+    }
+  }
+
+  private static func key(_ random: inout Random, _ style: Int) -> [UInt8] {
+    switch style {
+    case 0: return Array(String(100_000 + Int.random(in: 0..<20_000, using: &random)).utf8)
+    case 1:  // long common prefixes and runs of equal heads
+      return Array(repeating: 7, count: Int.random(in: 1...70, using: &random))
+        + (0..<Int.random(in: 0...3, using: &random)).map { _ in UInt8.random(in: 0...2, using: &random) }
+    default:
+      return (0..<Int.random(in: 1...6, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+    }
+  }
+
+  @Test(arguments: 0..<6) func `agrees with a dictionary through versions, aborts and reclamation`(_ run: Int) throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    print("BufferTreeTests seed \(seed)")
+    var random = Random(state: seed)
+    let log = RecordLog()
+    let space = log.space
+    var tree = BufferTree()
+    var reclaim = BufferReclaim()
+    var model: [[UInt8]: RecordReference] = [:]
+    var version: UInt64 = 0
+    var held: (root: UnsafeMutableRawPointer?, model: [[UInt8]: RecordReference], version: UInt64)?
+    for round in 0..<120 {
+      if round % 7 == 0 {
+        tree.reclaim(&reclaim, published: version, live: (held.map { [$0.version] } ?? []) + [version])
+      }
+      version += 1
+      tree.begin(version: version)
+      let before = (tree.root, tree.entries, model)
+      var sequential = Int.random(in: 0..<20_000, using: &random)
+      let isSequential = Int.random(in: 0..<4, using: &random) == 0
+      for _ in 0..<Int.random(in: 1...200, using: &random) {
+        var key = Self.key(&random, run % 3)
+        if isSequential {
+          sequential += 1
+          key = Array(String(100_000 + sequential).utf8)
+        }
+        let reference = log.append(key, isDelete: Int.random(in: 0..<5, using: &random) == 0)
+        key.withUnsafeBytes { tree.insert($0.baseAddress!, $0.count, reference, space) }
+        model[key] = reference
+      }
+      if Int.random(in: 0..<5, using: &random) == 0 {
+        tree.abort(to: before.0, entries: before.1)
+        model = before.2
+        version -= 1
+      }
+      #expect(tree.entries == model.count)
+      if round % 50 == 10 { held = (tree.root, model, version) }
+      if round % 50 == 45 { held = nil }
+      if round % 10 == 0 {
+        check(tree.root, model, space, &random, run % 3)
+        if let held { check(held.root, held.model, space, &random, run % 3) }
+      }
+    }
+  }
+
+  private func check(
+    _ root: UnsafeMutableRawPointer?, _ model: [[UInt8]: RecordReference], _ space: RecordSpace,
+    _ random: inout Random, _ style: Int
+  ) {
+    let sorted = model.keys.sorted { $0.lexicographicallyPrecedes($1) }
+    var cursor = BufferCursor(root: root, space: space)
+    let zero: [UInt8] = [0]
+    zero.withUnsafeBytes { cursor.seek($0.baseAddress!, 0) }
+    var seen: [[UInt8]] = []
+    while cursor.isValid {
+      let key = Array(UnsafeRawBufferPointer(start: cursor.key, count: cursor.keyCount))
+      #expect(model[key] == cursor.reference)
+      seen.append(key)
+      cursor.next()
+    }
+    #expect(seen == sorted)
+    let end = [UInt8](repeating: 255, count: 100)
+    end.withUnsafeBytes { cursor.seekBefore($0.baseAddress!, $0.count) }
+    seen = []
+    while cursor.isValid {
+      seen.append(Array(UnsafeRawBufferPointer(start: cursor.key, count: cursor.keyCount)))
+      cursor.previous()
+    }
+    #expect(seen == sorted.reversed())
+    for _ in 0..<50 {
+      let key = Self.key(&random, style)
+      let found = key.withUnsafeBytes { bytes in
+        root.flatMap { BufferLookup.find($0, bytes.baseAddress!, bytes.count, space) }
+      }
+      #expect(found == model[key])
+      key.withUnsafeBytes { cursor.seek($0.baseAddress!, $0.count) }
+      let next = sorted.first { !$0.lexicographicallyPrecedes(key) }
+      #expect(cursor.isValid == (next != nil))
+      if cursor.isValid {
+        #expect(Array(UnsafeRawBufferPointer(start: cursor.key, count: cursor.keyCount)) == next)
+      }
+    }
+  }
+}
