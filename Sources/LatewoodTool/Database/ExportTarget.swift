@@ -25,7 +25,12 @@ final class ExportTarget {
       let device = try volume.open(unfinished, .createExclusive(permissions: 0o600))
       output = Output(device)
       file = (path, device)
-    } catch { throw Failure(error) }
+    } catch {
+      var failure = Failure(error)
+      failure.path = path
+      if failure.advice.isEmpty { failure.advice = "Check the directory, and whether you may write there." }
+      throw failure
+    }
   }
 
   /// Runs `body` and gives the file its name, or removes it if `body` throws.
