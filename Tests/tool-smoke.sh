@@ -204,6 +204,12 @@ expect 6 "not an entry" import x.lw lines.json --format entries
 expect 2 "key and entries" import x.lw lines.json --format entries --key a
 expect 2 "the tool's own keyspace" import x.lw lines.json --keyspace .imports
 expect 0 "put no JSON" put k.lw zzz "not json"
+expect 3 "no such directory" export k.lw nodir/k.out ; has "names the target" "$err" "nodir/k.out:"
+if [ -e /dev/full ]; then
+  "$tool" list k.lw >/dev/full 2>err
+  is "output that cannot be written" "$?" 5
+  has "says why" "$(cat err)" "disk is full"
+fi
 expect 6 "export as an array" export k.lw ; has "which key" "$err" zzz
 expect 0 "export as entries" export k.lw --format entries
 expect 0 "export JSON" export k.lw k.out --format entries --json ; query "summary" 'd["values"],d["format"]' "(4, 'entries')"
@@ -220,8 +226,7 @@ for _ in $(seq 100); do [ -s acks ] && break; sleep 0.05; done
 expect 0 "read beside a writer" get w.lw a ; is "beside" "$out" b
 expect 0 "verify beside a writer" verify w.lw
 expect 3 "write beside a writer" put w.lw a c ; has "says why" "$err" "process"
-kill -9 $writer 2>/dev/null
-wait $writer 2>/dev/null
+{ kill -9 $writer && wait $writer; } 2>/dev/null
 expect 0 "write after it" put w.lw a c
 last=$(tail -n 2 acks | head -n 1)
 expect 0 "its last word holds" get w.lw "first/$(printf '%010d' "$last")" --keyspace written
