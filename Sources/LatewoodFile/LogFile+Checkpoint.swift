@@ -44,12 +44,16 @@ extension LogFile {
   /// A flush is not enough for that: commits beyond a region may have been synced before its nodes were written. The first failure ends all
   /// writing.
   package func syncNodes() throws(Fault) {
-    try group.check()
+    let through = committedPosition.offset
+    try group.flush(through: through, durable: false)
     do throws(Fault) {
       try device.sync()
     } catch {
       group.locked { $0.poison = $0.poison ?? error }
       throw error
+    }
+    group.locked { state in
+      if state.canWrite, state.syncedThrough < through { state.finishSync(through: through) }
     }
   }
 

@@ -22,7 +22,7 @@ extension Run where Engine == LatewoodEngine {
     report.figure(workload, "anon_growth_at_end_MiB", after - before)
     report.figure(workload, "rss_MiB", Process.peakResidentMiB)
     let statistics = try engine.store.statistics()
-    report.figure(workload, "checkpoints", Double(statistics.checkpoints))
+    report.figure(workload, "checkpoints", Double(statistics.checkpointTransaction))
     try close(engine, after: workload)
   }
 
