@@ -23,6 +23,7 @@ extension LogFile {
     let before = replay.transactions
     try replay.apply(view: walk.view, from: replayed.offset, to: walk.position.offset, apply)
     replayed = walk.position
+    noteCommitted(through: replayed.offset)
     lastTransactionSeen = walk.lastTransaction
     return replay.transactions > before ? .advanced : .unchanged
   }
