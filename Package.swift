@@ -46,6 +46,9 @@ let package = Package(
     .testTarget(
       name: "LatewoodStoreTests", dependencies: ["LatewoodStore", "LatewoodSimulation"],
       swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodToolTests", dependencies: ["LatewoodTool", "LatewoodSimulation"], swiftSettings: settings
+    ),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -32,14 +32,17 @@ extension AddressSpace {
     throw Fault(refusal, "map the file into memory", path: path)
   }
 
-  /// Addresses over bytes that `owner` keeps in memory, as long as it lives.
-  package static func over(_ owner: MemoryRange) throws(Fault) -> AddressSpace {
-    let length = verifiedLength(for: owner.capacity)
+  /// Addresses over a file's bytes in memory. `owner`, or else the range itself, is kept as long as they are.
+  package static func over(
+    _ range: MemoryRange, keeping owner: (any AnyObject & Sendable)? = nil
+  ) throws(Fault) -> AddressSpace {
+    let length = verifiedLength(for: range.capacity)
+    let kept = owner ?? range
     do {
       let verified = try SystemCalls.mapZeroes(length: length)
-      return AddressSpace(base: owner.base, capacity: owner.capacity, verified: verified) { _, verified in
+      return AddressSpace(base: range.base, capacity: range.capacity, verified: verified) { _, verified in
         SystemCalls.unmap(verified, length: length)
-        withExtendedLifetime(owner) {}
+        withExtendedLifetime(kept) {}
       }
     } catch {
       throw Fault(error, "reserve memory for the file", path: nil)

@@ -39,6 +39,24 @@ extension LogFile {
     try group.writeAside(bytes, at: offset, pieces: LogFile.nodePieceLength)
   }
 
+  /// Makes nodes that were written durable, and with them all of the file. From any thread.
+  ///
+  /// A flush is not enough for that: commits beyond a region may have been synced before its nodes were written. The first failure ends all
+  /// writing.
+  package func syncNodes() throws(Fault) {
+    let through = committedPosition.offset
+    try group.flush(through: through, durable: false)
+    do throws(Fault) {
+      try device.sync()
+    } catch {
+      group.locked { $0.poison = $0.poison ?? error }
+      throw error
+    }
+    group.locked { state in
+      if state.canWrite, state.syncedThrough < through { state.finishSync(through: through) }
+    }
+  }
+
   /// *Writer, no transaction open.* Appends the frame of a checkpoint. What its tree consists of must be durable already.
   ///
   /// Throws `unsupported` if the checkpoint was begun before a gap in the log (invariant 2 of `LogFile`): it has to be done again.
@@ -107,7 +125,7 @@ extension LogFile {
     do throws(Fault) {
       try device.sync()
     } catch {
-      group.locked { $0.poison = $0.poison ?? error }
+      group.locked { $0.end(with: error) }
       throw error
     }
     group.locked { state in

@@ -49,7 +49,9 @@ extension LogFile {
     report.usedOlderSlot = choice.isOlder
     report.lastTransaction = max(choice.newestTransaction, found.walk.lastTransaction)
     if size > replayed.offset { report.tornTail = replayed.offset..<size }
-    if !isReadOnly {
+    if isReadOnly {
+      noteCommitted(through: replayed.offset)
+    } else {
       try startAppending(after: found, lastTransaction: report.lastTransaction)
       report.needsCheckpoint = needsCheckpoint
     }
@@ -66,7 +68,7 @@ extension LogFile {
 
   /// A reader beside a live writer can see a frame or a slot half written: it looks again before it speaks of damage.
   func findNewest() throws(Fault) -> Found {
-    var pause = 2
+    var pause: UInt64 = 2
     while true {
       do throws(Fault) {
         return try findOnce()
@@ -78,10 +80,10 @@ extension LogFile {
     }
   }
 
-  static func sleep(milliseconds: Int) {
+  static func sleep(milliseconds: UInt64) {
     let monitor = Monitor()
     monitor.lock()
-    _ = monitor.wait(milliseconds: milliseconds)
+    _ = monitor.wait(milliseconds: UInt64(milliseconds))
     monitor.unlock()
   }
 
@@ -114,6 +116,14 @@ extension LogFile {
         at: walk.position.offset, "the log is damaged here: commits that had been made durable follow")
     }
     return floor
+  }
+
+  /// Tells `committedPosition` how far a log goes that others write.
+  func noteCommitted(through offset: UInt64) {
+    group.locked { state in
+      state.closedThrough = offset
+      state.writtenThrough = offset
+    }
   }
 
   /// Sets the writer's place after the log, or past a torn tail.

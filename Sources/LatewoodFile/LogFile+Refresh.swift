@@ -23,13 +23,14 @@ extension LogFile {
     let before = replay.transactions
     try replay.apply(view: walk.view, from: replayed.offset, to: walk.position.offset, apply)
     replayed = walk.position
+    noteCommitted(through: replayed.offset)
     lastTransactionSeen = walk.lastTransaction
     return replay.transactions > before ? .advanced : .unchanged
   }
 
   /// The log from where it was last read to its end; nil if there is a newer checkpoint.
   private func findNewer() throws(Fault) -> LogWalk? {
-    var pause = 2
+    var pause: UInt64 = 2
     while true {
       do throws(Fault) {
         return try findNewerOnce()

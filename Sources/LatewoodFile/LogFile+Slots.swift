@@ -51,15 +51,12 @@ extension LogFile {
 
   private func soundChoice(_ slot: RootSlot, size: UInt64) -> SlotChoice? {
     var choice = SlotChoice(slot: slot)
-    if slot.checkpointOffset == 0 {
-      forgetCache(from: FileLayout.logStart)
-      return choice
-    }
-    forgetCache(from: slot.checkpointOffset)
+    // What was durable when the slot was written is on the disk as the cache has it.
+    forgetCache(from: max(slot.durableThrough, FileLayout.logStart))
+    if slot.checkpointOffset == 0 { return choice }
     guard let (record, frame) = checkpoint(at: slot.checkpointOffset, size: size),
       frame.checksum == slot.checkpointChecksum
     else { return nil }
-    forgetCache(from: record.replay.offset)
     choice.checkpoint = record
     choice.replay = record.replay
     choice.newestTransaction = max(frame.transaction, record.transaction)

@@ -1,1 +1,157 @@
+import LatewoodBytes
 import LatewoodDevice
+import Synchronization
+
+/// A disk that exists in memory, forgets like a real one when the power goes, and fails where it is told to.
+///
+/// ```
+/// program -> live files and names -> (sync) -> durable files and names
+///                       \-> power cut -> one of many images: each pending sector, rewrite and name change kept or not
+/// ```
+///
+/// What it injects, and why an engine can survive it:
+///
+/// | fault | why it is survivable |
+/// | --- | --- |
+/// | power cut at any call; any subset of the unsynced sectors is kept, a rewritten sector as any of its contents | nothing unsynced was promised |
+/// | a torn sector: part new, part old | only where no durable byte changes (power-safe overwrite; FORMAT.md, section 1) |
+/// | a file that grew without its data: zeroes up to its unsynced size | as above |
+/// | unsynced name changes are lost, the last ones first, as in a journal | a name is promised after `syncDirectory` |
+/// | a write that fails, whole or part way, with the device's fault or for want of space | the call says so |
+/// | a sync that fails and whose data later syncs do not write, though reads show them | the call says so once; it is never asked again |
+/// | a read that fails | the call says so |
+/// | a process that is killed: its locks are free, its unsynced writes stay in the cache | the cache belongs to the system |
+///
+/// It does not simulate: durable sectors that change by themselves (`corrupt` does, for tests of detection), directories (all
+/// names are in one), truncation, and interrupted calls (`FileCalls` does).
+///
+/// Calls that change the disk are counted from 0; `inject` names the call by that number. With one thread the same program makes
+/// the same calls, so a test runs it once to count them and then once for each fault at each call.
+///
+/// Thread safety: all calls from any thread.
+// SAFETY: all mutable state is used under `monitor`.
+package final class SimulatedVolume: Volume, @unchecked Sendable {
+  enum NameChange {
+    case bind(String, inode: UInt64)
+    case rename(String, String)
+    case remove(String)
+  }
+
+  private static let volumes = Atomic<UInt64>(1 << 32)
+  private static let emptyRegions = RegionPool(content: [], capacity: SimulatedVolume.capacity)
+  /// Of each file, in bytes.
+  package static let capacity: UInt64 = 1 << 30
+
+  let monitor = Monitor()
+  let number = SimulatedVolume.volumes.add(1, ordering: .relaxed).newValue
+  var files: [UInt64: SimulatedFile] = [:]
+  var names: [String: UInt64] = [:]
+  var durableNames: [String: UInt64] = [:]
+  var nameChanges: [NameChange] = []
+  var lastInode: UInt64 = 0
+  var random: SeededRandom
+
+  var calls = 0
+  var reads = 0
+  var recorded: [SimulatedCall] = []
+  var faults: [Int: InjectedFault] = [:]
+  var readFaults: Set<Int> = []
+  var hasLostPower = false
+  var space: Int?
+  var killed: Set<Int> = []
+  var writers: [String: SimulatedLock] = [:]
+
+  /// The seed decides what `syncLosingSome` loses.
+  package init(seed: UInt64 = 0) { random = SeededRandom(seed: seed) }
+
+  // MARK: Volume, as the process 1
+
+  package func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device {
+    try open(path, mode, process: 1)
+  }
+  package func exists(_ path: String) throws(Fault) -> Bool { try exists(path, process: 1) }
+  package func resolved(_ path: String) throws(Fault) -> String { path }
+  package func rename(_ from: String, to: String) throws(Fault) { try rename(from, to: to, process: 1) }
+  package func remove(_ path: String) throws(Fault) { try remove(path, process: 1) }
+  package func syncDirectory(containing path: String) throws(Fault) {
+    try syncDirectory(path, process: 1)
+  }
+  package func lockForWriting(_ path: String) throws(Fault) -> any FileLock {
+    try lockForWriting(path, process: 1)
+  }
+
+  // MARK: The same for any process
+
+  func open(_ path: String, _ mode: OpenMode, process: Int) throws(Fault) -> any Device {
+    monitor.lock()
+    defer { monitor.unlock() }
+    try checkPower(process)
+    if case .createExclusive = mode {
+      guard names[path] == nil else {
+        throw Fault(.alreadyExists, "there is already a simulated file by this name", path: path)
+      }
+      try change(.create, path) { () throws(Fault) in
+        lastInode += 1
+        files[lastInode] = SimulatedFile(
+          inode: lastInode, region: try SimulatedVolume.emptyRegions.lend(), size: 0)
+        names[path] = lastInode
+        nameChanges.append(.bind(path, inode: lastInode))
+      }
+    }
+    guard let inode = names[path], let file = files[inode] else { throw missing(path) }
+    return SimulatedDevice(self, file, path: path, isWritable: mode != .readOnly, process: process)
+  }
+
+  func exists(_ path: String, process: Int) throws(Fault) -> Bool {
+    monitor.lock()
+    defer { monitor.unlock() }
+    try checkPower(process)
+    return names[path] != nil
+  }
+
+  func rename(_ from: String, to: String, process: Int) throws(Fault) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    try checkPower(process)
+    guard let inode = names[from] else { throw missing(from) }
+    try change(.rename, "\(from) to \(to)") { () throws(Fault) in
+      names[from] = nil
+      names[to] = inode
+      nameChanges.append(.rename(from, to))
+    }
+  }
+
+  func remove(_ path: String, process: Int) throws(Fault) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    try checkPower(process)
+    guard names[path] != nil else { throw missing(path) }
+    try change(.remove, path) { () throws(Fault) in
+      names[path] = nil
+      nameChanges.append(.remove(path))
+    }
+  }
+
+  func syncDirectory(_ path: String, process: Int) throws(Fault) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    try checkPower(process)
+    let fault = record(.syncDirectory, path)
+    try fail(fault)
+    durableNames = names
+    nameChanges = []
+  }
+
+  func missing(_ path: String) -> Fault {
+    Fault(.notFound, "there is no simulated file by this name", errno: 2, path: path)
+  }
+
+  /// Makes a change of names, or fails as injected.
+  private func change(
+    _ kind: SimulatedCall.Kind, _ path: String, _ body: () throws(Fault) -> Void
+  ) throws(Fault) {
+    let fault = record(kind, path)
+    if fault == nil || fault == .powerCut { try body() }
+    try fail(fault)
+  }
+}

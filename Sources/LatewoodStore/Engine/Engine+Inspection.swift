@@ -13,12 +13,6 @@ extension Engine {
   func requestCheckpoint() throws(Fault) {
     try checkOpen()
     if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
-    if let fault = backgroundFailure.withLock({ fault in
-      defer { fault = nil }
-      return fault
-    }), fault.kind != .outOfSpace {
-      throw fault
-    }
     try checkpoint(isForced: false)
   }
 
@@ -32,28 +26,45 @@ extension Engine {
     result.treeHeight = version.base.map { Int($0.level) + 1 } ?? 0
     let checkpoint = try newestCheckpoint()
     result.checkpointTransaction = checkpoint?.transaction ?? 0
-    result.logBytes = log.end &- (checkpoint?.replayOffset ?? FileLayout.firstFrame)
-    let used = result.liveBytes + result.logBytes + FileLayout.firstFrame
+    result.logBytes = log.committedPosition.offset &- (checkpoint?.replay.offset ?? FileLayout.logStart)
+    let used = result.liveBytes + result.logBytes + FileLayout.logStart
     result.deadBytes = result.fileSize > used ? result.fileSize - used : 0
     result.pendingEntries = version.active.entries + (version.frozen?.entries ?? 0)
-    result.pendingRanges = version.active.ranges.intervals.count + (version.frozen?.ranges.intervals.count ?? 0)
+    result.pendingRanges =
+      version.active.ranges.intervals.count + (version.frozen?.ranges.intervals.count ?? 0)
     result.transaction = version.transaction
     result.isCheckpointing = version.frozen != nil
     (result.openSnapshots, result.oldestSnapshot) = snapshots.summary
+    result.checkpointFailure = backgroundFailure.withLock { $0 }.map { StoreError($0, path: path) }
     result.durableThrough = log.durableThrough
     writer.lock()
     result.memoryBytes =
       UInt64(version.active.layer.memoryLength + (version.frozen?.layer.memoryLength ?? 0)) + log.chunkMemory
     writer.unlock()
-    result.fileID = log.header.fileID.hexadecimal
-    result.formatVersion = log.header.version
+    result.fileID = Self.hexadecimal(log.header.fileID)
+    result.formatVersion = FileHeader.formatVersion
     result.created = log.header.created
     return result
   }
 
+  /// The bytes of a file id in their order in the file.
+  private static func hexadecimal(_ id: (first: UInt64, last: UInt64)) -> String {
+    [id.first, id.last].map { half in
+      let digits = String(half.byteSwapped, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }.joined()
+  }
+
   private func newestCheckpoint() throws(Fault) -> CheckpointRecord? {
     let offset = lastCheckpoint.load(ordering: .relaxed)
-    return offset == 0 ? nil : try log.checkpoint(at: offset)
+    return offset == 0 ? nil : try record(at: offset)
+  }
+
+  private func record(at offset: UInt64) throws(Fault) -> CheckpointRecord {
+    guard let (record, _) = log.checkpoint(at: offset, size: log.view.limit) else {
+      throw Fault.damaged(at: offset, "there is no sound checkpoint here")
+    }
+    return record
   }
 
   func history() throws(Fault) -> [Checkpoint] {
@@ -61,7 +72,7 @@ extension Engine {
     var result: [Checkpoint] = []
     var offset = lastCheckpoint.load(ordering: .relaxed)
     while offset != 0 {
-      let record = try log.checkpoint(at: offset)
+      let record = try record(at: offset)
       result.append(
         Checkpoint(
           offset: offset, transaction: record.transaction, time: record.time,
@@ -77,7 +88,7 @@ extension Engine {
 
   func version(asOf checkpoint: Checkpoint) throws(Fault) -> Version {
     let dropCount = try current().dropCount
-    let record = try log.checkpoint(at: checkpoint.offset)
+    let record = try record(at: checkpoint.offset)
     guard record.transaction == checkpoint.transaction else {
       throw Fault.damaged(at: checkpoint.offset, "the checkpoint there is of another transaction")
     }
@@ -91,8 +102,8 @@ extension Engine {
     let version = try current()
     var report = VerifyReport()
     report.transaction = version.transaction
-    let logStart = try newestCheckpoint()?.replayOffset ?? FileLayout.firstFrame
-    let logEnd = log.end
+    let logStart = try newestCheckpoint()?.replay.offset ?? FileLayout.logStart
+    let logEnd = log.committedPosition.offset
     let total = (version.base?.liveBytes ?? 0) + (logEnd > logStart ? logEnd - logStart : 0)
     let tree = version.verifyBase { checked in
       progress?(VerifyProgress(bytesChecked: checked, bytesTotal: total))
@@ -102,8 +113,8 @@ extension Engine {
     report.extents = tree.extents
     report.bytesChecked = tree.bytes
     report.faults = tree.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
-    let frames = try log.verify()
-    report.frames = frames.count
+    let frames = try log.verify(through: logEnd)
+    report.frames = frames.frames
     report.bytesChecked += frames.bytes
     report.faults += frames.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
     report.faults.sort { $0.offset < $1.offset }

@@ -5,7 +5,7 @@ import LatewoodTree
 
 extension Engine {
   /// Runs a transaction: the closure under the writer lock, then the flush, then everybody may see it.
-  func write<R>(_ durability: Durability, _ store: Store, _ body: (Transaction) throws -> R) throws -> R {
+  func write<R>(_ durability: Durability, _ body: (Transaction) throws -> R) throws -> R {
     let transaction: Transaction
     let result: R
     do {
@@ -40,7 +40,11 @@ extension Engine {
     do {
       try log.flush(through: position, durable: durability == .synchronous)
     } catch {
-      if error.kind == .outOfSpace { rollBackUnwritten() }
+      if error.kind == .outOfSpace {
+        writer.lock()
+        defer { writer.unlock() }
+        rollBackUnwritten()
+      }
       throw error
     }
     publish(committed)
@@ -48,16 +52,28 @@ extension Engine {
     if committed.pendingBytes >= UInt64(options.writeBufferBudget) { checkpointLater() }
   }
 
-  /// After a full disk: what was committed in memory and could not be written is taken back.
-  private func rollBackUnwritten() {
-    writer.lock()
-    defer { writer.unlock() }
-    guard let version = published.withLock({ $0 }), head.number > version.number else { return }
-    // Nodes that the lost transactions made stay in the slab until the next checkpoint lets go of it.
-    version.active.layer.forget(after: version.number, keeping: version.active)
-    head.active = version.active
-    head.transaction = version.transaction
-    head.dropCount = version.dropCount
+  /// After a full disk: what was committed in memory and could not be written is taken back. Under the writer lock.
+  func rollBackUnwritten() {
+    guard log.isOutOfSpace, let version = published.withLock({ $0 }) else { return }
+    if head.number > version.number {
+      // Nodes that the lost transactions made stay in the slab until the next checkpoint lets go of it.
+      version.active.layer.forget(after: version.number, keeping: version.active)
+      head.active = version.active
+      head.transaction = version.transaction
+      head.dropCount = version.dropCount
+    }
+    do throws(Fault) {
+      try log.recoverFromOutOfSpace()
+    } catch {
+      // The log refuses from here on, with a fault of its own that says why.
+      return
+    }
+  }
+
+  /// After a torn tail or a full disk nothing may be acknowledged before a checkpoint lies beyond what was left behind.
+  private func restoreLog() throws(Fault) {
+    if log.isOutOfSpace { writer.withLock { rollBackUnwritten() } }
+    if log.needsCheckpoint { try checkpoint(isForced: true) }
   }
 
   private func lockForTransaction() throws(Fault) {
@@ -66,6 +82,7 @@ extension Engine {
     if writingThread.load(ordering: .relaxed) == thread {
       throw Fault(.invalidRange, "a transaction was begun inside the closure of another; use that one")
     }
+    try restoreLog()
     slowDown()
     while servicesWaiting.load(ordering: .relaxed) > 0 {
       // A checkpoint wants the lock for some microseconds, and an unfair lock might never give it one.

@@ -102,32 +102,31 @@ final class Engine: @unchecked Sendable {
   // MARK: Recovery
 
   private func recover() throws(Fault) {
-    let layer = head.active.layer
-    let applied = try apply(to: layer, startingAt: 1)
-    head.active = applied.state
-    head.transaction = applied.report.lastTransaction
-    head.pendingBytes = applied.report.bytesReplayed
-    lastCheckpoint.store(applied.report.checkpointOffset, ordering: .relaxed)
+    let (state, report) = try replay(into: head.active.layer, version: 1)
+    head.active = state
+    head.transaction = report.lastTransaction
+    head.pendingBytes = report.bytesReplayed
+    lastCheckpoint.store(report.checkpointOffset, ordering: .relaxed)
     recovery = RecoveryReport(
-      transaction: applied.report.lastTransaction,
-      checkpointTransaction: applied.report.checkpoint?.transaction ?? 0,
-      replayedTransactions: applied.report.transactionsReplayed,
-      replayedBytes: applied.report.bytesReplayed, tornTail: applied.report.tornTail)
-    let version = makeVersion(head, base: applied.report.checkpoint?.root, frozen: nil)
+      transaction: report.lastTransaction,
+      checkpointTransaction: report.checkpoint?.transaction ?? 0,
+      replayedTransactions: report.transactionsReplayed,
+      replayedBytes: report.bytesReplayed, tornTail: report.tornTail)
+    let version = makeVersion(head, base: report.checkpoint?.root, frozen: nil)
     published.withLock { $0 = version }
-    if !isReadOnly, applied.report.needsCheckpoint { try checkpoint(isForced: true) }
+    if !isReadOnly, report.needsCheckpoint { try checkpoint(isForced: true) }
   }
 
   /// Walks the log into a write buffer.
-  private func apply(
-    to layer: BufferLayer, startingAt number: UInt64
+  func replay(
+    into layer: BufferLayer, version: UInt64
   ) throws(Fault) -> (state: BufferState, report: LatewoodFile.RecoveryReport) {
     let writer = BufferWriter(
-      state: BufferState(layer: layer), version: number, mapping: log.view.base, log: log)
+      state: BufferState(layer: layer), version: version, mapping: space.base, flushedThrough: .max, log: nil)
     let report = try log.recover { (_, offset, record) throws(Fault) in
       writer.apply(record, at: offset)
     }
-    return (writer.state, report)
+    return (writer.finish(), report)
   }
 
   func makeVersion(_ head: Head, base: Subtree?, frozen: BufferState?) -> Version {

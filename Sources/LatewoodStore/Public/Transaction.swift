@@ -12,7 +12,7 @@ public final class Transaction: Readable, ReadGate {
   private let version: Version
   private var buffer: BufferWriter
   private(set) var committed: Engine.Head
-  private(set) var position = CommitPosition.none
+  private(set) var position = CommitPosition(offset: 0)
   /// The first failure of an operation: a transaction that lost one must not commit, even if the closure caught the error.
   private(set) var failure: Fault?
   private var isActive = true
@@ -27,7 +27,7 @@ public final class Transaction: Readable, ReadGate {
     committed = engine.head
     committed.number += 1
     buffer = BufferWriter(
-      state: committed.active, version: committed.number, mapping: engine.log.view.base,
+      state: committed.active, version: committed.number, mapping: engine.space.base,
       flushedThrough: engine.log.flushedThrough, log: engine.log)
     buffer.reclaim(published: version.number, registry: engine.registry)
   }
@@ -59,7 +59,7 @@ public final class Transaction: Readable, ReadGate {
   @usableFromInline func put(
     bytes key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(StoreError) {
-    do {
+    do throws(Fault) {
       try begin(keyspace)
       try FullKey.check(key)
       guard value.count <= 1 << 31 else {
@@ -215,11 +215,11 @@ public final class Transaction: Readable, ReadGate {
   func commit() throws(Fault) {
     isActive = false
     isLogOpen = false
-    let start = engine.log.committedBytes
+    let start = engine.log.tail
     position = try engine.log.commitTransaction()
     committed.transaction = number
     committed.active = buffer.finish()
-    committed.pendingBytes += engine.log.committedBytes - start
+    committed.pendingBytes += engine.log.tail - start
     engine.head = committed
     engine.pendingBytes.store(committed.pendingBytes, ordering: .relaxed)
   }

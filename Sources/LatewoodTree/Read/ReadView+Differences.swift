@@ -35,7 +35,13 @@ extension ReadView {
   ) throws(Fault) -> [[UInt8]] {
     var keys: [[UInt8]] = []
     if old.base.root != new.base.root {
-      try BaseDiff.keys(from: old.base, to: new.base, low: low, high: high) { keys.append($0) }
+      var diff = BaseDiff(from: old.base, to: new.base)
+      _ = try diff.run { change throws(Fault) in
+        let key = change.key.bytes
+        guard RangeSet.less(key, high) else { return false }
+        if !RangeSet.less(key, low) { keys.append(key) }
+        return true
+      }
     }
     for view in [old, new] {
       for root in [view.active, view.frozen] {

@@ -62,6 +62,7 @@ package final class Version: Sendable {
   /// Times that a keyspace had been dropped when it was made; tells handles that may be stale.
   package let dropCount: UInt64
   package let reads: ReadView
+  package let file: FileView
   private let space: AddressSpace
   private let registry: VersionRegistry
 
@@ -75,6 +76,7 @@ package final class Version: Sendable {
     self.active = active
     self.frozen = frozen
     self.dropCount = dropCount
+    self.file = file
     self.space = space
     self.registry = registry
     reads = ReadView(
@@ -84,4 +86,25 @@ package final class Version: Sendable {
   }
 
   deinit { registry.remove(number) }
+
+  /// Checks everything that the base tree reaches. O(live bytes).
+  package func verifyBase(
+    progress: ((_ bytesChecked: UInt64) -> Void)?
+  ) -> TreeVerification {
+    let report = BaseVerify.run(
+      BaseTree(root: base, source: NodeSource(file: file)),
+      progress: progress.map { tell in { tell($0.bytesChecked) } })
+    return TreeVerification(
+      nodes: report.nodes, entries: report.entries, extents: report.extents, bytes: report.bytesChecked,
+      faults: report.faults)
+  }
+}
+
+/// What a verification of a base tree found.
+package struct TreeVerification {
+  package var nodes: UInt64
+  package var entries: UInt64
+  package var extents: UInt64
+  package var bytes: UInt64
+  package var faults: [Fault]
 }

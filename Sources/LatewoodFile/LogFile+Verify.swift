@@ -1,0 +1,58 @@
+import LatewoodBytes
+import LatewoodDevice
+
+/// What a verification of header, root slots and log found.
+package struct LogVerification: Sendable, Equatable {
+  package var frames: UInt64 = 0
+  package var bytes: UInt64 = 0
+  package var faults: [Fault] = []
+}
+
+extension LogFile {
+  /// Checks both copies of the header, both root slots, and the frames from the newest checkpoint's replay offset to `end`.
+  ///
+  /// O(bytes of that part of the log). From any thread; commits go on meanwhile. Throws what the device throws.
+  package func verify(through end: UInt64) throws(Fault) -> LogVerification {
+    var result = LogVerification()
+    for offset in [0, FileLayout.headerCopyOffset] {
+      if try !isHeaderSound(at: offset) {
+        result.faults.append(.damaged(at: offset, "a copy of the header is damaged"))
+      }
+    }
+    let slots = try readSlots()
+    for place in 0..<2 where !slots.contains(where: { $0.place == place }) {
+      result.faults.append(.damaged(at: FileLayout.slotOffset(place), "a root slot is damaged"))
+    }
+    var view = view
+    view.limit = try min(checkedSize(), max(end, view.limit))
+    var start = ReplayPosition.start
+    if let newest = slots.first, newest.checkpointOffset != 0 {
+      if let (record, _) = checkpoint(at: newest.checkpointOffset, size: view.limit) {
+        start = record.replay
+      } else {
+        result.faults.append(
+          .damaged(at: newest.checkpointOffset, "the newest root slot names a checkpoint that is not sound"))
+        return result
+      }
+    }
+    var walk = LogWalk(view: view, size: view.limit, from: start)
+    while walk.position.offset < end, walk.next() != nil {}
+    result.frames = UInt64(walk.frames)
+    result.bytes = walk.position.offset - start.offset
+    if walk.position.offset < end {
+      result.faults.append(.damaged(at: walk.position.offset, "a frame of the log is damaged"))
+    }
+    return result
+  }
+
+  private func isHeaderSound(at offset: UInt64) throws(Fault) -> Bool {
+    try withScratch(FileLayout.headerLength) { block throws(Fault) in
+      let count = try device.read(into: block, at: offset)
+      do throws(Fault) {
+        return try FileHeader.decode(from: UnsafeRawBufferPointer(rebasing: block[..<count])) == header
+      } catch {
+        return false
+      }
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import LatewoodBytes
+import LatewoodFile
+import LatewoodTree
+
+extension Engine {
+  /// Of a read-only store: takes in what another process has committed since. True if there was anything.
+  func refresh() throws(Fault) -> Bool {
+    try checkOpen()
+    guard isReadOnly else { return false }
+    checkpointing.lock()
+    defer { checkpointing.unlock() }
+    var next = head
+    next.number += 1
+    let buffer = BufferWriter(
+      state: next.active, version: next.number, mapping: space.base, flushedThrough: .max, log: nil)
+    let outcome: RefreshOutcome
+    do {
+      outcome = try log.refresh { (transaction, offset, record) throws(Fault) in
+        buffer.apply(record, at: offset)
+        next.transaction = transaction
+      }
+    } catch {
+      buffer.abort()
+      throw error
+    }
+    switch outcome {
+    case .unchanged:
+      buffer.abort()
+      return false
+    case .advanced:
+      next.active = buffer.finish()
+      // The other process may have dropped keyspaces: handles are looked up again.
+      next.dropCount += 1
+      head = next
+      publish(next)
+      return true
+    case .reopen:
+      buffer.abort()
+      return try startOver()
+    }
+  }
+
+  /// There is a newer checkpoint: its tree, and the log after it, in the place of what is in memory.
+  private func startOver() throws(Fault) -> Bool {
+    let before = head.transaction
+    let (state, report) = try replay(into: BufferLayer(), version: head.number + 1)
+    head.number += 1
+    head.active = state
+    head.transaction = report.lastTransaction
+    head.dropCount += 1
+    lastCheckpoint.store(report.checkpointOffset, ordering: .relaxed)
+    swap { _ in makeVersion(head, base: report.checkpoint?.root, frozen: nil) }
+    return head.transaction != before
+  }
+}

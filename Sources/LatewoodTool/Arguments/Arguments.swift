@@ -1,0 +1,122 @@
+/// The arguments of one command, sorted by its description. Arguments are bytes: keys need not be UTF-8.
+struct Arguments: Equatable {
+  private(set) var operands: [[UInt8]] = []
+  private var values: [String: [UInt8]] = [:]
+  private var flags: Set<String> = []
+
+  func has(_ option: OptionDescription) -> Bool { flags.contains(option.name) || values[option.name] != nil }
+  func bytes(of option: OptionDescription) -> [UInt8]? { values[option.name] }
+
+  /// An operand that may be missing.
+  func operand(_ index: Int) -> [UInt8]? { index < operands.count ? operands[index] : nil }
+
+  /// An operand that is a path or a name.
+  func text(_ index: Int) throws(Failure) -> String {
+    try Self.text(operand(index) ?? [], what: "this argument")
+  }
+
+  func text(of option: OptionDescription) throws(Failure) -> String? {
+    guard let bytes = values[option.name] else { return nil }
+    return try Self.text(bytes, what: option.name)
+  }
+
+  func number(of option: OptionDescription) throws(Failure) -> UInt64? {
+    guard let text = try text(of: option) else { return nil }
+    guard let number = UInt64(text), number <= Int64.max else {
+      throw .usage("\(option.name) needs a whole number, not \(Self.quoted(Array(text.utf8)))")
+    }
+    return number
+  }
+
+  /// An operand that is a key, or bytes written like one.
+  func bytes(_ index: Int) throws(Failure) -> [UInt8] { try KeyText.bytes(operand(index) ?? []) }
+
+  func key(_ index: Int) throws(Failure) -> [UInt8] {
+    let key = try bytes(index)
+    guard !key.isEmpty else { throw .usage("the key is empty", advice: "A key has at least one byte.") }
+    return key
+  }
+
+  func key(of option: OptionDescription) throws(Failure) -> [UInt8]? {
+    guard let bytes = values[option.name] else { return nil }
+    return try KeyText.bytes(bytes)
+  }
+
+  private static func text(_ bytes: [UInt8], what: String) throws(Failure) -> String {
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw .usage("\(what) is not UTF-8: \(quoted(bytes))", advice: "Paths and names must be text in UTF-8.")
+    }
+    guard !text.isEmpty else { throw .usage("\(what) is empty") }
+    return text
+  }
+
+  /// An argument as it is shown in a message.
+  static func quoted(_ bytes: [UInt8]) -> String {
+    DisplayWidth.fitted(KeyText.readableText(bytes).map { "\"\($0)\"" } ?? KeyText.shown(bytes), to: 60)
+  }
+}
+
+extension Arguments {
+  /// Sorts `arguments`, which come after the command's name.
+  ///
+  /// `--name value` and `--name=value` are the same; `--` makes all that follows operands; a single `-` is an operand. The argument after an
+  /// option that needs a value is its value, whatever it looks like.
+  init(_ arguments: some Sequence<[UInt8]>, for command: CommandDescription) throws(Failure) {
+    var rest = Array(arguments)[...]
+    var onlyOperands = false
+    while let argument = rest.popFirst() {
+      guard !onlyOperands, argument.first == UInt8(ascii: "-"), argument.count > 1 else {
+        operands.append(argument)
+        continue
+      }
+      if argument == Array("--".utf8) {
+        onlyOperands = true
+      } else {
+        try takeOption(argument, rest: &rest, for: command)
+      }
+    }
+    if has(.help) { return }
+    try checkCount(for: command)
+  }
+
+  private mutating func takeOption(
+    _ argument: [UInt8], rest: inout ArraySlice<[UInt8]>, for command: CommandDescription
+  ) throws(Failure) {
+    let equals = argument.firstIndex(of: UInt8(ascii: "="))
+    let name = String(decoding: argument[..<(equals ?? argument.endIndex)], as: UTF8.self)
+    let wanted = name == "-h" ? "--help" : name
+    guard let option = command.allOptions.first(where: { $0.name == wanted }) else {
+      throw .usage(
+        "`latewood \(command.name)` has no option \(Self.quoted(Array(name.utf8)))",
+        advice: Suggestion.advice(
+          for: name, among: command.allOptions.map(\.name),
+          otherwise: "See `latewood help \(command.name)`. Put -- before a key that starts with a dash."))
+    }
+    guard !has(option) else { throw .usage("\(option.name) is given twice") }
+    guard option.value != nil else {
+      if equals != nil { throw .usage("\(option.name) takes no value") }
+      flags.insert(option.name)
+      return
+    }
+    guard let value = equals.map({ Array(argument[($0 + 1)...]) }) ?? rest.popFirst() else {
+      throw .usage("\(option.name) needs a value", advice: "Write \(option.name) \(option.value ?? "").")
+    }
+    if !option.choices.isEmpty, !option.choices.contains(String(decoding: value, as: UTF8.self)) {
+      throw .usage(
+        "\(option.name) cannot be \(Self.quoted(value))",
+        advice: "Choose one of: \(option.choices.joined(separator: ", ")).")
+    }
+    values[option.name] = value
+  }
+
+  private func checkCount(for command: CommandDescription) throws(Failure) {
+    let usage = "Write: \(HelpText.usage(of: command))"
+    if operands.count < command.requiredOperands {
+      throw .usage("\(command.operands[operands.count].name) is missing", advice: usage)
+    }
+    if operands.count > command.operands.count {
+      throw .usage(
+        "\(Self.quoted(operands[command.operands.count])) is one argument too many", advice: usage)
+    }
+  }
+}

@@ -1,0 +1,18 @@
+/// Every command of the tool, in the order in which help shows them.
+enum CommandTable {
+  static let commands: [CommandDescription] = [
+    .info, .verify, .history, .get, .list, .put, .delete, .importing, .exporting, .demo, .help, .demoWriter,
+  ]
+
+  static func command(named name: String) -> CommandDescription? {
+    commands.first { $0.name == name }
+  }
+
+  static func unknown(_ name: [UInt8]) -> Failure {
+    .usage(
+      "there is no command \(Arguments.quoted(name))",
+      advice: Suggestion.advice(
+        for: String(decoding: name, as: UTF8.self), among: commands.filter { !$0.isHidden }.map(\.name),
+        otherwise: "`latewood help` lists the commands."))
+  }
+}

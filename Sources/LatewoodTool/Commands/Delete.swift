@@ -1,0 +1,43 @@
+import LatewoodStore
+
+extension CommandDescription {
+  static let delete = CommandDescription(
+    name: "delete",
+    summary: "remove a key and its value",
+    operands: [.database, .key],
+    options: [.keyspace],
+    discussion: [
+      "When the command returns, the key stays gone after a power cut. If there was no such key, "
+        + "nothing is written and the exit code is 1."
+    ],
+    examples: [
+      ExampleDescription(line: "latewood delete my.latewood greeting", explanation: "Removes one entry.")
+    ],
+    json: [#"{"key":KEY,"keyspace":"NAME","deleted":true|false}"#]
+  ) { arguments, console throws(Failure) in
+    let key = try arguments.key(1)
+    let name = try Database.keyspaceName(arguments)
+    let deleted = try Database.open(arguments, .openExisting).closing { (database) throws(Failure) in
+      let keyspace = try database.keyspace(arguments)
+      do {
+        guard try database.store.contains(key, in: keyspace) else { return false }
+        try database.store.delete(key, in: keyspace)
+        return true
+      } catch { throw Failure(error) }
+    }
+    if console.printsJSON {
+      try console.json { writer in
+        writer.beginObject()
+        writer.member("key", data: key)
+        writer.member("keyspace", name)
+        writer.member("deleted", deleted)
+        writer.endObject()
+      }
+    } else if !deleted {
+      try console.note("There is no key \(KeyText.shown(key)).")
+    } else if console.isOutputTerminal {
+      try console.line("Deleted \(DisplayWidth.fitted(KeyText.shown(key), to: console.width - 10)).")
+    }
+    return deleted ? .success : .no
+  }
+}

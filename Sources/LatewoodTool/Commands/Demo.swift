@@ -1,0 +1,55 @@
+extension OptionDescription {
+  static let keep = OptionDescription(name: "--keep", summary: "leave the database there and say where")
+}
+
+extension CommandDescription {
+  static let demo = CommandDescription(
+    name: "demo",
+    summary: "see it work, and survive being killed",
+    options: [.keep],
+    discussion: [
+      "Makes a database in the directory for temporary files (TMPDIR, or /tmp), imports a small data set, "
+        + "reads it in several ways, starts a second process that writes and kills it in the middle, "
+        + "opens the database again, checks that every transaction that was acknowledged is there, and "
+        + "verifies the file. The exit code is 1 if anything is not as promised."
+    ],
+    examples: [
+      ExampleDescription(line: "latewood demo", explanation: "Takes about a second."),
+      ExampleDescription(
+        line: "latewood demo --keep", explanation: "To look around in it with the other commands."),
+    ],
+    json: [
+      #"{"kept":true|false,"path":"TEXT" or null,"#,
+      #"  "steps":[{"step":"NAME","kept":true|false,"text":"TEXT","#,
+      #"    "nanoseconds":NUMBER}, ...]}"#,
+    ]
+  ) { arguments, console throws(Failure) in
+    let demo = try DemoRun(on: console)
+    let keepsFile = arguments.has(.keep)
+    do throws(Failure) { try demo.run() } catch {
+      if !keepsFile { do throws(Failure) { try demo.cleanUp() } catch {} }
+      throw error
+    }
+    if !keepsFile { try demo.cleanUp() }
+    if console.printsJSON {
+      try console.json { writer in
+        writer.beginObject()
+        writer.member("kept", demo.isKept)
+        writer.name("path")
+        if keepsFile { writer.string(demo.path) } else { writer.null() }
+        writer.name("steps")
+        writer.beginArray()
+        for step in demo.steps { step.write(to: &writer) }
+        writer.endArray()
+        writer.endObject()
+      }
+    } else {
+      try console.line(
+        demo.isKept
+          ? console.style.bold("Everything was as promised.")
+          : console.style.bad("Not everything was as promised: see FAIL above."))
+      if keepsFile { try console.line("The database is \(demo.path)") }
+    }
+    return demo.isKept ? .success : .no
+  }
+}

@@ -1,0 +1,75 @@
+import LatewoodDevice
+import LatewoodStore
+
+extension OptionDescription {
+  static let exportFormat = OptionDescription(
+    name: "--format", value: "FORM", summary: "the form to write; that of the import if not given",
+    choices: ImportRecord.Shape.allCases.map(\.rawValue))
+}
+
+extension CommandDescription {
+  static let exporting = CommandDescription(
+    name: "export",
+    summary: "write a keyspace as JSON",
+    operands: [
+      .database,
+      OperandDescription(
+        name: "TARGET", summary: "path of a file that does not exist yet; - or nothing: standard output",
+        isOptional: true),
+    ],
+    options: [.keyspace, .exportFormat, .asOf],
+    discussion: [
+      "A keyspace that was filled by import comes out as the JSON that went in: an array as an array, "
+        + "lines as lines, a document as itself. Everything else comes out as entries, one line for each: "
+        + "{\"key\":KEY,\"value\":VALUE}, where KEY and VALUE are a string, or {\"base64\":\"...\"} if the "
+        + "bytes are not UTF-8. import reads all of these.",
+      "The forms array, lines and document need values that are JSON; entries never fails. A target is "
+        + "written under another name first and renamed when it is complete.",
+    ],
+    examples: [
+      ExampleDescription(
+        line: "latewood export films.latewood films.json --keyspace films", explanation: "Into a new file."),
+      ExampleDescription(
+        line: "latewood export my.latewood | gzip > my.json.gz", explanation: "Into a pipe."),
+      ExampleDescription(
+        line: "latewood export a.latewood --format entries | latewood import b.latewood -",
+        explanation: "From one database into another."),
+    ],
+    json: [
+      #"{"keyspace":"NAME","format":"array|lines|document|entries","values":NUMBER,"#,
+      #"  "bytes":BYTES,"nanoseconds":NUMBER}"#,
+      #"on standard output, or on standard error if the export itself goes there"#,
+    ]
+  ) { arguments, console throws(Failure) in
+    let start = MonotonicClock.nanoseconds
+    let path = arguments.operand(1) == nil ? "-" : try arguments.text(1)
+    let (name, exporter) = try Database.reading(arguments).closing { (database) throws(Failure) in
+      let keyspace = try database.keyspace(arguments)
+      let snapshot = try database.snapshot(arguments)
+      let record = try ImportRecord.read(about: keyspace, in: database)
+      if record?.isComplete == false {
+        try console.note(
+          "The import of \(KeyText.shown((record?.source ?? "").utf8)) was interrupted; this is a first part of it."
+        )
+      }
+      let wanted = try arguments.text(of: .exportFormat).flatMap(ImportRecord.Shape.init(rawValue:))
+      let target = try ExportTarget(path: path, console: console)
+      var exporter = Exporter(
+        snapshot, keyspace, to: target.output, progress: Progress("Exporting", on: console))
+      try target.completing { () throws(Failure) in try exporter.run(wanted: wanted, record: record) }
+      return (keyspace.name, exporter)
+    }
+    let nanoseconds = MonotonicClock.nanoseconds &- start
+    if console.printsJSON {
+      var writer = JSONWriter()
+      exporter.write(to: &writer, keyspace: name, nanoseconds: nanoseconds)
+      writer.lineBreak()
+      try (path == "-" ? console.error : console.output).write(writer.take())
+    } else if path != "-" {
+      try console.line(
+        "Exported \(Quantity.count(exporter.count, "value", "values")) (\(exporter.shape.rawValue)), "
+          + "\(Quantity.bytes(exporter.length)), in \(Quantity.duration(nanoseconds: nanoseconds)).")
+    }
+    return .success
+  }
+}

@@ -1,0 +1,72 @@
+import LatewoodStore
+
+extension CommandDescription {
+  static let history = CommandDescription(
+    name: "history",
+    summary: "list the earlier states that can still be read",
+    operands: [.database],
+    options: [.limit],
+    discussion: [
+      "Each line is a checkpoint, a complete state of the database, the newest first. The number of its "
+        + "transaction is what --as-of of get, list and export takes. Times are in UTC. What was "
+        + "committed after the newest checkpoint is in the database all the same."
+    ],
+    examples: [
+      ExampleDescription(
+        line: "latewood history my.latewood --limit 5", explanation: "The five newest checkpoints."),
+      ExampleDescription(
+        line: "latewood get my.latewood greeting --as-of 42",
+        explanation: "A value as it was at the checkpoint of transaction 42."),
+    ],
+    json: [
+      #"{"checkpoints":[{"transaction":NUMBER,"time":"2026-03-01T09:30:00.000000Z","#,
+      #"  "entries":NUMBER,"liveBytes":BYTES,"offset":BYTES}, ...]}"#,
+    ]
+  ) { arguments, console throws(Failure) in
+    let limit = try arguments.number(of: .limit) ?? UInt64.max
+    let all = try Database.reading(arguments).closing { (database) throws(Failure) in
+      do { return try database.store.history() } catch { throw Failure(error) }
+    }
+    let checkpoints = all.prefix(Int(clamping: limit))
+    if console.printsJSON {
+      try console.json { writer in
+        writer.beginObject()
+        writer.name("checkpoints")
+        writer.beginArray()
+        for checkpoint in checkpoints { write(checkpoint, to: &writer) }
+        writer.endArray()
+        writer.endObject()
+      }
+    } else if checkpoints.isEmpty {
+      try console.line("No checkpoint yet: everything is in the log.")
+    } else {
+      try console.line(
+        console.style.bold(row("transaction", "time (UTC)", "entries", "live", "offset")))
+      for checkpoint in checkpoints {
+        try console.line(
+          row(
+            "\(checkpoint.transaction)", Timestamp.shown(microseconds: checkpoint.time),
+            Quantity.count(checkpoint.entries), Quantity.bytes(checkpoint.liveBytes), "\(checkpoint.offset)"))
+      }
+    }
+    return .success
+  }
+
+  private static func row(
+    _ transaction: String, _ time: String, _ entries: String, _ live: String, _ offset: String
+  ) -> String {
+    DisplayWidth.padded(transaction, to: 12, right: true) + "  " + DisplayWidth.padded(time, to: 19)
+      + DisplayWidth.padded(entries, to: 14, right: true) + DisplayWidth.padded(live, to: 12, right: true)
+      + DisplayWidth.padded(offset, to: 17, right: true)
+  }
+
+  private static func write(_ checkpoint: Checkpoint, to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("transaction", checkpoint.transaction)
+    writer.member("time", Timestamp.exact(microseconds: checkpoint.time))
+    writer.member("entries", checkpoint.entries)
+    writer.member("liveBytes", checkpoint.liveBytes)
+    writer.member("offset", checkpoint.offset)
+    writer.endObject()
+  }
+}

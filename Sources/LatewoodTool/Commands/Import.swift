@@ -1,0 +1,110 @@
+import LatewoodDevice
+import LatewoodStore
+
+extension OptionDescription {
+  static let keyField = OptionDescription(
+    name: "--key", value: "FIELD", summary: "the member whose value becomes the key; a.b looks inside a")
+  static let importFormat = OptionDescription(
+    name: "--format", value: "FORM", summary: "what SOURCE is, if not to be seen from itself",
+    choices: ImportRecord.Shape.allCases.map(\.rawValue))
+  static let existing = OptionDescription(
+    name: "--existing", value: "WHAT",
+    summary: "what to do with a key that is there already; replace if not given",
+    choices: ImportWriter.Existing.allCases.map(\.rawValue))
+  static let replace = OptionDescription(name: "--replace", summary: "remove what the keyspace holds first")
+}
+
+extension CommandDescription {
+  static let importing = CommandDescription(
+    name: "import",
+    summary: "read JSON into a database",
+    operands: [
+      .database, OperandDescription(name: "SOURCE", summary: "path of a JSON text; - reads standard input"),
+    ],
+    options: [.keyspace, .keyField, .importFormat, .existing, .replace],
+    discussion: [
+      "SOURCE is one of four forms. array: one array; each element becomes a value. lines: JSON texts one "
+        + "after the other, best one to a line; each becomes a value. document: one JSON text of any kind, "
+        + "which becomes one value. entries: lines as export writes them, {\"key\":...,\"value\":...}. The "
+        + "form is seen from the text; --format says otherwise.",
+      "Keys: with --key, the text or the digits of that member. Without it, elements and lines are counted "
+        + "(0000000000, 0000000001, ...), and a document goes under its file name. If two values have the "
+        + "same key, the later replaces the earlier, and the report says how often; --existing keep or "
+        + "fail does otherwise. Counted keys need an empty keyspace, or --replace.",
+      "Values are kept as JSON text without the white space between tokens: no digit, escape or order of "
+        + "members changes. The text is checked strictly (RFC 8259, 512 levels) and read in pieces: memory holds one "
+        + "value and one transaction. If it fails midway, what came before is in the database, and "
+        + "export says that the import was not complete.",
+      "export gives back the same JSON; with --key, ordered by key.",
+    ],
+    examples: [
+      ExampleDescription(
+        line: "latewood import films.latewood movies.json --keyspace films",
+        explanation: "An array of films, or lines of films, with counted keys."),
+      ExampleDescription(
+        line: "latewood import people.latewood people.json --key contact.email",
+        explanation: "Keys from a member of a member."),
+      ExampleDescription(
+        line: "gunzip -c log.json.gz | latewood import log.latewood -", explanation: "From a pipe."),
+    ],
+    json: [
+      #"{"keyspace":"NAME","format":"array|lines|document|entries","values":NUMBER,"#,
+      #"  "added":NUMBER,"replaced":NUMBER,"kept":NUMBER,"nanoseconds":NUMBER}"#,
+    ]
+  ) { arguments, console throws(Failure) in
+    let start = MonotonicClock.nanoseconds
+    let name = try Database.keyspaceName(arguments)
+    guard name != ImportRecord.keyspaceName else {
+      throw .usage("the keyspace .imports is for the tool's own notes", advice: "Choose another name.")
+    }
+    let source = try ImportSource(path: try arguments.text(1), console: console)
+    var importer = Importer(from: source, keyspaceName: name, progress: Progress("Importing", on: console))
+    // The first value is read before the database is opened: what is no JSON at all creates no database.
+    try importer.begin(arguments)
+    let report = try Database.open(arguments, .openOrCreate).closing { (database) throws(Failure) in
+      try importer.run(database, arguments)
+    }
+    let nanoseconds = MonotonicClock.nanoseconds &- start
+    if console.printsJSON {
+      try console.json { report.write(to: &$0, keyspace: name, nanoseconds: nanoseconds) }
+    } else {
+      try report.print(on: console, keyspace: name, nanoseconds: nanoseconds)
+    }
+    return .success
+  }
+}
+
+/// What an import did.
+struct ImportReport: Equatable {
+  var shape: ImportRecord.Shape
+  var values: Int
+  var added: Int
+  var replaced: Int
+  var kept: Int
+
+  func print(on console: Console, keyspace: String, nanoseconds: UInt64) throws(Failure) {
+    var text = "Imported \(Quantity.count(values, "value", "values")) (\(shape.rawValue)) into "
+    text +=
+      "\(DisplayWidth.fitted(KeyText.shown(keyspace.utf8), to: 30)) in \(Quantity.duration(nanoseconds: nanoseconds))."
+    try console.line(text)
+    if replaced > 0 {
+      try console.line(
+        "\(Quantity.count(replaced, "value", "values")) replaced an earlier one with the same key.")
+    }
+    if kept > 0 {
+      try console.line("\(Quantity.count(kept, "value", "values")) left out: the key was there already.")
+    }
+  }
+
+  func write(to writer: inout JSONWriter, keyspace: String, nanoseconds: UInt64) {
+    writer.beginObject()
+    writer.member("keyspace", keyspace)
+    writer.member("format", shape.rawValue)
+    writer.member("values", values)
+    writer.member("added", added)
+    writer.member("replaced", replaced)
+    writer.member("kept", kept)
+    writer.member("nanoseconds", nanoseconds)
+    writer.endObject()
+  }
+}

@@ -1,0 +1,138 @@
+import LatewoodStore
+
+extension CommandDescription {
+  static let info = CommandDescription(
+    name: "info",
+    summary: "what is in a database, and how much room it takes",
+    operands: [.database],
+    discussion: [
+      "Live bytes are what the newest checkpoint refers to; log bytes are commits that no checkpoint "
+        + "holds yet; dead bytes belong to earlier states.",
+      "The keyspace .imports is where import notes the form of what it read, for export.",
+    ],
+    examples: [
+      ExampleDescription(
+        line: "latewood info my.latewood", explanation: "Sizes, keyspaces, state of the log.")
+    ],
+    json: [
+      #"{"path":"TEXT","formatVersion":NUMBER,"fileID":"HEX","created":"TIME","#,
+      #"  "transaction":NUMBER,"checkpointTransaction":NUMBER,"checkpoints":NUMBER,"#,
+      #"  "fileBytes":BYTES,"allocatedBytes":BYTES,"liveBytes":BYTES,"#,
+      #"  "logBytes":BYTES,"deadBytes":BYTES,"treeHeight":NUMBER,"#,
+      #"  "recovery":{"replayedTransactions":NUMBER,"replayedBytes":BYTES,"#,
+      #"    "tornTail":null or {"offset":BYTES,"length":BYTES}},"#,
+      #"  "keyspaces":[{"name":"TEXT","entries":NUMBER}, ...]}"#,
+    ]
+  ) { arguments, console throws(Failure) in
+    let info = try Database.reading(arguments).closing { (database) throws(Failure) in
+      try DatabaseInfo(of: database)
+    }
+    if console.printsJSON {
+      try console.json { info.write(to: &$0) }
+    } else {
+      try info.print(on: console)
+    }
+    return .success
+  }
+}
+
+/// What `info` tells about a database, gathered from one open store.
+private struct DatabaseInfo {
+  let path: String
+  let statistics: Statistics
+  let checkpoints: Int
+  let recovery: RecoveryReport
+  var keyspaces: [(name: String, entries: Int)] = []
+
+  init(of database: Database) throws(Failure) {
+    path = database.path
+    recovery = database.store.recovery
+    do {
+      statistics = try database.store.statistics()
+      checkpoints = try database.store.history().count
+      let snapshot = try database.store.snapshot()
+      for keyspace in try database.store.keyspaces() {
+        keyspaces.append((keyspace.name, try snapshot.count(in: keyspace)))
+      }
+    } catch { throw Failure(error) }
+  }
+
+  func print(on console: Console) throws(Failure) {
+    let share = Quantity.share(statistics.deadBytes, of: statistics.fileSize)
+    var fields = [
+      ("file", KeyText.shown(path.utf8)),
+      (
+        "format",
+        "\(statistics.formatVersion), created \(Timestamp.shown(microseconds: statistics.created)) UTC"
+      ),
+      ("size", "\(Quantity.bytes(statistics.fileSize)), on disk \(Quantity.bytes(statistics.allocatedSize))"),
+      ("live", Quantity.bytes(statistics.liveBytes)),
+      ("log", Quantity.bytes(statistics.logBytes)),
+      ("dead", "\(Quantity.bytes(statistics.deadBytes)), \(share) of the file"),
+      ("tree", Quantity.count(statistics.treeHeight, "level", "levels")),
+      (
+        "transactions", "\(statistics.transaction), of which checkpointed \(statistics.checkpointTransaction)"
+      ),
+      ("checkpoints", Quantity.count(checkpoints)),
+    ]
+    if let tail = recovery.tornTail {
+      fields.append(
+        (
+          "skipped",
+          "\(Quantity.bytes(UInt64(tail.count))) of an unfinished write at offset \(tail.lowerBound)"
+        ))
+    }
+    try console.fields(fields)
+    try console.line("")
+    guard !keyspaces.isEmpty else { return try console.line("No keyspaces yet.") }
+    try console.line(console.style.bold("keyspaces"))
+    try console.fields(
+      keyspaces.map {
+        (
+          "  " + DisplayWidth.fitted(KeyText.shown($0.name.utf8), to: 50),
+          Quantity.count($0.entries, "entry", "entries")
+        )
+      })
+  }
+
+  func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("path", path)
+    writer.member("formatVersion", statistics.formatVersion)
+    writer.member("fileID", statistics.fileID)
+    writer.member("created", Timestamp.exact(microseconds: statistics.created))
+    writer.member("transaction", statistics.transaction)
+    writer.member("checkpointTransaction", statistics.checkpointTransaction)
+    writer.member("checkpoints", checkpoints)
+    writer.member("fileBytes", statistics.fileSize)
+    writer.member("allocatedBytes", statistics.allocatedSize)
+    writer.member("liveBytes", statistics.liveBytes)
+    writer.member("logBytes", statistics.logBytes)
+    writer.member("deadBytes", statistics.deadBytes)
+    writer.member("treeHeight", statistics.treeHeight)
+    writer.name("recovery")
+    writer.beginObject()
+    writer.member("replayedTransactions", recovery.replayedTransactions)
+    writer.member("replayedBytes", recovery.replayedBytes)
+    writer.name("tornTail")
+    if let tail = recovery.tornTail {
+      writer.beginObject()
+      writer.member("offset", tail.lowerBound)
+      writer.member("length", tail.count)
+      writer.endObject()
+    } else {
+      writer.null()
+    }
+    writer.endObject()
+    writer.name("keyspaces")
+    writer.beginArray()
+    for keyspace in keyspaces {
+      writer.beginObject()
+      writer.member("name", keyspace.name)
+      writer.member("entries", keyspace.entries)
+      writer.endObject()
+    }
+    writer.endArray()
+    writer.endObject()
+  }
+}

@@ -1,0 +1,59 @@
+import LatewoodDevice
+
+/// Bytes on their way out: to a stream of this process, or to a new file.
+///
+/// Writes are gathered; only `flush` makes sure that all have gone. Unlike the stream below, it throws at the first write that failed, so
+/// that long work stops as soon as nobody can have its result.
+final class Output {
+  private enum Target {
+    case stream(ByteOutput)
+    case file(any Device)
+  }
+
+  private static let pieceLength = 64 << 10
+
+  private let target: Target
+  /// For a file alone: streams gather by themselves.
+  private var pending: [UInt8] = []
+  /// How many bytes have been written.
+  private(set) var length: UInt64 = 0
+
+  init(_ stream: ByteOutput) { target = .stream(stream) }
+  init(_ file: any Device) { target = .file(file) }
+
+  func write(_ bytes: [UInt8]) throws(Failure) {
+    length += UInt64(bytes.count)
+    switch target {
+    case .stream(let stream):
+      stream.write(bytes)
+      try check(stream)
+    case .file:
+      pending += bytes
+      if pending.count >= Self.pieceLength { try flush() }
+    }
+  }
+
+  func write(_ text: String) throws(Failure) { try write(Array(text.utf8)) }
+  func line(_ text: String) throws(Failure) { try write(text + "\n") }
+
+  func flush() throws(Failure) {
+    switch target {
+    case .stream(let stream):
+      stream.flush()
+      try check(stream)
+    case .file(let device):
+      guard !pending.isEmpty else { return }
+      var failure: Failure?
+      pending.withUnsafeBytes { bytes in
+        do { try device.write(bytes, at: length - UInt64(bytes.count)) } catch { failure = Failure(error) }
+      }
+      pending.removeAll(keepingCapacity: true)
+      if let failure { throw failure }
+    }
+  }
+
+  private func check(_ stream: ByteOutput) throws(Failure) {
+    guard let fault = stream.failure else { return }
+    throw fault.isBrokenPipe ? .brokenPipe : Failure(fault)
+  }
+}

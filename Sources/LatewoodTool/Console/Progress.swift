@@ -1,0 +1,37 @@
+import LatewoodDevice
+
+/// One line on a terminal that says how far long work has come. It prints nothing elsewhere, nor in the first quarter of a second.
+final class Progress {
+  private let console: Console
+  private let verb: String
+  private var nextTime: UInt64
+  private var isShown = false
+
+  /// - Parameter verb: what is being done, as in `Verifying`.
+  init(_ verb: String, on console: Console) {
+    self.console = console
+    self.verb = verb
+    nextTime = MonotonicClock.nanoseconds &+ 250_000_000
+  }
+
+  /// - Parameter total: 0 if it is not known.
+  func update(_ done: UInt64, of total: UInt64, unit: (UInt64) -> String) throws(Failure) {
+    guard console.isErrorTerminal else { return }
+    let now = MonotonicClock.nanoseconds
+    guard now >= nextTime else { return }
+    nextTime = now &+ 100_000_000
+    var text = "\(verb) … \(unit(done))"
+    if total > 0 { text += " of \(unit(total)), \(Quantity.share(done, of: total))" }
+    try console.error.write("\r\u{1B}[K" + DisplayWidth.fitted(text, to: 79))
+    try console.error.flush()
+    isShown = true
+  }
+
+  /// Wipes the line away.
+  func finish() throws(Failure) {
+    guard isShown else { return }
+    isShown = false
+    try console.error.write("\r\u{1B}[K")
+    try console.error.flush()
+  }
+}

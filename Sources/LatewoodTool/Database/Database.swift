@@ -1,0 +1,70 @@
+import LatewoodStore
+
+/// A database that a command has opened, and its keyspaces by name.
+struct Database {
+  static let defaultKeyspace = "default"
+
+  let store: Store
+  let path: String
+
+  /// Opens it to be read only, which works beside a process that writes.
+  static func reading(_ arguments: Arguments) throws(Failure) -> Database {
+    try open(arguments, .readOnly)
+  }
+
+  static func open(_ arguments: Arguments, _ mode: Store.OpenMode) throws(Failure) -> Database {
+    let path = try arguments.text(0)
+    do {
+      return Database(store: try Store.open(at: path, mode: mode), path: path)
+    } catch { throw Failure(error) }
+  }
+
+  /// Closes it after `body`. A failure of `body` counts for more than one of closing.
+  func closing<R>(_ body: (Database) throws(Failure) -> R) throws(Failure) -> R {
+    let result: R
+    do throws(Failure) { result = try body(self) } catch {
+      do { try store.close() } catch {}
+      throw error
+    }
+    do { try store.close() } catch { throw Failure(error) }
+    return result
+  }
+
+  static func keyspaceName(_ arguments: Arguments) throws(Failure) -> String {
+    try arguments.text(of: .keyspace) ?? defaultKeyspace
+  }
+
+  /// The keyspace that the arguments name, which must exist.
+  func keyspace(_ arguments: Arguments) throws(Failure) -> Keyspace {
+    let name = try Self.keyspaceName(arguments)
+    do {
+      if let keyspace = try store.existingKeyspace(name) { return keyspace }
+      let names = try store.keyspaces().map(\.name).filter { $0 != ImportRecord.keyspaceName }
+      let advice =
+        names.isEmpty
+        ? "The database has no keyspaces yet; `latewood put` and `latewood import` make them."
+        : "There are: \(Self.shownList(names)). Choose one with --keyspace."
+      throw Failure(
+        .no, code: "noSuchKeyspace", "there is no keyspace \(KeyText.shown(name.utf8))", advice: advice,
+        path: path)
+    } catch { throw Failure(error) }
+  }
+
+  /// The state that the arguments ask for: the newest, or that of `--as-of`.
+  func snapshot(_ arguments: Arguments) throws(Failure) -> Snapshot {
+    do {
+      guard let transaction = try arguments.number(of: .asOf) else { return try store.snapshot() }
+      guard let checkpoint = try store.history().first(where: { $0.transaction == transaction }) else {
+        throw Failure(
+          .no, code: "noSuchCheckpoint", "no checkpoint holds the state after transaction \(transaction)",
+          advice: "`latewood history` lists those that the file has.", path: path)
+      }
+      return try store.snapshot(asOf: checkpoint)
+    } catch { throw Failure(error) }
+  }
+
+  private static func shownList(_ names: [String]) -> String {
+    let shown = names.prefix(8).map { KeyText.shown($0.utf8) }.joined(separator: ", ")
+    return names.count > 8 ? "\(shown) and \(names.count - 8) more" : shown
+  }
+}

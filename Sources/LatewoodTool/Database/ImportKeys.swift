@@ -1,0 +1,45 @@
+/// Where the keys of imported values come from.
+enum ImportKeys: Equatable {
+  /// The place in the source, counted from 0, in ten digits, so that the order of the keys is the order of the source.
+  case place
+  /// A member of the value, by its path.
+  case field([[UInt8]])
+  /// One key for the one value.
+  case fixed([UInt8])
+
+  /// `a.b` is the member `b` of the member `a`.
+  init(field: [UInt8]) {
+    self = .field(
+      field.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map { Array($0) })
+  }
+
+  static func place(_ index: Int) -> [UInt8] {
+    let digits = Array(String(index).utf8)
+    return [UInt8](repeating: UInt8(ascii: "0"), count: max(0, 10 - digits.count)) + digits
+  }
+
+  /// The key of one value, which is compact JSON text. Text stands for itself, numbers for the digits they are written with.
+  func key(of value: [UInt8], at index: Int) throws(Failure) -> [UInt8] {
+    switch self {
+    case .place: return Self.place(index)
+    case .fixed(let key): return key
+    case .field(let path):
+      let name = path.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ".")
+      guard let member = JSONText.value(at: path, in: value), let first = member.first else {
+        throw .badInput(
+          "value \(index + 1) has no member \(Arguments.quoted(Array(name.utf8)))",
+          advice: "Every value needs it to be its key; without --key, keys are counted.")
+      }
+      switch first {
+      case UInt8(ascii: "\""):
+        guard let key = JSONText.string(member), !key.isEmpty else {
+          throw .badInput("\(name) of value \(index + 1) is empty, or has half of a surrogate pair")
+        }
+        return key
+      case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"):
+        throw .badInput("\(name) of value \(index + 1) is not text, a number, true or false")
+      default: return Array(member)
+      }
+    }
+  }
+}

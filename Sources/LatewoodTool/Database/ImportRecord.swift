@@ -1,0 +1,68 @@
+import LatewoodStore
+
+/// What `import` remembers about a keyspace, so that `export` can give back what came in.
+///
+/// It lies as JSON in the keyspace `.imports`, under the name of the keyspace that it is about:
+/// `{"shape":"array","source":"movies.json","complete":true}`.
+struct ImportRecord: Equatable {
+  /// The form of the text that was imported.
+  enum Shape: String, CaseIterable, Sendable {
+    /// One array; each value is the JSON text of an element.
+    case array
+    /// One value after the other, by custom one to a line; each value is the JSON text of one.
+    case lines
+    /// One JSON text; the value is that text.
+    case document
+    /// Lines of `{"key":…,"value":…}`; values are bytes of any kind.
+    case entries
+  }
+
+  static let keyspaceName = ".imports"
+
+  var shape: Shape
+  /// The name of the file it came from.
+  var source: String
+  /// False until the last entry is in: an import that was interrupted leaves it so.
+  var isComplete: Bool
+
+  var encoded: [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("shape", shape.rawValue)
+    writer.member("source", source)
+    writer.member("complete", isComplete)
+    writer.endObject()
+    return writer.bytes
+  }
+
+  init(shape: Shape, source: String, isComplete: Bool) {
+    self.shape = shape
+    self.source = source
+    self.isComplete = isComplete
+  }
+
+  /// Nil if `bytes` is nothing that this version understands.
+  init?(_ bytes: [UInt8]) {
+    guard let text = JSONText.compact(bytes),
+      let shape = Self.member("shape", of: text).flatMap(Shape.init(rawValue:)),
+      let source = Self.member("source", of: text),
+      let complete = JSONText.value(at: [Array("complete".utf8)], in: text)
+    else { return nil }
+    self.init(shape: shape, source: source, isComplete: complete.elementsEqual("true".utf8))
+  }
+
+  private static func member(_ name: String, of text: [UInt8]) -> String? {
+    JSONText.value(at: [Array(name.utf8)], in: text).flatMap(JSONText.string)
+      .map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// What is known about `keyspace`; nil if nothing was imported into it.
+  static func read(about keyspace: Keyspace, in database: Database) throws(Failure) -> ImportRecord? {
+    do {
+      guard let records = try database.store.existingKeyspace(keyspaceName),
+        let bytes = try database.store.get(keyspace.name, in: records)
+      else { return nil }
+      return ImportRecord(bytes)
+    } catch { throw Failure(error) }
+  }
+}

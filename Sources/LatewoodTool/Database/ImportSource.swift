@@ -1,0 +1,59 @@
+import LatewoodDevice
+
+/// The text that is being imported: a file, or standard input, read in pieces.
+final class ImportSource {
+  /// For messages.
+  let path: String
+  /// The last part of the path: the key of a single document.
+  let name: String
+  /// 0 if it is not known.
+  let length: UInt64
+  private(set) var position: UInt64 = 0
+  private let device: (any Device)?
+  private let console: Console
+  /// Of standard input: what came and did not fit.
+  private var rest: ArraySlice<UInt8> = []
+
+  init(path: String, console: Console) throws(Failure) {
+    self.console = console
+    guard path != "-" else {
+      self.path = "standard input"
+      name = "document"
+      device = nil
+      length = 0
+      return
+    }
+    self.path = path
+    name = path.split(separator: "/").last.map(String.init) ?? path
+    do {
+      let file = try FileVolume().open(path, .readOnly)
+      device = file
+      length = try file.size()
+    } catch {
+      var failure = Failure(error)
+      failure.path = path
+      failure.advice = "Check the path. For a pipe, give - as SOURCE and let it be standard input."
+      throw failure
+    }
+  }
+
+  deinit { device?.close() }
+
+  func read(into target: UnsafeMutableRawBufferPointer) throws(Failure) -> Int {
+    var count = 0
+    if let device {
+      do { count = try device.read(into: target, at: position) } catch {
+        var failure = Failure(error)
+        failure.path = path
+        throw failure
+      }
+    } else {
+      if rest.isEmpty { rest = try console.readInput()[...] }
+      count = min(rest.count, target.count)
+      target.copyBytes(from: rest.prefix(count))
+      rest = rest.dropFirst(count)
+    }
+    position += UInt64(count)
+    return count
+  }
+}

@@ -1,0 +1,90 @@
+import LatewoodStore
+
+/// Puts entries into a keyspace, many to a transaction, so that memory stays bounded whatever the size of the source.
+///
+/// Transactions are `.relaxed` until `finish`, which makes everything durable at once: an import that is interrupted has kept some first
+/// part of the source, and its `ImportRecord` says that it is not complete.
+struct ImportWriter {
+  enum Existing: String, CaseIterable { case replace, keep, fail }
+
+  private static let batchBytes = 4 << 20
+  private static let batchEntries = 4096
+
+  private let store: Store
+  private let keyspaceName: String
+  private let existing: Existing
+  private var record: ImportRecord
+  private var removesOld: Bool
+  private var batch: [(key: [UInt8], value: [UInt8], line: Int)] = []
+  private var pendingBytes = 0
+  private(set) var added = 0
+  private(set) var replaced = 0
+  private(set) var kept = 0
+
+  /// - Parameter removesOld: what the keyspace held goes in the same transaction that brings the first entries.
+  init(_ store: Store, keyspaceName: String, record: ImportRecord, existing: Existing, removesOld: Bool) {
+    self.store = store
+    self.keyspaceName = keyspaceName
+    self.record = record
+    self.record.isComplete = false
+    self.existing = existing
+    self.removesOld = removesOld
+  }
+
+  /// - Parameter line: in the source, for messages.
+  mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure) {
+    batch.append((key, value, line))
+    pendingBytes += key.count + value.count
+    if pendingBytes >= Self.batchBytes || batch.count >= Self.batchEntries { try commit(.relaxed) }
+  }
+
+  mutating func finish() throws(Failure) {
+    record.isComplete = true
+    try commit(.synchronous)
+  }
+
+  private mutating func commit(_ durability: Durability) throws(Failure) {
+    let work = (batch: batch, record: record, existing: existing, removesOld: removesOld, name: keyspaceName)
+    var counts = (added: 0, replaced: 0, kept: 0)
+    do {
+      try store.write(durability: durability) { transaction in
+        let keyspace = try transaction.keyspace(work.name)
+        if work.removesOld { try transaction.deleteRange(.all, in: keyspace) }
+        let records = try transaction.keyspace(ImportRecord.keyspaceName)
+        try transaction.put(work.name, work.record.encoded, in: records)
+        for entry in work.batch {
+          if try transaction.contains(entry.key, in: keyspace) {
+            switch work.existing {
+            case .fail: throw Self.exists(entry.key, line: entry.line)
+            case .keep:
+              counts.kept += 1
+              continue
+            case .replace: counts.replaced += 1
+            }
+          } else {
+            counts.added += 1
+          }
+          do { try transaction.put(entry.key, entry.value, in: keyspace) } catch {
+            var failure = Failure(error)
+            failure.line = entry.line
+            throw failure
+          }
+        }
+      }
+    } catch { throw Failure(error) }
+    added += counts.added
+    replaced += counts.replaced
+    kept += counts.kept
+    removesOld = false
+    batch.removeAll(keepingCapacity: true)
+    pendingBytes = 0
+  }
+
+  private static func exists(_ key: [UInt8], line: Int) -> Failure {
+    var failure = Failure(
+      .badInput, code: "keyExists", "the key \(Arguments.quoted(key)) is there already",
+      advice: "--existing replace takes the later value, --existing keep the earlier.")
+    failure.line = line
+    return failure
+  }
+}

@@ -1,0 +1,31 @@
+import LatewoodDevice
+
+/// The numbers that the demo's writer prints, one to a line, as they come through the pipe.
+struct Acknowledgements {
+  private var line: [UInt8] = []
+  /// The last that has come whole; 0 before the first.
+  private(set) var last = 0
+  /// Whether each was one more than the one before.
+  private(set) var isInOrder = true
+
+  /// Waits for more and takes it in; false at the end.
+  mutating func read(from child: ChildProcess) throws(Failure) -> Bool {
+    let bytes: [UInt8]
+    do { bytes = try child.output.readSome() } catch { throw Failure(error) }
+    take(bytes)
+    return !bytes.isEmpty
+  }
+
+  mutating func take(_ bytes: [UInt8]) {
+    for byte in bytes {
+      guard byte == UInt8(ascii: "\n") else {
+        line.append(byte)
+        continue
+      }
+      let number = Int(String(decoding: line, as: UTF8.self))
+      if number != last + 1 { isInOrder = false }
+      last = number ?? last
+      line.removeAll(keepingCapacity: true)
+    }
+  }
+}

@@ -1,0 +1,25 @@
+/// What the tool tells the shell. The numbers are part of its interface and do not change.
+enum ExitCode: Int32, CaseIterable, Sendable {
+  case success = 0
+  case no = 1
+  case usage = 2
+  case cannotOpen = 3
+  case damaged = 4
+  case inputOutput = 5
+  case badInput = 6
+  /// What a shell reports for a program that was stopped because nobody reads its output any more.
+  case brokenPipe = 141
+
+  var meaning: String {
+    switch self {
+    case .success: "done"
+    case .no: "no such key or keyspace; faults found; a promise of the demo not kept"
+    case .usage: "the command line is not understood"
+    case .cannotOpen: "a file cannot be opened: missing, locked, not a database, not allowed"
+    case .damaged: "the database is damaged"
+    case .inputOutput: "reading or writing failed, or the disk is full"
+    case .badInput: "the data is not acceptable: invalid JSON, a key too long, a keyspace in use"
+    case .brokenPipe: "whoever read the output has gone; nothing is printed"
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import LatewoodBytes
+import LatewoodStore
+
+/// Why a command stopped: the one error of the tool. It becomes two lines on standard error and an exit code.
+struct Failure: Error, Equatable {
+  var exitCode: ExitCode
+  /// A short stable word for programs.
+  var code: String
+  /// What is wrong, in a sentence without the final full stop.
+  var message: String
+  /// What to do next; empty if there is nothing to say.
+  var advice = ""
+  var path: String?
+  /// Place in the database file, in bytes.
+  var offset: UInt64?
+  /// Place in a JSON text, both from 1. A column is a Unicode scalar.
+  var line: Int?
+  var column: Int?
+
+  init(_ exitCode: ExitCode, code: String, _ message: String, advice: String = "", path: String? = nil) {
+    self.exitCode = exitCode
+    self.code = code
+    self.message = message
+    self.advice = advice
+    self.path = path
+  }
+
+  static func usage(_ message: String, advice: String = "") -> Failure {
+    Failure(.usage, code: "usage", message, advice: advice)
+  }
+
+  static func badInput(_ message: String, advice: String = "") -> Failure {
+    Failure(.badInput, code: "badInput", message, advice: advice)
+  }
+
+  static let brokenPipe = Failure(.brokenPipe, code: "brokenPipe", "the reader of the output has gone")
+
+  /// Any error that comes out of a store, a closure that was given to it, or a device.
+  init(_ error: any Error) {
+    switch error {
+    case let failure as Failure: self = failure
+    case let error as StoreError: self.init(error)
+    case let fault as Fault: self.init(fault)
+    default: self.init(.inputOutput, code: "unknown", "\(error)")
+    }
+  }
+
+  init(_ error: StoreError) {
+    self.init(
+      Self.exitCode(of: error.code.rawValue), code: error.code.rawValue, Self.withoutStop(error.message),
+      advice: Self.advice(for: error), path: error.path)
+    offset = error.offset
+  }
+
+  init(_ fault: Fault) {
+    self.init(
+      Self.exitCode(of: fault.kind.rawValue), code: fault.kind.rawValue, Self.withoutStop(fault.reason),
+      path: fault.path)
+    offset = fault.offset
+  }
+
+  private static func exitCode(of code: String) -> ExitCode {
+    switch code {
+    case "damaged": .damaged
+    case "notADatabase", "tooNew", "emptyFile", "isDirectory", "notFound", "permissionDenied",
+      "readOnlyMedia",
+      "alreadyExists", "lockedByOtherProcess", "lockedByThisProcess", "unsupported":
+      .cannotOpen
+    case "keyTooLong", "keyEmpty", "valueTooLarge", "invalidName", "invalidRange": .badInput
+    case "noSuchKeyspace": .no
+    default: .inputOutput
+    }
+  }
+
+  /// The store's advice speaks to programmers; where the command line has its own answer, this is it.
+  private static func advice(for error: StoreError) -> String {
+    switch error.code {
+    case .notFound: "Check the path. `latewood put` and `latewood import` create a database, but no directory."
+    case .lockedByOtherProcess: "Commands that only read work beside it; wait with those that write."
+    case .outOfSpace: "Make room on the disk and run it again; what was committed before is safe."
+    default: error.advice
+    }
+  }
+
+  private static func withoutStop(_ text: String) -> String {
+    text.hasSuffix(".") ? String(text.dropLast()) : text
+  }
+}

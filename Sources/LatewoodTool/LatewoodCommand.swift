@@ -1,0 +1,66 @@
+import LatewoodDevice
+
+/// The command-line tool `latewood`.
+///
+/// ```
+/// bytes of argv -> CommandTable -> Arguments -> run of one command -> Console, exit code
+/// ```
+///
+/// One file in `Commands` is one command: its description, from which parser and help are made, and what it does. Everything that can go wrong
+/// is a `Failure`; this type alone turns it into words and an exit code.
+@main
+enum LatewoodCommand {
+  static let version = "0.1.0"
+
+  static func main() {
+    let console = Console(StandardStreams())
+    CurrentProcess.exit(run(CommandLine.argumentBytes, on: console).rawValue)
+  }
+
+  static func run(_ arguments: some Sequence<[UInt8]>, on console: Console) -> ExitCode {
+    var code = ExitCode.success
+    do throws(Failure) {
+      code = try dispatch(Array(arguments), on: console)
+      try console.flush()
+    } catch {
+      code = error.exitCode
+      // Results that were complete before the failure are still results. If they, or the words about the failure, cannot be
+      // written either, the exit code is all that is left to say.
+      guard code != .brokenPipe else { return code }
+      do throws(Failure) {
+        try console.output.flush()
+        try console.report(error)
+      } catch {}
+    }
+    return code
+  }
+
+  private static func dispatch(_ arguments: [[UInt8]], on console: Console) throws(Failure) -> ExitCode {
+    guard let name = arguments.first else {
+      try console.error.write(HelpText.overview(of: CommandTable.commands, style: console.errorStyle))
+      return .usage
+    }
+    switch String(decoding: name, as: UTF8.self) {
+    case "--help", "-h":
+      try console.output.write(HelpText.overview(of: CommandTable.commands, style: console.style))
+      return .success
+    case "--version":
+      try console.line("latewood \(version)")
+      return .success
+    default: break
+    }
+    guard let command = CommandTable.command(named: String(decoding: name, as: UTF8.self)) else {
+      throw CommandTable.unknown(name)
+    }
+    // Known before the rest is parsed, so that a failure to parse is told in the form that was asked for.
+    console.printsJSON =
+      !command.json.isEmpty && arguments.prefix { $0 != Array("--".utf8) }.contains(Array("--json".utf8))
+    let parsed = try Arguments(arguments.dropFirst(), for: command)
+    if parsed.has(.help) {
+      try console.output.write(HelpText.explanation(of: command, style: console.style))
+      return .success
+    }
+    console.printsJSON = parsed.has(.json)
+    return try command.run(parsed, console)
+  }
+}

@@ -1,0 +1,42 @@
+/// How many columns of a terminal text takes.
+enum DisplayWidth {
+  static func of(_ text: some StringProtocol) -> Int {
+    text.unicodeScalars.reduce(0) { $0 + of($1) }
+  }
+
+  /// `text`, or as much of it as fits into `width` columns together with a mark that says that there is more.
+  static func fitted(_ text: String, to width: Int) -> String {
+    // Text of fewer bytes than columns cannot be too wide, and most text is that.
+    if text.utf8.count <= width || of(text) <= width { return text }
+    var result = String.UnicodeScalarView()
+    var used = 0
+    for scalar in text.unicodeScalars {
+      let columns = of(scalar)
+      if used + columns > width - 1 { break }
+      used += columns
+      result.append(scalar)
+    }
+    return String(result) + "…"
+  }
+
+  static func padded(_ text: String, to width: Int, right: Bool = false) -> String {
+    let space = String(repeating: " ", count: max(0, width - of(text)))
+    return right ? space + text : text + space
+  }
+
+  private static func of(_ scalar: Unicode.Scalar) -> Int {
+    if scalar.isASCII { return 1 }
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format: return 0
+    default: break
+    }
+    // The blocks that Unicode Standard Annex 11 lists as wide, joined where only unassigned characters lie between them.
+    switch scalar.value {
+    case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF,
+      0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1F6FF,
+      0x1F900...0x1F9FF, 0x20000...0x3FFFD:
+      return 2
+    default: return 1
+    }
+  }
+}

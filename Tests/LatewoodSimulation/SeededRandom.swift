@@ -1,0 +1,52 @@
+import LatewoodDevice
+
+/// Random numbers that a seed repeats: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+///
+/// A random test takes its seed from `SeededRandom.seed()`, and says `replay` when it fails.
+package struct SeededRandom: RandomNumberGenerator, Sendable {
+  package let seed: UInt64
+  private var state: UInt64
+
+  package init(seed: UInt64) {
+    self.seed = seed
+    state = seed
+  }
+
+  /// The value of the environment variable `LATEWOOD_SEED`, else `fallback`, else one from the system.
+  package static func seed(_ fallback: UInt64? = nil) -> UInt64 {
+    if let text = CurrentProcess.environmentVariable("LATEWOOD_SEED"), let seed = UInt64(text) { return seed }
+    return fallback ?? Environment.system.random()
+  }
+
+  /// What to do to see the same again, for the message of a failed test.
+  package var replay: String { "LATEWOOD_SEED=\(seed)" }
+
+  package mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed &>> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed &>> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed &>> 31)
+  }
+
+  /// One of `0 ..< bound`, all about as likely; `bound` is above 0.
+  package mutating func below(_ bound: Int) -> Int {
+    precondition(bound > 0)
+    return Int(next().multipliedFullWidth(by: UInt64(bound)).high)
+  }
+
+  /// True once in `times`.
+  package mutating func oneIn(_ times: Int) -> Bool { below(times) == 0 }
+
+  package mutating func bytes(_ count: Int) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    while bytes.count + 8 <= count { withUnsafeBytes(of: next()) { bytes.append(contentsOf: $0) } }
+    while bytes.count < count { bytes.append(UInt8(truncatingIfNeeded: next())) }
+    return bytes
+  }
+
+  package mutating func pick<Elements: RandomAccessCollection>(_ elements: Elements) -> Elements.Element {
+    elements[elements.index(elements.startIndex, offsetBy: below(elements.count))]
+  }
+}

@@ -1,0 +1,119 @@
+import LatewoodBytes
+import LatewoodDevice
+
+/// An open file of a `SimulatedVolume`.
+// SAFETY: the mutable state is used under the volume's lock.
+final class SimulatedDevice: Device, @unchecked Sendable {
+  let identity: FileIdentity
+  private let volume: SimulatedVolume
+  private let file: SimulatedFile
+  private let path: String
+  private let isWritable: Bool
+  private let process: Int
+  private var isClosed = false
+  private var isReading = false
+
+  init(
+    _ volume: SimulatedVolume, _ file: SimulatedFile, path: String, isWritable: Bool, process: Int
+  ) {
+    self.volume = volume
+    self.file = file
+    self.path = path
+    self.isWritable = isWritable
+    self.process = process
+    identity = FileIdentity(device: volume.number, inode: file.inode)
+  }
+
+  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
+    try locked { () throws(Fault) in
+      defer { volume.reads += 1 }
+      if volume.readFaults.contains(volume.reads) {
+        throw Fault(
+          .inputOutput, "a simulated fault of the device", offset: offset,
+          errno: ErrorNumber.inputOutput.code, path: path)
+      }
+      guard offset < UInt64(file.liveSize), let address = target.baseAddress else { return 0 }
+      let count = min(target.count, file.liveSize - Int(offset))
+      address.copyMemory(from: file.region.base + Int(offset), byteCount: count)
+      return count
+    }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+    try locked { () throws(Fault) in
+      guard isWritable else { throw Fault(.readOnly, "the file was opened for reading only", path: path) }
+      let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
+      guard !overflow, end <= SimulatedVolume.capacity else {
+        throw Fault(.fileTooLarge, "a simulated file cannot be that large", offset: offset, path: path)
+      }
+      let start = Int(offset)
+      var fault = volume.record(.write, path, offset: start, length: bytes.count)
+      var arriving = bytes.count
+      switch fault {
+      case .inputOutput(let count), .outOfSpace(let count): arriving = min(count, arriving)
+      case .syncLosingSome: arriving = 0
+      case .powerCut, nil: break
+      }
+      if let space = volume.space {
+        let others = Set(volume.names.values).subtracting([file.inode])
+          .reduce(0) { $0 + (volume.files[$1]?.liveSize ?? 0) }
+        let room = max(space - others, file.liveSize) - start
+        if arriving > room {
+          arriving = max(0, room)
+          fault = fault ?? .outOfSpace()
+        }
+      }
+      file.write(UnsafeRawBufferPointer(rebasing: bytes[..<arriving]), at: start)
+      try volume.fail(fault)
+    }
+  }
+
+  func sync() throws(Fault) {
+    try locked { () throws(Fault) in
+      let fault = volume.record(.sync, path)
+      switch fault {
+      case nil: file.sync()
+      case .powerCut: break
+      case .inputOutput, .outOfSpace: file.failSync { _ in false }
+      case .syncLosingSome: file.failSync { _ in volume.random.oneIn(2) }
+      }
+      try volume.fail(fault)
+    }
+  }
+
+  func size() throws(Fault) -> UInt64 { try locked { () throws(Fault) in UInt64(file.liveSize) } }
+  func allocatedSize() throws(Fault) -> UInt64 { try size() }
+
+  func map() throws(Fault) -> AddressSpace {
+    try locked { () throws(Fault) in try AddressSpace.over(file.region.range, keeping: file.region) }
+  }
+
+  func dropCache(from offset: UInt64) {
+    volume.locked { if !volume.hasLostPower { file.dropCache(from: Int(clamping: offset)) } }
+  }
+
+  func startWriteback(offset: UInt64, length: UInt64) {}
+
+  func lockForReading() throws(Fault) {
+    try locked { () throws(Fault) in
+      if !isReading { file.readers += 1 }
+      isReading = true
+    }
+  }
+
+  func close() {
+    volume.locked {
+      if isReading { file.readers -= 1 }
+      isReading = false
+      isClosed = true
+    }
+  }
+
+  private func locked<Result>(_ body: () throws(Fault) -> Result) throws(Fault) -> Result {
+    volume.monitor.lock()
+    defer { volume.monitor.unlock() }
+    try volume.checkPower(process)
+    if isClosed { throw Fault(.closed, "the file has been closed", path: path) }
+    return try body()
+  }
+}

@@ -1,0 +1,115 @@
+import LatewoodBytes
+import LatewoodDevice
+
+// What a test does to a simulated disk, and what it can see of it.
+extension SimulatedVolume {
+  /// Calls so far that changed the disk, or would have.
+  package var callCount: Int { locked { calls } }
+  /// Reads so far; those through a mapping are not seen.
+  package var readCount: Int { locked { reads } }
+  package var isCrashed: Bool { locked { hasLostPower } }
+  package var trace: [SimulatedCall] { locked { recorded } }
+
+  /// The last calls, one a line.
+  package func traceText(last count: Int = 40) -> String {
+    trace.suffix(count).map { "\($0)" }.joined(separator: "\n")
+  }
+
+  /// Makes the changing call with this number, counted from 0, fail.
+  package func inject(_ fault: InjectedFault, atCall call: Int) { locked { faults[call] = fault } }
+  package func clearFaults() {
+    locked {
+      faults = [:]
+      readFaults = []
+    }
+  }
+  /// Makes the read with this number, counted from 0, fail.
+  package func failRead(_ read: Int) { locked { _ = readFaults.insert(read) } }
+  /// Takes the power away, here and now: every later call throws.
+  package func crash() { locked { hasLostPower = true } }
+
+  /// Bytes that all files may have together; nil for no limit. A write past it arrives in part and fails.
+  package var spaceLimit: Int? {
+    get { locked { space } }
+    set { locked { space = newValue } }
+  }
+
+  // MARK: Contents
+
+  /// The names that a program sees, sorted.
+  package var liveNames: [String] { locked { names.keys.sorted() } }
+
+  package func liveBytes(of path: String) throws(Fault) -> [UInt8] { try file(path) { $0.liveBytes } }
+  /// What would be left of it if nothing pending reached the disk.
+  package func durableBytes(of path: String) throws(Fault) -> [UInt8] { try file(path) { $0.durableBytes } }
+  package func pendingSectors(of path: String) throws(Fault) -> [Int] {
+    try file(path) { $0.pending.keys.sorted() }
+  }
+  /// How many open devices hold the reader's lock.
+  package func readerCount(of path: String) throws(Fault) -> Int { try file(path) { $0.readers } }
+  /// Flips bits of a byte, live and on the disk.
+  package func corrupt(_ path: String, at offset: Int, xor mask: UInt8) throws(Fault) {
+    try file(path) { $0.corrupt(at: offset, xor: mask) }
+  }
+
+  /// Puts a file on the disk, durable at once and without a call.
+  package func place(_ bytes: [UInt8], at path: String) throws(Fault) {
+    let device = try open(path, .createExclusive(permissions: 0o600), process: 0)
+    defer { device.close() }
+    var failure: Fault?
+    bytes.withUnsafeBytes { source in
+      do throws(Fault) { try device.write(source, at: 0) } catch { failure = error }
+    }
+    if let failure { throw failure }
+    try file(path) { $0.sync() }
+    locked {
+      durableNames = names
+      nameChanges = []
+      calls = 0
+      recorded = []
+    }
+  }
+
+  private func file<Result>(_ path: String, _ body: (SimulatedFile) -> Result) throws(Fault) -> Result {
+    monitor.lock()
+    defer { monitor.unlock() }
+    guard let inode = names[path], let file = files[inode] else { throw missing(path) }
+    return body(file)
+  }
+
+  func locked<Result>(_ body: () -> Result) -> Result {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return body()
+  }
+
+  // MARK: For the calls, under the lock
+
+  func checkPower(_ process: Int) throws(Fault) {
+    if hasLostPower { throw Fault(.inputOutput, "the simulated machine has lost power") }
+    if killed.contains(process) { throw Fault(.inputOutput, "the simulated process has been killed") }
+  }
+
+  /// Counts a call; returns what is to happen to it.
+  func record(_ kind: SimulatedCall.Kind, _ path: String, offset: Int = 0, length: Int = 0) -> InjectedFault?
+  {
+    let fault = faults[calls]
+    recorded.append(
+      SimulatedCall(number: calls, kind: kind, path: path, offset: offset, length: length, fault: fault))
+    calls += 1
+    return fault
+  }
+
+  func fail(_ fault: InjectedFault?) throws(Fault) {
+    switch fault {
+    case nil: return
+    case .powerCut:
+      hasLostPower = true
+      throw Fault(.inputOutput, "the simulated machine lost power during this call")
+    case .inputOutput, .syncLosingSome:
+      throw Fault(.inputOutput, "a simulated fault of the device", errno: ErrorNumber.inputOutput.code)
+    case .outOfSpace:
+      throw Fault(.outOfSpace, "the simulated disk is full", errno: ErrorNumber.noSpace.code)
+    }
+  }
+}

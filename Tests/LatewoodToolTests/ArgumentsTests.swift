@@ -1,0 +1,137 @@
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodTool
+
+@Suite struct ArgumentsTests {
+  private func parse(_ arguments: String..., as command: CommandDescription = .list) throws(Failure)
+    -> Arguments
+  {
+    try Arguments(arguments.map { Array($0.utf8) }, for: command)
+  }
+
+  @Test func sortsOperandsAndOptions() throws {
+    let parsed = try parse("db", "--from", "a", "--to=b", "--reverse", "--limit", "5")
+    #expect(try parsed.text(0) == "db")
+    #expect(parsed.bytes(of: .from) == Array("a".utf8))
+    #expect(parsed.bytes(of: .to) == Array("b".utf8))
+    #expect(parsed.has(.reverse) && !parsed.has(.count))
+    #expect(try parsed.number(of: .limit) == 5)
+  }
+
+  @Test func optionsMayStandBeforeOperands() throws {
+    #expect(try parse("--limit", "1", "db") == parse("db", "--limit=1"))
+  }
+
+  @Test func aValueMayLookLikeAnOption() throws {
+    #expect(try parse("db", "--from", "--to").bytes(of: .from) == Array("--to".utf8))
+    #expect(try parse("db", "--from=--to").bytes(of: .from) == Array("--to".utf8))
+    #expect(try parse("db", "--from=").bytes(of: .from) == [])
+  }
+
+  @Test func twoDashesEndTheOptions() throws {
+    let parsed = try parse("db", "--", "--from", as: .get)
+    #expect(parsed.operand(1) == Array("--from".utf8))
+    #expect(try parse("db", "-", as: .get).operand(1) == [UInt8(ascii: "-")])
+  }
+
+  @Test func keysNeedNotBeUTF8ButPathsMust() throws {
+    let parsed = try Arguments([[0xFF], [0xFE, 0x80]], for: .get)
+    #expect(try parsed.key(1) == [0xFE, 0x80])
+    #expect(throws: Failure.self) { try parsed.text(0) }
+  }
+
+  @Test(arguments: [
+    [], ["db", "extra"], ["db", "--nope"], ["db", "--limit"], ["db", "--reverse=1"],
+    ["db", "--limit", "1", "--limit", "2"],
+    ["db", "-x"], ["db", "---"], ["db", "--="],
+  ])
+  func refusesWhatItDoesNotKnow(arguments: [String]) {
+    do throws(Failure) {
+      _ = try Arguments(arguments.map { Array($0.utf8) }, for: .list)
+      Issue.record("accepted \(arguments)")
+    } catch {
+      #expect(error.exitCode == .usage && !error.message.isEmpty)
+    }
+  }
+
+  @Test(arguments: ["", "x", "-1", "1.5", "9223372036854775808", "99999999999999999999"])
+  func numbersAreWholeAndNotNegative(text: String) throws {
+    let parsed = try Arguments(["db", "--limit", text].map { Array($0.utf8) }, for: .list)
+    #expect(throws: Failure.self) { try parsed.number(of: .limit) }
+  }
+
+  @Test func choicesAreChecked() {
+    #expect(throws: Never.self) { try parse("db", "-", "--format", "lines", as: .importing) }
+    #expect(throws: Failure.self) { try parse("db", "-", "--format", "csv", as: .importing) }
+  }
+
+  @Test func helpNeedsNoOperands() throws {
+    #expect(try parse("--help", as: .get).has(.help))
+    #expect(try parse("-h", as: .get).has(.help))
+  }
+
+  @Test func anyBytesAreEitherTakenOrRefused() {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    let words = [
+      "--", "-", "--limit", "--from", "--json", "=", "\u{0}", "--help", "db", "0x", "--limit=", "ü",
+    ]
+    for _ in 0..<5_000 {
+      let arguments = (0..<random.below(6)).map { _ in
+        Array(random.pick(words).utf8) + (random.oneIn(2) ? random.bytes(1) : [])
+      }
+      for command in CommandTable.commands {
+        do throws(Failure) { _ = try Arguments(arguments, for: command) } catch {
+          #expect(error.exitCode == .usage, "\(random.replay)")
+        }
+      }
+    }
+  }
+}
+
+@Suite struct CommandTableTests {
+  @Test func helpFitsEightyColumnsAndShowsEverything() {
+    for command in CommandTable.commands {
+      let text = HelpText.explanation(of: command, style: .plain)
+      for line in text.split(separator: "\n") { #expect(DisplayWidth.of(line) <= 80, "\(line)") }
+      for option in command.allOptions { #expect(text.contains(option.name)) }
+      #expect(command.isHidden || !command.examples.isEmpty)
+    }
+    let overview = HelpText.overview(of: CommandTable.commands, style: .plain)
+    for line in overview.split(separator: "\n") { #expect(DisplayWidth.of(line) <= 80, "\(line)") }
+    for code in ExitCode.allCases { #expect(overview.contains("\(code.rawValue)")) }
+    #expect(!overview.contains("demo-writer"))
+  }
+
+  @Test func namesAreUniqueAndExamplesParse() throws {
+    #expect(Set(CommandTable.commands.map(\.name)).count == CommandTable.commands.count)
+    for command in CommandTable.commands {
+      #expect(Set(command.allOptions.map(\.name)).count == command.allOptions.count)
+      for example in command.examples {
+        // What comes before a pipe, a redirection or the next command, without the shell's quotes; a pipe's last part if it is ours.
+        let parts = example.line.split(separator: "|").map { $0.split(separator: " ").map(String.init) }
+        for part in parts where part.first == "latewood" {
+          let words = part.prefix { !["<", ">", "&&"].contains($0) }.map {
+            Array($0.filter { $0 != "\"" }.utf8)
+          }
+          #expect(throws: Never.self, "\(example.line)") {
+            try Arguments(
+              words.dropFirst(2),
+              for: #require(
+                CommandTable.command(named: String(decoding: words[1], as: UTF8.self))))
+          }
+        }
+      }
+    }
+  }
+
+  @Test func guessesWhatWasMeant() {
+    let names = CommandTable.commands.map(\.name)
+    #expect(Suggestion.best(for: "lsit", among: names) == "list")
+    #expect(Suggestion.best(for: "verfy", among: names) == "verify")
+    #expect(Suggestion.best(for: "exprot", among: names) == "export")
+    #expect(Suggestion.best(for: "frobnicate", among: names) == nil)
+    #expect(Suggestion.best(for: "", among: names) == nil)
+    #expect(Suggestion.best(for: String(repeating: "x", count: 100_000), among: names) == nil)
+  }
+}

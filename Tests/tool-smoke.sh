@@ -1,0 +1,255 @@
+#!/usr/bin/env bash
+# Runs every command of the tool on temporary databases and checks what it prints and how it exits.
+#
+#   Tests/tool-smoke.sh [path of the tool]
+#
+# The files of ../shared/data are imported and exported too, and compared by Python; without them that part is SKIPPED.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+tool=${1:-.build/debug/latewood}
+[ -x "$tool" ] || { echo "no tool at $tool: run swift build first"; exit 1; }
+tool=$(realpath "$tool")
+data=$(realpath -m "${LATEWOOD_DATA:-../shared/data}")
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+passed=0
+failed=0
+
+fail() { failed=$((failed + 1)); printf 'FAIL: %s\n' "$1"; shift; printf '      %s\n' "$@"; }
+
+# expect CODE NAME COMMAND...: runs the tool; its output is in $out, its errors in $err.
+expect() {
+  local code=$1 name=$2 got
+  shift 2
+  "$tool" "$@" >out 2>err
+  got=$?
+  out=$(tr -d '\0' <out)
+  err=$(tr -d '\0' <err)
+  if [ "$got" = "$code" ]; then passed=$((passed + 1)); else
+    fail "$name" "exit code $got, not $code: latewood $*" "out: ${out:0:300}" "err: ${err:0:300}"
+  fi
+}
+# is NAME ACTUAL EXPECTED
+is() { if [ "$2" = "$3" ]; then passed=$((passed + 1)); else fail "$1" "got:  ${2:0:400}" "want: ${3:0:400}"; fi; }
+# has NAME TEXT PART
+has() { case "$2" in *"$3"*) passed=$((passed + 1)) ;; *) fail "$1" "in:      ${2:0:400}" "missing: $3" ;; esac; }
+# query NAME EXPRESSION EXPECTED: a Python expression over the JSON in $out, as d.
+query() {
+  local got
+  got=$(printf '%s' "$out" | python3 -c "import json,sys; d=json.load(sys.stdin); print(($2))" 2>&1)
+  is "$1" "$got" "$3"
+}
+same_json() { python3 - "$1" "$2" <<'P'
+import json, sys
+def load(path):
+    text = open(path, encoding="utf-8").read()
+    keep = dict(parse_float=lambda s: ("number", s), parse_int=lambda s: ("number", s), object_pairs_hook=lambda p: ("object", p))
+    try:
+        return json.loads(text, **keep)
+    except json.JSONDecodeError:
+        return ("lines", [json.loads(line, **keep) for line in text.splitlines() if line.strip()])
+sys.exit(0 if load(sys.argv[1]) == load(sys.argv[2]) else 1)
+P
+}
+roundtrip() {
+  rm -f rt.lw rt.json
+  expect 0 "import $1" import rt.lw "$1"
+  expect 0 "export $1" export rt.lw rt.json
+  if same_json "$1" rt.json; then passed=$((passed + 1)); else fail "$1 comes back equal" "$(head -c 200 rt.json)"; fi
+}
+
+# --- help, and what is not understood
+expect 0 version --version
+has version "$out" "latewood "
+expect 0 help help
+has "help lists exit codes" "$out" "EXIT CODES"
+for command in info verify history get list put delete import export demo help; do
+  expect 0 "help $command" help "$command"
+  expect 0 "$command --help" "$command" --help
+  has "$command has an example" "$out" "EXAMPLES"
+  is "help of $command fits 80 columns" "$(printf '%s\n' "$out" | LC_ALL=C.UTF-8 grep -E '^.{81}')" ""
+done
+expect 2 "no command" ; has "no command shows help" "$err" "COMMANDS"
+expect 2 "unknown command" lsit ; has "a guess" "$err" "Did you mean list?"
+expect 2 "unknown option" get a.lw k --keyspce x ; has "a guess" "$err" "Did you mean --keyspace?"
+expect 2 "missing operand" get a.lw
+expect 2 "operand too many" get a.lw k v
+expect 2 "bad number" list a.lw --limit x
+expect 2 "empty key" put a.lw "" v
+expect 2 "bad hex" put a.lw 0xzz v
+expect 2 "empty path" get "" k
+expect 2 "not UTF-8 path" get $'\xff' k
+is "nothing was created" "$(ls | grep -v -e '^out$' -e '^err$')" ""
+
+# --- put, get, delete, list
+expect 3 "get without a database" get a.lw k
+has "names the path" "$err" "a.lw"
+expect 0 "put" put a.lw greeting "hello wörld"
+expect 0 "get" get a.lw greeting
+is "get prints the bytes" "$(xxd -p out)" "$(printf 'hello wörld' | xxd -p)"
+expect 0 "put hex" put a.lw 0x00ff 0xdeadbeef
+expect 0 "get hex" get a.lw 0x00ff
+is "bytes of a value" "$(xxd -p out)" "deadbeef"
+printf 'line\0one\n' >value.bin
+"$tool" put a.lw file - <value.bin || fail "put from standard input"
+"$tool" get a.lw file >value.out
+cmp -s value.bin value.out && passed=$((passed + 1)) || fail "a file goes in and out byte for byte"
+expect 0 "put a key that is not UTF-8" put a.lw $'\xfe\x80' v
+expect 0 "get it" get a.lw 0xfe80 ; is "its value" "$out" v
+expect 0 "empty value" put a.lw empty ""
+expect 0 "get empty value" get a.lw empty ; is "empty value" "$out" ""
+expect 1 "no such key" get a.lw nothing ; is "prints nothing" "$out" ""
+expect 1 "no such key, JSON" get a.lw nothing --json ; query "null" 'd["value"]' None
+expect 0 "put JSON" put a.lw greeting hi --json ; query "replaced" 'd["replaced"]' True
+expect 0 "get JSON" get a.lw greeting --json ; query "value" 'd["key"]+d["value"]' greetinghi
+expect 0 "get bytes JSON" get a.lw 0x00ff --json ; query "base64" 'd["value"]["base64"]' "3q2+7w=="
+expect 1 "no such keyspace" get a.lw k --keyspace films ; has "choices" "$err" "default"
+expect 0 "another keyspace" put a.lw k v --keyspace films
+expect 1 "keyspaces are apart" get a.lw k
+expect 0 "delete" delete a.lw greeting
+expect 1 "delete again" delete a.lw greeting
+expect 0 "delete JSON" delete a.lw empty --json ; query "deleted" 'd["deleted"]' True
+expect 3 "delete creates nothing" delete b.lw k
+has "a key with a dash" "$("$tool" put a.lw -- --dash v && "$tool" get a.lw -- --dash)" v
+for n in 1 2 3 4 5; do expect 0 "put $n" put l.lw "user/$n" "value $n"; done
+expect 0 "put x" put l.lw x "$(printf 'long %.0s' $(seq 100))"
+expect 0 list list l.lw
+is "lines" "$(printf '%s\n' "$out" | wc -l)" 6
+is "lines fit" "$(printf '%s\n' "$out" | LC_ALL=C.UTF-8 grep -E '^.{81}')" ""
+expect 0 "prefix" list l.lw --prefix user/ --keys-only --limit 2 ; is "first two" "$out" $'user/1\nuser/2'
+expect 0 "reverse" list l.lw --prefix user/ --keys-only --reverse --limit 1 ; is "last" "$out" user/5
+expect 0 "range" list l.lw --from user/2 --to user/4 --keys-only ; is "range" "$out" $'user/2\nuser/3'
+expect 0 "prefix and range" list l.lw --prefix user/ --from a --to user/2 --keys-only ; is "both" "$out" user/1
+expect 0 "nothing between" list l.lw --from z --to a ; is "empty" "$out" ""
+expect 0 "count" list l.lw --prefix user/ --count ; is "count" "$out" 5
+expect 0 "count JSON" list l.lw --count --json ; query "count" 'd["count"]' 6
+expect 0 "list JSON" list l.lw --json --limit 2 ; query "entries" '[e["value"] for e in d["entries"]],d["count"]' "(['value 1', 'value 2'], 2)"
+expect 0 "keys JSON" list l.lw --json --keys-only --limit 1 ; query "no value" 'd["entries"]' "[{'key': 'user/1'}]"
+expect 0 "empty JSON" list l.lw --json --prefix zz ; query "none" 'd["entries"],d["count"]' "([], 0)"
+
+# --- info, verify, history
+expect 0 info info l.lw ; has "entries" "$out" "6 entries"
+is "info fits" "$(printf '%s\n' "$out" | LC_ALL=C.UTF-8 grep -E '^.{81}')" ""
+expect 0 "info JSON" info l.lw --json ; query "keyspaces" '[(k["name"],k["entries"]) for k in d["keyspaces"]]' "[('default', 6)]"
+expect 0 verify verify l.lw ; has sound "$out" "Sound."
+expect 0 "verify JSON" verify l.lw --json ; query sound 'd["sound"],d["faults"]' "(True, [])"
+expect 0 history history l.lw
+expect 0 "history JSON" history l.lw --json ; query "checkpoints" 'len(d["checkpoints"]) > 1' True
+old=$(printf '%s' "$out" | python3 -c 'import json,sys; print(json.load(sys.stdin)["checkpoints"][-1]["transaction"])')
+expect 0 "as of the first checkpoint" list l.lw --as-of "$old" --count ; is "fewer" "$([ "$out" -lt 6 ] && echo yes)" yes
+expect 1 "no such checkpoint" list l.lw --as-of 999999
+expect 0 "history limit" history l.lw --limit 1 ; is "heading and one" "$(printf '%s\n' "$out" | wc -l)" 2
+
+# --- files that are no databases, or damaged ones
+: >empty.lw ; expect 3 "an empty file" info empty.lw
+head -c 100000 /dev/urandom >noise.lw ; expect 3 "noise" info noise.lw
+expect 3 "a directory" info .
+expect 3 "a path through a file" info l.lw/x
+expect 3 "JSON error" info nothere.lw --json
+is "error object" "$(printf '%s' "$err" | python3 -c 'import json,sys; print(json.load(sys.stdin)["error"]["code"])')" notFound
+printf 'not json' >bad.json ; expect 6 "import of no JSON" import new.lw bad.json
+has "line and column" "$err" "bad.json, line 1, column 2"
+is "and no database" "$(ls new.lw 2>/dev/null)" ""
+for n in $(seq 200); do echo "{\"id\":$n,\"text\":\"$(printf 'x%.0s' $(seq 200))\"}"; done >many.json
+expect 0 "many" import d.lw many.json
+size=$(stat -c %s d.lw)
+sound=0
+for at in $(seq 16400 $((size / 60)) $((size - 1))); do
+  cp d.lw e.lw
+  byte=$(xxd -s "$at" -l 1 -p e.lw)
+  printf "$(printf '\\x%02x' $((0x$byte ^ 0x55)))" | dd of=e.lw bs=1 seek="$at" conv=notrunc 2>/dev/null
+  "$tool" verify e.lw >out 2>err
+  code=$?
+  case $code in 0) sound=$((sound + 1)) ;; 1 | 4) ;; *) fail "verify of a damaged file" "byte $at: exit code $code" "$(cat err)" ;; esac
+  "$tool" export e.lw >out 2>err
+  code=$?
+  case $code in 0 | 1 | 4 | 6) ;; *) fail "export of a damaged file" "byte $at: exit code $code" "$(cat err)" ;; esac
+done
+is "most damage is seen (the rest lies in bytes of earlier states)" "$([ $sound -lt 50 ] && echo yes)" yes
+
+# --- import and export
+cat >films.json <<'J'
+[ {"id": "b", "n": 1.50, "big": 505874924095815681, "t": "é\u00e9\ud83d\ude00"},
+  {"id": "a", "n": -0, "deep": {"x": [[], {}, null]}},
+  {"id": "b", "n": 1e400} ]
+J
+roundtrip films.json
+printf '{"a":1}\n{"a":2}\n\n' >lines.json ; roundtrip lines.json
+printf '{"a":{"b":[1,2]}}' >one.json ; roundtrip one.json
+printf '"text"' >scalar.json ; roundtrip scalar.json
+printf '[]' >none.json ; roundtrip none.json
+printf '[1,"a",null,[],true]' >mixed.json ; roundtrip mixed.json
+printf '{"key":"a","value":"b"}\n{"key":{"base64":"/w=="},"value":""}\n' >entries.json
+expect 0 "entries" import en.lw entries.json --json ; query "entries" 'd["format"],d["added"]' "('entries', 2)"
+expect 0 "bytes from entries" get en.lw a ; is "bytes" "$out" b
+expect 0 "entries out" export en.lw ; is "entries out" "$out" "$(cat entries.json)"
+"$tool" export a.lw | "$tool" import copy.lw - >/dev/null || fail "a pipe from database to database"
+is "the copy is equal" "$("$tool" export copy.lw)" "$("$tool" export a.lw)"
+expect 0 "key" import k.lw films.json --key id --json ; query "replaced" 'd["values"],d["added"],d["replaced"]' "(3, 2, 1)"
+expect 0 "by key" get k.lw b --json ; query "the later" 'd["value"]' '{"id":"b","n":1e400}'
+expect 0 "keep" import k2.lw films.json --key id --existing keep ; expect 0 "the earlier" get k2.lw b ; has earlier "$out" 1.50
+expect 6 "fail" import k3.lw films.json --key id --existing fail ; has "where" "$err" "films.json, line 3"
+expect 6 "no such member" import k4.lw films.json --key deep.x ; has "which" "$err" "value 1"
+expect 6 "no member so deep" import k5.lw one.json --key a.b.c
+printf '{"a":{"b":"x"}}' >nested.json
+expect 0 "nested key" import k6.lw nested.json --key a.b ; expect 0 "by nested key" get k6.lw x
+expect 6 "in use" import k.lw films.json ; has "what to do" "$err" "--replace"
+expect 0 "replace" import k.lw films.json --replace ; expect 0 "replaced" list k.lw --count ; is "three" "$out" 3
+expect 3 "target exists" export k.lw films.json
+expect 3 "source missing" import k.lw nothere.json
+expect 6 "more after a document" import x.lw lines.json --format document
+expect 6 "not an array" import x.lw lines.json --format array
+expect 6 "not an entry" import x.lw lines.json --format entries
+expect 2 "key and entries" import x.lw lines.json --format entries --key a
+expect 2 "the tool's own keyspace" import x.lw lines.json --keyspace .imports
+expect 0 "put no JSON" put k.lw zzz "not json"
+expect 3 "no such directory" export k.lw nodir/k.out ; has "names the target" "$err" "nodir/k.out:"
+if [ -e /dev/full ]; then
+  "$tool" list k.lw >/dev/full 2>err
+  is "output that cannot be written" "$?" 5
+  has "says why" "$(cat err)" "disk is full"
+fi
+expect 6 "export as an array" export k.lw ; has "which key" "$err" zzz
+expect 0 "export as entries" export k.lw --format entries
+expect 0 "export JSON" export k.lw k.out --format entries --json ; query "summary" 'd["values"],d["format"]' "(4, 'entries')"
+expect 1 "export of no keyspace" export k.lw --keyspace no
+printf '[1,\n2,\n x]' >late.json ; expect 6 "late error" import late.lw late.json ; has "place" "$err" "line 3, column 2"
+expect 0 "deep" import deep.lw - < <(printf '[%.0s' $(seq 512); printf ']%.0s' $(seq 512))
+expect 6 "too deep" import deep2.lw - < <(printf '[%.0s' $(seq 600))
+
+# --- beside a writer, and without a reader
+expect 0 "before the writer" put w.lw a b
+"$tool" demo-writer w.lw >acks 2>/dev/null &
+writer=$!
+for _ in $(seq 100); do [ -s acks ] && break; sleep 0.05; done
+expect 0 "read beside a writer" get w.lw a ; is "beside" "$out" b
+expect 0 "verify beside a writer" verify w.lw
+expect 3 "write beside a writer" put w.lw a c ; has "says why" "$err" "process"
+{ kill -9 $writer && wait $writer; } 2>/dev/null
+expect 0 "write after it" put w.lw a c
+last=$(tail -n 2 acks | head -n 1)
+expect 0 "its last word holds" get w.lw "first/$(printf '%010d' "$last")" --keyspace written
+"$tool" list d.lw 2>err | head -n 1 >/dev/null
+is "a broken pipe is quiet" "$(cat err)" ""
+python3 - "$tool" >/dev/null <<'P' || fail "exit code of a broken pipe"
+import subprocess, sys
+child = subprocess.Popen([sys.argv[1], "export", "d.lw"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+child.stdout.close()
+sys.exit(0 if child.stderr.read() == b"" and child.wait() == 141 else 1)
+P
+
+# --- demo
+expect 0 demo demo ; has "demo" "$out" "Everything was as promised."
+is "demo fits" "$(printf '%s\n' "$out" | LC_ALL=C.UTF-8 grep -E '^.{81}')" ""
+expect 0 "demo JSON" demo --json ; query "steps" 'd["kept"], all(s["kept"] for s in d["steps"])' "(True, True)"
+
+# --- real data
+if [ -d "$data" ]; then
+  for file in "$data"/*.json; do roundtrip "$file"; done
+else
+  echo "SKIPPED: no data in $data"
+fi
+
+echo "$passed checks passed, $failed failed"
+[ "$failed" = 0 ]
