@@ -3,6 +3,7 @@ import LatewoodBytes
 extension GroupFlush.State {
   /// Why nothing can be written any more, if so.
   var poisonRefusal: Fault? {
+    if !isStopped { return nil }
     if isClosed { return Fault(.closed, "the file is closed") }
     guard let poison else { return nil }
     return Fault(
@@ -10,10 +11,11 @@ extension GroupFlush.State {
       errno: poison.errno)
   }
 
-  /// Why nothing can be appended now, if so.
-  var refusal: Fault? { poisonRefusal ?? shortage }
-
-  var canWrite: Bool { poison == nil && shortage == nil && !isClosed }
+  /// Why nothing can be appended now. `isStopped` is set.
+  func stopFault(forThoseWhoWaited: Bool = false) -> Fault {
+    if forThoseWhoWaited, let first = poison ?? shortage { return first }
+    return poisonRefusal ?? shortage ?? .commitWithoutSpace
+  }
 
   func isDone(_ target: UInt64, _ durable: Bool) -> Bool {
     target <= (durable ? syncedThrough : writtenThrough)
@@ -26,9 +28,16 @@ extension GroupFlush.State {
   mutating func fail(_ fault: Fault) {
     if fault.kind == .outOfSpace {
       shortage = shortage ?? fault
+      isStopped = true
     } else {
-      poison = poison ?? fault
+      end(with: fault)
     }
+  }
+
+  /// Nothing is ever written again.
+  mutating func end(with fault: Fault) {
+    poison = poison ?? fault
+    isStopped = true
   }
 
   /// Everything before `through` has been written; `open` is the open segment as it was when that began.
@@ -75,6 +84,7 @@ extension GroupFlush.State {
     closedThrough = tail
     writtenThrough = tail
     shortage = nil
+    isStopped = poison != nil || isClosed
     needsCheckpoint = true
   }
 }

@@ -38,6 +38,8 @@ final class GroupFlush: @unchecked Sendable {
     /// The lack of space that stopped writing for now.
     var shortage: Fault?
     var isClosed = false
+    /// One of the three above: asked at every begin and commit, so that it is a plain flag.
+    var isStopped = false
     var needsCheckpoint = false
     /// Where the log began after the last gap, if there was one since the file was opened.
     var chainStart: UInt64 = FileLayout.logStart
@@ -69,9 +71,9 @@ final class GroupFlush: @unchecked Sendable {
     return body(&state.pointee)
   }
 
-  /// Throws if nothing can be appended.
+  /// Throws if the file is closed or writing has ended.
   func check() throws(Fault) {
-    if let fault = locked({ $0.refusal }) { throw fault }
+    if let fault = locked({ $0.poisonRefusal }) { throw fault }
   }
 
   /// Returns when the file has everything before `target`, and if `durable`, when that would survive a power cut.
@@ -83,8 +85,7 @@ final class GroupFlush: @unchecked Sendable {
       if state.pointee.isGivenUp(target) { throw Fault.commitWithoutSpace }
       if state.pointee.isDone(target, durable) { return }
       // Who was waiting when it happened gets the failure itself; who comes later learns that it is too late.
-      if hasWaited, let first = state.pointee.poison ?? state.pointee.shortage { throw first }
-      if let fault = state.pointee.refusal { throw fault }
+      if state.pointee.isStopped { throw state.pointee.stopFault(forThoseWhoWaited: hasWaited) }
       precondition(target <= state.pointee.closedThrough, "a flush of what was not committed")
       if state.pointee.isLeading {
         state.pointee.waiters += 1
@@ -116,12 +117,12 @@ final class GroupFlush: @unchecked Sendable {
         state.pointee.finishWriting(through: through, open: open)
       }
     }
-    if durable, state.pointee.canWrite, state.pointee.syncedThrough < through {
+    if durable, !state.pointee.isStopped, state.pointee.syncedThrough < through {
       // What was written is visible to those who do not wait for the sync.
       if state.pointee.waiters > 0 { monitor.broadcast() }
       let fault = unlocked { () throws(Fault) in try device.sync() }
       if let fault {
-        state.pointee.poison = fault
+        state.pointee.end(with: fault)
       } else {
         state.pointee.finishSync(through: through)
       }

@@ -125,7 +125,7 @@ extension LogFile {
     do throws(Fault) {
       try device.sync()
     } catch {
-      group.locked { $0.poison = $0.poison ?? error }
+      group.locked { $0.end(with: error) }
       throw error
     }
     group.locked { state in

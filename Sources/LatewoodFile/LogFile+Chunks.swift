@@ -10,18 +10,17 @@ extension LogFile {
   /// Throws `unsupported` while a checkpoint is needed, if `beginning` a transaction.
   func prepareToAppend(beginning: Bool = false) throws(Fault) {
     precondition(!isReadOnly, "the file was opened for reading")
-    let fault: Fault? = group.locked { state in
-      if beginning, state.needsCheckpoint, state.canWrite { return .checkpointNeeded }
-      if let fault = state.refusal { return fault }
+    let isReady = group.locked { state in
+      if state.isStopped || (beginning && state.needsCheckpoint) { return false }
       append.pointee.flushedThrough = state.writtenThrough
       append.pointee.durableThrough = state.durableMark
       // Everything is in the file: begin at the start of the chunk again, so that small transactions stay in the nearest cache.
       if state.writtenThrough == state.closedThrough, append.pointee.frameStart > 0 {
         rewind(&state, to: state.closedThrough)
       }
-      return nil
+      return true
     }
-    if let fault { throw fault }
+    if !isReady { throw group.locked { $0.isStopped ? $0.stopFault() : .checkpointNeeded } }
     if append.pointee.capacity &- append.pointee.position < LogFile.leastRoom { try nextChunk() }
     try checkLength(of: 0)
   }

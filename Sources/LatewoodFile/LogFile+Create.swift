@@ -21,6 +21,7 @@ extension LogFile {
   package static func create(
     on volume: any Volume, path: String, environment: Environment, permissions: UInt16 = 0o600
   ) throws(Fault) {
+    let path = try volume.resolved(path)
     try refuseExisting(path, on: volume)
     let lock = try volume.lockForWriting(path)
     defer { lock.unlock() }
@@ -66,6 +67,7 @@ extension LogFile {
   package static func open(
     on volume: any Volume, path: String, readOnly: Bool, environment: Environment
   ) throws(Fault) -> LogFile {
+    let path = try volume.resolved(path)
     // Asked before the lock, which would make a file of its own beside one that is not there.
     guard try volume.exists(path) else {
       throw Fault(.notFound, "there is no file of this name", path: path)

@@ -68,7 +68,7 @@ extension LogFile {
 
   /// A reader beside a live writer can see a frame or a slot half written: it looks again before it speaks of damage.
   func findNewest() throws(Fault) -> Found {
-    var pause = 2
+    var pause: UInt64 = 2
     while true {
       do throws(Fault) {
         return try findOnce()
@@ -80,7 +80,7 @@ extension LogFile {
     }
   }
 
-  static func sleep(milliseconds: Int) {
+  static func sleep(milliseconds: UInt64) {
     let monitor = Monitor()
     monitor.lock()
     _ = monitor.wait(milliseconds: UInt64(milliseconds))

@@ -30,7 +30,7 @@ extension LogFile {
 
   /// The log from where it was last read to its end; nil if there is a newer checkpoint.
   private func findNewer() throws(Fault) -> LogWalk? {
-    var pause = 2
+    var pause: UInt64 = 2
     while true {
       do throws(Fault) {
         return try findNewerOnce()

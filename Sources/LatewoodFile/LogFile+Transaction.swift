@@ -34,15 +34,15 @@ extension LogFile {
     let checksum = append.pointee.lastFrameChecksum
     closeFrame(continues: false)
     let length = append.pointee.frameStart
-    let refusal = group.locked { state in
-      if state.canWrite { state.close(length: length) }
-      return state.refusal
+    let isStopped = group.locked { state in
+      if !state.isStopped { state.close(length: length) }
+      return state.isStopped
     }
-    if let refusal {
+    if isStopped {
       append.pointee.frameStart = frameStart
       append.pointee.lastFrameChecksum = checksum
       abortTransaction()
-      throw refusal
+      throw group.locked { $0.stopFault() }
     }
     append.pointee.isOpen = false
     endsInSeal = false

@@ -41,6 +41,8 @@ package final class LogFile: @unchecked Sendable {
   let volume: any Volume
   let environment: Environment
   let group: GroupFlush
+  /// Bytes that the mapping and the format allow.
+  let lengthLimit: UInt64
   /// The writer's place, for hot loops above; see `AppendState`.
   @usableFromInline package let append: UnsafeMutablePointer<AppendState>
 
@@ -57,9 +59,6 @@ package final class LogFile: @unchecked Sendable {
   var replayed = ReplayPosition.start
   var lastTransactionSeen: UInt64 = 0
 
-  /// Bytes that the mapping and the format allow.
-  var lengthLimit: UInt64 { min(space.capacity, FileLayout.fileLimit) }
-
   init(_ opened: Opened, on volume: any Volume, path: String, environment: Environment) {
     self.path = path
     self.volume = volume
@@ -67,6 +66,7 @@ package final class LogFile: @unchecked Sendable {
     header = opened.header
     device = opened.device
     space = opened.space
+    lengthLimit = min(opened.space.capacity, FileLayout.fileLimit)
     isReadOnly = opened.fileLock == nil
     let length = opened.fileLock == nil ? 64 : LogFile.chunkLength
     let chunk = UnsafeMutableRawPointer.allocate(byteCount: length, alignment: 4096)
@@ -144,7 +144,10 @@ package final class LogFile: @unchecked Sendable {
   /// The mapping stays as long as somebody holds `space`.
   package func close() {
     let wasClosed = group.locked { state in
-      defer { state.isClosed = true }
+      defer {
+        state.isClosed = true
+        state.isStopped = true
+      }
       return state.isClosed
     }
     if wasClosed { return }

@@ -29,7 +29,8 @@ enum Catalog {
   static func checkName(_ name: String) throws(Fault) {
     let length = name.utf8.count
     guard length > 0, length <= maximumNameLength else {
-      throw Fault(.invalidName, "a keyspace's name of \(length) bytes is not one of 1 to \(maximumNameLength)")
+      throw Fault(
+        .invalidName, "a keyspace's name of \(length) bytes is not one of 1 to \(maximumNameLength)")
     }
   }
 

@@ -31,14 +31,25 @@ extension Engine {
   func checkpoint(isForced: Bool) throws(Fault) {
     checkpointing.lock()
     defer { checkpointing.unlock() }
-    try mergeLeftover()
-    guard let frozen = try freeze(isForced: isForced) else { return }
-    try merge(frozen)
-  }
-
-  /// A checkpoint that failed (a full disk) has left its frozen buffer: it goes first.
-  private func mergeLeftover() throws(Fault) {
-    if let left = unfinished { try merge(left) }
+    var isForced = isForced
+    while true {
+      // One that failed (a full disk) has left its frozen buffer: it goes first.
+      let left = unfinished
+      var next = left
+      if next == nil { next = try freeze(isForced: isForced) }
+      guard let frozen = next else { return }
+      let root = try merge(frozen)
+      do throws(Fault) {
+        try conclude(frozen, root)
+        if left == nil { return }
+      } catch {
+        // The log began anew after this buffer was frozen, so no checkpoint may send a reader to where it was. Its tree is as good as
+        // any to build on: the next one, of everything, is what the log waits for.
+        guard error.kind == .unsupported else { throw error }
+        install(root)
+        isForced = true
+      }
+    }
   }
 
   /// What a checkpoint holds, fixed at the moment it froze the write buffer.
@@ -50,6 +61,8 @@ extension Engine {
 
   /// Puts a new write buffer in the place of the full one. Microseconds, under the writer lock.
   private func freeze(isForced: Bool) throws(Fault) -> Frozen? {
+    // Most of what waits is written before the lock is taken, so that it is held for microseconds.
+    try log.flush(through: log.committedPosition, durable: false)
     lockForService()
     defer { unlockForService() }
     rollBackUnwritten()
@@ -67,20 +80,31 @@ extension Engine {
     return frozen
   }
 
-  private func merge(_ frozen: Frozen) throws(Fault) {
+  /// Writes the next base tree and makes it durable, and all of the log before it.
+  private func merge(_ frozen: Frozen) throws(Fault) -> Subtree? {
     let base = try current().base
     let root = try BufferMerge.run(
       frozen.buffer, into: base, file: log.view, nodeSize: options.nodeSize, transaction: frozen.transaction,
       reserve: { (length) throws(Fault) in try reserve(length) },
       write: { (bytes, offset) throws(Fault) in try log.writeNodes(bytes, at: offset) })
-    // All of it, and the log before it, is on the disk before anything says that the log is not needed.
     try log.syncNodes()
+    return root
+  }
+
+  /// Names the new tree in the file.
+  private func conclude(_ frozen: Frozen, _ root: Subtree?) throws(Fault) {
     let checkpoint = try append(
       CheckpointRecord(
         root: root, replay: frozen.replay, transaction: frozen.transaction, time: environment.now(),
         previousCheckpoint: lastCheckpoint.load(ordering: .relaxed)))
     try log.writeSlot(naming: checkpoint)
     lastCheckpoint.store(checkpoint.offset, ordering: .relaxed)
+    backgroundFailure.withLock { $0 = nil }
+    install(root)
+  }
+
+  /// Lets readers see the new tree in the place of the old one and the frozen buffer.
+  private func install(_ root: Subtree?) {
     lockForService()
     defer { unlockForService() }
     unfinished = nil

@@ -13,12 +13,6 @@ extension Engine {
   func requestCheckpoint() throws(Fault) {
     try checkOpen()
     if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
-    if let fault = backgroundFailure.withLock({ fault in
-      defer { fault = nil }
-      return fault
-    }), fault.kind != .outOfSpace {
-      throw fault
-    }
     try checkpoint(isForced: false)
   }
 
@@ -36,10 +30,12 @@ extension Engine {
     let used = result.liveBytes + result.logBytes + FileLayout.logStart
     result.deadBytes = result.fileSize > used ? result.fileSize - used : 0
     result.pendingEntries = version.active.entries + (version.frozen?.entries ?? 0)
-    result.pendingRanges = version.active.ranges.intervals.count + (version.frozen?.ranges.intervals.count ?? 0)
+    result.pendingRanges =
+      version.active.ranges.intervals.count + (version.frozen?.ranges.intervals.count ?? 0)
     result.transaction = version.transaction
     result.isCheckpointing = version.frozen != nil
     (result.openSnapshots, result.oldestSnapshot) = snapshots.summary
+    result.checkpointFailure = backgroundFailure.withLock { $0 }.map { StoreError($0, path: path) }
     result.durableThrough = log.durableThrough
     writer.lock()
     result.memoryBytes =

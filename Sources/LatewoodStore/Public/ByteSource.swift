@@ -17,42 +17,48 @@ public protocol ByteSource {
 }
 
 extension UnsafeRawBufferPointer: ByteSource {
-  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
+    -> R
   {
     try body(self)
   }
 }
 
 extension UnsafeBufferPointer: ByteSource where Element == UInt8 {
-  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
+    -> R
   {
     try body(UnsafeRawBufferPointer(self))
   }
 }
 
 extension Array: ByteSource where Element == UInt8 {
-  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
+    -> R
   {
     try withUnsafeBytes { bytes in Result { () throws(E) -> R in try body(bytes) } }.get()
   }
 }
 
 extension ArraySlice: ByteSource where Element == UInt8 {
-  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
+    -> R
   {
     try withUnsafeBytes { bytes in Result { () throws(E) -> R in try body(bytes) } }.get()
   }
 }
 
 extension ContiguousArray: ByteSource where Element == UInt8 {
-  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
+    -> R
   {
     try withUnsafeBytes { bytes in Result { () throws(E) -> R in try body(bytes) } }.get()
   }
 }
 
 extension String: ByteSource {
-  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
+    -> R
   {
     var copy = self
     return try copy.withUTF8 { bytes in
@@ -62,7 +68,8 @@ extension String: ByteSource {
 }
 
 extension Substring: ByteSource {
-  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
+    -> R
   {
     var copy = self
     return try copy.withUTF8 { bytes in
@@ -72,7 +79,8 @@ extension Substring: ByteSource {
 }
 
 extension StaticString: ByteSource {
-  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
+  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
+    -> R
   {
     try withUTF8Buffer { bytes in
       Result { () throws(E) -> R in try body(UnsafeRawBufferPointer(bytes)) }

@@ -75,6 +75,7 @@ extension Engine: ReadGate {
   func currentReader() throws(Fault) -> Reader {
     let version = try current()
     return Reader(
-      owner: version, gate: self, view: version.reads, store: identity, dropCount: version.dropCount, path: path)
+      owner: version, gate: self, view: version.reads, store: identity, dropCount: version.dropCount,
+      path: path)
   }
 }

@@ -27,6 +27,8 @@ public struct Statistics: Sendable, Equatable {
   public var checkpointTransaction: UInt64 = 0
   /// Whether a checkpoint is running.
   public var isCheckpointing = false
+  /// Why the last checkpoint in the background failed; nil once one has succeeded.
+  public var checkpointFailure: StoreError?
   public var openSnapshots = 0
   /// The transaction of the oldest open snapshot.
   public var oldestSnapshot: UInt64?

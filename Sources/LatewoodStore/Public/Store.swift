@@ -76,7 +76,8 @@ public final class Store: Sendable {
           on: volume, path: path, environment: environment, permissions: options.permissions)
       default: break
       }
-      let log = try LogFile.open(on: volume, path: path, readOnly: mode == .readOnly, environment: environment)
+      let log = try LogFile.open(
+        on: volume, path: path, readOnly: mode == .readOnly, environment: environment)
       let engine = try Engine(
         log: log, path: path, isReadOnly: mode == .readOnly, options: options, environment: environment)
       return Store(engine: engine)

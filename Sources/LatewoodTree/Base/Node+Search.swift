@@ -43,11 +43,31 @@ extension Node {
   }
 
   /// The first of the heads `first ..< end` that is not less than `head`, or `end`.
+  ///
+  /// One head of every cache line is compared first. None of these loads waits for another, so lines that are not in the cache come
+  /// together; a binary search over them would wait for each in turn.
   @inline(__always) static func lowerBound(
     _ heads: UnsafeRawPointer, _ first: Int, _ end: Int, _ head: UInt32
   ) -> Int {
     var low = first
     var length = end &- first
+    while length > 512 {
+      let half = length &>> 1
+      let probe = heads.u32((low &+ half &- 1) &* 4)
+      low = probe < head ? low &+ half : low
+      length &-= half
+    }
+    if length > 16 {
+      var at = low &+ 15
+      let last = low &+ length
+      var lines = 0
+      while at < last {
+        lines &+= heads.u32(at &* 4) < head ? 1 : 0
+        at &+= 16
+      }
+      low &+= lines &* 16
+      length = last &- low < 16 ? last &- low : 16
+    }
     while length > 1 {
       let half = length &>> 1
       // Written so that the compiler makes a conditional move of it: the branch would be wrong half of the time.

@@ -62,7 +62,8 @@ struct BufferTree: ~Copyable {
   }
 
   /// Goes back to the root of version `number` over transactions that were finished after it and never published.
-  mutating func forget(after number: UInt64, root oldRoot: UnsafeMutableRawPointer?, entries oldEntries: Int) {
+  mutating func forget(after number: UInt64, root oldRoot: UnsafeMutableRawPointer?, entries oldEntries: Int)
+  {
     finger = nil
     retired.removeAll { $0.died > number }
     retiredAtBegin = retired.count
@@ -121,7 +122,8 @@ struct BufferTree: ~Copyable {
   }
 
   @inline(__always) private func place(
-    _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, in leaf: BufferNode, at index: Int,
+    _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, in leaf: BufferNode,
+    at index: Int,
     _ space: borrowing RecordSpace
   ) {
     leaf.makeRoom(forPrefixOf: key, keyCount, from: 0, space)
@@ -253,7 +255,9 @@ extension BufferTree {
     right.count = leaf.count &- middle
     leaf.count = middle
     let target = index > middle || right.count == 0 ? right : leaf
-    place(key, keyCount, reference, in: target, at: target.pointer == leaf.pointer ? index : index &- middle, space)
+    place(
+      key, keyCount, reference, in: target, at: target.pointer == leaf.pointer ? index : index &- middle,
+      space)
     leaf.sharpen(from: 0, space)
     right.sharpen(from: 0, space)
     insertChild(right, separator: right.reference(0), space)

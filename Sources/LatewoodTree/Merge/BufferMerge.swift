@@ -121,7 +121,8 @@ package struct BufferMerge: ~Copyable {
   /// The buffer's entry itself: nothing, if it is a delete or older than a range delete over it.
   private mutating func takeEntry() throws(Fault) {
     let reference = buffer.reference
-    if !reference.isTombstone, ranges.isEmpty || ranges.cover(buffer.key, buffer.keyCount) <= reference.offset {
+    if !reference.isTombstone, ranges.isEmpty || ranges.cover(buffer.key, buffer.keyCount) <= reference.offset
+    {
       let record = buffer.space.record(reference)
       let key = SplitKey(record.key, record.keyCount)
       if record.code == OperationCode.putExtent {

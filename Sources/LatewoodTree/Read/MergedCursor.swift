@@ -61,7 +61,9 @@ package struct MergedCursor: ~Copyable {
   }
 
   /// How the current key stands to another.
-  package func compareKey(_ other: UnsafeRawPointer, _ otherCount: Int) -> Int { key.compare(other, otherCount) }
+  package func compareKey(_ other: UnsafeRawPointer, _ otherCount: Int) -> Int {
+    key.compare(other, otherCount)
+  }
 
   // MARK: Moving
 
@@ -219,7 +221,9 @@ extension BaseCursor {
 
   mutating func seekBefore(_ bound: [UInt8]) throws(Fault) {
     try bound.withUnsafeBytes { bytes in
-      Result { () throws(Fault) in if let start = bytes.baseAddress { _ = try seekLast(before: start, bytes.count) } }
+      Result { () throws(Fault) in
+        if let start = bytes.baseAddress { _ = try seekLast(before: start, bytes.count) }
+      }
     }.get()
   }
 }

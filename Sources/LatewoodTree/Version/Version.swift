@@ -92,7 +92,8 @@ package final class Version: Sendable {
     progress: ((_ bytesChecked: UInt64) -> Void)?
   ) -> TreeVerification {
     let report = BaseVerify.run(
-      BaseTree(root: base, source: NodeSource(file: file)), progress: progress.map { tell in { tell($0.bytesChecked) } })
+      BaseTree(root: base, source: NodeSource(file: file)),
+      progress: progress.map { tell in { tell($0.bytesChecked) } })
     return TreeVerification(
       nodes: report.nodes, entries: report.entries, extents: report.extents, bytes: report.bytesChecked,
       faults: report.faults)

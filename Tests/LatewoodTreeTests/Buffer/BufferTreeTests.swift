@@ -15,7 +15,8 @@ private final class RecordLog {
   func append(_ key: [UInt8], isDelete: Bool = false) -> RecordReference {
     let offset = length
     let value: [UInt8] = [1, 2, 3]
-    memory.storeBytes(of: isDelete ? OperationCode.delete : OperationCode.put, toByteOffset: offset, as: UInt8.self)
+    memory.storeBytes(
+      of: isDelete ? OperationCode.delete : OperationCode.put, toByteOffset: offset, as: UInt8.self)
     length += 1
     length += Varint.write(UInt64(key.count), to: memory + length)
     if !isDelete { length += Varint.write(UInt64(value.count), to: memory + length) }
@@ -46,11 +47,14 @@ private final class RecordLog {
       return Array(repeating: 7, count: Int.random(in: 1...70, using: &random))
         + (0..<Int.random(in: 0...3, using: &random)).map { _ in UInt8.random(in: 0...2, using: &random) }
     default:
-      return (0..<Int.random(in: 1...6, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+      return (0..<Int.random(in: 1...6, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random)
+      }
     }
   }
 
-  @Test(arguments: 0..<6) func `agrees with a dictionary through versions, aborts and reclamation`(_ run: Int) throws {
+  @Test(arguments: 0..<6) func `agrees with a dictionary through versions, aborts and reclamation`(_ run: Int)
+    throws
+  {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("BufferTreeTests seed \(seed)")
     var random = Random(state: seed)

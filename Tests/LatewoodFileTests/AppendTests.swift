@@ -1,0 +1,193 @@
+import LatewoodBytes
+import Testing
+
+@testable import LatewoodFile
+
+@Suite struct AppendTests {
+  let bench: LogBench
+
+  init() throws { bench = try LogBench() }
+
+  private func value(_ seed: Int, _ count: Int) -> [UInt8] {
+    var value = [UInt8](repeating: UInt8(truncatingIfNeeded: seed), count: count)
+    for at in stride(from: 0, to: count, by: 4001) { value[at] = UInt8(truncatingIfNeeded: at &* 31) }
+    return value
+  }
+
+  private func read(_ log: LogFile, at offset: UInt64) -> (code: UInt8, key: [UInt8], value: [UInt8]) {
+    let record = LogRecord(trusted: log.record(at: offset))
+    return (
+      record.code, Array(UnsafeRawBufferPointer(start: record.key, count: record.keyCount)),
+      Array(UnsafeRawBufferPointer(start: record.value, count: record.valueCount))
+    )
+  }
+
+  @Test func aRecordIsFoundInMemoryAndInTheFile() throws {
+    let log = try bench.open().log
+    _ = try log.beginTransaction()
+    let first = try log.put("first", [1, 2, 3])
+    #expect(read(log, at: first).value == [1, 2, 3])
+    #expect(read(log, at: first).key == [0, 0, 0, 1] + Array("first".utf8))
+    let committed = try log.commitTransaction()
+    _ = try log.beginTransaction()
+    let second = try log.put("second", [4], asExtent: true)
+    try log.flush(through: committed, durable: false)
+    for _ in 0..<2 {
+      #expect(read(log, at: first).value == [1, 2, 3])
+      #expect(read(log, at: second).value == [4])
+    }
+    let range = try [UInt8]([0, 0, 0, 1]).withBytes { (low) throws(Fault) in
+      try [UInt8]([0, 0, 0, 2]).withBytes { (high) throws(Fault) in try log.deleteRange(low: low, high: high)
+      }
+    }
+    #expect(read(log, at: range).code == OperationCode.deleteRange)
+    #expect(read(log, at: range).value == [0, 0, 0, 2])
+    try log.flush(through: log.commitTransaction(), durable: true)
+    _ = try log.beginTransaction()
+    #expect(read(log, at: first).value == [1, 2, 3])
+    #expect(read(log, at: second).value == [4])
+    log.abortTransaction()
+    log.close()
+  }
+
+  @Test func aTransactionLargerThanAllChunksIsWrittenAsItGrows() throws {
+    let log = try bench.open().log
+    try log.commit([("before", [0])])
+    let number = try log.beginTransaction()
+    var offsets: [UInt64] = []
+    for index in 0..<300 { offsets.append(try log.put("key\(index)", value(index, 100_000))) }
+    // 30 MB are on their way, and one chunk was enough.
+    #expect(log.chunks.count == 1)
+    for index in 0..<300 { #expect(read(log, at: offsets[index]).value == value(index, 100_000)) }
+    try log.flush(through: log.commitTransaction(), durable: true)
+    log.close()
+    let state = try bench.read()
+    #expect(state.entries.count == 301)
+    #expect(state.entries["key299"] == value(299, 100_000))
+    #expect(state.transactions == [1, number])
+    #expect(state.report.framesReplayed > 7)
+  }
+
+  @Test func anAbortedLongTransactionIsPassedOver() throws {
+    let log = try bench.open().log
+    let number = try log.beginTransaction()
+    for index in 0..<100 { try log.put("gone\(index)", value(index, 100_000)) }
+    log.abortTransaction()
+    let next = try log.beginTransaction()
+    #expect(next == number + 1)
+    try log.put("kept", [1])
+    try log.flush(through: log.commitTransaction(), durable: true)
+    log.close()
+    let (again, state) = try bench.open()
+    #expect(state.entries == ["kept": [1]])
+    #expect(again.lastTransaction == next)
+    again.close()
+  }
+
+  @Test func anUnfinishedLongTransactionIsNotThereAfterACrash() throws {
+    var log = try bench.open().log
+    let number = try log.beginTransaction()
+    for index in 0..<100 { try log.put("gone\(index)", value(index, 100_000)) }
+    log.close()
+    let (again, state) = try bench.open()
+    log = again
+    #expect(state.entries.isEmpty)
+    #expect(!log.needsCheckpoint)
+    #expect(try log.beginTransaction() == number + 1)
+    try log.put("kept", [1])
+    try log.flush(through: log.commitTransaction(), durable: true)
+    log.close()
+    #expect(try bench.read().entries == ["kept": [1]])
+  }
+
+  @Test(arguments: [1 << 20, (1 << 20) + 1, 5_000_003]) func largeValuesGoStraightToTheFile(_ count: Int)
+    throws
+  {
+    let log = try bench.open().log
+    _ = try log.beginTransaction()
+    let before = try log.put("before", [1])
+    let large = try log.put("large", value(5, count), asExtent: true)
+    let after = try log.put("after", [2])
+    #expect(read(log, at: before).value == [1])
+    #expect(read(log, at: large).value == value(5, count))
+    #expect(read(log, at: after).value == [2])
+    let position = try log.commitTransaction()
+    try log.flush(through: position, durable: true)
+    let record = LogRecord(trusted: log.record(at: large))
+    let place = UInt64(record.value - log.space.base)
+    _ = try log.view.extent(offset: place, length: UInt64(count), checksum: record.valueChecksum)
+    _ = try log.beginTransaction()
+    try log.put("alone", value(6, count))
+    try log.flush(through: log.commitTransaction(), durable: true)
+    log.close()
+    let longest = bench.volume.plan.withLock { $0.writes.map(\.count).max() }
+    #expect(longest == 1 << 20)
+    let state = try bench.read()
+    #expect(state.entries.count == 4)
+    #expect(state.entries["large"] == value(5, count))
+    #expect(state.entries["alone"] == value(6, count))
+    #expect(state.report.tornTail == nil)
+  }
+
+  @Test func keysAndValuesHaveLimits() throws {
+    let log = try bench.open().log
+    _ = try log.beginTransaction()
+    #expect(faultKind { try log.put("", [1]) } == .keyEmpty)
+    #expect(faultKind { try log.put(String(repeating: "k", count: 16385), [1]) } == .keyTooLong)
+    try log.put(String(repeating: "k", count: 16384), [])
+    try log.flush(through: log.commitTransaction(), durable: true)
+    log.close()
+    #expect(try bench.read().entries.count == 1)
+  }
+
+  @Test func framesSayHowFarTheFileIsDurable() throws {
+    let log = try bench.open().log
+    let first = try log.commit([("a", [1])])
+    let second = try log.commit([("b", [1])], durable: false)
+    _ = try log.commit([("c", [1])], durable: true)
+    let view = log.view
+    let frames = [UInt64(16384), first.offset, second.offset].map { offset in
+      LogWalk.frame(at: offset, view: view, size: view.limit)?.durableThrough
+    }
+    #expect(frames == [16384, first.offset, first.offset])
+    log.close()
+  }
+
+  @Test func aSealIsNotRepeated() throws {
+    var log = try bench.open().log
+    try log.commit([("a", [1])])
+    for _ in 0..<3 {
+      try log.appendSeal()
+      try log.flush(through: log.position, durable: false)
+    }
+    log.close()
+    let size = try bench.size()
+    log = try bench.open().log
+    try log.appendSeal()
+    try log.flush(through: log.position, durable: false)
+    log.close()
+    #expect(try bench.size() == size)
+  }
+
+  @Test func oneProcessWritesAndOthersRead() throws {
+    let log = try bench.open().log
+    #expect(faultKind { _ = try bench.open() } == .lockedByThisProcess)
+    let reader = try bench.open(readOnly: true).log
+    reader.close()
+    log.close()
+    log.close()
+    #expect(faultKind { _ = try log.beginTransaction() } == .closed)
+    #expect(faultKind { try log.flush(through: CommitPosition(offset: 1 << 20), durable: true) } == .closed)
+    try bench.open().log.close()
+  }
+
+  @Test func aLeftoverOfAnInterruptedCreationIsReplaced() throws {
+    let device = try bench.volume.open("other.creating", .createExclusive(permissions: 0o600))
+    device.close()
+    try LogFile.create(on: bench.volume, path: "other", environment: bench.environment)
+    #expect(try !bench.volume.exists("other.creating"))
+    let log = try LogFile.open(
+      on: bench.volume, path: "other", readOnly: false, environment: bench.environment)
+    log.close()
+  }
+}

@@ -1,0 +1,113 @@
+import LatewoodBytes
+import Testing
+
+@testable import LatewoodFile
+
+/// Whatever happens to the bytes of a file, opening it gives the state that was acknowledged, or an error.
+@Suite struct DamageTests {
+  let bench: LogBench
+  let sound: [UInt8]
+  let ends: [UInt64]
+  let newest: ReplayedState
+
+  init() throws {
+    bench = try LogBench()
+    let log = try bench.open().log
+    var ends: [UInt64] = []
+    for number in 1...10 {
+      if number == 4 { try log.emptyCheckpoint(replay: .start) }
+      ends.append(
+        try log.commit([("key\(number)", [UInt8](repeating: UInt8(number), count: number * 3))]).offset)
+    }
+    try log.appendSeal()
+    try log.flush(through: log.position, durable: true)
+    log.close()
+    self.ends = ends
+    sound = try bench.bytes()
+    newest = try bench.read()
+  }
+
+  /// The state, or nil if opening fails with a fault.
+  private func open() throws -> ReplayedState? {
+    do {
+      return try bench.read()
+    } catch is Fault {
+      return nil
+    }
+  }
+
+  @Test func noFlippedBitGivesAnOlderState() throws {
+    #expect(newest.entries.count == 10)
+    var errors = 0
+    for byte in 8192..<sound.count where !(8256..<12288).contains(byte) && !(12352..<16384).contains(byte) {
+      for bit in 0..<8 {
+        try bench.patch([sound[byte] ^ (1 << UInt8(bit))], at: byte)
+        if let state = try open() {
+          if state != newest { Issue.record("bit \(bit) of byte \(byte) changes the state") }
+        } else {
+          errors += 1
+        }
+      }
+      try bench.patch([sound[byte]], at: byte)
+    }
+    #expect(errors > 1000)
+    for byte in stride(from: 0, to: 8192, by: 97) {
+      try bench.patch([sound[byte] ^ 0x10], at: byte)
+      #expect(try open() == newest)
+      try bench.patch([sound[byte]], at: byte)
+    }
+  }
+
+  @Test func everyTruncationGivesWhatIsLeftOrAnError() throws {
+    for length in (16384..<sound.count).reversed() {
+      try bench.install(Array(sound[..<length]))
+      if let state = try open() {
+        // A frame is whole also when only the zeros after it are missing.
+        let least = ends.filter { $0 <= UInt64(length) }.count
+        let most = ends.filter { $0 <= UInt64((length + 7) & ~7) }.count
+        #expect((least...most).contains(state.entries.count))
+      }
+    }
+    for (length, kind) in [(16383, .damaged), (8192, .damaged), (3, .notADatabase), (0, .emptyFile)]
+      as [(Int, Fault.Kind)]
+    {
+      try bench.install(Array(sound[..<length]))
+      #expect(faultKind { _ = try bench.read() } == kind)
+    }
+  }
+
+  @Test func aFrameOfAnotherFileIsNotTakenForOneOfThis() throws {
+    // The same bytes under another file id: every checksum starts from another seed.
+    var bytes = sound
+    let header = FileHeader(fileID: (1, 2), created: 3)
+    bytes.withUnsafeMutableBytes { all in
+      for copy in [0, 4096] {
+        header.encode(into: UnsafeMutableRawBufferPointer(rebasing: all[copy..<copy + 4096]))
+      }
+      for place in 0..<2 {
+        let at = Int(FileLayout.slotOffset(place))
+        RootSlot(generation: UInt64(place), time: 0)
+          .encode(into: UnsafeMutableRawBufferPointer(rebasing: all[at..<at + 4096]), seed: header.seed)
+      }
+    }
+    try bench.install(bytes)
+    let state = try bench.read()
+    #expect(state.entries.isEmpty)
+    #expect(state.report.tornTail == 16384..<UInt64(bytes.count))
+  }
+
+  @Test func aHeaderThatIsNotOursIsNamedForWhatItIs() throws {
+    try bench.install([UInt8](repeating: 0x20, count: 20000))
+    #expect(faultKind { _ = try bench.read() } == .notADatabase)
+    var bytes = sound
+    bytes[40] ^= 1
+    bytes[4096 + 40] ^= 1
+    try bench.install(bytes)
+    #expect(faultKind { _ = try bench.read() } == .damaged)
+    #expect(
+      faultKind { _ = try LogFile.create(on: bench.volume, path: bench.path, environment: bench.environment) }
+        == .alreadyExists)
+    try bench.volume.memory.remove(bench.path)
+    #expect(faultKind { _ = try bench.read() } == .notFound)
+  }
+}

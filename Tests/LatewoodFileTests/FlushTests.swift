@@ -1,0 +1,131 @@
+import Dispatch
+import LatewoodBytes
+import LatewoodDevice
+import Synchronization
+import Testing
+
+@testable import LatewoodFile
+
+@Suite struct FlushTests {
+  let bench: LogBench
+
+  init() throws { bench = try LogBench() }
+
+  /// Runs `body` on as many threads, with the number of each, and throws what the first of them threw.
+  private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
+    let failure = Failure()
+    let group = DispatchGroup()
+    for thread in 0..<count {
+      DispatchQueue(label: "thread \(thread)").async(group: group) {
+        do { try body(thread) } catch { failure.first.withLock { $0 = $0 ?? error } }
+      }
+    }
+    group.wait()
+    if let error = failure.first.withLock({ $0 }) { throw error }
+  }
+
+  private final class Failure: Sendable {
+    let first = Mutex<(any Error)?>(nil)
+  }
+
+  @Test func threadsThatCommitTogetherShareSyncs() throws {
+    let log = try bench.open().log
+    bench.volume.plan.withLock { $0.syncMilliseconds = 1 }
+    let writer = Monitor()
+    try onThreads(8) { thread in
+      for index in 0..<40 {
+        let position = try writer.withLock {
+          _ = try log.beginTransaction()
+          for part in 0..<3 {
+            try log.put("\(thread)/\(index)/\(part)", [UInt8](repeating: UInt8(index), count: 50))
+          }
+          return try log.commitTransaction()
+        }
+        let isDurable = index % 4 != 0
+        try log.flush(through: position, durable: isDurable)
+        if isDurable { #expect(log.durableThrough >= position.offset) }
+        #expect(log.view.limit >= position.offset)
+      }
+    }
+    #expect(log.durableThrough <= log.tail)
+    log.close()
+    let state = try bench.read()
+    #expect(state.entries.count == 8 * 40 * 3)
+    #expect(state.transactions == Array(1...320))
+    let syncs = bench.volume.plan.withLock { $0.syncs }
+    #expect(syncs < 240)
+  }
+
+  @Test func longTransactionsGoOnWhileOthersAreSynced() throws {
+    let log = try bench.open().log
+    bench.volume.plan.withLock { $0.syncMilliseconds = 5 }
+    let writer = Monitor()
+    try onThreads(3) { thread in
+      for index in 0..<4 {
+        let position = try writer.withLock {
+          _ = try log.beginTransaction()
+          for part in 0..<70 {
+            try log.put("\(thread)/\(index)/\(part)", [UInt8](repeating: UInt8(part), count: 90_000))
+          }
+          if index == 2 {
+            try log.put("large\(thread)", [UInt8](repeating: 9, count: 1_200_000), asExtent: true)
+          }
+          return try log.commitTransaction()
+        }
+        try log.flush(through: position, durable: true)
+      }
+    }
+    #expect(log.chunks.count <= 3)
+    log.close()
+    let state = try bench.read()
+    #expect(state.entries.count == 3 * 4 * 70 + 3)
+    #expect(state.entries["2/3/69"] == [UInt8](repeating: 69, count: 90_000))
+  }
+
+  @Test func aLoneDurableCommitIsOneWriteAndOneSync() throws {
+    let log = try bench.open().log
+    bench.volume.plan.withLock {
+      $0.writes = []
+      $0.syncs = 0
+    }
+    let position = try log.commit([("a", [1])])
+    let plan = bench.volume.plan.withLock { $0 }
+    #expect(plan.writes == [16384..<position.offset])
+    #expect(plan.syncs == 1)
+    try log.flush(through: position, durable: true)
+    #expect(bench.volume.plan.withLock { $0.syncs } == 1)
+    log.close()
+  }
+
+  @Test func theFirstFailedSyncEndsAllWriting() throws {
+    let log = try bench.open().log
+    let good = try log.commit([("a", [1])])
+    bench.volume.plan.withLock { $0.failsSync = true }
+    _ = try log.beginTransaction()
+    try log.put("b", [1])
+    let position = try log.commitTransaction()
+    #expect(faultKind { try log.flush(through: position, durable: true) } == .inputOutput)
+    #expect(log.isPoisoned)
+    #expect(faultKind { try log.flush(through: position, durable: true) } == .poisoned)
+    #expect(faultKind { _ = try log.beginTransaction() } == .poisoned)
+    #expect(faultKind { _ = try log.reserveNodes(length: 10) } == .poisoned)
+    #expect(
+      faultKind { try [1].withBytes { (one) throws(Fault) in try log.writeNodes(one, at: 1 << 20) } }
+        == .poisoned)
+    try log.flush(through: good, durable: true)
+    let writes = bench.volume.plan.withLock { $0.writes.count }
+    log.close()
+    #expect(bench.volume.plan.withLock { $0.writes.count } == writes)
+    #expect(try bench.read().entries["a"] == [1])
+  }
+
+  @Test func aFailedWriteOfALargeValueEndsAllWriting() throws {
+    let log = try bench.open().log
+    _ = try log.beginTransaction()
+    bench.volume.plan.withLock { $0.writeFailure = .inputOutput }
+    #expect(faultKind { try log.put("a", [UInt8](repeating: 1, count: 2 << 20)) } == .inputOutput)
+    #expect(faultKind { _ = try log.commitTransaction() } == .inputOutput)
+    #expect(faultKind { _ = try log.beginTransaction() } == .poisoned)
+    log.close()
+  }
+}

@@ -1,0 +1,86 @@
+import LatewoodBytes
+import LatewoodDevice
+import Synchronization
+
+/// Files in memory whose writes and syncs can be made to fail, and are counted.
+final class InjectingVolume: Volume {
+  struct Plan {
+    /// Writes that would end beyond this fail for lack of space, after having written what fits.
+    var space: UInt64?
+    /// The next sync fails.
+    var failsSync = false
+    /// The next write past the root slots fails with this.
+    var writeFailure: Fault.Kind?
+    /// How long a sync takes.
+    var syncMilliseconds: UInt64 = 0
+    var syncs = 0
+    var writes: [Range<UInt64>] = []
+  }
+
+  let memory = MemoryVolume()
+  let plan = Mutex(Plan())
+
+  func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device {
+    InjectingDevice(try memory.open(path, mode), self)
+  }
+  func exists(_ path: String) throws(Fault) -> Bool { try memory.exists(path) }
+  func resolved(_ path: String) throws(Fault) -> String { path }
+  func rename(_ from: String, to: String) throws(Fault) { try memory.rename(from, to: to) }
+  func remove(_ path: String) throws(Fault) { try memory.remove(path) }
+  func syncDirectory(containing path: String) throws(Fault) {}
+  func lockForWriting(_ path: String) throws(Fault) -> any FileLock { try memory.lockForWriting(path) }
+}
+
+private final class InjectingDevice: Device {
+  let inner: any Device
+  let volume: InjectingVolume
+
+  init(_ inner: any Device, _ volume: InjectingVolume) {
+    self.inner = inner
+    self.volume = volume
+  }
+
+  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
+    try inner.read(into: target, at: offset)
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+    let end = offset + UInt64(bytes.count)
+    let (space, failure) = volume.plan.withLock { plan in
+      plan.writes.append(offset..<end)
+      defer { if offset >= 16384 { plan.writeFailure = nil } }
+      return (plan.space, offset >= 16384 ? plan.writeFailure : nil)
+    }
+    if let failure { throw Fault(failure, "injected") }
+    if let space, end > space {
+      if space > offset {
+        try inner.write(UnsafeRawBufferPointer(rebasing: bytes[..<Int(space - offset)]), at: offset)
+      }
+      throw Fault(.outOfSpace, "injected")
+    }
+    try inner.write(bytes, at: offset)
+  }
+
+  func sync() throws(Fault) {
+    let (fails, pause) = volume.plan.withLock { plan in
+      plan.syncs += 1
+      defer { plan.failsSync = false }
+      return (plan.failsSync, plan.syncMilliseconds)
+    }
+    if pause > 0 {
+      let monitor = Monitor()
+      monitor.withLock { _ = monitor.wait(milliseconds: pause) }
+    }
+    if fails { throw Fault(.inputOutput, "injected") }
+    try inner.sync()
+  }
+
+  func size() throws(Fault) -> UInt64 { try inner.size() }
+  func allocatedSize() throws(Fault) -> UInt64 { try inner.allocatedSize() }
+  func map() throws(Fault) -> AddressSpace { try inner.map() }
+  func dropCache(from offset: UInt64) {}
+  func startWriteback(offset: UInt64, length: UInt64) {}
+  var identity: FileIdentity { inner.identity }
+  func lockForReading() throws(Fault) { try inner.lockForReading() }
+  func close() { inner.close() }
+}

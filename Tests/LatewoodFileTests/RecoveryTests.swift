@@ -1,0 +1,218 @@
+import Dispatch
+import LatewoodBytes
+import Testing
+
+@testable import LatewoodFile
+
+@Suite struct RecoveryTests {
+  let bench: LogBench
+
+  init() throws { bench = try LogBench() }
+
+  @Test func aNewFileIsEmptyAndSound() throws {
+    let state = try bench.read()
+    #expect(state.entries.isEmpty)
+    #expect(state.report == RecoveryReport())
+    #expect(try bench.size() == 16384)
+  }
+
+  @Test func committedTransactionsComeBackInOrder() throws {
+    let log = try bench.open().log
+    for number in 1...20 {
+      try log.commit([("key\(number % 7)", [UInt8(number)]), ("last", [UInt8(number)])])
+    }
+    log.close()
+    let state = try bench.read()
+    #expect(state.transactions == Array(1...20))
+    #expect(state.entries["last"] == [20])
+    #expect(state.entries.count == 8)
+    #expect(state.report.tornTail == nil)
+    #expect(state.report.lastTransaction == 20)
+  }
+
+  @Test func appendingGoesOnAfterReopening() throws {
+    for number in 1...5 {
+      let (log, state) = try bench.open()
+      #expect(state.entries.count == number - 1)
+      try log.commit([("key\(number)", [1])])
+      try log.appendSeal()
+      try log.flush(through: log.position, durable: false)
+      log.close()
+    }
+    #expect(try bench.read().report.framesReplayed == 10)
+  }
+
+  @Test func anAbortedOrEmptyTransactionLeavesNoTrace() throws {
+    let log = try bench.open().log
+    #expect(try log.beginTransaction() == 1)
+    try log.put("gone", [1])
+    log.abortTransaction()
+    #expect(try log.beginTransaction() == 1)
+    #expect(try log.commitTransaction().offset == 16384)
+    try log.commit([("kept", [2])])
+    log.close()
+    let state = try bench.read()
+    #expect(state.entries == ["kept": [2]])
+    #expect(state.transactions == [1])
+  }
+
+  @Test func aTornTailIsSkippedAndItsOffsetsAreNotUsedAgain() throws {
+    var log = try bench.open().log
+    try log.commit([("durable", [1])])
+    let end = Int(log.tail)
+    try log.commit([("torn", [UInt8](repeating: 7, count: 100))], durable: false)
+    log.close()
+    let size = try bench.size()
+    try bench.flip(byte: end + 80, bit: 3)
+
+    let (writer, state) = try bench.open()
+    log = writer
+    #expect(state.entries == ["durable": [1]])
+    #expect(state.report.tornTail == UInt64(end)..<size)
+    #expect(state.report.needsCheckpoint)
+    #expect(log.tail == size)
+    #expect(faultKind { _ = try log.beginTransaction() } == .unsupported)
+    try log.emptyCheckpoint()
+    #expect(!log.needsCheckpoint)
+    try log.commit([("after", [2])])
+    log.close()
+    let after = try bench.read()
+    #expect(after.entries == ["after": [2]])
+    #expect(after.report.tornTail == nil)
+    #expect(!after.report.needsCheckpoint)
+  }
+
+  @Test func aCrashBetweenTheTornTailAndTheNewSlotIsStillATornTail() throws {
+    var log = try bench.open().log
+    try log.commit([("durable", [1])])
+    let end = Int(log.tail)
+    try log.commit([("torn", [7])], durable: false)
+    log.close()
+    try bench.flip(byte: end + 60, bit: 0)
+    log = try bench.open().log
+    // Everything but the slot.
+    let record = CheckpointRecord(
+      root: nil, replay: log.replayPosition, transaction: 1, time: 1, previousCheckpoint: 0)
+    _ = try log.reserveNodes(length: 100)
+    let checkpoint = try log.appendCheckpoint(record)
+    try log.flush(through: checkpoint.position, durable: true)
+    log.close()
+    let state = try bench.read()
+    #expect(state.entries == ["durable": [1]])
+    #expect(state.report.needsCheckpoint)
+  }
+
+  @Test func damageBelowTheFloorIsAnErrorThatSaysWhere() throws {
+    let log = try bench.open().log
+    var ends: [UInt64] = []
+    for number in 1...4 { ends.append(try log.commit([("key\(number)", [1])]).offset) }
+    log.close()
+    try bench.flip(byte: Int(ends[1]) + 60, bit: 0)
+    do {
+      _ = try bench.read()
+      Issue.record("the damage was not noticed")
+    } catch {
+      let fault = try #require(error as? Fault)
+      #expect(fault.kind == .damaged)
+      #expect(fault.offset == ends[1])
+    }
+    // A reader says the same, after it has looked again.
+    #expect(faultKind { _ = try bench.open(readOnly: true) } == .damaged)
+  }
+
+  @Test func aReaderLooksAgainBeforeItSpeaksOfDamage() throws {
+    let log = try bench.open().log
+    var ends: [UInt64] = []
+    for number in 1...4 { ends.append(try log.commit([("key\(number)", [1])]).offset) }
+    // As if another process were still writing the third frame while the fourth is there already.
+    let at = Int(ends[1]) + 60
+    let sound = try bench.bytes()[at]
+    try bench.patch([sound ^ 1], at: at)
+    let bench = bench
+    let group = DispatchGroup()
+    group.enter()
+    DispatchQueue(label: "writer").asyncAfter(deadline: .now() + .milliseconds(15)) {
+      try? bench.patch([sound], at: at)
+      group.leave()
+    }
+    let (reader, state) = try bench.open(readOnly: true)
+    #expect(state.entries.count == 4)
+    group.wait()
+    reader.close()
+    log.close()
+  }
+
+  @Test func theOlderSlotServesWhenTheNewerIsTorn() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    try log.emptyCheckpoint(replay: .start)
+    try log.commit([("b", [2])])
+    try log.emptyCheckpoint(replay: .start)
+    try log.commit([("c", [3])])
+    log.close()
+    let generation = log.slotGeneration
+    #expect(generation == 3)
+    try bench.flip(byte: Int(FileLayout.slotOffset(1)) + 20, bit: 1)
+    let (next, state) = try bench.open()
+    #expect(state.entries.count == 3)
+    #expect(state.report.usedOlderSlot)
+    try next.emptyCheckpoint(replay: .start)
+    #expect(next.slotGeneration == 3)
+    next.close()
+    #expect(try !bench.read().report.usedOlderSlot)
+    try bench.flip(byte: Int(FileLayout.slotOffset(0)) + 20, bit: 1)
+    try bench.flip(byte: Int(FileLayout.slotOffset(1)) + 20, bit: 1)
+    #expect(faultKind { _ = try bench.read() } == .damaged)
+  }
+
+  @Test func aCheckpointReplaysOnlyWhatComesAfterIt() throws {
+    let log = try bench.open().log
+    try log.commit([("before", [1])])
+    let replay = log.replayPosition
+    let nodes = try log.reserveNodes(length: 1000)
+    #expect(nodes % 64 == 0)
+    try log.commit([("meanwhile", [2])])
+    try [UInt8](repeating: 0xAB, count: 1000).withBytes { (bytes) throws(Fault) in
+      try log.writeNodes(bytes, at: nodes)
+    }
+    try log.emptyCheckpoint(replay: replay)
+    try log.commit([("after", [3])])
+    log.close()
+    let state = try bench.read()
+    #expect(state.entries == ["meanwhile": [2], "after": [3]])
+    #expect(state.report.framesReplayed == 4)
+    let there = try bench.bytes()[Int(nodes)..<Int(nodes) + 1000]
+    #expect(there.allSatisfy { $0 == 0xAB })
+  }
+
+  @Test func roomForNodesThatWereNeverWrittenEndsTheFileSoundly() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    _ = try log.reserveNodes(length: 1 << 20)
+    try log.flush(through: log.position, durable: true)
+    log.close()
+    let (next, state) = try bench.open()
+    #expect(state.report.tornTail == nil)
+    try next.commit([("b", [2])])
+    next.close()
+    #expect(try bench.read().entries.count == 2)
+  }
+
+  @Test func aReaderCatchesUpAndLearnsOfANewCheckpoint() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    var (reader, state) = try bench.open(readOnly: true)
+    let take: ReplayAction = { (transaction, _, record) throws(Fault) in state.apply(transaction, record) }
+    #expect(try reader.refresh(apply: take) == .unchanged)
+    try log.commit([("b", [2])])
+    #expect(try reader.refresh(apply: take) == .advanced)
+    #expect(state.entries.count == 2)
+    try log.emptyCheckpoint()
+    #expect(try reader.refresh(apply: take) == .reopen)
+    reader.close()
+    (reader, state) = try bench.open(readOnly: true)
+    #expect(state.entries.isEmpty)
+    reader.close()
+    log.close()
+  }
+}

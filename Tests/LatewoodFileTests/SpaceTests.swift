@@ -1,0 +1,111 @@
+import LatewoodBytes
+import Testing
+
+@testable import LatewoodFile
+
+/// A full disk: what is not acknowledged fails, and writing goes on past it once there is space.
+@Suite struct SpaceTests {
+  let bench: LogBench
+
+  init() throws { bench = try LogBench() }
+
+  private func limit(_ space: UInt64?) { bench.volume.plan.withLock { $0.space = space } }
+
+  @Test func aCommitWithoutSpaceFailsAndTheLogGoesOnPastIt() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    let end = log.tail
+    limit(end + 100)
+    _ = try log.beginTransaction()
+    try log.put("b", [UInt8](repeating: 2, count: 500))
+    let failed = try log.commitTransaction()
+    #expect(faultKind { try log.flush(through: failed, durable: true) } == .outOfSpace)
+    #expect(log.isOutOfSpace && !log.isPoisoned)
+    #expect(faultKind { try log.flush(through: failed, durable: false) } == .outOfSpace)
+    #expect(faultKind { _ = try log.beginTransaction() } == .outOfSpace)
+
+    // Still no space: the checkpoint fails in the same way.
+    try log.recoverFromOutOfSpace()
+    #expect(log.needsCheckpoint && !log.isOutOfSpace)
+    #expect(faultKind { try log.emptyCheckpoint() } == .outOfSpace)
+    limit(nil)
+    try log.recoverFromOutOfSpace()
+    #expect(faultKind { _ = try log.beginTransaction() } == .unsupported)
+    #expect(log.tail > failed.offset)
+    #expect(faultKind { try log.emptyCheckpoint(replay: .start) } == .unsupported)
+
+    // A process that ends here leaves a torn tail.
+    #expect(faultKind { try log.flush(through: failed, durable: false) } == .outOfSpace)
+    try log.emptyCheckpoint()
+    #expect(!log.needsCheckpoint)
+    try log.commit([("c", [3])])
+    #expect(faultKind { try log.flush(through: failed, durable: true) } == .outOfSpace)
+    log.close()
+    let state = try bench.read()
+    #expect(state.entries == ["c": [3]])
+    #expect(!state.report.needsCheckpoint)
+  }
+
+  @Test func untilTheSlotIsDurableTheOldStateIsWhole() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    limit(log.tail + 70)
+    _ = try log.beginTransaction()
+    try log.put("b", [UInt8](repeating: 2, count: 500))
+    let failed = try log.commitTransaction()
+    #expect(faultKind { try log.flush(through: failed, durable: true) } == .outOfSpace)
+    limit(nil)
+    try log.recoverFromOutOfSpace()
+    _ = try log.reserveNodes(length: 4000)
+    let record = CheckpointRecord(
+      root: nil, replay: log.replayPosition, transaction: 1, time: 1, previousCheckpoint: 0)
+    let checkpoint = try log.appendCheckpoint(record)
+    try log.flush(through: checkpoint.position, durable: true)
+    log.close()
+    let state = try bench.read()
+    #expect(state.entries == ["a": [1]])
+    #expect(state.report.needsCheckpoint)
+  }
+
+  @Test(arguments: [20_000_000, 3_000_000]) func aLongTransactionWithoutSpaceCanOnlyBeAborted(_ count: Int)
+    throws
+  {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    limit(log.tail + 5_500_000)
+    _ = try log.beginTransaction()
+    let kind = faultKind {
+      var left = 40_000_000
+      while left > 0 {
+        try log.put("key\(left)", [UInt8](repeating: 1, count: min(count, 10_000_000) / 20))
+        if count == 20_000_000 { try log.put("large", [UInt8](repeating: 1, count: 2_000_000)) }
+        left -= count / 20
+      }
+    }
+    #expect(kind == .outOfSpace)
+    #expect(faultKind { try log.put("more", [1]) } == nil || log.isOutOfSpace)
+    #expect(faultKind { _ = try log.commitTransaction() } == .outOfSpace)
+    limit(nil)
+    try log.recoverFromOutOfSpace()
+    try log.emptyCheckpoint()
+    try log.commit([("b", [2])])
+    log.close()
+    #expect(try bench.read().entries == ["b": [2]])
+  }
+
+  @Test func nodesWithoutSpaceCostNothingElse() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    let nodes = try log.reserveNodes(length: 100_000)
+    limit(nodes + 5000)
+    let bytes = [UInt8](repeating: 1, count: 100_000)
+    #expect(
+      faultKind { try bytes.withBytes { (all) throws(Fault) in try log.writeNodes(all, at: nodes) } }
+        == .outOfSpace)
+    #expect(!log.isOutOfSpace)
+    limit(nil)
+    try log.commit([("b", [2])])
+    log.close()
+    #expect(try bench.read().entries.count == 2)
+  }
+}
