@@ -218,6 +218,20 @@ printf '[1,\n2,\n x]' >late.json ; expect 6 "late error" import late.lw late.jso
 expect 0 "deep" import deep.lw - < <(printf '[%.0s' $(seq 512); printf ']%.0s' $(seq 512))
 expect 6 "too deep" import deep2.lw - < <(printf '[%.0s' $(seq 600))
 
+# --- an import that is killed keeps a first part, and says so
+mkfifo slow
+{ for n in $(seq 6000); do echo "{\"n\":$n}"; done; sleep 30; } >slow &
+feeder=$!
+"$tool" import cut.lw - <slow >/dev/null 2>&1 &
+importer=$!
+for _ in $(seq 200); do
+  [ -e cut.lw ] && [ "$("$tool" list cut.lw --count 2>/dev/null || echo 0)" -gt 0 ] && break
+  sleep 0.05
+done
+{ kill -9 $importer $feeder && wait $importer $feeder; } 2>/dev/null
+expect 0 "export of a first part" export cut.lw cut.json ; has "says so" "$err" "interrupted"
+is "it is the first part" "$(head -n 1 cut.json; sed -n 4096p cut.json)" $'{"n":1}\n{"n":4096}'
+
 # --- beside a writer, and without a reader
 expect 0 "before the writer" put w.lw a b
 "$tool" demo-writer w.lw >acks 2>/dev/null &
@@ -233,10 +247,11 @@ expect 0 "its last word holds" get w.lw "first/$(printf '%010d' "$last")" --keys
 "$tool" list d.lw 2>err | head -n 1 >/dev/null
 is "a broken pipe is quiet" "$(cat err)" ""
 python3 - "$tool" >/dev/null <<'P' || fail "exit code of a broken pipe"
-import subprocess, sys
-child = subprocess.Popen([sys.argv[1], "export", "d.lw"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-child.stdout.close()
-sys.exit(0 if child.stderr.read() == b"" and child.wait() == 141 else 1)
+import os, subprocess, sys
+reader, writer = os.pipe()
+os.close(reader)
+child = subprocess.run([sys.argv[1], "export", "d.lw"], stdout=writer, stderr=subprocess.PIPE)
+sys.exit(0 if child.stderr == b"" and child.returncode == 141 else 1)
 P
 
 # --- demo

@@ -6,7 +6,7 @@ extension AddressSpace {
     MemoryLayout<Int>.size == 8 ? [1 << 40, 1 << 36, 1 << 32, 1 << 30] : [1 << 30, 1 << 28]
 
   /// One bit for each 64 bytes.
-  static func verifiedLength(for capacity: UInt64) -> Int { Int(capacity / 512) }
+  static func verifiedLength(for capacity: UInt64) -> Int { Int(capacity / 256) }
 
   /// A mapping of an open file. The descriptor may be closed afterwards.
   static func overFile(_ descriptor: Int32, path: String) throws(Fault) -> AddressSpace {

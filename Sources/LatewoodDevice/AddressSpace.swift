@@ -7,7 +7,7 @@ package final class AddressSpace: @unchecked Sendable {
   package let base: UnsafeRawPointer
   /// Bytes of file that the range covers.
   package let capacity: UInt64
-  /// One bit for each 64 bytes of capacity, zero at first; memory is taken only where bits are set.
+  /// Two bits for each 64 bytes of capacity, zero at first; memory is taken only where bits are set.
   package let verified: UnsafeMutableRawPointer
   private let release: @Sendable (UnsafeRawPointer, UnsafeMutableRawPointer) -> Void
 

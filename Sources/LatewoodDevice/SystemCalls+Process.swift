@@ -60,30 +60,35 @@ extension SystemCalls {
   static func spawn(_ path: String, _ arguments: [String]) throws(ErrorNumber) -> (
     process: Int32, output: Int32
   ) {
-    var ends: [Int32] = [-1, -1]
-    _ = try checked(pipe(&ends))
-    // Not inherited by programs that other threads start, except in the moment between the two calls.
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    #if canImport(Darwin)
-      var actions: posix_spawn_file_actions_t?
+    #if os(tvOS) || os(watchOS)
+      // These systems let no program start another.
+      throw .notSupported
     #else
-      var actions = posix_spawn_file_actions_t()
+      var ends: [Int32] = [-1, -1]
+      _ = try checked(pipe(&ends))
+      // Not inherited by programs that other threads start, except in the moment between the two calls.
+      for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+      #if canImport(Darwin)
+        var actions: posix_spawn_file_actions_t?
+      #else
+        var actions = posix_spawn_file_actions_t()
+      #endif
+      posix_spawn_file_actions_init(&actions)
+      defer { posix_spawn_file_actions_destroy(&actions) }
+      posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+      var process: pid_t = 0
+      // SAFETY: posix_spawn copies the terminated strings; each is freed once, after it.
+      var pointers = ([path] + arguments).map { strdup($0) }
+      pointers.append(nil)
+      defer { for pointer in pointers { free(pointer) } }
+      let failure = posix_spawn(&process, path, &actions, nil, &pointers, currentEnvironment())
+      closeFile(ends[1])
+      guard failure == 0 else {
+        closeFile(ends[0])
+        throw ErrorNumber(failure)
+      }
+      return (process, ends[0])
     #endif
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-    var process: pid_t = 0
-    // SAFETY: posix_spawn copies the terminated strings; each is freed once, after it.
-    var pointers = ([path] + arguments).map { strdup($0) }
-    pointers.append(nil)
-    defer { for pointer in pointers { free(pointer) } }
-    let failure = posix_spawn(&process, path, &actions, nil, &pointers, currentEnvironment())
-    closeFile(ends[1])
-    guard failure == 0 else {
-      closeFile(ends[0])
-      throw ErrorNumber(failure)
-    }
-    return (process, ends[0])
   }
 
   private static func currentEnvironment() -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {

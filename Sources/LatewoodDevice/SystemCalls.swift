@@ -38,7 +38,7 @@ package struct ErrorNumber: Error, Equatable, Sendable {
 
   /// The system's own words for it.
   package var message: String {
-    // SAFETY: strerror returns a terminated string, or nil never; it is copied before anything else can call it on this thread.
+    // SAFETY: strerror returns a terminated string, which is copied before this thread can call it again.
     strerror(code).map { String(cString: $0) } ?? "error \(code)"
   }
 }

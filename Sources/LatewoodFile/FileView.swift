@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Invariants:
 /// 1. Every address in `base ..< base + limit` is a byte of the file.
-/// 2. The bit of `offset / 64` is set only after the node or extent that starts there was checked against its checksum.
+/// 2. A bit of `offset / 64` is set only after the node, or the extent, that starts there was checked against its checksum.
 // SAFETY: the pointers never change; the bitmap is only accessed atomically.
 @usableFromInline package struct FileView: @unchecked Sendable {
   @usableFromInline package let base: UnsafeRawPointer
@@ -25,22 +25,29 @@ import Synchronization
     self.limit = limit
   }
 
-  /// Whether what starts at `offset` has been proved. `offset` is below `limit`.
-  @inlinable @inline(__always) package func isVerified(_ offset: UInt64) -> Bool {
-    let granule = offset &>> 6
-    // SAFETY: the bitmap has a bit for every granule of the address space, and a zeroed word is a valid Atomic<UInt64>.
-    let word = verified.advanced(by: Int(truncatingIfNeeded: granule &>> 6) &* 8)
+  /// What a bit vouches for. Nodes and extents have bits of their own: the bytes of a value may look like a node.
+  @usableFromInline package enum Proof {
+    @usableFromInline package static let node: UInt64 = 0
+    @usableFromInline package static let extent: UInt64 = 1
+  }
+
+  /// The word of the bitmap that holds a bit.
+  // SAFETY: the bitmap has two bits for every 64 bytes of the address space, and a zeroed word is a valid Atomic<UInt64>.
+  @inlinable @inline(__always) func word(_ bit: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>> {
+    verified.advanced(by: Int(truncatingIfNeeded: bit &>> 6) &* 8)
       .assumingMemoryBound(to: Atomic<UInt64>.self)
-    return word.pointee.load(ordering: .relaxed) & (1 &<< (granule & 63)) != 0
+  }
+
+  /// Whether what starts at `offset` has been proved to be what `proof` says. `offset` is below `limit`.
+  @inlinable @inline(__always) package func isVerified(_ offset: UInt64, _ proof: UInt64) -> Bool {
+    let bit = (offset &>> 6) &* 2 | proof
+    return word(bit).pointee.load(ordering: .relaxed) & (1 &<< (bit & 63)) != 0
   }
 
   /// Says that what starts at `offset` has been proved.
-  @inlinable package func markVerified(_ offset: UInt64) {
-    let granule = offset &>> 6
-    // SAFETY: as in `isVerified`.
-    let word = verified.advanced(by: Int(truncatingIfNeeded: granule &>> 6) &* 8)
-      .assumingMemoryBound(to: Atomic<UInt64>.self)
-    word.pointee.bitwiseOr(1 &<< (granule & 63), ordering: .relaxed)
+  @inlinable package func markVerified(_ offset: UInt64, _ proof: UInt64) {
+    let bit = (offset &>> 6) &* 2 | proof
+    word(bit).pointee.bitwiseOr(1 &<< (bit & 63), ordering: .relaxed)
   }
 
   /// The bytes of a value that lies in a commit frame. Bounds are checked always, the checksum the first time.
@@ -52,7 +59,8 @@ import Synchronization
     }
     let start = base + Int(truncatingIfNeeded: offset)
     let count = Int(truncatingIfNeeded: length)
-    if count > 0, !isVerified(offset) {
+    // Two values of less than 64 bytes could share a bit, so these are checked each time.
+    if count > 0, count < 64 || !isVerified(offset, Proof.extent) {
       try verifyExtent(start, count, offset, checksum)
     }
     return UnsafeRawBufferPointer(start: start, count: count)
@@ -64,6 +72,6 @@ import Synchronization
     guard UInt32(truncatingIfNeeded: XXH64.hash(start, count, seed: seed)) == checksum else {
       throw Fault.damaged(at: offset, "a value does not match its checksum")
     }
-    markVerified(offset)
+    markVerified(offset, Proof.extent)
   }
 }

@@ -49,11 +49,11 @@ extension LogFile {
     do throws(Fault) {
       try device.sync()
     } catch {
-      group.locked { $0.poison = $0.poison ?? error }
+      group.locked { $0.end(with: error) }
       throw error
     }
     group.locked { state in
-      if state.canWrite, state.syncedThrough < through { state.finishSync(through: through) }
+      if !state.isStopped, state.syncedThrough < through { state.finishSync(through: through) }
     }
   }
 

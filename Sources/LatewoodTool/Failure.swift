@@ -75,7 +75,8 @@ struct Failure: Error, Equatable {
   /// The store's advice speaks to programmers; where the command line has its own answer, this is it.
   private static func advice(for error: StoreError) -> String {
     switch error.code {
-    case .notFound: "Check the path. `latewood put` and `latewood import` create a database, but no directory."
+    case .notFound:
+      "Check the path. `latewood put` and `latewood import` create a database, but no directory."
     case .lockedByOtherProcess: "Commands that only read work beside it; wait with those that write."
     case .outOfSpace: "Make room on the disk and run it again; what was committed before is safe."
     default: error.advice

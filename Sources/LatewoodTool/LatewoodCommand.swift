@@ -27,10 +27,8 @@ enum LatewoodCommand {
       // Results that were complete before the failure are still results. If they, or the words about the failure, cannot be
       // written either, the exit code is all that is left to say.
       guard code != .brokenPipe else { return code }
-      do throws(Failure) {
-        try console.output.flush()
-        try console.report(error)
-      } catch {}
+      do throws(Failure) { try console.output.flush() } catch {}
+      do throws(Failure) { try console.report(error) } catch {}
     }
     return code
   }

@@ -45,7 +45,7 @@ final class MemoryFile {
     self.seed = seed
     bytes = .allocate(byteCount: capacity, alignment: 4096)
     bytes.initializeMemory(as: UInt8.self, repeating: 0, count: capacity)
-    let words = capacity / 64 / 8 + 64
+    let words = capacity / 32 / 8 + 64
     verified = .allocate(byteCount: words, alignment: 8)
     verified.initializeMemory(as: UInt8.self, repeating: 0, count: words)
   }
@@ -62,7 +62,7 @@ final class MemoryFile {
 
   /// So that everything is proved again.
   func forgetProofs() {
-    verified.initializeMemory(as: UInt8.self, repeating: 0, count: capacity / 64 / 8 + 64)
+    verified.initializeMemory(as: UInt8.self, repeating: 0, count: capacity / 32 / 8 + 64)
   }
 
   func writer(region: Int = 1 << 20) -> RegionWriter {

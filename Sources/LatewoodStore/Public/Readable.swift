@@ -58,6 +58,10 @@ protocol ReadGate: AnyObject {
 
 extension Readable {
   /// The value of a key, copied, or nil. O(log n).
+  ///
+  /// - Parameters:
+  ///   - key: 1 to 16,384 bytes.
+  ///   - keyspace: where to look.
   @inlinable public func get(_ key: some ByteSource, in keyspace: Keyspace) throws(StoreError) -> [UInt8]? {
     let reader = try _reader()
     let value = try key.withBytes { (bytes) throws(StoreError) in try reader.find(bytes, in: keyspace) }
@@ -66,6 +70,13 @@ extension Readable {
   }
 
   /// Calls `body` with the value of a key where it lies, without a copy; returns nil if there is no such key. O(log n).
+  ///
+  /// - Parameters:
+  ///   - key: 1 to 16,384 bytes.
+  ///   - keyspace: where to look.
+  ///   - body: takes the bytes of the value, which are valid during the call. A large one is checked against its checksum the first time.
+  /// - Returns: what `body` returns.
+  /// - Throws: what `body` throws; ``StoreError`` as all reads do.
   @inlinable public func withValue<R>(
     _ key: some ByteSource, in keyspace: Keyspace, _ body: (RawSpan) throws -> R
   ) throws -> R? {
@@ -76,6 +87,10 @@ extension Readable {
   }
 
   /// Whether there is a key. O(log n).
+  ///
+  /// - Parameters:
+  ///   - key: 1 to 16,384 bytes.
+  ///   - keyspace: where to look.
   @inlinable public func contains(_ key: some ByteSource, in keyspace: Keyspace) throws(StoreError) -> Bool {
     let reader = try _reader()
     return try key.withBytes { (bytes) throws(StoreError) in try reader.find(bytes, in: keyspace) != nil }
@@ -86,8 +101,11 @@ extension Readable {
   /// The spans are valid during the call. O(log n + entries).
   ///
   /// - Parameters:
+  ///   - keyspace: where to look.
   ///   - range: default: all keys.
   ///   - reversed: from the last key to the first.
+  ///   - body: takes key and value, and says whether to go on.
+  /// - Throws: what `body` throws; ``StoreError`` as all reads do.
   public func forEach(
     in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -113,7 +131,12 @@ extension Readable {
   /// The entries of a range in order, copied, read one by one as they are asked for.
   ///
   /// Iteration cannot throw in Swift: if it meets damage it ends, and ``Entries/failure`` says why. Check it after the
-  /// loop, or use ``forEach(in:_:reversed:_:)`` or ``cursor(in:)``, which throw.
+  /// loop, or use ``forEach(in:_:reversed:_:)`` or ``cursor(in:_:)``, which throw.
+  ///
+  /// - Parameters:
+  ///   - keyspace: where to look.
+  ///   - range: default: all keys.
+  ///   - reversed: from the last key to the first.
   public func entries(
     in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false
   ) throws(StoreError) -> Entries {
@@ -121,25 +144,41 @@ extension Readable {
   }
 
   /// A position that can be moved among the entries of a keyspace, or of a range of it.
+  ///
+  /// - Parameters:
+  ///   - keyspace: where to look.
+  ///   - range: what the cursor does not leave; default: all keys.
   public func cursor(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Cursor {
     let reader = try _reader()
     do { try reader.check(keyspace) } catch { throw StoreError(error, path: reader.path) }
     return Cursor(reader, range.fullKeys(in: keyspace.id), keyspace.id)
   }
 
-  /// The first entry of a range. O(log n).
+  /// The first entry of a range, or nil. O(log n).
+  ///
+  /// - Parameters:
+  ///   - keyspace: where to look.
+  ///   - range: default: all keys.
   public func first(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Entry? {
     let cursor = try cursor(in: keyspace, range)
     return try cursor.seekFirst() ? cursor.entry() : nil
   }
 
-  /// The last entry of a range. O(log n).
+  /// The last entry of a range, or nil. O(log n).
+  ///
+  /// - Parameters:
+  ///   - keyspace: where to look.
+  ///   - range: default: all keys.
   public func last(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Entry? {
     let cursor = try cursor(in: keyspace, range)
     return try cursor.seekLast() ? cursor.entry() : nil
   }
 
-  /// How many keys a range has.
+  /// How many keys a range has. O(log n + entries of the range that no checkpoint has merged yet).
+  ///
+  /// - Parameters:
+  ///   - keyspace: where to look.
+  ///   - range: default: all keys.
   public func count(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Int {
     let reader = try _reader()
     do {
@@ -149,7 +188,12 @@ extension Readable {
     } catch { throw StoreError(error, path: reader.path) }
   }
 
-  /// Key number `index` of a range in ascending order, counted from 0; nil if the range has fewer.
+  /// Key number `index` of a range in ascending order, counted from 0; nil if the range has fewer. Complexity as ``count(in:_:)``.
+  ///
+  /// - Parameters:
+  ///   - index: from 0.
+  ///   - keyspace: where to look.
+  ///   - range: default: all keys.
   public func key(
     at index: Int, in keyspace: Keyspace, _ range: KeyRange = .all
   ) throws(StoreError) -> [UInt8]? {
@@ -163,7 +207,11 @@ extension Readable {
     } catch { throw StoreError(error, path: reader.path) }
   }
 
-  /// How many keys of the keyspace are less than a key, whether that is there or not.
+  /// How many keys of the keyspace are less than a key, whether that is there or not. Complexity as ``count(in:_:)``.
+  ///
+  /// - Parameters:
+  ///   - key: of any length.
+  ///   - keyspace: where to look.
   public func rank(of key: some ByteSource, in keyspace: Keyspace) throws(StoreError) -> Int {
     try count(in: keyspace, .upTo(key))
   }

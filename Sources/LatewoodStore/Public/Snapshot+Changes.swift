@@ -19,6 +19,9 @@ extension Snapshot {
   /// - Parameters:
   ///   - older: the state to compare with; it need not be the older one.
   ///   - keyspace: where to look.
+  ///   - body: takes a change, and says whether to go on.
+  /// - Throws: what `body` throws; ``StoreError`` `invalidRange` if the snapshots are of different stores, `snapshotClosed`, `closed`,
+  ///   `noSuchKeyspace`, `damaged`.
   public func changes(
     since older: Snapshot, in keyspace: Keyspace, _ body: (Change) throws -> Bool
   ) throws {

@@ -35,6 +35,13 @@ extension Store {
   }
 
   /// Puts one entry, in a transaction of its own.
+  ///
+  /// - Parameters:
+  ///   - key: 1 to 16,384 bytes.
+  ///   - value: 0 bytes to 2 GiB.
+  ///   - keyspace: where it belongs.
+  ///   - durability: when it counts as done; default: what the store's options say.
+  /// - Throws: ``StoreError`` as ``Transaction/put(_:_:in:)`` and a commit do.
   public func put(
     _ key: some ByteSource, _ value: some ByteSource, in keyspace: Keyspace, durability: Durability? = nil
   ) throws(StoreError) {
@@ -44,6 +51,12 @@ extension Store {
   }
 
   /// Deletes one key, in a transaction of its own. Deleting a key that is not there is no error.
+  ///
+  /// - Parameters:
+  ///   - key: 1 to 16,384 bytes.
+  ///   - keyspace: where it is.
+  ///   - durability: when it counts as done; default: what the store's options say.
+  /// - Throws: ``StoreError`` as ``Transaction/delete(_:in:)`` and a commit do.
   public func delete(
     _ key: some ByteSource, in keyspace: Keyspace, durability: Durability? = nil
   ) throws(StoreError) {

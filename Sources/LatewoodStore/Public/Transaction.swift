@@ -3,7 +3,7 @@ import LatewoodDevice
 import LatewoodFile
 import LatewoodTree
 
-/// What a closure of ``Store/write(durability:_:)-(_,(Transaction)->R)`` works with: changes that are committed together, and reads that see them.
+/// What the closure of a store's `write` works with: changes that are committed together, and reads that see them.
 ///
 /// It is valid only inside the closure; after that every call throws `transactionFinished`. It belongs to the thread that runs the
 /// closure.
@@ -41,6 +41,7 @@ public final class Transaction: Readable, ReadGate {
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - value: 0 bytes to 2 GiB.
+  ///   - keyspace: where it belongs.
   /// - Throws: ``StoreError`` `keyEmpty`, `keyTooLong`, `valueTooLarge`, `noSuchKeyspace`; `outOfSpace` or `inputOutput` when a large
   ///   transaction is being written out already.
   @inlinable public func put(
@@ -51,7 +52,12 @@ public final class Transaction: Readable, ReadGate {
     }
   }
 
-  /// Deletes a key. Deleting one that is not there is no error.
+  /// Deletes a key. Deleting one that is not there is no error. O(log of the changes not yet in a checkpoint).
+  ///
+  /// - Parameters:
+  ///   - key: 1 to 16,384 bytes.
+  ///   - keyspace: where it is.
+  /// - Throws: as ``put(_:_:in:)``.
   @inlinable public func delete(_ key: some ByteSource, in keyspace: Keyspace) throws(StoreError) {
     try key.withBytes { (key) throws(StoreError) in try delete(bytes: key, in: keyspace) }
   }
@@ -95,6 +101,11 @@ public final class Transaction: Readable, ReadGate {
   /// Deletes all keys of a range at once: one operation, however many keys there are.
   ///
   /// O(ranges deleted since the last checkpoint); the next checkpoint drops whole subtrees without reading them.
+  ///
+  /// - Parameters:
+  ///   - range: default: all keys.
+  ///   - keyspace: where they are.
+  /// - Throws: as ``put(_:_:in:)``; `keyTooLong` if a bound is.
   public func deleteRange(_ range: KeyRange = .all, in keyspace: Keyspace) throws(StoreError) {
     do { try begin(keyspace) } catch { throw StoreError(error, path: engine.path) }
     let (low, high) = range.fullKeys(in: keyspace.id)
@@ -116,7 +127,10 @@ public final class Transaction: Readable, ReadGate {
 
   // MARK: Keyspaces
 
-  /// The keyspace of a name, created if there is none.
+  /// The keyspace of a name, created if there is none; it exists for others once the transaction is committed.
+  ///
+  /// - Parameter name: 1 to 1,024 bytes of UTF-8.
+  /// - Throws: ``StoreError`` `invalidName`, `transactionFinished`; `unsupported` if 4,294,967,294 have been created.
   public func keyspace(_ name: String) throws(StoreError) -> Keyspace {
     let reader = try _reader()
     do {
@@ -137,6 +151,9 @@ public final class Transaction: Readable, ReadGate {
   }
 
   /// Deletes a keyspace and all that is in it.
+  ///
+  /// - Parameter keyspace: handles of it throw `noSuchKeyspace` from here on, also those of a later keyspace of the same name.
+  /// - Throws: ``StoreError`` `noSuchKeyspace`, `transactionFinished`.
   public func dropKeyspace(_ keyspace: Keyspace) throws(StoreError) {
     do {
       try begin(keyspace)

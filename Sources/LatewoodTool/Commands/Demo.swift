@@ -11,7 +11,7 @@ extension CommandDescription {
       "Makes a database in the directory for temporary files (TMPDIR, or /tmp), imports a small data set, "
         + "reads it in several ways, starts a second process that writes and kills it in the middle, "
         + "opens the database again, checks that every transaction that was acknowledged is there, and "
-        + "verifies the file. The exit code is 1 if anything is not as promised."
+        + "verifies the file. The exit code is 1 if anything is not as promised; then the database is kept."
     ],
     examples: [
       ExampleDescription(line: "latewood demo", explanation: "Takes about a second."),
@@ -25,11 +25,17 @@ extension CommandDescription {
     ]
   ) { arguments, console throws(Failure) in
     let demo = try DemoRun(on: console)
-    let keepsFile = arguments.has(.keep)
     do throws(Failure) { try demo.run() } catch {
-      if !keepsFile { do throws(Failure) { try demo.cleanUp() } catch {} }
+      // The output that was cut off says all there is to say.
+      if error == .brokenPipe {
+        try demo.cleanUp()
+      } else {
+        try console.note("The database is kept: \(demo.path)")
+      }
       throw error
     }
+    // Whoever wants to know why a promise was not kept needs the file.
+    let keepsFile = arguments.has(.keep) || !demo.isKept
     if !keepsFile { try demo.cleanUp() }
     if console.printsJSON {
       try console.json { writer in

@@ -44,6 +44,7 @@ final class Output {
     case .file(let device):
       guard !pending.isEmpty else { return }
       var failure: Failure?
+      // SAFETY: the device reads the bytes only during the call.
       pending.withUnsafeBytes { bytes in
         do { try device.write(bytes, at: length - UInt64(bytes.count)) } catch { failure = Failure(error) }
       }

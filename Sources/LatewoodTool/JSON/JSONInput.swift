@@ -1,7 +1,8 @@
 /// The bytes of a JSON text, read in pieces, with the place in it.
 ///
 /// Invariants:
-/// 1. `bytes[position..<count]` has been read and not yet looked at; what lies before `position` is never needed again.
+/// 1. `bytes[position..<count]` has been read and not yet looked at; what lies before `position` is never needed again. `count` is
+///    at most the length of `bytes`, which never changes.
 /// 2. A line ends only between tokens, since JSON allows no line break inside one. So only `skipSpace` counts lines.
 /// 3. `column` counts Unicode scalars: bytes of the line without the continuation bytes that the scanner reports.
 struct JSONInput {
@@ -77,11 +78,12 @@ struct JSONInput {
     position = 0
     var read = 0
     var failure: Failure?
+    // SAFETY: the buffer is used only inside the call, by a refill that writes within it.
     bytes.withUnsafeMutableBytes { target in
       do throws(Failure) { read = try refill(target) } catch { failure = error }
     }
     if let failure { throw failure }
-    count = read
+    count = min(read, bytes.count)
     ended = read == 0
   }
 

@@ -24,6 +24,7 @@ extension JSONScanner {
   /// The fast path: ASCII that needs no look, as far as it is in the buffer, in one copy.
   private mutating func copyPlainBytes(into output: inout [UInt8]) {
     let start = input.position
+    // SAFETY: `at` stays below `count`, which is never more than the buffer has (invariant 1 of JSONInput).
     let end = input.bytes.withUnsafeBufferPointer { bytes in
       var at = start
       while at < input.count {

@@ -24,6 +24,6 @@ extension RawSpan {
 
   func bytes(upTo count: Int) -> [UInt8] {
     // SAFETY: the pointer is used only inside the call, and the copy is bounded by the buffer.
-    unsafe withUnsafeBytes { unsafe Array($0.prefix(count)) }
+    withUnsafeBytes { Array($0.prefix(count)) }
   }
 }

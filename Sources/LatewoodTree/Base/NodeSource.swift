@@ -16,7 +16,7 @@ struct NodeSource {
       reference.offset >= NodeLayout.firstFrame, reference.offset & 63 == 0
     else { throw NodeSource.outside(reference) }
     let base = file.base + Int(truncatingIfNeeded: reference.offset)
-    if !file.isVerified(reference.offset) { try prove(reference) }
+    if !file.isVerified(reference.offset, FileView.Proof.node) { try prove(reference) }
     guard base.u32(NodeLayout.length) == reference.length, base.u8(NodeLayout.level) == level,
       base.u32(NodeLayout.checksum) == reference.checksum
     else { throw NodeSource.mismatch(reference) }
@@ -30,7 +30,7 @@ struct NodeSource {
   /// Checks the node itself, whatever was proved before. Its reference lies within the file.
   @inline(never) func prove(_ reference: NodeReference) throws(Fault) {
     try NodeValidation(file: file, reference: reference).run()
-    file.markVerified(reference.offset)
+    file.markVerified(reference.offset, FileView.Proof.node)
   }
 
   @inline(never) private static func outside(_ reference: NodeReference) -> Fault {

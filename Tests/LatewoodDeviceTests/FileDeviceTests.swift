@@ -1,0 +1,193 @@
+import LatewoodBytes
+import LatewoodDevice
+import Synchronization
+import Testing
+
+/// What only files of the system have: their loops over calls, and what can be at a path.
+@Suite("Files of the system")
+struct FileDeviceTests {
+  let directory: TemporaryDirectory
+  init() throws { directory = try TemporaryDirectory() }
+
+  /// Calls that give in turn what a script says: an error, or at most so many bytes.
+  final class Script: Sendable {
+    enum Step {
+      case fail(ErrorNumber)
+      case atMost(Int)
+    }
+    let steps: Mutex<[Step]>
+    let made = Atomic<Int>(0)
+
+    init(_ steps: [Step]) { self.steps = Mutex(steps.reversed()) }
+
+    func next(_ count: Int) throws(ErrorNumber) -> Int {
+      made.add(1, ordering: .relaxed)
+      switch steps.withLock({ $0.popLast() }) {
+      case .fail(let error): throw error
+      case .atMost(let limit): return min(limit, count)
+      case nil: return count
+      }
+    }
+
+    var calls: FileCalls {
+      var calls = FileCalls.system
+      calls.read = { descriptor, target, offset throws(ErrorNumber) in
+        let count = try self.next(target.count)
+        return try FileCalls.system.read(descriptor, .init(rebasing: target[..<count]), offset)
+      }
+      calls.write = { descriptor, bytes, offset throws(ErrorNumber) in
+        let count = try self.next(bytes.count)
+        return count == 0
+          ? 0 : try FileCalls.system.write(descriptor, .init(rebasing: bytes[..<count]), offset)
+      }
+      calls.sync = { descriptor throws(ErrorNumber) in
+        _ = try self.next(0)
+        try FileCalls.system.sync(descriptor)
+      }
+      return calls
+    }
+  }
+
+  func device(_ steps: [Script.Step], content: [UInt8] = []) throws -> (any Device, Script) {
+    if !content.isEmpty { try FileVolume().open(directory("f"), newFile).write(content, at: 0) }
+    let script = Script(steps)
+    let volume = FileVolume(calls: script.calls)
+    return (try volume.open(directory("f"), content.isEmpty ? newFile : .readWrite), script)
+  }
+
+  let content = (0..<1000).map { UInt8(truncatingIfNeeded: $0) }
+
+  @Test("interrupted and short reads go on until all is read")
+  func shortReads() throws {
+    let (device, script) = try device(
+      [.fail(.interrupted), .atMost(1), .fail(.interrupted), .fail(.interrupted), .atMost(500)],
+      content: content)
+    #expect(try device.read(1000, at: 0) == content)
+    #expect(script.made.load(ordering: .relaxed) == 6)
+  }
+
+  @Test("interrupted and short writes go on until all is written")
+  func shortWrites() throws {
+    let (device, script) = try device([.atMost(3), .fail(.interrupted), .atMost(1), .fail(.interrupted)])
+    try device.write(content, at: 5)
+    #expect(script.made.load(ordering: .relaxed) == 5)
+    #expect(try device.read(2000, at: 5) == content)
+  }
+
+  @Test("a write that makes no progress fails and does not go round for ever")
+  func noProgress() throws {
+    let (device, _) = try device([.atMost(10), .atMost(0)])
+    let fault = fault { try device.write(content, at: 0) }
+    #expect(fault?.kind == .inputOutput)
+    #expect(fault?.offset == 10)
+  }
+
+  @Test(
+    "errors become faults that say where",
+    arguments: [
+      (ErrorNumber.inputOutput, Fault.Kind.inputOutput), (.noSpace, .outOfSpace),
+      (.quotaExceeded, .outOfSpace),
+      (.fileTooBig, .outOfSpace), (.noMemory, .outOfMemory), (.accessDenied, .permissionDenied),
+      (.notPermitted, .permissionDenied), (.readOnlyFileSystem, .readOnlyMedia),
+    ])
+  func faults(_ error: ErrorNumber, _ kind: Fault.Kind) throws {
+    let (device, script) = try device([.atMost(100), .fail(error)])
+    let writing = fault { try device.write(content, at: 50) }
+    #expect(writing?.kind == kind)
+    #expect(writing?.offset == 150)
+    #expect(writing?.errno == error.code)
+    #expect(writing?.path == directory("f"))
+    #expect(script.made.load(ordering: .relaxed) == 2)
+    script.steps.withLock { $0 = [.fail(error)] }
+    #expect(fault { _ = try device.read(10, at: 60) }?.kind == kind)
+    // The parts that arrived are there.
+    #expect(try device.read(10, at: 60) == Array(content[10..<20]))
+  }
+
+  @Test("a sync that was interrupted is waited for, one that failed is not repeated")
+  func syncs() throws {
+    let (device, script) = try device([.fail(.interrupted), .fail(.interrupted)])
+    try device.sync()
+    #expect(script.made.load(ordering: .relaxed) == 3)
+    script.steps.withLock { $0 = [.fail(.inputOutput)] }
+    #expect(fault { try device.sync() }?.kind == .inputOutput)
+    #expect(script.made.load(ordering: .relaxed) == 4)
+  }
+
+  @Test("what is not a regular file is refused with a reason, without waiting")
+  func notAFile() throws {
+    let volume = FileVolume()
+    #expect(fault { _ = try volume.open(directory.path, .readOnly) }?.kind == .isDirectory)
+    #expect(fault { _ = try volume.open(directory.path, .readWrite) }?.kind == .isDirectory)
+    #expect(fault { _ = try volume.open("/dev/null", .readOnly) }?.kind == .unsupported)
+    #expect(fault { _ = try volume.open("", .readOnly) }?.kind == .notFound)
+    #expect(fault { _ = try volume.open(directory("a\0b"), newFile) }?.kind == .invalidName)
+    #expect(
+      fault { _ = try volume.open(directory(String(repeating: "n", count: 300)), newFile) }?.kind
+        == .invalidName)
+    #expect(fault { _ = try volume.open(directory("none/a"), newFile) }?.kind == .notFound)
+    _ = try volume.open(directory("a"), newFile)
+    #expect(fault { _ = try volume.open(directory("a/b"), .readOnly) }?.kind == .notFound)
+    #expect(try !volume.exists(directory("a/b")))
+  }
+
+  @Test("a symbolic link is followed, but nothing is created through one")
+  func links() throws {
+    let volume = FileVolume()
+    try volume.open(directory("real"), newFile).write([1], at: 0)
+    try Directories.makeSymbolicLink(directory("link"), to: "real")
+    try Directories.makeSymbolicLink(directory("dangling"), to: "nothing")
+    #expect(try volume.open(directory("link"), .readOnly).read(1, at: 0) == [1])
+    #expect(fault { _ = try volume.open(directory("link"), newFile) }?.kind == .alreadyExists)
+    #expect(fault { _ = try volume.open(directory("dangling"), newFile) }?.kind == .alreadyExists)
+    #expect(fault { _ = try volume.open(directory("dangling"), .readWrite) }?.kind == .notFound)
+
+    let place = try volume.resolved(directory.path)
+    #expect(try volume.resolved(directory("link")) == place + "/real")
+    #expect(try volume.resolved(directory("new")) == place + "/new")
+    #expect(fault { _ = try volume.resolved(directory("none/new")) }?.kind == .notFound)
+  }
+
+  @Test("permissions are those that were asked for, and bind", .enabled(if: !CurrentProcess.isPrivileged))
+  func permissions() throws {
+    let volume = FileVolume()
+    _ = try volume.open(directory("a"), newFile)
+    try Directories.setPermissions(directory("a"), 0o400)
+    #expect(fault { _ = try volume.open(directory("a"), .readWrite) }?.kind == .permissionDenied)
+    _ = try volume.open(directory("a"), .readOnly)
+    try Directories.setPermissions(directory.path, 0o500)
+    #expect(fault { _ = try volume.open(directory("b"), newFile) }?.kind == .permissionDenied)
+    #expect(fault { _ = try volume.lockForWriting(directory("a")) }?.kind == .permissionDenied)
+    try Directories.setPermissions(directory.path, 0o700)
+  }
+
+  @Test("a full disk is reported with what to do about it")
+  func full() throws {
+    var calls = FileCalls.system
+    calls.write = { _, _, _ throws(ErrorNumber) in throw .noSpace }
+    let device = try FileVolume(calls: calls).open(directory("a"), newFile)
+    let fault = fault { try device.write([1], at: 0) }
+    #expect(fault?.kind == .outOfSpace)
+    #expect(fault?.reason.contains("free some space") == true)
+  }
+
+  @Test("reads that race with a close read this file or throw closed")
+  func closeRace() throws {
+    try FileVolume().open(directory("a"), newFile).write(content, at: 0)
+    let expected = Array(content[100..<200])
+    for _ in 0..<20 {
+      let device = try FileVolume().open(directory("a"), .readOnly)
+      let read: @Sendable () -> Void = {
+        do throws(Fault) {
+          while true {
+            let bytes = try device.read(100, at: 100)
+            #expect(bytes == expected)
+          }
+        } catch {
+          #expect(error.kind == .closed)
+        }
+      }
+      inThreads([read, read, read, { device.close() }])
+    }
+  }
+}

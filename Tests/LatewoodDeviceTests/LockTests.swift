@@ -1,0 +1,108 @@
+import LatewoodBytes
+import LatewoodDevice
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Locks between processes.
+@Suite("Locks of the system")
+struct LockTests {
+  let directory: TemporaryDirectory
+  init() throws { directory = try TemporaryDirectory() }
+
+  static let flock = ["/usr/bin/flock", "/opt/homebrew/bin/flock"].first { path in
+    (try? FileVolume().exists(path)) ?? false
+  }
+
+  @Test("the lock of another process keeps this one out until that process ends", .enabled(if: flock != nil))
+  func otherProcess() throws {
+    let program = try #require(LockTests.flock)
+    let volume = FileVolume()
+    // Without a fork, so that the process that is killed is the one that holds the lock.
+    let other = try ChildProcess(
+      program, arguments: ["--no-fork", directory("db.lock"), "sh", "-c", "echo locked; exec sleep 60"])
+    #expect(try other.output.readLine() == Array("locked".utf8))
+    let fault = fault { _ = try volume.lockForWriting(directory("db")) }
+    #expect(fault?.kind == .lockedByOtherProcess)
+    try other.kill()
+    #expect(try other.wait() == nil)
+    try volume.lockForWriting(directory("db")).unlock()
+  }
+
+  @Test("the lock is found through a symbolic link")
+  func link() throws {
+    let volume = FileVolume()
+    _ = try volume.open(directory("db"), newFile)
+    try Directories.make(directory("elsewhere"))
+    try Directories.makeSymbolicLink(directory("elsewhere/link"), to: directory("db"))
+    let lock = try volume.lockForWriting(directory("db"))
+    #expect(
+      fault { _ = try volume.lockForWriting(directory("elsewhere/link")) }?.kind == .lockedByThisProcess)
+    lock.unlock()
+    try volume.lockForWriting(directory("elsewhere/link")).unlock()
+  }
+
+  @Test("a lock that nobody refers to any more is free")
+  func released() throws {
+    _ = try FileVolume().lockForWriting(directory("db"))
+    try FileVolume().lockForWriting(directory("db")).unlock()
+  }
+
+  @Test("a symbolic link in the place of the lock file is refused")
+  func lockLink() throws {
+    try Directories.makeSymbolicLink(directory("db.lock"), to: directory("victim"))
+    #expect(fault { _ = try FileVolume().lockForWriting(directory("db")) } != nil)
+    #expect(try !FileVolume().exists(directory("victim")))
+  }
+
+  @Test("a child made by fork does not own the lock, and cannot take it from its parent by unlocking")
+  func fork() throws {
+    // The importer hides fork, because a child of a process with threads can do little; looking at a lock is little.
+    typealias Fork = @convention(c) () -> Int32
+    let symbol = try #require(dlsym(dlopen(nil, RTLD_NOW), "fork"))
+    let fork = unsafeBitCast(symbol, to: Fork.self)
+    let lock = try FileVolume().lockForWriting(directory("db"))
+    let child = fork()
+    if child == 0 {
+      let isOwned = lock.isOwnedByThisProcess
+      lock.unlock()
+      _exit(isOwned ? 1 : 42)
+    }
+    #expect(child > 0)
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0, errno == EINTR {}
+    #expect((status >> 8) & 0xFF == 42)
+    #expect(lock.isOwnedByThisProcess)
+    if let program = LockTests.flock {
+      let other = try ChildProcess(program, arguments: ["-n", directory("db.lock"), "true"])
+      #expect(try other.wait() == 1, "the lock was free")
+    }
+    lock.unlock()
+    if let program = LockTests.flock {
+      let other = try ChildProcess(program, arguments: ["-n", directory("db.lock"), "true"])
+      #expect(try other.wait() == 0, "the lock was still taken")
+    }
+  }
+
+  @Test("a reader's lock ends with close, though the mapping lives on", .enabled(if: flock != nil))
+  func readerLock() throws {
+    let program = try #require(LockTests.flock)
+    let device = try FileVolume().open(directory("db"), newFile)
+    let space = try device.map()
+    try device.lockForReading()
+    let held = try ChildProcess(program, arguments: ["-n", "-x", directory("db"), "true"])
+    #expect(try held.wait() == 1)
+    let shared = try ChildProcess(program, arguments: ["-n", "-s", directory("db"), "true"])
+    #expect(try shared.wait() == 0)
+    device.close()
+    let free = try ChildProcess(program, arguments: ["-n", "-x", directory("db"), "true"])
+    #expect(try free.wait() == 0)
+    withExtendedLifetime(space) {}
+  }
+}

@@ -1,0 +1,98 @@
+import LatewoodDevice
+import Synchronization
+import Testing
+
+@Suite("Monitor")
+struct MonitorTests {
+  /// State that only the monitor protects.
+  final class Shared: @unchecked Sendable {
+    let monitor = Monitor()
+    var count = 0
+  }
+
+  @Test("it keeps threads out of each other's way")
+  func exclusion() {
+    let shared = Shared()
+    let count: @Sendable () -> Void = {
+      for _ in 0..<20_000 { shared.monitor.withLock { shared.count += 1 } }
+    }
+    inThreads([count, count, count, count])
+    #expect(shared.count == 80_000)
+  }
+
+  @Test("a lock that is taken is not taken again")
+  func tryLock() {
+    let monitor = Monitor()
+    #expect(monitor.tryLock())
+    #expect(!monitor.tryLock())
+    monitor.unlock()
+    #expect(monitor.tryLock())
+    monitor.unlock()
+  }
+
+  @Test("a broadcast ends all waits")
+  func signals() {
+    let shared = Shared()
+    let watch: @Sendable () -> Void = {
+      shared.monitor.withLock {
+        while shared.count != 2 { #expect(shared.monitor.wait(milliseconds: 60_000)) }
+      }
+    }
+    inThreads([
+      {
+        shared.monitor.withLock {
+          while shared.count == 0 { shared.monitor.wait() }
+          shared.count = 2
+          shared.monitor.broadcast()
+        }
+      },
+      watch, watch,
+      {
+        shared.monitor.withLock {
+          shared.count = 1
+          shared.monitor.broadcast()
+        }
+      },
+    ])
+    #expect(shared.count == 2)
+  }
+
+  @Test("a signal wakes one that waits")
+  func oneSignal() {
+    let shared = Shared()
+    inThreads([
+      { shared.monitor.withLock { while shared.count == 0 { shared.monitor.wait() } } },
+      {
+        shared.monitor.withLock {
+          shared.count = 1
+          shared.monitor.signal()
+        }
+      },
+    ])
+  }
+
+  @Test("a wait with a limit ends when that has passed, and not before")
+  func limit() {
+    let monitor = Monitor()
+    let start = MonotonicClock.nanoseconds
+    monitor.withLock {
+      while monitor.wait(milliseconds: 20) {}
+    }
+    #expect(MonotonicClock.nanoseconds - start >= 20_000_000)
+  }
+
+  @Test("a body's error comes through, and leaves the lock free")
+  func throwing() {
+    struct Failure: Error {}
+    let monitor = Monitor()
+    #expect(throws: Failure.self) { try monitor.withLock { throw Failure() } }
+    #expect(monitor.tryLock())
+    monitor.unlock()
+  }
+
+  @Test("the clock of the environment is that of this century")
+  func clock() {
+    #expect(Environment.system.now() > 1_700_000_000_000_000)
+    #expect(Environment.system.random() != Environment.system.random())
+  }
+}

@@ -1,0 +1,70 @@
+import Dispatch
+import LatewoodBytes
+import LatewoodDevice
+import Testing
+
+/// A directory of the real file system for one test, gone after it.
+final class TemporaryDirectory {
+  let path: String
+
+  init() throws { path = try Directories.makeTemporary("latewood-test") }
+
+  deinit {
+    do {
+      try Directories.removeTree(path)
+    } catch {
+      Issue.record(error)
+    }
+  }
+
+  func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
+}
+
+extension Device {
+  func write(_ bytes: [UInt8], at offset: UInt64) throws(Fault) {
+    var failure: Fault?
+    bytes.withUnsafeBytes { source in
+      do throws(Fault) { try write(source, at: offset) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
+  func read(_ count: Int, at offset: UInt64) throws(Fault) -> [UInt8] {
+    var failure: Fault?
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { target, done in
+      do throws(Fault) {
+        done = try read(into: UnsafeMutableRawBufferPointer(target), at: offset)
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    return bytes
+  }
+}
+
+/// The fault that `body` throws; an issue if it throws none.
+func fault(
+  sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+) -> Fault? {
+  do {
+    try body()
+  } catch {
+    return error as? Fault
+  }
+  Issue.record("nothing was thrown", sourceLocation: sourceLocation)
+  return nil
+}
+
+let newFile = OpenMode.createExclusive(permissions: 0o600)
+
+/// Runs each body on a thread of its own and waits for all. Tasks would not do: they share as many threads as there are cores,
+/// and bodies that wait for each other could wait for a thread.
+func inThreads(_ bodies: [@Sendable () -> Void]) {
+  let group = DispatchGroup()
+  for body in bodies {
+    // A serial queue has a thread to itself while it is busy.
+    DispatchQueue(label: "test thread").async(group: group, execute: body)
+  }
+  group.wait()
+}

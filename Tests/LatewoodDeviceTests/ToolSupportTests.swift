@@ -1,0 +1,77 @@
+import LatewoodBytes
+import LatewoodDevice
+import Testing
+
+/// What the command-line tool needs of the system.
+@Suite("Streams, processes and directories")
+struct ToolSupportTests {
+  @Test("a child's output is read by lines and to the end, and its status told")
+  func child() throws {
+    let child = try ChildProcess("/bin/sh", arguments: ["-c", "printf 'one\\n\\nthree\\nrest'; exit 7"])
+    #expect(try child.output.readLine() == Array("one".utf8))
+    #expect(try child.output.readLine() == [])
+    #expect(try child.output.readLine() == Array("three".utf8))
+    #expect(try child.output.readAll() == Array("rest".utf8))
+    #expect(try child.output.readLine() == nil)
+    #expect(try child.wait() == 7)
+  }
+
+  @Test("output larger than the buffers comes whole")
+  func largeOutput() throws {
+    let child = try ChildProcess(
+      "/bin/sh", arguments: ["-c", "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo y"])
+    #expect(try child.output.readLine() == [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000))
+    #expect(try child.output.readLine() == [UInt8(ascii: "y")])
+    #expect(try child.output.readLine() == nil)
+    #expect(try child.wait() == 0)
+  }
+
+  @Test("a killed child has no status")
+  func kill() throws {
+    let child = try ChildProcess("/bin/sh", arguments: ["-c", "echo up; exec sleep 60"])
+    #expect(try child.output.readLine() == Array("up".utf8))
+    try child.kill()
+    #expect(try child.wait() == nil)
+    try child.kill()
+  }
+
+  @Test("a program that is not there is reported")
+  func missingProgram() {
+    #expect(fault { _ = try ChildProcess("/nowhere/at/all", arguments: []) }?.kind == .notFound)
+  }
+
+  @Test("this program knows where it is, and its environment")
+  func current() throws {
+    #expect(try FileVolume().exists(CurrentProcess.executablePath()))
+    #expect(CurrentProcess.environmentVariable("PATH")?.isEmpty == false)
+    #expect(CurrentProcess.environmentVariable("LATEWOOD_NOT_THERE") == nil)
+  }
+
+  @Test("writing where nothing can be written keeps the first failure and goes on")
+  func failedOutput() {
+    let output = ByteOutput(descriptor: -1)
+    #expect(!output.isTerminal)
+    #expect(output.terminalWidth == nil)
+    output.write("some text\n")
+    #expect(output.failure == nil)
+    output.flush()
+    #expect(output.failure?.kind == .inputOutput)
+    #expect(output.failure?.isBrokenPipe == false)
+    output.write([1, 2, 3])
+    output.flush()
+  }
+
+  @Test("a tree is removed with what is in it, and links out of it are not followed")
+  func trees() throws {
+    let directory = try TemporaryDirectory()
+    try Directories.make(directory("tree"))
+    try Directories.make(directory("tree/inner"))
+    _ = try FileVolume().open(directory("tree/inner/a"), newFile)
+    _ = try FileVolume().open(directory("kept"), newFile)
+    try Directories.makeSymbolicLink(directory("tree/link"), to: directory.path)
+    #expect(try Directories.names(in: directory("tree")).sorted() == ["inner", "link"])
+    try Directories.removeTree(directory("tree"))
+    #expect(try Directories.names(in: directory.path) == ["kept"])
+    #expect(fault { try Directories.removeTree(directory("tree")) }?.kind == .notFound)
+  }
+}
