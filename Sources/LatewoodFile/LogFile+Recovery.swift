@@ -98,7 +98,8 @@ extension LogFile {
     var walk = LogWalk(
       view: view, size: size, from: choice.replay, lastTransaction: choice.checkpoint?.transaction ?? 0)
     walk.finish()
-    return Found(choice: choice, walk: walk, floor: try floor(of: walk, slots: choice.durableThrough),
+    return Found(
+      choice: choice, walk: walk, floor: try floor(of: walk, slots: choice.durableThrough),
       hasTornTail: !walk.isFollowedByZeros())
   }
 
