@@ -96,6 +96,7 @@ extension LogFile {
     // In this order: what a slot names was there before the slot was written, so it lies below the size read after it.
     let slots = try readSlots()
     let size = try checkedSize()
+    forgetCache(after: slots)
     let choice = try chooseSlot(slots, size: size)
     let view = FileView(base: space.base, verified: space.verified, seed: header.seed, limit: size)
     var walk = LogWalk(
