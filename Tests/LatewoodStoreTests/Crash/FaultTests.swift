@@ -5,7 +5,8 @@ import Testing
 /// A disk that fails at every call, in every way: calls throw what happened, what was acknowledged stays, reads go on, and the store
 /// writes again: after a lack of space at once, after anything else when it was opened again.
 @Suite struct FaultTests {
-  static let scripts = [CrashScript.faulty] + CrashScript.all.filter { $0.share >= (Effort.isLow ? 1 : 0.002) }
+  static let scripts =
+    [CrashScript.faulty] + CrashScript.all.filter { $0.share >= (Effort.isLow ? 1 : 0.002) }
   private let seed = SeededRandom.seed()
 
   private struct Totals {
