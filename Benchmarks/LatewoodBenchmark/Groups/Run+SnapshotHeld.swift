@@ -21,8 +21,7 @@ extension Run where Engine == LatewoodEngine {
     report.figure(workload, "anon_growth_MiB", memory.peakMiB - before)
     report.figure(workload, "anon_growth_at_end_MiB", after - before)
     report.figure(workload, "rss_MiB", Process.peakResidentMiB)
-    let statistics = try engine.store.statistics()
-    report.figure(workload, "checkpoints", Double(statistics.checkpointTransaction))
+    report.figure(workload, "checkpoints", Double(try engine.store.history().count))
     try close(engine, after: workload)
   }
 
