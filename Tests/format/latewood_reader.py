@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """Reads a Latewood file and prints what it holds. Written from FORMAT.md alone; shares no code with the library.
 
-    latewood_reader.py FILE               a JSON object for each key, keyspaces by name, keys in order
-    latewood_reader.py --summary FILE     one JSON object about the file
+    latewood_reader.py FILE                  a line for each keyspace, by name, and after it one for each key, in order
+    latewood_reader.py --export NAME FILE    one keyspace, as `latewood export --format entries` prints it
+    latewood_reader.py --summary FILE        one JSON object about the file
 
 The file is only read. Exit code 0: the file is sound; 2: wrong usage; 3: the file is damaged, the offset and the reason
 are on standard error; 4: it is not a Latewood file, or of a version or with features this reader does not know.
 """
 
 import argparse
+import base64
 import bisect
 import json
 import mmap
 import os
+import re
 import sys
 
 from latewood_log import (
@@ -20,6 +23,7 @@ from latewood_log import (
 from latewood_tree import read_tree
 
 MAX_NUMBER = 4294967294
+MAX_NAME = 1024
 
 
 class Entries:
@@ -53,8 +57,6 @@ class Database:
     def __init__(self, data):
         self.data = data
         self.seed = file_seed(data)
-        if len(data) < FRAMES_START:
-            raise Damaged(len(data), "the file ends before its first frame")
         self.slot, self.checkpoint, floor = read_slots(data, self.seed)
         self.log = Log(data, self.seed, self.checkpoint, floor)
         self.entries = Entries(read_tree(data, self.seed, self.checkpoint))
@@ -81,47 +83,83 @@ class Database:
         names, numbers = {}, {}
         for key in sorted(key for key in self.entries.values if key[:4] == bytes(4)):
             value, place = self.value(key), self.entries.values[key][0]
-            if key[4:5] == b"n" and len(value) == 4 and 1 <= len(key) - 5 <= 1024:
-                names[key[5:]] = int.from_bytes(value, "little")
-            elif key[4:5] == b"i" and len(key) == 9:
-                numbers[int.from_bytes(key[5:], "big")] = value
-            elif key[4:] != b"c" or len(value) != 4:
-                raise Damaged(place, "an entry of the catalog is none that is known")
-        if {number: name for name, number in names.items()} != numbers or len(names) != len(numbers):
-            raise Damaged(FRAMES_START, "the names and the numbers of the catalog do not agree")
-        if any(not 1 <= number <= MAX_NUMBER for number in numbers):
-            raise Damaged(FRAMES_START, "the number of a keyspace is not allowed")
-        try:
-            return {name.decode("utf-8"): number for name, number in sorted(names.items())}
-        except UnicodeDecodeError as error:
-            raise Damaged(FRAMES_START, "the name of a keyspace is not UTF-8") from error
+            tag, rest = key[4:5], key[5:]
+            if tag in (b"n", b"c") and len(value) != 4 or tag == b"i" and len(rest) != 4:
+                raise Damaged(place, "an entry of the catalog has a wrong length")
+            if tag == b"n":
+                names[rest] = int.from_bytes(value, "little")
+            elif tag == b"i":
+                numbers[int.from_bytes(rest, "big")] = value
+        for name, number in names.items():
+            if numbers.get(number) != name or not 1 <= number <= MAX_NUMBER or not 1 <= len(name) <= MAX_NAME:
+                raise Damaged(self.entries.values[b"\0\0\0\0n" + name][0], "a keyspace has a wrong number or name")
+        if len(numbers) != len(names):
+            raise Damaged(FRAMES_START, "the catalog has a number without a name")
+        return {name: names[name] for name in sorted(names)}
 
-    def listing(self):
-        """Yields (name of the keyspace, key, value)."""
-        by_number = {}
-        for key in sorted(self.entries.values):
-            by_number.setdefault(int.from_bytes(key[:4], "big"), []).append(key)
-        unknown = set(by_number) - set(self.keyspaces.values()) - {0}
-        if unknown:
-            place = self.entries.values[by_number[min(unknown)][0]][0]
-            raise Damaged(place, f"entries of keyspace {min(unknown)}, which the catalog does not know")
-        for name, number in self.keyspaces.items():
-            for key in by_number.get(number, []):
-                yield name, key[4:], self.value(key)
+    def stray(self):
+        """How many entries are in keyspaces that the catalog does not name."""
+        known = set(self.keyspaces.values()) | {0}
+        return sum(int.from_bytes(key[:4], "big") not in known for key in self.entries.values)
+
+    def entries_of(self, number):
+        """Yields key and value of each entry of a keyspace, in order."""
+        prefix = number.to_bytes(4, "big")
+        for key in sorted(key for key in self.entries.values if key[:4] == prefix):
+            yield key[4:], self.value(key)
 
     def summary(self):
-        counts = {name: 0 for name in self.keyspaces}
-        for name, _, _ in self.listing():
-            counts[name] += 1
-        tail = max(0, len(self.data) - self.log.end)
+        """What --summary prints."""
         return {
-            "keyspaces": counts,
+            "keyspaces": {text(name): len(list(self.entries_of(number))) for name, number in self.keyspaces.items()},
             "newest_transaction": self.log.newest,
             "generation": self.slot.generation,
             "checkpoint_offset": self.slot.checkpoint,
             "log_end": self.log.end,
-            "torn_tail_bytes": tail,
+            "torn_tail_bytes": max(0, len(self.data) - self.log.end),
+            "stray_entries": self.stray(),
         }
+
+
+def text(name):
+    """The name of a keyspace: section 9 says that it is UTF-8."""
+    try:
+        return name.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Damaged(FRAMES_START, "the name of a keyspace is not UTF-8") from error
+
+
+def data_text(data):
+    """Bytes as `latewood export` writes them: a string if they are UTF-8, else base64."""
+    try:
+        shown = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return '{"base64":' + quoted(base64.b64encode(data).decode("ascii")) + "}"
+    return quoted(shown)
+
+
+def quoted(shown):
+    """JSON with the escapes of `latewood export`."""
+    escapes = {"b": "\\u0008", "f": "\\u000c"}
+    return re.sub(r"\\(.)", lambda escape: escapes.get(escape[1], escape[0]), json.dumps(shown, ensure_ascii=False))
+
+
+def print_listing(database):
+    """Every keyspace with a line of its own, and then its entries, one to a line."""
+    for name, number in database.keyspaces.items():
+        entries = list(database.entries_of(number))
+        print(json.dumps({"keyspace": text(name), "number": number, "entries": len(entries)}, ensure_ascii=False))
+        for key, value in entries:
+            print(json.dumps({"key_hex": key.hex(), "value_hex": value.hex()}))
+
+
+def print_export(database, name):
+    """What `latewood export --format entries` prints of a keyspace."""
+    number = database.keyspaces.get(name.encode("utf-8"))
+    if number is None:
+        sys.exit(f"there is no keyspace {name}")
+    for key, value in database.entries_of(number):
+        print(f'{{"key":{data_text(key)},"value":{data_text(value)}}}')
 
 
 def read(path):
@@ -133,6 +171,7 @@ def read(path):
 
 def main():
     parser = argparse.ArgumentParser(description="Print what a Latewood file holds.")
+    parser.add_argument("--export", metavar="NAME", help="print one keyspace as the tool exports it")
     parser.add_argument("--summary", action="store_true", help="print one object about the file")
     parser.add_argument("file")
     arguments = parser.parse_args()
@@ -140,10 +179,10 @@ def main():
         database = read(arguments.file)
         if arguments.summary:
             print(json.dumps(database.summary(), ensure_ascii=False))
-            return 0
-        for name, key, value in database.listing():
-            line = {"keyspace": name, "key_hex": key.hex(), "value_hex": value.hex()}
-            print(json.dumps(line, ensure_ascii=False))
+        elif arguments.export is not None:
+            print_export(database, arguments.export)
+        else:
+            print_listing(database)
         return 0
     except Damaged as error:
         print(error, file=sys.stderr)

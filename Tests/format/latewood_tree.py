@@ -3,13 +3,13 @@
 import struct
 from collections import namedtuple
 
-from latewood_log import FRAMES_START, MAX_KEY, MAX_VALUE, Damaged, read_varint
+from latewood_log import FRAMES_START, MAX_FULL_KEY, MAX_NODE, MAX_VALUE, Damaged, read_varint
 from xxh64 import xxh64
 
 LEAF, BRANCH = 1, 2
 NODE_HEADER_LENGTH = 40
 CHILD_LENGTH = 32
-MAX_NODE = 65535
+MAX_LEVEL = 27
 
 Header = namedtuple("Header", "checksum kind level count length own_offset transaction prefix_length")
 Reference = namedtuple("Reference", "offset length checksum entries live_bytes")
@@ -31,7 +31,7 @@ class Node:
             raise Damaged(offset, "the checksum of a node is wrong")
         if header.checksum & 0xFFFFFFFF != reference.checksum or header.own_offset != offset or header.length != length:
             raise Damaged(offset, "a node is not the one its reference means")
-        if header.level != level or header.kind != (BRANCH if level else LEAF):
+        if header.level != level or level > MAX_LEVEL or header.kind != (BRANCH if level else LEAF):
             raise Damaged(offset, "a node is of the wrong level or kind")
         if header.count == 0:
             raise Damaged(offset, "a node is empty")
@@ -71,11 +71,11 @@ class Node:
         """The full key of a cell, and of a leaf where its value is: (low, high, checksum of an extent or None)."""
         if not self.cells_start <= at < self.end:
             raise Damaged(self.offset, "a cell is outside its node")
-        length, at = read_varint(self.data, at, self.end)
+        length, at = self._read_length(at)
         size = 0
         if self.header.kind == LEAF:
-            size, at = read_varint(self.data, at, self.end)
-        if at + length > self.end or length + len(self.prefix) > MAX_KEY + 4:
+            size, at = self._read_length(at)
+        if at + length > self.end or length + len(self.prefix) > MAX_FULL_KEY:
             raise Damaged(self.offset, "a key goes beyond its node")
         key, at = self.prefix + self.data[at:at + length], at + length
         if self.header.kind == BRANCH:
@@ -89,6 +89,12 @@ class Node:
             offset, checksum = struct.unpack_from("<QI", self.data, at)
             return key, (offset, offset + (size >> 1), checksum)
         return key, (at, at + (size >> 1), None)
+
+    def _read_length(self, at):
+        number = read_varint(self.data, at, self.end)
+        if number is None:
+            raise Damaged(self.offset, "a length in a cell is not a proper number")
+        return number
 
 
 def read_tree(data, seed, checkpoint):
