@@ -126,6 +126,11 @@ package final class FileDevice: Device {
     advise { SystemCalls.startWriteback($0, position, count) }
   }
 
+  package func reserve(offset: UInt64, length: UInt64) {
+    guard let position = Int64(exactly: offset), let count = Int64(exactly: length) else { return }
+    advise { SystemCalls.reserve($0, position, count) }
+  }
+
   // Advice to a file that has been closed has nobody to go to; that is its only fault.
   private func advise(_ body: (Int32) -> Void) {
     do {

@@ -143,6 +143,7 @@ private final class MemoryDevice: Device {
   func map() throws(Fault) -> AddressSpace { try AddressSpace.over(file.range) }
   func dropCache(from offset: UInt64) {}
   func startWriteback(offset: UInt64, length: UInt64) {}
+  func reserve(offset: UInt64, length: UInt64) {}
   func lockForReading() throws(Fault) { try checkOpen() }
   func close() { isClosed.store(true, ordering: .releasing) }
 

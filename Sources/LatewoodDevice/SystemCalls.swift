@@ -207,6 +207,23 @@ enum SystemCalls {
     }()
   #endif
 
+  #if canImport(Glibc)
+    private typealias Allocate = @convention(c) (Int32, Int32, Int64, Int64) -> Int32
+
+    // The importer does not show fallocate either. posix_fallocate would write where the file system cannot do it.
+    private static let allocate: Allocate? = {
+      guard let symbol = dlsym(nil, "fallocate") else { return nil }
+      // SAFETY: the type is that of fallocate(2) with 64-bit offsets, on 64-bit Linux the only one there is.
+      return unsafeBitCast(symbol, to: Allocate.self)
+    }()
+  #endif
+
+  static func reserve(_ descriptor: Int32, _ offset: Int64, _ length: Int64) {
+    #if canImport(Glibc)
+      if MemoryLayout<Int>.size == 8 { _ = allocate?(descriptor, 0, offset, length) }
+    #endif
+  }
+
   static func startWriteback(_ descriptor: Int32, _ offset: Int64, _ length: Int64) {
     #if canImport(Glibc)
       let startWriting: UInt32 = 2

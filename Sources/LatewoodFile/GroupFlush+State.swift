@@ -52,6 +52,17 @@ extension GroupFlush.State {
     }
   }
 
+  /// What to reserve before a write that will be synced: room for the next small commits, once there have been some. A sync that has
+  /// no new length of the file to record is a third cheaper.
+  mutating func roomToReserve(from: UInt64, through: UInt64) -> Range<UInt64>? {
+    syncs += 1
+    guard syncs > LogFile.syncsBeforeReserving, through > reservedThrough,
+      through - from < LogFile.reservedLength
+    else { return nil }
+    reservedThrough = through + LogFile.reservedLength
+    return from..<reservedThrough
+  }
+
   mutating func finishSync(through: UInt64) {
     syncedThrough = max(syncedThrough, through)
     if !needsCheckpoint { durableMark = max(durableMark, syncedThrough) }

@@ -45,6 +45,10 @@ final class GroupFlush: @unchecked Sendable {
     var chainStart: UInt64 = FileLayout.logStart
     /// Ranges whose commits failed for lack of space; a commit that ends in one never comes to the file.
     var givenUp: [Range<UInt64>] = []
+    /// Commits that were synced.
+    var syncs = 0
+    /// Where the room ends that was reserved ahead of the log.
+    var reservedThrough: UInt64 = 0
   }
 
   let device: any Device
@@ -106,8 +110,10 @@ final class GroupFlush: @unchecked Sendable {
     if through > from {
       let sealed = state.pointee.sealed
       let open = state.pointee.open
+      let room = durable ? state.pointee.roomToReserve(from: from, through: through) : nil
       let fault = unlocked { () throws(Fault) in
         try checkOwner()
+        if let room { device.reserve(offset: room.lowerBound, length: room.upperBound - room.lowerBound) }
         for segment in sealed { try write(segment, from: from) }
         try write(open, from: from)
       }

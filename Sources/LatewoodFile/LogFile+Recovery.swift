@@ -48,7 +48,7 @@ extension LogFile {
     report.bytesReplayed = found.walk.position.offset - choice.replay.offset
     report.usedOlderSlot = choice.isOlder
     report.lastTransaction = max(choice.newestTransaction, found.walk.lastTransaction)
-    if size > replayed.offset { report.tornTail = replayed.offset..<size }
+    if found.hasTornTail { report.tornTail = replayed.offset..<size }
     if isReadOnly {
       noteCommitted(through: replayed.offset)
     } else {
@@ -64,6 +64,8 @@ extension LogFile {
     var walk: LogWalk
     /// What slots and frames say was durable.
     var floor: UInt64
+    /// Something other than reserved room lies behind the log.
+    var hasTornTail: Bool
   }
 
   /// A reader beside a live writer can see a frame or a slot half written: it looks again before it speaks of damage.
@@ -96,7 +98,8 @@ extension LogFile {
     var walk = LogWalk(
       view: view, size: size, from: choice.replay, lastTransaction: choice.checkpoint?.transaction ?? 0)
     walk.finish()
-    return Found(choice: choice, walk: walk, floor: try floor(of: walk, slots: choice.durableThrough))
+    return Found(choice: choice, walk: walk, floor: try floor(of: walk, slots: choice.durableThrough),
+      hasTornTail: !walk.isFollowedByZeros())
   }
 
   /// The size of the file, if the mapping covers it.
@@ -129,8 +132,8 @@ extension LogFile {
   /// Sets the writer's place after the log, or past a torn tail.
   private func startAppending(after found: Found, lastTransaction: UInt64) throws(Fault) {
     let end = found.walk.position
-    let isTorn = found.walk.size > end.offset
-    guard let tail = FileLayout.alignedToFrame(max(found.walk.size, end.offset)) else {
+    let isTorn = found.hasTornTail
+    guard let tail = isTorn ? FileLayout.alignedToFrame(found.walk.size) : end.offset else {
       throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path)
     }
     append.pointee.transaction = lastTransaction

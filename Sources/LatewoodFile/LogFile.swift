@@ -32,6 +32,9 @@ package final class LogFile: @unchecked Sendable {
   package static let largeValueLength = 1 << 20
   static let valuePieceLength = 1 << 20
   static let nodePieceLength = 128 << 10
+  /// Room that is reserved ahead of small synchronous commits.
+  static let reservedLength: UInt64 = 64 << 10
+  static let syncsBeforeReserving = 8
 
   package let path: String
   package let isReadOnly: Bool

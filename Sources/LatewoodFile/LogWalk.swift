@@ -68,6 +68,22 @@ struct LogWalk {
     while next() != nil {}
   }
 
+  /// Whether all that follows in the file is zero: room that was reserved and never written, or nothing.
+  func isFollowedByZeros() -> Bool {
+    var at = position.offset
+    // SAFETY: all bytes below `size` are in the file.
+    while at < size {
+      if at % 8 == 0, size - at >= 8 {
+        if (view.base + Int(at)).u64(0) != 0 { return false }
+        at += 8
+      } else {
+        if (view.base + Int(at)).u8(0) != 0 { return false }
+        at += 1
+      }
+    }
+    return true
+  }
+
   /// Whether a frame that is valid by itself beyond the end of the walk says that more than the walk found was durable.
   ///
   /// Only headers that would say so are looked at closer: in a torn tail there is none, and the search costs no checksums. Someone who

@@ -80,6 +80,7 @@ private final class InjectingDevice: Device {
   func map() throws(Fault) -> AddressSpace { try inner.map() }
   func dropCache(from offset: UInt64) {}
   func startWriteback(offset: UInt64, length: UInt64) {}
+  func reserve(offset: UInt64, length: UInt64) {}
   var identity: FileIdentity { inner.identity }
   func lockForReading() throws(Fault) { try inner.lockForReading() }
   func close() { inner.close() }

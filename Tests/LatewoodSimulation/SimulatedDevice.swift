@@ -94,6 +94,16 @@ final class SimulatedDevice: Device, @unchecked Sendable {
 
   func startWriteback(offset: UInt64, length: UInt64) {}
 
+  /// Not one of the numbered calls: it has no failure that anybody hears of.
+  func reserve(offset: UInt64, length: UInt64) {
+    volume.locked {
+      guard !volume.hasLostPower, isWritable, volume.space == nil,
+        let end = Int(exactly: offset + length), end <= SimulatedVolume.capacity
+      else { return }
+      file.grow(to: end)
+    }
+  }
+
   func lockForReading() throws(Fault) {
     try locked { () throws(Fault) in
       if !isReading { file.readers += 1 }

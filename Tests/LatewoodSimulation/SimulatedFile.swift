@@ -73,6 +73,9 @@ final class SimulatedFile {
     liveSize = max(liveSize, end)
   }
 
+  /// Makes the file longer by zeros, which take no sectors. A power cut before the next sync may undo that.
+  func grow(to size: Int) { liveSize = max(liveSize, size) }
+
   func sync() {
     pending.removeAll(keepingCapacity: true)
     durableSize = liveSize

@@ -17,7 +17,10 @@ try store.write { transaction in
 }
 try check(try store.get("apple", in: fruit) == Array("red".utf8), "a value comes back")
 let snapshot = try store.snapshot()
-try await store.write { transaction in try transaction.delete("pear", in: fruit) }
+func drop(_ key: String) async throws {
+  try await store.write { transaction in try transaction.delete(key, in: fruit) }
+}
+try await drop("pear")
 let keys = try store.entries(in: fruit, .prefix("p")).map { String(decoding: $0.key, as: UTF8.self) }
 try check(keys == ["plum"], "a prefix range sees the delete")
 try check(try snapshot.count(in: fruit) == 3, "a snapshot does not")
