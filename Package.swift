@@ -47,6 +47,12 @@ let package = Package(
       name: "LatewoodStoreTests", dependencies: ["LatewoodStore", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
+      name: "LatewoodFormatTests",
+      dependencies: [
+        "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes", "LatewoodSimulation",
+      ],
+      swiftSettings: settings),
+    .testTarget(
       name: "LatewoodToolTests", dependencies: ["LatewoodTool", "LatewoodSimulation"], swiftSettings: settings
     ),
   ],

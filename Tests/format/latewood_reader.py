@@ -108,6 +108,12 @@ class Database:
         for key in sorted(key for key in self.entries.values if key[:4] == prefix):
             yield key[4:], self.value(key)
 
+    def torn_tail(self):
+        """Bytes after the log, unless all of them are zero: then they are room that was reserved."""
+        step = 1 << 20
+        after = range(self.log.end, len(self.data), step)
+        return len(self.data) - self.log.end if any(any(self.data[at:at + step]) for at in after) else 0
+
     def summary(self):
         """What --summary prints."""
         return {
@@ -116,7 +122,7 @@ class Database:
             "generation": self.slot.generation,
             "checkpoint_offset": self.slot.checkpoint,
             "log_end": self.log.end,
-            "torn_tail_bytes": max(0, len(self.data) - self.log.end),
+            "torn_tail_bytes": self.torn_tail(),
             "stray_entries": self.stray(),
         }
 
