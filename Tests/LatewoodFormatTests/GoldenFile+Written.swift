@@ -53,11 +53,11 @@ extension GoldenFile {
     options.nodeSize = 1024
     let store = try ModelledStore(options, seed: 4)
     var random = SeededRandom(seed: 4)
-    let stem = random.bytes(150)
-    for _ in 0..<4 {
+    let stems = (0..<8).map { _ in random.bytes(250) }
+    for _ in 0..<2 {
       try store.commit(
-        (0..<25).map { _ in
-          .put("deep", stem[..<random.below(150)] + random.bytes(1 + random.below(60)), random.bytes(8))
+        (0..<35).map { _ in
+          .put("deep", random.pick(stems) + random.bytes(1 + random.below(60)), random.bytes(30))
         })
       try store.checkpoint()
     }
