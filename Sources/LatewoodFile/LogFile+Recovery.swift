@@ -9,6 +9,7 @@ package struct RecoveryReport: Sendable, Equatable {
   package var checkpointOffset: UInt64 = 0
   package var framesReplayed = 0
   package var transactionsReplayed = 0
+  /// Of commit frames.
   package var bytesReplayed: UInt64 = 0
   /// What lay behind the log and was never acknowledged.
   package var tornTail: Range<UInt64>?
@@ -32,6 +33,8 @@ extension LogFile {
     let size = found.walk.size
     group.locked { $0.touchableThrough = size }
     let choice = found.choice
+    // A reader may come here again, when there is a newer checkpoint.
+    replay = LogReplay()
     let view = FileView(
       base: space.base, verified: space.verified, seed: header.seed, limit: size)
     try replay.apply(
@@ -45,7 +48,7 @@ extension LogFile {
     report.checkpointOffset = choice.slot.checkpointOffset
     report.framesReplayed = found.walk.frames
     report.transactionsReplayed = replay.transactions
-    report.bytesReplayed = found.walk.position.offset - choice.replay.offset
+    report.bytesReplayed = replay.bytes
     report.usedOlderSlot = choice.isOlder
     report.lastTransaction = max(choice.newestTransaction, found.walk.lastTransaction)
     if found.hasTornTail { report.tornTail = replayed.offset..<size }
@@ -93,12 +96,14 @@ extension LogFile {
     // In this order: what a slot names was there before the slot was written, so it lies below the size read after it.
     let slots = try readSlots()
     let size = try checkedSize()
+    forgetCache(after: slots)
     let choice = try chooseSlot(slots, size: size)
     let view = FileView(base: space.base, verified: space.verified, seed: header.seed, limit: size)
     var walk = LogWalk(
       view: view, size: size, from: choice.replay, lastTransaction: choice.checkpoint?.transaction ?? 0)
     walk.finish()
-    return Found(choice: choice, walk: walk, floor: try floor(of: walk, slots: choice.durableThrough),
+    return Found(
+      choice: choice, walk: walk, floor: try floor(of: walk, slots: choice.durableThrough),
       hasTornTail: !walk.isFollowedByZeros())
   }
 

@@ -51,8 +51,6 @@ extension LogFile {
 
   private func soundChoice(_ slot: RootSlot, size: UInt64) -> SlotChoice? {
     var choice = SlotChoice(slot: slot)
-    // What was durable when the slot was written is on the disk as the cache has it.
-    forgetCache(from: max(slot.durableThrough, FileLayout.logStart))
     if slot.checkpointOffset == 0 { return choice }
     guard let (record, frame) = checkpoint(at: slot.checkpointOffset, size: size),
       frame.checksum == slot.checkpointChecksum
@@ -63,9 +61,11 @@ extension LogFile {
     return choice
   }
 
-  /// After a failed sync the cache can hold what the disk does not. A writer must not build on that.
-  private func forgetCache(from offset: UInt64) {
-    if !isReadOnly { device.dropCache(from: offset) }
+  /// After a failed sync the cache can hold what the disk does not. A writer must not build on that. What a slot says to have been durable is
+  /// on the disk as the cache has it.
+  func forgetCache(after slots: [RootSlot]) {
+    if isReadOnly { return }
+    device.dropCache(from: slots.reduce(FileLayout.logStart) { max($0, $1.durableThrough) })
   }
 
   /// The checkpoint whose frame is at `offset`, if it is one that FORMAT.md, section 7 accepts.

@@ -25,18 +25,17 @@ extension LogFile {
     }
     var view = view
     view.limit = try min(checkedSize(), max(end, view.limit))
-    var start = ReplayPosition.start
-    if let newest = slots.first, newest.checkpointOffset != 0 {
-      if let (record, _) = checkpoint(at: newest.checkpointOffset, size: view.limit) {
-        start = record.replay
-      } else {
-        result.faults.append(
-          .damaged(at: newest.checkpointOffset, "the newest root slot names a checkpoint that is not sound"))
-        return result
-      }
-    }
+    let choice = try chooseSlot(slots, size: view.limit)
+    let start = choice.replay
     var walk = LogWalk(view: view, size: view.limit, from: start)
     while walk.position.offset < end, walk.next() != nil {}
+    if choice.isOlder, let newest = slots.first, newest.generation != choice.slot.generation,
+      newest.checkpointOffset < max(choice.durableThrough, walk.durableThrough)
+    {
+      // A slot may reach the disk before its checkpoint does; but not if that is known to have been durable.
+      result.faults.append(
+        .damaged(at: newest.checkpointOffset, "the newest root slot names a checkpoint that is not sound"))
+    }
     result.frames = UInt64(walk.frames)
     result.bytes = walk.position.offset - start.offset
     if walk.position.offset < end {

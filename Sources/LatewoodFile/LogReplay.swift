@@ -13,6 +13,7 @@ struct LogReplay {
   private var openTransaction: UInt64 = 0
   private var openPayloads: [Range<UInt64>] = []
   private(set) var transactions = 0
+  /// Of commit frames.
   private(set) var bytes: UInt64 = 0
 
   /// Applies the frames in `start ..< end`, all of which a walk over the same bytes has accepted.
@@ -30,7 +31,6 @@ struct LogReplay {
       }
       offset = next
     }
-    bytes += end - start
   }
 
   private mutating func take(
@@ -41,6 +41,7 @@ struct LogReplay {
       openTransaction = header.transaction
     }
     openPayloads.append(header.ownOffset + UInt64(FrameHeader.length)..<end)
+    bytes += end - header.ownOffset
     if header.continues { return }
     for payload in openPayloads {
       try applyPayload(payload, header.transaction, view, action)

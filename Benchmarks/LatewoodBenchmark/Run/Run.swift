@@ -31,10 +31,14 @@ struct Run<Engine: BenchmarkEngine>: Sendable {
     return try open()
   }
 
-  /// Closes the database and prints the size of its files.
+  /// Closes the database and prints what that wrote and the size of its files.
   func close(_ engine: Engine, after workload: String) throws {
+    let handed = Process.bytesHandedToWrites
     try engine.close()
     guard Engine.isPersistent else { return }
+    // A checkpoint that was put off to here is a cost of the workload too, though none of its rate.
+    let handedBytes = Process.bytesHandedToWrites - handed
+    report.figure(workload, "close_wchar_MiB", Double(handedBytes) / Process.mebibyte)
     let size = options.directory.size
     report.figure(workload, "size_MiB", Double(size.apparent) / Process.mebibyte)
     report.figure(workload, "alloc_MiB", Double(size.allocated) / Process.mebibyte)

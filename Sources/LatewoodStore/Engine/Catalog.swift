@@ -58,12 +58,7 @@ enum Catalog {
 
   private static func find(_ key: [UInt8], in view: ReadView) throws(Fault) -> UnsafeRawBufferPointer? {
     let full = firstKey(of: keyspace) + key
-    return try full.withUnsafeBytes { bytes in
-      Result { () throws(Fault) in
-        guard let start = bytes.baseAddress else { return UnsafeRawBufferPointer?.none }
-        return try view.find(start, bytes.count)
-      }
-    }.get()
+    return try full.withStart { (start, count) throws(Fault) in try view.find(start, count) }
   }
 
   /// All keyspaces, by name.

@@ -59,6 +59,9 @@ final class Engine: @unchecked Sendable {
   let checkpointEnded = Monitor()
   /// Runs the closures of transactions that do not block their caller.
   let writeQueue = DispatchQueue(label: "latewood.write", qos: .userInitiated, attributes: .concurrent)
+  /// How far the system has been asked to start writing to the disk.
+  let writebackThrough = Atomic<UInt64>(0)
+  let writebackQueue = DispatchQueue(label: "latewood.writeback", qos: .utility)
   let checkpointQueue = DispatchQueue(label: "latewood.checkpoint", qos: .utility)
   /// Offset of the newest checkpoint's frame; 0 if there is none.
   let lastCheckpoint = Atomic<UInt64>(0)
@@ -107,6 +110,7 @@ final class Engine: @unchecked Sendable {
     head.transaction = report.lastTransaction
     head.pendingBytes = report.bytesReplayed
     lastCheckpoint.store(report.checkpointOffset, ordering: .relaxed)
+    writebackThrough.store(log.committedPosition.offset, ordering: .relaxed)
     recovery = RecoveryReport(
       transaction: report.lastTransaction,
       checkpointTransaction: report.checkpoint?.transaction ?? 0,

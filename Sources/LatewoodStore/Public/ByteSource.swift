@@ -33,33 +33,34 @@ extension UnsafeBufferPointer: ByteSource where Element == UInt8 {
 }
 
 extension Array: ByteSource where Element == UInt8 {
-  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
-    -> R
-  {
+  @inlinable public func withBytes<R, E: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
     try withUnsafeBytes { bytes in Result { () throws(E) -> R in try body(bytes) } }.get()
   }
 }
 
 extension ArraySlice: ByteSource where Element == UInt8 {
-  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
-    -> R
-  {
+  @inlinable public func withBytes<R, E: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
     try withUnsafeBytes { bytes in Result { () throws(E) -> R in try body(bytes) } }.get()
   }
 }
 
 extension ContiguousArray: ByteSource where Element == UInt8 {
-  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
-    -> R
-  {
+  @inlinable public func withBytes<R, E: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
     try withUnsafeBytes { bytes in Result { () throws(E) -> R in try body(bytes) } }.get()
   }
 }
 
-extension String: ByteSource {
-  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
-    -> R
-  {
+extension Substring: ByteSource {
+  @inlinable public func withBytes<R, E: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
+    // A string that is not contiguous UTF-8 (one bridged from Objective-C) becomes so in the copy.
     var copy = self
     return try copy.withUTF8 { bytes in
       Result { () throws(E) -> R in try body(UnsafeRawBufferPointer(bytes)) }
@@ -67,21 +68,18 @@ extension String: ByteSource {
   }
 }
 
-extension Substring: ByteSource {
-  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
-    -> R
-  {
-    var copy = self
-    return try copy.withUTF8 { bytes in
-      Result { () throws(E) -> R in try body(UnsafeRawBufferPointer(bytes)) }
-    }.get()
+extension String: ByteSource {
+  @inlinable public func withBytes<R, E: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
+    try self[...].withBytes(body)
   }
 }
 
 extension StaticString: ByteSource {
-  @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
-    -> R
-  {
+  @inlinable public func withBytes<R, E: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
     try withUTF8Buffer { bytes in
       Result { () throws(E) -> R in try body(UnsafeRawBufferPointer(bytes)) }
     }.get()

@@ -41,9 +41,22 @@ struct BufferCursor: ~Copyable {
 
   /// To the first entry that is not less than a key.
   mutating func seek(_ target: UnsafeRawPointer, _ targetCount: Int) {
+    guard descend(target, targetCount) else { return }
+    settleForward()
+  }
+
+  /// To the last entry that is less than a key.
+  mutating func seekBefore(_ target: UnsafeRawPointer, _ targetCount: Int) {
+    guard descend(target, targetCount) else { return }
+    indexes[depth &- 1] &-= 1
+    settleBackward()
+  }
+
+  /// To the place of a key in the leaf where it belongs; false if there is no leaf.
+  private mutating func descend(_ target: UnsafeRawPointer, _ targetCount: Int) -> Bool {
     depth = 0
     isValid = false
-    guard let root else { return }
+    guard let root else { return false }
     var node = BufferNode(root)
     while node.isBranch {
       let index = node.childIndex(target, targetCount, space)
@@ -51,22 +64,7 @@ struct BufferCursor: ~Copyable {
       node = node.child(index)
     }
     push(node, node.lowerBound(target, targetCount, from: 0, space).index)
-    settleForward()
-  }
-
-  /// To the last entry that is less than a key.
-  mutating func seekBefore(_ target: UnsafeRawPointer, _ targetCount: Int) {
-    depth = 0
-    isValid = false
-    guard let root else { return }
-    var node = BufferNode(root)
-    while node.isBranch {
-      let index = node.childIndex(target, targetCount, space)
-      push(node, index)
-      node = node.child(index)
-    }
-    push(node, node.lowerBound(target, targetCount, from: 0, space).index &- 1)
-    settleBackward()
+    return true
   }
 
   @inline(__always) mutating func next() {

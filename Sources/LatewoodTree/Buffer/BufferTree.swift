@@ -19,19 +19,19 @@ struct BufferTree: ~Copyable {
     var died: UInt64
   }
 
-  private(set) var root: UnsafeMutableRawPointer?
-  private(set) var entries = 0
+  var root: UnsafeMutableRawPointer?
+  var entries = 0
   /// Number of the version being written.
   private(set) var version: UInt64 = 0
   var slab = BufferSlab()
   var retired: [Retired] = []
   private var retiredAtBegin = 0
-  private var path = Path()
-  private var finger: UnsafeMutableRawPointer?
+  var path = Path()
+  var finger: UnsafeMutableRawPointer?
   private var fingerLimit: RecordReference?
 
   /// The way from the root to a leaf: nodes and the index of the child taken in each.
-  private struct Path {
+  struct Path {
     static let capacity = 16
     let nodes = UnsafeMutablePointer<UnsafeMutableRawPointer>.allocate(capacity: capacity)
     let indexes = UnsafeMutablePointer<Int>.allocate(capacity: capacity)
@@ -121,7 +121,7 @@ struct BufferTree: ~Copyable {
     if node.count > 1, node.references[node.count &- 1] == reference.bits { setFinger(node) }
   }
 
-  @inline(__always) private func place(
+  @inline(__always) func place(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, in leaf: BufferNode,
     at index: Int,
     _ space: borrowing RecordSpace
@@ -236,94 +236,5 @@ extension BufferTree {
     leaf.count = count &+ 1
     entries &+= 1
     return true
-  }
-}
-
-// MARK: - Splitting
-
-extension BufferTree {
-  /// Splits a full leaf and puts the new entry into the half it belongs to.
-  private mutating func split(
-    _ leaf: BufferNode, inserting key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference,
-    at index: Int, _ space: borrowing RecordSpace
-  ) {
-    // Keys that come in ascending order leave full leaves behind.
-    let middle = index == leaf.count ? index : leaf.count / 2
-    let right = slab.allocate(born: version, capacity: BufferNode.leafCapacity, isBranch: false)
-    right.copyPrefix(of: leaf)
-    right.copyEntries(of: leaf, middle, leaf.count, at: 0)
-    right.count = leaf.count &- middle
-    leaf.count = middle
-    let target = index > middle || right.count == 0 ? right : leaf
-    place(
-      key, keyCount, reference, in: target, at: target.pointer == leaf.pointer ? index : index &- middle,
-      space)
-    leaf.sharpen(from: 0, space)
-    right.sharpen(from: 0, space)
-    insertChild(right, separator: right.reference(0), space)
-    // The path is stale now, and the finger's limit with it.
-    finger = nil
-  }
-
-  /// Hangs `child` in to the right of the child that the path takes, splitting branches upwards where they are full.
-  private mutating func insertChild(
-    _ newChild: BufferNode, separator newSeparator: RecordReference, _ space: borrowing RecordSpace
-  ) {
-    var child = newChild
-    var separator = newSeparator
-    var depth = path.depth
-    while depth > 0 {
-      depth &-= 1
-      let branch = BufferNode(path.nodes[depth])
-      let index = path.indexes[depth] &+ 1
-      if branch.count < branch.capacity {
-        hang(child, separator, in: branch, at: index, space)
-        return
-      }
-      let middle = index == branch.count ? index &- 1 : branch.count / 2
-      let right = slab.allocate(born: version, capacity: BufferNode.branchCapacity, isBranch: true)
-      right.copyPrefix(of: branch)
-      right.copyEntries(of: branch, middle, branch.count, at: 0)
-      right.count = branch.count &- middle
-      branch.count = middle
-      let up = right.reference(0)
-      if index > middle {
-        hang(child, separator, in: right, at: index &- middle, space)
-      } else {
-        hang(child, separator, in: branch, at: index, space)
-      }
-      branch.sharpen(from: 1, space)
-      right.sharpen(from: 1, space)
-      child = right
-      separator = up
-    }
-    guard let old = root else { return }
-    let top = slab.allocate(born: version, capacity: BufferNode.branchCapacity, isBranch: true)
-    top.children[0] = old
-    top.heads[0] = 0
-    top.references[0] = 0
-    top.count = 1
-    hang(child, separator, in: top, at: 1, space)
-    root = top.pointer
-    path.depth = 0
-  }
-
-  private func hang(
-    _ child: BufferNode, _ separator: RecordReference, in branch: BufferNode, at index: Int,
-    _ space: borrowing RecordSpace
-  ) {
-    let record = space.record(separator)
-    branch.makeRoom(forPrefixOf: record.key, record.keyCount, from: 1, space)
-    let tail = branch.count &- index
-    if tail > 0 {
-      (branch.heads + (index &+ 1)).update(from: branch.heads + index, count: tail)
-      (branch.references + (index &+ 1)).update(from: branch.references + index, count: tail)
-      (branch.children + (index &+ 1)).update(from: branch.children + index, count: tail)
-    }
-    let skip = branch.prefixCount
-    branch.heads[index] = KeyOrder.head(record.key + skip, record.keyCount &- skip)
-    branch.references[index] = separator.bits
-    branch.children[index] = child.pointer
-    branch.count &+= 1
   }
 }

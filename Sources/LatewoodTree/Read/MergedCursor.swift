@@ -110,16 +110,12 @@ package struct MergedCursor: ~Copyable {
 
   /// As `seek` with pointers.
   package mutating func seek(_ target: [UInt8]) throws(Fault) {
-    try target.withUnsafeBytes { bytes in
-      Result { () throws(Fault) in if let start = bytes.baseAddress { try seek(start, bytes.count) } }
-    }.get()
+    try target.withStart { (start, count) throws(Fault) in try seek(start, count) }
   }
 
   /// As `seekBefore` with pointers.
   package mutating func seekBefore(_ target: [UInt8]) throws(Fault) {
-    try target.withUnsafeBytes { bytes in
-      Result { () throws(Fault) in if let start = bytes.baseAddress { try seekBefore(start, bytes.count) } }
-    }.get()
+    try target.withStart { (start, count) throws(Fault) in try seekBefore(start, count) }
   }
 
   // MARK: Choosing
@@ -214,16 +210,10 @@ package struct MergedCursor: ~Copyable {
 
 extension BaseCursor {
   mutating func seek(_ bound: [UInt8]) throws(Fault) {
-    try bound.withUnsafeBytes { bytes in
-      Result { () throws(Fault) in if let start = bytes.baseAddress { _ = try seek(start, bytes.count) } }
-    }.get()
+    try bound.withStart { (start, count) throws(Fault) in _ = try seek(start, count) }
   }
 
   mutating func seekBefore(_ bound: [UInt8]) throws(Fault) {
-    try bound.withUnsafeBytes { bytes in
-      Result { () throws(Fault) in
-        if let start = bytes.baseAddress { _ = try seekLast(before: start, bytes.count) }
-      }
-    }.get()
+    try bound.withStart { (start, count) throws(Fault) in _ = try seekLast(before: start, count) }
   }
 }

@@ -12,12 +12,9 @@ extension ReadView {
     _ body: (_ key: [UInt8], UnsafeRawBufferPointer?, UnsafeRawBufferPointer?) throws -> Bool
   ) throws {
     for key in try candidates(old, new, low, high) {
-      let (before, after) = try key.withUnsafeBytes { bytes in
-        Result { () throws(Fault) -> (UnsafeRawBufferPointer?, UnsafeRawBufferPointer?) in
-          guard let start = bytes.baseAddress else { return (nil, nil) }
-          return (try old.find(start, bytes.count), try new.find(start, bytes.count))
-        }
-      }.get()
+      let (before, after) = try key.withStart { (start, count) throws(Fault) in
+        (try old.find(start, count), try new.find(start, count))
+      }
       if isSame(before, after) { continue }
       guard try body(key, before, after) else { return }
     }
@@ -46,9 +43,7 @@ extension ReadView {
     for view in [old, new] {
       for root in [view.active, view.frozen] {
         var cursor = BufferCursor(root: root, space: view.records)
-        low.withUnsafeBytes { bytes in
-          if let start = bytes.baseAddress { cursor.seek(start, bytes.count) }
-        }
+        try low.withStart { (start, count) throws(Fault) in cursor.seek(start, count) }
         while cursor.isValid, RangeSet.compare(high, cursor.key, cursor.keyCount) > 0 {
           keys.append(Array(UnsafeRawBufferPointer(start: cursor.key, count: cursor.keyCount)))
           cursor.next()

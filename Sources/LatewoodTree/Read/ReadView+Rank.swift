@@ -63,10 +63,9 @@ extension ReadView {
   ) throws(Fault) {
     var newer = BufferCursor(root: active, space: records)
     var older = BufferCursor(root: frozen, space: records)
-    low.withUnsafeBytes { bytes in
-      guard let start = bytes.baseAddress else { return }
-      newer.seek(start, bytes.count)
-      older.seek(start, bytes.count)
+    try low.withStart { (start, count) throws(Fault) in
+      newer.seek(start, count)
+      older.seek(start, count)
     }
     while newer.isValid || older.isValid {
       var takesNewer = newer.isValid
@@ -115,11 +114,7 @@ extension ReadView {
   }
 
   private func baseRank(_ key: [UInt8]) throws(Fault) -> UInt64 {
-    try key.withUnsafeBytes { bytes in
-      Result { () throws(Fault) in
-        try bytes.baseAddress.map { (start) throws(Fault) in try base.rank(of: start, bytes.count) } ?? 0
-      }
-    }.get()
+    try key.withStart { (start, count) throws(Fault) in try base.rank(of: start, count) }
   }
 
   private func baseCount(_ low: [UInt8], _ high: [UInt8]) throws(Fault) -> UInt64 {
