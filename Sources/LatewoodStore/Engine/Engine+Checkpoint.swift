@@ -61,6 +61,8 @@ extension Engine {
 
   /// Puts a new write buffer in the place of the full one. Microseconds, under the writer lock.
   private func freeze(isForced: Bool) throws(Fault) -> Frozen? {
+    // A commit whose sync failed is in memory still: it must not be published, nor does a store that cannot write need a checkpoint.
+    try log.checkWriting()
     // Most of what waits is written before the lock is taken, so that it is held for microseconds.
     try log.flush(through: log.committedPosition, durable: false)
     lockForService()
