@@ -49,7 +49,8 @@ let package = Package(
     .testTarget(
       name: "LatewoodFormatTests",
       dependencies: [
-        "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes", "LatewoodSimulation",
+        "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes",
+        "LatewoodSimulation",
       ],
       swiftSettings: settings),
     .testTarget(
