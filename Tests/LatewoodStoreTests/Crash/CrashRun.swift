@@ -33,7 +33,8 @@ final class CrashRun {
   }
 
   /// Runs into the power cut; what the disk may have then.
-  func images(on volume: SimulatedVolume = SimulatedVolume(), seed: UInt64, random: Int = 32) throws -> CrashImages
+  func images(on volume: SimulatedVolume = SimulatedVolume(), seed: UInt64, random: Int = 32) throws
+    -> CrashImages
   {
     volume.inject(.powerCut, atCall: call)
     do {
@@ -58,7 +59,8 @@ final class CrashRun {
       if !progress.allows(content) {
         let place = progress.states.firstIndex(of: content).map { "state \($0)" } ?? "no state at all"
         Issue.record(
-          "\(place) where \(progress.durable) is durable and \(progress.states.count - 1) in flight: \(label())")
+          "\(place) where \(progress.durable) is durable and \(progress.states.count - 1) in flight: \(label())"
+        )
       }
       let faults = try store.verify().faults
       if !faults.isEmpty { Issue.record("\(faults): \(label())") }
@@ -82,7 +84,9 @@ final class CrashRun {
     if try again.content() != expected { Issue.record("wrong content after going on: \(label)") }
     for (name, entries) in expected {
       guard let keyspace = try again.existingKeyspace(name) else { continue }
-      if try again.count(in: keyspace) != entries.count { Issue.record("wrong count after going on: \(label)") }
+      if try again.count(in: keyspace) != entries.count {
+        Issue.record("wrong count after going on: \(label)")
+      }
     }
     let faults = try again.verify().faults
     if !faults.isEmpty { Issue.record("\(faults) after going on: \(label)") }

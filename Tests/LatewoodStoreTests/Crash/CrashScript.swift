@@ -52,7 +52,9 @@ struct CrashScript: Sendable, CustomTestStringConvertible {
     }
 
     /// Whether a power cut now may leave this.
-    func allows(_ content: Content) -> Bool { states[durable...].contains(content) || ghosts.contains(content) }
+    func allows(_ content: Content) -> Bool {
+      states[durable...].contains(content) || ghosts.contains(content)
+    }
   }
 
   static func options() -> Store.Options {

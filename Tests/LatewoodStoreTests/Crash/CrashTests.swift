@@ -18,7 +18,9 @@ enum Effort {
 /// from the last one acknowledged as durable up to the one in flight, sound in every byte, and go on from there.
 @Suite struct CrashTests {
   @Test(arguments: CrashScript.all)
-  func `a power cut at any call leaves an acknowledged state or the one in flight`(_ script: CrashScript) throws {
+  func `a power cut at any call leaves an acknowledged state or the one in flight`(_ script: CrashScript)
+    throws
+  {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     let calls = try CrashRun.countCalls(of: script)
@@ -32,10 +34,13 @@ enum Effort {
       let images = try run.images(seed: random.next(), random: perCall / 2)
       for position in CrashRun.sample(images.count, perCall, &random) {
         let image = images[position]
-        func label() -> String { "\(script.name), call \(call), image \(position): \(image); \(random.replay)" }
+        func label() -> String {
+          "\(script.name), call \(call), image \(position): \(image); \(random.replay)"
+        }
         let content = try run.check(image, goesOn: points % 4 == 0, label: label())
         points += 1
-        guard let content, script.share >= 1, Double(points + second) < wanted * Double(call + 1) / Double(calls + 1),
+        guard let content, script.share >= 1,
+          Double(points + second) < wanted * Double(call + 1) / Double(calls + 1),
           random.oneIn(1 + images.count / 16)
         else { continue }
         second += try CrashRun.checkSecondCut(
