@@ -32,6 +32,7 @@ extension Engine {
     checkpointing.lock()
     defer { checkpointing.unlock() }
     var isForced = isForced
+    takeBackUnwritten()
     while true {
       // One that failed (a full disk) has left its frozen buffer: it goes first.
       let left = unfinished
@@ -68,7 +69,7 @@ extension Engine {
     lockForService()
     defer { unlockForService() }
     rollBackUnwritten()
-    if head.active.isEmpty, !isForced { return nil }
+    if head.active.isEmpty, !isForced, !log.needsCheckpoint { return nil }
     // Readers must see all that is frozen before they see the buffer frozen.
     try log.flush(through: log.position, durable: false)
     publish(head)

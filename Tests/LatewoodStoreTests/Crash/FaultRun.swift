@@ -26,6 +26,12 @@ final class FaultRun {
     plan.inject(into: volume)
   }
 
+  /// Whether the disk works from here on.
+  private var isOver: Bool { volume.callCount >= plan.end && volume.spaceLimit == nil }
+
+  /// Space comes back when this many calls have failed.
+  private static let patience = 4
+
   private var label: String { "\(plan); \(random.replay)\n\(volume.traceText(last: 12))" }
 
   private func report(_ text: String) { Issue.record("\(text): \(label)") }
@@ -38,6 +44,7 @@ final class FaultRun {
     }
     try close()
     volume.clearFaults()
+    volume.spaceLimit = nil
     try open()
     try checkGoingOn()
     try store?.close()
@@ -59,7 +66,12 @@ final class FaultRun {
       if try store.content() != before { report("a transaction that failed is visible") }
       try checkPowerCut()
     case .sync:
-      if try attempt({ try store.sync() }) { progress.makeDurable() } else { try checkPowerCut() }
+      // What failed for lack of space comes back until a checkpoint lies beyond it, which a sync does not write.
+      let ghosts = progress.ghosts
+      let isDone = try attempt(mayBeDone: true) { try store.sync() }
+      if isDone { progress.makeDurable() }
+      progress.ghosts = ghosts
+      if !isDone || isPoisoned { try checkPowerCut() }
     case .checkpoint:
       if try attempt({ try store.checkpoint() }) { progress.makeDurable() } else { try checkPowerCut() }
     case .reopen:
@@ -74,15 +86,16 @@ final class FaultRun {
   }
 
   /// Makes a call; an error must be one that this fault explains. Returns whether it succeeded.
-  private func attempt(_ body: () throws -> Void) throws -> Bool {
+  ///
+  /// - Parameter mayBeDone: it may succeed without anything being written.
+  private func attempt(mayBeDone: Bool = false, _ body: () throws -> Void) throws -> Bool {
     let wasPoisoned = isPoisoned
-    let isOver = volume.callCount >= plan.calls.upperBound
+    let isOver = isOver
     do {
       try body()
-      if wasPoisoned { report("a poisoned store wrote") }
+      if wasPoisoned, !mayBeDone { report("a poisoned store wrote") }
       return true
     } catch let error as StoreError {
-      errors += 1
       if wasPoisoned {
         if error.code != .poisoned { report("\(error) in place of poisoned") }
       } else if isOver {
@@ -96,13 +109,18 @@ final class FaultRun {
 
   /// A call has failed while the disk did.
   private func check(_ error: StoreError) {
-    let failedSync = volume.trace.dropFirst(callsBefore).contains { $0.fault != nil && $0.kind == .sync }
-    if plan.kind.isOutOfSpace, !failedSync {
+    errors += 1
+    if errors >= FaultRun.patience { volume.spaceLimit = nil }
+    let faults = volume.trace.dropFirst(callsBefore).filter { $0.fault != nil }
+    let isForGood = faults.contains { call in
+      if case .outOfSpace = call.fault { return call.kind == .sync }
+      return true
+    }
+    if !isForGood {
       if error.code != .outOfSpace { report("\(error) in place of outOfSpace") }
     } else {
-      if error.code != .inputOutput, !(failedSync && error.code == .outOfSpace) {
-        report("\(error) in place of inputOutput")
-      }
+      // A sync can fail for lack of space: that is for good as well.
+      if error.code != .inputOutput, error.code != .outOfSpace { report("\(error) in place of inputOutput") }
       isPoisoned = true
     }
     if error.message.isEmpty || error.systemError == nil && error.code == .inputOutput {
@@ -138,12 +156,11 @@ final class FaultRun {
 
   private func close() throws {
     guard let store else { return }
-    let isOver = volume.callCount >= plan.calls.upperBound
+    let isOver = isOver
     do {
       try store.close()
       if !isPoisoned { progress.makeDurable() }
     } catch {
-      errors += 1
       if isOver { report("\(error) on close, although the disk works") }
       check(error)
     }
@@ -151,7 +168,7 @@ final class FaultRun {
   }
 
   private func open() throws {
-    for _ in 0..<10 {
+    for _ in 0..<20 {
       callsBefore = volume.callCount
       do {
         let opened = try CrashScript.open(volume.process(process))
@@ -160,7 +177,6 @@ final class FaultRun {
         try checkOpened(opened)
         return
       } catch let error as StoreError {
-        errors += 1
         check(error)
       }
     }
