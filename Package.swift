@@ -28,6 +28,9 @@ let package = Package(
     .executableTarget(
       name: "LatewoodBenchmark", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       path: "Benchmarks/LatewoodBenchmark", swiftSettings: settings),
+    .executableTarget(
+      name: "FuzzOpen", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
+      path: "Fuzz/FuzzOpen", swiftSettings: settings),
     .target(
       name: "LatewoodSimulation",
       dependencies: ["LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"],
@@ -45,6 +48,13 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodStoreTests", dependencies: ["LatewoodStore", "LatewoodSimulation"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodFormatTests",
+      dependencies: [
+        "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes",
+        "LatewoodSimulation",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodToolTests", dependencies: ["LatewoodTool", "LatewoodSimulation"], swiftSettings: settings

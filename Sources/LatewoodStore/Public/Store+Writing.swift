@@ -82,27 +82,6 @@ extension Store {
     } catch { throw StoreError.from(error) }
   }
 
-  /// The keyspace of a name, or nil if there is none. O(log n).
-  public func existingKeyspace(_ name: String) throws(StoreError) -> Keyspace? {
-    do {
-      try Catalog.checkName(name)
-      let version = try engine.current()
-      return try Catalog.number(of: name, in: version.reads).map {
-        Keyspace(name: name, id: $0, store: engine.identity, epoch: version.dropCount)
-      }
-    } catch { throw StoreError(error, path: engine.path) }
-  }
-
-  /// All keyspaces, by name. O(number of keyspaces).
-  public func keyspaces() throws(StoreError) -> [Keyspace] {
-    do {
-      let version = try engine.current()
-      return try Catalog.all(in: version.reads).map {
-        Keyspace(name: $0.name, id: $0.number, store: engine.identity, epoch: version.dropCount)
-      }
-    } catch { throw StoreError(error, path: engine.path) }
-  }
-
   /// Deletes a keyspace and all that is in it, in a transaction of its own. Its space becomes free with the next checkpoint.
   public func dropKeyspace(_ keyspace: Keyspace) throws(StoreError) {
     do {

@@ -1,0 +1,32 @@
+import LatewoodBytes
+import LatewoodTree
+
+extension Readable {
+  /// The keyspace of a name, or nil if there is none in this state. O(log n).
+  ///
+  /// - Parameter name: 1 to 1,024 bytes of UTF-8; names are compared by bytes.
+  /// - Throws: ``StoreError`` `invalidName`, and as all reads do.
+  public func existingKeyspace(_ name: String) throws(StoreError) -> Keyspace? {
+    let reader = try _reader()
+    do {
+      try Catalog.checkName(name)
+      return try Catalog.number(of: name, in: reader.view).map { reader.handle(name, $0) }
+    } catch { throw StoreError(error, path: reader.path) }
+  }
+
+  /// All keyspaces of this state, by name. O(number of keyspaces).
+  public func keyspaces() throws(StoreError) -> [Keyspace] {
+    let reader = try _reader()
+    do {
+      return try Catalog.all(in: reader.view).map { reader.handle($0.name, $0.number) }
+    } catch { throw StoreError(error, path: reader.path) }
+  }
+}
+
+extension Reader {
+  /// A handle that need not be looked up again as long as no keyspace is dropped. What a transaction sees may never come to be, so its
+  /// handles are looked up each time.
+  func handle(_ name: String, _ number: UInt32) -> Keyspace {
+    Keyspace(name: name, id: number, store: store, epoch: gate is Transaction ? .max : dropCount)
+  }
+}

@@ -1,0 +1,145 @@
+import Testing
+
+@testable import LatewoodFile
+@testable import LatewoodStore
+@testable import LatewoodTree
+
+/// FORMAT.md is the specification; the constants in the code must be what its tables say. Each table is compared once.
+@Suite struct FormatTableTests {
+  let document: FormatDocument
+
+  init() throws { document = try FormatDocument() }
+
+  /// Offset, length and name of each field, in order. A length of nil: the rest.
+  private func expect(
+    _ table: String, _ fields: [(String, Int, Int?)], sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let found = (document.tables[table] ?? []).map { $0.prefix(3).joined(separator: " ") }
+    let expected = fields.map { name, offset, length in "\(offset) \(length.map(String.init) ?? "") \(name)" }
+    #expect(found == expected, sourceLocation: sourceLocation)
+    // Fields follow each other without gaps, but for what the text says is zero.
+    for (field, next) in zip(fields, fields.dropFirst()) where field.0 != "optional features" {
+      #expect(field.1 + (field.2 ?? 0) == next.1, sourceLocation: sourceLocation)
+    }
+  }
+
+  @Test func `every table of FORMAT.md is compared with the code here`() {
+    #expect(
+      document.tables.keys.sorted() == [
+        "checkpoint", "child", "frame", "header", "kinds", "limits", "node", "operations", "slot",
+      ])
+  }
+
+  @Test func `the header is what the table says`() {
+    typealias At = FileHeader.Offset
+    expect(
+      "header",
+      [
+        ("magic", At.magic, 8), ("format version", At.formatVersion, 4),
+        ("required features", At.requiredFeatures, 4), ("file id", At.fileID, 16), ("created", At.created, 8),
+        ("optional features", At.optionalFeatures, 4), ("checksum", At.checksum, 8),
+      ])
+    #expect(At.checksum + 8 == FileLayout.headerLength)
+    #expect(document.tables["header"]?[1].last == "\(FileHeader.formatVersion)")
+    let magic = withUnsafeBytes(of: FileHeader.magic.littleEndian) { String(decoding: $0, as: UTF8.self) }
+    #expect(document.tables["header"]?[0].last == "the ASCII bytes `\(magic)`")
+  }
+
+  @Test func `a slot is what the table says`() {
+    typealias At = RootSlot.Offset
+    expect(
+      "slot",
+      [
+        ("checksum", At.checksum, 8), ("generation", At.generation, 8),
+        ("checkpoint offset", At.checkpointOffset, 8), ("checkpoint checksum", At.checkpointChecksum, 8),
+        ("durable through", At.durableThrough, 8), ("transaction", At.transaction, 8), ("time", At.time, 8),
+        ("reserved", At.reserved, 8),
+      ])
+    #expect(At.reserved + 8 == RootSlot.length)
+  }
+
+  @Test func `a frame is what the table says`() {
+    typealias At = FrameHeader.Offset
+    expect(
+      "frame",
+      [
+        ("checksum", At.checksum, 8), ("magic", At.magic, 4), ("kind", At.kind, 1), ("flags", At.flags, 1),
+        ("reserved", At.reserved, 2), ("own offset", At.ownOffset, 8), ("transaction", At.transaction, 8),
+        ("previous checksum", At.previousChecksum, 8), ("durable through", At.durableThrough, 8),
+        ("payload length", At.payloadLength, 8), ("payload", At.payload, nil),
+      ])
+    #expect(FrameHeader.length == At.payload)
+    let magic = withUnsafeBytes(of: FrameHeader.magic.littleEndian) { String(decoding: $0, as: UTF8.self) }
+    #expect(document.tables["frame"]?[1].last == "the ASCII bytes `\(magic)`")
+  }
+
+  @Test func `kinds of frames and operations are what the tables say`() {
+    #expect(
+      (document.tables["kinds"] ?? []).map { "\($0[0]) \($0[1])" }
+        == FrameKind.allCases.map { "\($0.rawValue) \($0)" })
+    let operations = [
+      (OperationCode.put, "put"), (OperationCode.putExtent, "put extent"), (OperationCode.delete, "delete"),
+      (OperationCode.deleteRange, "delete range"),
+    ]
+    #expect(
+      (document.tables["operations"] ?? []).map { "\($0[0]) \($0[1])" }
+        == operations.map { "\($0.0) \($0.1)" })
+  }
+
+  @Test func `a checkpoint is what the table says`() {
+    typealias At = CheckpointRecord.Offset
+    expect(
+      "checkpoint",
+      [
+        ("root offset", At.rootOffset, 8), ("root length", At.rootLength, 4),
+        ("root checksum", At.rootChecksum, 4), ("entries", At.entries, 8), ("live bytes", At.liveBytes, 8),
+        ("root level", At.rootLevel, 1), ("reserved", At.reserved, 7), ("replay offset", At.replayOffset, 8),
+        ("replay previous checksum", At.replayPreviousChecksum, 8), ("transaction", At.transaction, 8),
+        ("time", At.time, 8), ("previous checkpoint", At.previousCheckpoint, 8),
+        ("reserved", At.reservedEnd, 8),
+      ])
+    #expect(At.reservedEnd + 8 == CheckpointRecord.length)
+  }
+
+  @Test func `a node is what the table says`() {
+    typealias At = NodeLayout
+    expect(
+      "node",
+      [
+        ("checksum", At.checksum, 8), ("kind", At.kind, 1), ("level", At.level, 1), ("count", At.count, 2),
+        ("length", At.length, 4), ("own offset", At.ownOffset, 8), ("transaction", At.transaction, 8),
+        ("prefix length", At.prefixLength, 2), ("reserved", At.reserved, 6), ("arrays", At.arrays, nil),
+      ])
+    #expect(document.tables["node"]?[1].last == "\(At.leafKind) leaf, \(At.branchKind) branch")
+  }
+
+  @Test func `a child is what the table says`() {
+    typealias At = NodeLayout
+    expect(
+      "child",
+      [
+        ("offset", At.childOffset, 8), ("length", At.childReferenceLength, 4),
+        ("checksum", At.childChecksum, 4), ("entries", At.childEntries, 8),
+        ("live bytes", At.childLiveBytes, 8),
+      ])
+    #expect(At.childLiveBytes + 8 == At.childLength)
+  }
+
+  @Test func `the limits are what the table says, in every layer`() {
+    let rows = (document.tables["limits"] ?? []).map { $0.joined(separator: ": ") }
+    #expect(
+      rows == [
+        "key: 1 to \(FileLayout.keyLimit) bytes", "value: 0 to \(FileLayout.valueLimit) bytes",
+        "keyspace name: 1 to \(FileLayout.keyspaceNameLimit) bytes",
+        "keyspaces: \(FileLayout.keyspaceLimit)", "node: \(FileLayout.nodeLimit) bytes",
+        "file: \(FileLayout.fileLimit) bytes",
+      ])
+    #expect(NodeLayout.maximumLength == FileLayout.nodeLimit)
+    #expect(NodeLayout.maximumValueLength == UInt64(FileLayout.valueLimit))
+    #expect(NodeLayout.firstFrame == FileLayout.logStart)
+    #expect(UInt64(NodeLayout.alignment) == FileLayout.nodeAlignment)
+    #expect(FullKey.maximumKeyLength == FileLayout.keyLimit)
+    #expect(Catalog.maximumNameLength == FileLayout.keyspaceNameLimit)
+    #expect(UInt64(Catalog.maximumNumber) == FileLayout.keyspaceLimit)
+  }
+}

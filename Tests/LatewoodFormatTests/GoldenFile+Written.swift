@@ -1,0 +1,91 @@
+import LatewoodSimulation
+import LatewoodStore
+
+/// Files as the store writes them.
+extension GoldenFile {
+  static func written() throws -> [GoldenFile] {
+    [
+      try GoldenFile("empty", ModelledStore()),
+      try annotated(), try oneCommit(), try checkpointed(), try highTree(), try rangeDeletes(),
+      try droppedKeyspace(),
+    ]
+  }
+
+  /// The file that section 12 of FORMAT.md explains byte by byte.
+  static func annotated() throws -> GoldenFile {
+    let store = try ModelledStore(seed: 12)
+    try store.commit(.create("fruit"), .put("fruit", "apple", "red"), .put("fruit", "pear", "green"))
+    try store.checkpoint()
+    return try GoldenFile("annotated", store)
+  }
+
+  private static func oneCommit() throws -> GoldenFile {
+    let store = try ModelledStore(seed: 2)
+    try store.commit(.create("fruit"), .put("fruit", "apple", "red"), .delete("fruit", "pear"))
+    return try GoldenFile("one-commit", store)
+  }
+
+  /// Values of all kinds in several keyspaces, one of which is empty; a clean close.
+  static func checkpointedStore() throws -> ModelledStore {
+    let store = try ModelledStore(seed: 3)
+    var random = SeededRandom(seed: 3)
+    try store.commit(.create("empty"), .create("früchte \"\\ 🍐"), .create("sizes"))
+    for length in [0, 1, 63, 64, 127, 128, 511, 512, 513, 3000] {
+      try store.commit(.put("sizes", Array("length \(length)".utf8), random.bytes(length)))
+    }
+    try store.commit(
+      .put("früchte \"\\ 🍐", "\u{1}\"\\\n", "\u{8}\u{c}\u{7f}"), .put("früchte \"\\ 🍐", [0, 255], [254, 0]),
+      .put("sizes", "replaced", "before"), .delete("sizes", "length 1"), .delete("sizes", "never there"))
+    try store.checkpoint()
+    try store.commit(.put("sizes", "replaced", "after"), .put("sizes", [0], random.bytes(700)))
+    return store
+  }
+
+  private static func checkpointed() throws -> GoldenFile {
+    let store = try checkpointedStore()
+    try store.close()
+    return try GoldenFile("checkpointed", store)
+  }
+
+  /// Small nodes and long keys: several levels, long prefixes and separators.
+  static func highTreeStore() throws -> ModelledStore {
+    var options = Store.Options()
+    options.nodeSize = 1024
+    let store = try ModelledStore(options, seed: 4)
+    var random = SeededRandom(seed: 4)
+    let stems = (0..<8).map { _ in random.bytes(250) }
+    for _ in 0..<2 {
+      try store.commit(
+        (0..<35).map { _ in
+          .put("deep", random.pick(stems) + random.bytes(1 + random.below(60)), random.bytes(30))
+        })
+      try store.checkpoint()
+    }
+    return store
+  }
+
+  private static func highTree() throws -> GoldenFile { try GoldenFile("high-tree", highTreeStore()) }
+
+  /// Range deletes over a checkpoint that only the log holds, and what was put into the ranges after them.
+  private static func rangeDeletes() throws -> GoldenFile {
+    let store = try ModelledStore(seed: 5)
+    try store.commit([.create("a"), .create("b")])
+    try store.commit((0..<100).map { .put("a", "key \($0)", "old \($0)") } + [.put("b", "key 5", "other")])
+    try store.checkpoint()
+    try store.commit(.deleteRange("a", "key 2", "key 4"), .put("a", "key 30", "new"))
+    try store.commit(.put("a", "key 39", "gone again"), .deleteRange("a", "key 35", "key 6"))
+    try store.commit(.put("a", "key 55", "back"), .deleteRange("a", "key 9", "key 9"), .delete("a", "key 0"))
+    return try GoldenFile("range-deletes", store)
+  }
+
+  /// Dropped before and after the checkpoint; a name that comes back has a new number.
+  private static func droppedKeyspace() throws -> GoldenFile {
+    let store = try ModelledStore(seed: 6)
+    try store.commit((0..<40).map { .put("first", "key \($0)", "1") } + [.put("second", "key", "2")])
+    try store.commit(.drop("first"))
+    try store.commit(.put("third", "key", "3"), .put("first", "again", "4"))
+    try store.checkpoint()
+    try store.commit(.drop("second"), .put("fourth", "key", "5"), .put("second", "again", "6"))
+    return try GoldenFile("dropped-keyspace", store)
+  }
+}

@@ -1,0 +1,20 @@
+import LatewoodDevice
+import LatewoodSimulation
+import Testing
+
+/// Random operations on a store and on a plain sorted model, side by side.
+///
+/// `LATEWOOD_SEED` replays a run, `LATEWOOD_OPERATIONS` sets how many operations all runs make together.
+@Suite struct ModelTests {
+  static let isLowEffort = CurrentProcess.environmentVariable("LATEWOOD_EFFORT") == "low"
+  static let operations =
+    Int(CurrentProcess.environmentVariable("LATEWOOD_OPERATIONS") ?? "") ?? (isLowEffort ? 60_000 : 1_000_000)
+
+  @Test(arguments: 0..<12) func `a store behaves as a sorted dictionary`(_ style: Int) throws {
+    let seed = SeededRandom.seed()
+    let run = try ModelRun(seed: seed, style: style)
+    try run.run(operations: Self.operations / 12)
+    print(
+      "ModelTests: style \(style), \(run.operations) operations, \(run.reopenings) reopenings; seed \(seed)")
+  }
+}

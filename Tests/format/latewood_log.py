@@ -1,0 +1,250 @@
+"""The header, the root slots and the log of a Latewood file: sections 3 to 7 of FORMAT.md."""
+
+import struct
+from collections import namedtuple
+
+from xxh64 import xxh64
+
+COPIES = (0, 4096)
+SLOTS = (8192, 12288)
+FRAMES_START = 16384
+SLOT_LENGTH = 64
+FRAME_HEADER_LENGTH = 56
+CHECKPOINT_LENGTH = 88
+COMMIT, NODES, CHECKPOINT, SEAL = 1, 2, 3, 4
+PUT, PUT_EXTENT, DELETE, DELETE_RANGE = 1, 2, 3, 4
+CONTINUES = 1
+MAX_KEY = 16384
+MAX_VALUE = 2147483648
+MAX_FULL_KEY = MAX_KEY + 4
+MAX_BOUND = MAX_FULL_KEY + 1
+MAX_NODE = 65535
+MAX_FILE = 281474976710656
+
+FrameHeader = namedtuple(
+    "FrameHeader", "checksum magic kind flags reserved own_offset transaction previous durable payload_length")
+Slot = namedtuple("Slot", "checksum generation checkpoint checkpoint_checksum durable transaction time reserved")
+Checkpoint = namedtuple(
+    "Checkpoint", "root_offset root_length root_checksum entries live_bytes root_level reserved"
+    " replay replay_previous transaction time previous reserved_end")
+
+
+class Rejected(Exception):
+    """The file is not one that this reader reads: not Latewood, or of another version."""
+
+
+class Damaged(Exception):
+    """Bytes that must be right are not."""
+
+    def __init__(self, offset, reason):
+        super().__init__(f"damaged at {offset}: {reason}")
+        self.offset = offset
+        self.reason = reason
+
+
+class Frame:
+    """A frame that is valid by itself: magic, own offset and checksum are right."""
+
+    def __init__(self, offset, header):
+        self.offset = offset
+        self.header = header
+        self.payload = offset + FRAME_HEADER_LENGTH
+        self.end = self.payload + header.payload_length
+
+    @property
+    def next(self):
+        return (self.end + 7) & ~7
+
+
+def file_seed(data):
+    """Section 3: checks the header, of which either copy may be lost, and gives the seed of all other checksums."""
+    is_latewood = False
+    for copy in COPIES:
+        page = data[copy:copy + 4096]
+        if page[:8] != b"LATEWOOD":
+            continue
+        is_latewood = True
+        if len(page) < 4096:
+            continue
+        version, required = struct.unpack_from("<II", page, 8)
+        if struct.unpack_from("<Q", page, 4088)[0] != xxh64(0, page[:4088]):
+            continue
+        if version != 1:
+            raise Rejected(f"the format version is {version}")
+        if required:
+            raise Rejected(f"the file requires features {required:#x}")
+        return xxh64(0, page[16:32])
+    if is_latewood:
+        raise Damaged(0, "both copies of the header are damaged")
+    raise Rejected("not a Latewood file")
+
+
+def read_frame(data, seed, offset):
+    """The frame at `offset` if it is valid by itself, and else None."""
+    if offset % 8 or offset < FRAMES_START or offset + FRAME_HEADER_LENGTH > len(data):
+        return None
+    header = FrameHeader(*struct.unpack_from("<Q4sBBHQQQQQ", data, offset))
+    if header.magic != b"LWFR" or header.own_offset != offset:
+        return None
+    frame = Frame(offset, header)
+    if not obeys(frame):
+        return None
+    if header.kind == NODES:
+        covered = data[offset + 8:offset + FRAME_HEADER_LENGTH]
+    elif frame.end <= len(data):
+        covered = data[offset + 8:frame.end]
+    else:
+        return None
+    return frame if xxh64(seed, covered) == header.checksum else None
+
+
+def obeys(frame):
+    """Whether the fields of a frame are what section 5 allows."""
+    header = frame.header
+    if header.reserved or frame.end > MAX_FILE or header.kind not in (COMMIT, NODES, CHECKPOINT, SEAL):
+        return False
+    if header.flags & ~(CONTINUES if header.kind == COMMIT else 0):
+        return False
+    if header.kind == COMMIT and header.transaction == 0:
+        return False
+    if header.kind == CHECKPOINT and header.payload_length != CHECKPOINT_LENGTH:
+        return False
+    return not (header.kind == SEAL and header.payload_length)
+
+
+def read_checkpoint(data, seed, slot):
+    """Section 7: the checkpoint a slot names, or None if it is not accepted."""
+    frame = read_frame(data, seed, slot.checkpoint)
+    if frame is None or frame.header.kind != CHECKPOINT or frame.header.checksum != slot.checkpoint_checksum:
+        return None
+    checkpoint = Checkpoint(*struct.unpack_from("<QIIQQB7sQQQQQQ", data, frame.payload))
+    if any(checkpoint.reserved) or checkpoint.reserved_end:
+        return None
+    if checkpoint.replay % 8 or not FRAMES_START <= checkpoint.replay <= len(data):
+        return None
+    offset, length = checkpoint.root_offset, checkpoint.root_length
+    if offset == 0:
+        return checkpoint if length == 0 and checkpoint.entries == 0 else None
+    is_within = FRAMES_START <= offset and offset + length <= frame.offset
+    return checkpoint if is_within and offset % 64 == 0 and 1 <= length <= MAX_NODE else None
+
+
+def read_slots(data, seed):
+    """Section 4: the newest valid slot, its checkpoint or None, and the floor that all slots give."""
+    best, floor = None, 0
+    for place, offset in enumerate(SLOTS):
+        if offset + SLOT_LENGTH > len(data):
+            continue
+        slot = Slot(*struct.unpack_from("<8Q", data, offset))
+        if slot.checksum != xxh64(seed, data[offset + 8:offset + SLOT_LENGTH]) or slot.generation % 2 != place:
+            continue
+        if slot.reserved or (slot.checkpoint == 0 and slot.checkpoint_checksum):
+            continue
+        floor = max(floor, slot.durable)
+        checkpoint = read_checkpoint(data, seed, slot) if slot.checkpoint else None
+        if slot.checkpoint and checkpoint is None:
+            continue
+        if best is None or slot.generation > best[0].generation:
+            best = (slot, checkpoint)
+    if best is None:
+        raise Damaged(SLOTS[0], "neither root slot is valid")
+    return best[0], best[1], floor
+
+
+class Log:
+    """The walk of section 5: transactions that were committed, in order, and where the log ends."""
+
+    def __init__(self, data, seed, checkpoint, floor):
+        self.committed = []  # (transaction number, [frames])
+        self.newest = begun = checkpoint.transaction if checkpoint else 0
+        position = checkpoint.replay if checkpoint else FRAMES_START
+        previous = checkpoint.replay_previous if checkpoint else 0
+        pending = []
+        while True:
+            frame = read_frame(data, seed, position)
+            if frame is None or frame.header.previous != previous:
+                break
+            if frame.header.kind == COMMIT and frame.header.transaction < begun:
+                break
+            begun = max(begun, frame.header.transaction)
+            floor = max(floor, frame.header.durable)
+            if frame.header.kind == COMMIT:
+                pending = self._take(frame, pending)
+            previous, position = frame.header.checksum, frame.next
+        self.end = position
+        floor = max(floor, floor_after(data, seed, position))
+        if position < floor:
+            raise Damaged(position, f"the log ends here, but was durable through {floor}")
+
+    def _take(self, frame, pending):
+        if pending and pending[0].header.transaction != frame.header.transaction:
+            pending = []
+        pending = pending + [frame]
+        if frame.header.flags & CONTINUES:
+            return pending
+        self.committed.append((frame.header.transaction, pending))
+        self.newest = max(self.newest, frame.header.transaction)
+        return []
+
+
+def floor_after(data, seed, end):
+    """The greatest *durable through* of the frames after the end of the walk that are valid by themselves."""
+    floor = 0
+    at = data.find(b"LWFR", end + 8)
+    while at >= 0:
+        if at % 8 == 0:
+            frame = read_frame(data, seed, at - 8)
+            if frame:
+                floor = max(floor, frame.header.durable)
+        at = data.find(b"LWFR", at + 1)
+    return floor
+
+
+def read_varint(data, at, end):
+    """Section 6: a number and the offset after it; None if there is none before `end` that obeys."""
+    value = 0
+    for index in range(10):
+        if at + index >= end:
+            return None
+        byte = data[at + index]
+        value |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            return None if value >> 64 or (byte == 0 and index) else (value, at + index + 1)
+    return None
+
+
+def operations(data, seed, frame):
+    """Section 6: yields (code, full key or low, range of the value in the file or high)."""
+    at = frame.payload
+    while at < frame.end:
+        operation = read_operation(data, seed, at, frame.end)
+        if operation is None:
+            raise Damaged(at, "an operation does not obey section 6")
+        at = operation[3]
+        yield operation[:3]
+
+
+def read_operation(data, seed, at, end):
+    """The operation at `at` and the offset after it: (code, key, value or high, offset); None if it is wrong."""
+    code = data[at]
+    first = read_varint(data, at + 1, end)
+    if first is None:
+        return None
+    second = (0, first[1]) if code == DELETE else read_varint(data, first[1], end)
+    if second is None:
+        return None
+    checksum, key_at = None, second[1]
+    if code == PUT_EXTENT:
+        checksum, key_at = int.from_bytes(data[key_at:key_at + 4], "little"), key_at + 4
+    value_at = key_at + first[0]
+    after = value_at + second[0]
+    if after > end:
+        return None
+    if code == DELETE_RANGE:
+        is_legal = first[0] <= MAX_BOUND and second[0] <= MAX_BOUND
+        return (code, data[key_at:value_at], data[value_at:after], after) if is_legal else None
+    if code not in (PUT, PUT_EXTENT, DELETE) or not 5 <= first[0] <= MAX_FULL_KEY or second[0] > MAX_VALUE:
+        return None
+    if checksum is not None and xxh64(seed, data[value_at:after]) & 0xFFFFFFFF != checksum:
+        return None
+    return code, data[key_at:value_at], (value_at, after), after
