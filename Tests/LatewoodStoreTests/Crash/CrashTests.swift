@@ -9,7 +9,13 @@ enum Effort {
   static let isLow = CurrentProcess.environmentVariable("LATEWOOD_EFFORT") == "low"
   /// Points of the crash tests, about; `LATEWOOD_CRASH_POINTS` for another number.
   static let points =
-    Int(CurrentProcess.environmentVariable("LATEWOOD_CRASH_POINTS") ?? "") ?? (isLow ? 4_000 : 120_000)
+    Int(CurrentProcess.environmentVariable("LATEWOOD_CRASH_POINTS") ?? "") ?? (isLow ? 4_000 : usual)
+
+  #if DEBUG
+    private static let usual = 40_000
+  #else
+    private static let usual = 120_000
+  #endif
 }
 
 /// Power cuts at every call, with every subset of what was not synced lost, kept or torn.

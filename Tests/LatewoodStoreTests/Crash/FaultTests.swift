@@ -49,7 +49,7 @@ import Testing
     let calls = try CrashRun.countCalls(of: script)
     var random = SeededRandom(seed: seed)
     var totals = Totals()
-    for _ in 0..<(Effort.isLow ? 20 : 150) {
+    for _ in 0..<(Effort.isLow ? 20 : 60) {
       let first = random.below(calls)
       let second = random.oneIn(2) ? first + 1 + random.below(6) : random.below(calls)
       let kinds = FaultPlan.Kind.allCases
@@ -67,7 +67,7 @@ import Testing
     let size = try volume.liveBytes(of: CrashScript.path).count
     var totals = Totals()
     for limit in stride(from: 0, to: 16384, by: 4096) { run(script, FaultPlan(spaceLimit: limit), &totals) }
-    for limit in stride(from: 16384, to: size, by: max(24, (size - 16384) / (Effort.isLow ? 20 : 100))) {
+    for limit in stride(from: 16384, to: size, by: max(24, (size - 16384) / (Effort.isLow ? 20 : 50))) {
       run(script, FaultPlan(spaceLimit: limit), &totals)
     }
     tell(script, "full disk", totals)
