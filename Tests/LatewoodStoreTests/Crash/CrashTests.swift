@@ -12,7 +12,7 @@ enum Effort {
     Int(CurrentProcess.environmentVariable("LATEWOOD_CRASH_POINTS") ?? "") ?? (isLow ? 4_000 : usual)
 
   #if DEBUG
-    private static let usual = 40_000
+    private static let usual = 20_000
   #else
     private static let usual = 120_000
   #endif
