@@ -24,7 +24,8 @@ import Testing
     #expect(try store.existingKeyspace("two") == nil)
   }
 
-  @Test func `the handle of a dropped keyspace is refused everywhere, also when its name lives again`() throws {
+  @Test func `the handle of a dropped keyspace is refused everywhere, also when its name lives again`() throws
+  {
     let store = try Store.inMemory()
     let old = try store.keyspace("one")
     let other = try store.keyspace("other")
