@@ -28,6 +28,9 @@ let package = Package(
     .executableTarget(
       name: "LatewoodBenchmark", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       path: "Benchmarks/LatewoodBenchmark", swiftSettings: settings),
+    .executableTarget(
+      name: "FuzzOpen", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
+      path: "Fuzz/FuzzOpen", swiftSettings: settings),
     .target(
       name: "LatewoodSimulation",
       dependencies: ["LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"],
@@ -49,7 +52,8 @@ let package = Package(
     .testTarget(
       name: "LatewoodFormatTests",
       dependencies: [
-        "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes", "LatewoodSimulation",
+        "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes",
+        "LatewoodSimulation",
       ],
       swiftSettings: settings),
     .testTarget(

@@ -37,6 +37,9 @@ extension LogFile {
   /// log is as usable as before and only these nodes are missing; `inputOutput`, which ends all writing; `poisoned`, `closed`.
   package func writeNodes(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
     try group.writeAside(bytes, at: offset, pieces: LogFile.nodePieceLength)
+    // The file is this long now, and the tree may be read before a frame behind it is written: that can fail for lack of space.
+    let end = offset + UInt64(bytes.count)
+    group.locked { $0.touchableThrough = max($0.touchableThrough, end) }
   }
 
   /// Makes nodes that were written durable, and with them all of the file. From any thread.
@@ -44,6 +47,8 @@ extension LogFile {
   /// A flush is not enough for that: commits beyond a region may have been synced before its nodes were written. The first failure ends all
   /// writing.
   package func syncNodes() throws(Fault) {
+    // A sync that failed is never asked again: the second one would say that all is well.
+    try group.check()
     let through = committedPosition.offset
     try group.flush(through: through, durable: false)
     do throws(Fault) {

@@ -30,9 +30,11 @@ extension LogFile {
     var walk = LogWalk(view: view, size: view.limit, from: start)
     while walk.position.offset < end, walk.next() != nil {}
     if choice.isOlder, let newest = slots.first, newest.generation != choice.slot.generation,
+      newest.checkpointOffset >= walk.position.offset,
       newest.checkpointOffset < max(choice.durableThrough, walk.durableThrough)
     {
-      // A slot may reach the disk before its checkpoint does; but not if that is known to have been durable.
+      // A slot may reach the disk before its checkpoint does; but not if that is known to have been durable. Where the log is sound on
+      // both sides of that place, its checkpoint never was in it: a power cut took it, and what was written there since is right.
       result.faults.append(
         .damaged(at: newest.checkpointOffset, "the newest root slot names a checkpoint that is not sound"))
     }

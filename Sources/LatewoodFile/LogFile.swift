@@ -110,6 +110,9 @@ package final class LogFile: @unchecked Sendable {
   /// Whether a write or sync has failed, so that nothing will be written again. From any thread.
   package var isPoisoned: Bool { group.locked { $0.poison != nil } }
 
+  /// Throws `poisoned` or `closed` if nothing will be written again. From any thread.
+  package func checkWriting() throws(Fault) { try group.check() }
+
   /// Whether a checkpoint must be written, and a slot that names it, before anything can be acknowledged. From any thread.
   package var needsCheckpoint: Bool { group.locked { $0.needsCheckpoint } }
 

@@ -45,7 +45,17 @@ struct FileSurgery {
   /// Where `pattern` is found last.
   func lastOffset(of pattern: [UInt8]) -> Int? {
     guard pattern.count <= bytes.count else { return nil }
-    return (0...(bytes.count - pattern.count)).last { bytes[$0] == pattern[0] && bytes[$0...].starts(with: pattern) }
+    return (0...(bytes.count - pattern.count)).last {
+      bytes[$0] == pattern[0] && bytes[$0...].starts(with: pattern)
+    }
+  }
+
+  mutating func withBytes(
+    _ body: (UnsafeMutableRawBufferPointer, UnsafeMutableRawPointer) throws -> Void
+  ) rethrows {
+    try bytes.withUnsafeMutableBytes { all in
+      if let base = all.baseAddress { try body(all, base) }
+    }
   }
 
   mutating func flip(_ offset: Int) { bytes[offset] ^= 0x10 }

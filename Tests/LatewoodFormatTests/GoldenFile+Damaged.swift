@@ -9,7 +9,9 @@ extension GoldenFile {
   static func damaged() throws -> [GoldenFile] {
     [
       try damagedCommit(), try damagedNode(), try damagedExtent(), try cutShort(), try malformedOperation(),
-      try changed("damaged-slots", [8200, 12296], at: 8192), try changed("damaged-headers", [20, 4116], at: 0),
+      try shortKey(),
+      try changed("damaged-slots", [8200, 12296], at: 8192),
+      try changed("damaged-headers", [20, 4116], at: 0),
     ]
   }
 
@@ -70,6 +72,17 @@ extension GoldenFile {
     file.append(.commit, transaction: 1, first + [OperationCode.put, 0x85, 0x00, 0, 0, 0, 0, 1, 0x61])
     let offset = Int(FileLayout.logStart) + FrameHeader.length + first.count
     return GoldenFile("malformed-operation", file.bytes, .damaged(at: UInt64(offset)))
+  }
+
+  /// All checksums are right, but the first key of the leaf is no full key: it has nothing after the number of its keyspace.
+  private static func shortKey() throws -> GoldenFile {
+    var file = try FileSurgery(annotated().bytes)
+    let offset = try file.changeRoot { node in
+      let cell = Int(UnsafeRawPointer(node).u16(NodeLayout.arrays + 5 * NodeLayout.headLength))
+      node.set(UInt8(1), at: cell)
+      node.set(UInt32(0), at: NodeLayout.arrays)
+    }
+    return GoldenFile("short-key", file.bytes, .damaged(at: offset))
   }
 
   private static func changed(_ name: String, _ flips: [Int], at offset: UInt64) throws -> GoldenFile {

@@ -4,7 +4,8 @@
 extension GoldenFile {
   static func handmade() throws -> [GoldenFile] {
     [
-      try longTransactions(), try oddOperations(), try secondHeader(), try changedHeader("too-new") { $0[$0.startIndex + 8] = 2 },
+      try longTransactions(), try oddOperations(), try secondHeader(),
+      try changedHeader("too-new") { $0[$0.startIndex + 8] = 2 },
       try changedHeader("unknown-feature") { $0[$0.startIndex + FileHeader.Offset.requiredFeatures + 3] = 1 },
     ]
   }
@@ -24,7 +25,9 @@ extension GoldenFile {
     file.append(.commit, transaction: 7, Encoded.put(1, "d", "6"))
     file.append(.commit, transaction: 8, continues: true, Encoded.put(1, "a", "lost too"))
     var model = KeyspaceModel()
-    for (key, value) in [("a", "4"), ("b", "3"), ("c", "5"), ("d", "6")] { model.apply(.put("k", key, value)) }
+    for (key, value) in [("a", "4"), ("b", "3"), ("c", "5"), ("d", "6")] {
+      model.apply(.put("k", key, value))
+    }
     return GoldenFile("long-transactions", file.bytes, .reads(listing: model.listing))
   }
 

@@ -56,8 +56,7 @@ extension GoldenFile {
     var file = try FileSurgery(store.bytes())
     guard let frame = file.frames(.checkpoint).last else { throw Missing() }
     file.cut(at: Int(frame.ownOffset) + 40)
-    return GoldenFile(
-      "lost-checkpoint", file.bytes, .reads(listing: store.model.listing, faults: [frame.ownOffset]))
+    return GoldenFile("lost-checkpoint", file.bytes, .reads(listing: store.model.listing))
   }
 
   /// The newest slot was torn: the older checkpoint and more of the log say the same.

@@ -41,7 +41,8 @@ import Testing
         let error = #expect(throws: StoreError.self, "\(file.name)") {
           _ = try Store.open(at: path, mode: .readOnly).listing()
         }
-        #expect(error?.code == .damaged && error?.offset == offset, "\(file.name): \(String(describing: error))")
+        #expect(
+          error?.code == .damaged && error?.offset == offset, "\(file.name): \(String(describing: error))")
         try expectFault(at: offset, in: path)
       case .rejected(let code):
         let error = #expect(throws: StoreError.self) { _ = try Store.open(at: path, mode: .readOnly) }

@@ -81,7 +81,8 @@ struct Listing {
   }
 
   mutating func add(key: [UInt8], value: [UInt8]) {
-    text += "{\"key_hex\": \"\(Listing.hexadecimal(key))\", \"value_hex\": \"\(Listing.hexadecimal(value))\"}\n"
+    text +=
+      "{\"key_hex\": \"\(Listing.hexadecimal(key))\", \"value_hex\": \"\(Listing.hexadecimal(value))\"}\n"
   }
 
   static func hexadecimal(_ bytes: [UInt8]) -> String {

@@ -1,5 +1,6 @@
 """The B+tree of a checkpoint: sections 8 and 11 of FORMAT.md, with all the checks a reader may leave out."""
 
+import os
 import struct
 from collections import namedtuple
 
@@ -66,6 +67,8 @@ class Node:
         keys = [key for key, _ in self.cells[1 if children else 0:]]
         if any(not low < high for low, high in zip(keys, keys[1:])):
             raise Damaged(self.offset, "the keys of a node do not ascend")
+        if self.prefix != (os.path.commonprefix([keys[0], keys[-1]]) if keys else b""):
+            raise Damaged(self.offset, "the prefix of a node is not the longest its keys have in common")
 
     def _read_cell(self, at):
         """The full key of a cell, and of a leaf where its value is: (low, high, checksum of an extent or None)."""
@@ -105,12 +108,20 @@ def read_tree(data, seed, checkpoint):
     root = Reference(
         checkpoint.root_offset, checkpoint.root_length, checkpoint.root_checksum,
         checkpoint.entries, checkpoint.live_bytes)
-    _read_subtree(data, seed, root, checkpoint.root_level, b"", None, entries)
+    places = []
+    _read_subtree(data, seed, root, checkpoint.root_level, (b"", None), entries, places)
+    places.sort()
+    for (_, end), (start, _) in zip(places, places[1:]):
+        if start < end:
+            raise Damaged(start, "two nodes or extents lie in the same place")
     return entries
 
 
-def _read_subtree(data, seed, reference, level, low, high, entries):
+def _read_subtree(data, seed, reference, level, bounds, entries, places):
+    """Adds what is under a node to `entries` and `places`; gives the totals that its parent should know."""
+    low, high = bounds
     node = Node(data, seed, reference, level)
+    places.append((node.offset, node.end))
     live, count = node.header.length, 0
     if level == 0:
         for key, (start, end, checksum) in node.cells:
@@ -119,15 +130,17 @@ def _read_subtree(data, seed, reference, level, low, high, entries):
             if checksum is not None:
                 check_extent(data, seed, start, end, checksum)
                 live += end - start
+                places.append((start, end))
             entries[key] = (start, end)
             count += 1
     else:
-        bounds = [low] + [key for key, _ in node.cells[1:]] + [high]
-        if any(bound < low or (high is not None and bound >= high) for bound in bounds[1:-1]):
+        separators = [key for key, _ in node.cells[1:]]
+        if any(key <= low or (high is not None and key >= high) for key in separators):
             raise Damaged(node.offset, "a separator is not within the separators around its node")
-        for index, child in enumerate(node.children):
-            below = _read_subtree(data, seed, child, level - 1, bounds[index], bounds[index + 1], entries)
-            count, live = count + below[0], live + below[1]
+        edges = [low] + separators + [high]
+        for child, below in zip(node.children, zip(edges, edges[1:])):
+            totals = _read_subtree(data, seed, child, level - 1, below, entries, places)
+            count, live = count + totals[0], live + totals[1]
     if count != reference.entries or live != reference.live_bytes:
         raise Damaged(node.offset, "the totals of a subtree are not what it holds")
     return count, live

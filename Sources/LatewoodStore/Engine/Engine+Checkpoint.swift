@@ -32,6 +32,7 @@ extension Engine {
     checkpointing.lock()
     defer { checkpointing.unlock() }
     var isForced = isForced
+    takeBackUnwritten()
     while true {
       // One that failed (a full disk) has left its frozen buffer: it goes first.
       let left = unfinished
@@ -61,12 +62,14 @@ extension Engine {
 
   /// Puts a new write buffer in the place of the full one. Microseconds, under the writer lock.
   private func freeze(isForced: Bool) throws(Fault) -> Frozen? {
+    // A commit whose sync failed is in memory still: it must not be published, nor does a store that cannot write need a checkpoint.
+    try log.checkWriting()
     // Most of what waits is written before the lock is taken, so that it is held for microseconds.
     try log.flush(through: log.committedPosition, durable: false)
     lockForService()
     defer { unlockForService() }
     rollBackUnwritten()
-    if head.active.isEmpty, !isForced { return nil }
+    if head.active.isEmpty, !isForced, !log.needsCheckpoint { return nil }
     // Readers must see all that is frozen before they see the buffer frozen.
     try log.flush(through: log.position, durable: false)
     publish(head)

@@ -81,9 +81,14 @@ extension Engine {
     }
   }
 
+  /// After a full disk, before anything is tried again. Without the writer lock.
+  func takeBackUnwritten() {
+    if log.isOutOfSpace { writer.withLock { rollBackUnwritten() } }
+  }
+
   /// After a torn tail or a full disk nothing may be acknowledged before a checkpoint lies beyond what was left behind.
   private func restoreLog() throws(Fault) {
-    if log.isOutOfSpace { writer.withLock { rollBackUnwritten() } }
+    takeBackUnwritten()
     if log.needsCheckpoint { try checkpoint(isForced: true) }
   }
 

@@ -31,6 +31,9 @@ enum NodeLayout {
   static let alignment = 64
   static let maximumLength = 65535
   static let maximumValueLength: UInt64 = 1 << 31
+  /// Of a full key: the number of its keyspace and at least one byte.
+  static let minimumKeyLength = 5
+  static let maximumKeyLength = 16388
   /// Nodes at multiples of 64, three children to a branch: no tree in a file of 256 TiB is higher.
   static let maximumLevels = 28
   /// The first byte of a file that is not header or root slot.

@@ -7,6 +7,8 @@ import LatewoodFile
 /// checksum and the whole structure the first time this process touches the node, and one bit test after that.
 struct NodeSource {
   var file: FileView
+  /// What the keys of leaves must have at least: those above take the number of the keyspace off without asking.
+  var minimumKeyLength = NodeLayout.minimumKeyLength
 
   /// The node that `reference` means, at the level that its parent implies.
   @inline(__always) func node(_ reference: NodeReference, level: UInt8) throws(Fault) -> Node {
@@ -29,7 +31,7 @@ struct NodeSource {
 
   /// Checks the node itself, whatever was proved before. Its reference lies within the file.
   @inline(never) func prove(_ reference: NodeReference) throws(Fault) {
-    try NodeValidation(file: file, reference: reference).run()
+    try NodeValidation(file: file, reference: reference, minimumKeyLength: minimumKeyLength).run()
     file.markVerified(reference.offset, FileView.Proof.node)
   }
 

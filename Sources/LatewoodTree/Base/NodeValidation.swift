@@ -8,6 +8,8 @@ import LatewoodFile
 struct NodeValidation {
   let file: FileView
   let reference: NodeReference
+  /// Of the keys of a leaf. A separator may be shorter.
+  let minimumKeyLength: Int
 
   private var base: UnsafeRawPointer { file.base + Int(truncatingIfNeeded: reference.offset) }
 
@@ -69,11 +71,16 @@ struct NodeValidation {
 
   private func keys(of node: Node, isBranch: Bool, from first: Int, to length: Int) throws(Fault) {
     let end = node.base + length
+    let prefixCount = node.prefixCount
     var before: (suffix: UnsafeRawPointer, count: Int, head: UInt32)?
     for index in (isBranch ? 1 : 0)..<node.count {
       let slot = Int(node.slots.u16(index * NodeLayout.slotLength))
       guard slot >= first, slot < length else { throw fault("a cell does not lie within its node") }
       let (suffix, count) = try cell(node.base + slot, end: end, isBranch: isBranch)
+      let keyLength = prefixCount + count
+      guard keyLength <= NodeLayout.maximumKeyLength, isBranch || keyLength >= minimumKeyLength else {
+        throw fault("a key is shorter or longer than a key can be")
+      }
       let head = node.head(index)
       guard head == KeyOrder.head(suffix, count) else { throw fault("a head is not that of its key") }
       if let before {

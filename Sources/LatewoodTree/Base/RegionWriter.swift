@@ -42,7 +42,6 @@ final class RegionWriter: NodeSink {
     self.capacity = max(capacity, NodeLayout.maximumLength + 1)
     // SAFETY: freed in deinit, and nobody keeps a pointer into it after the next call of `room`.
     memory = .allocate(byteCount: self.capacity, alignment: NodeLayout.alignment)
-    memory.initializeMemory(as: UInt8.self, repeating: 0, count: self.capacity)
     self.reserve = reserve
     self.write = write
   }
@@ -56,6 +55,8 @@ final class RegionWriter: NodeSink {
       try place()
       start = 0
     }
+    // The node's room and the gap before it start as zeros, and no more than that: most checkpoints are far smaller than a region.
+    (memory + used).initializeMemory(as: UInt8.self, repeating: 0, count: start + length - used)
     used = start + length
     starts.append(start)
     return (memory + start, Provisional.mark | UInt64(starts.count - 1))
@@ -85,8 +86,6 @@ final class RegionWriter: NodeSink {
       at += length
     }
     bytesWritten += UInt64(used)
-    // The gaps between nodes of the next region are zero again.
-    memory.initializeMemory(as: UInt8.self, repeating: 0, count: used)
     starts.removeAll(keepingCapacity: true)
     used = 0
     placements += 1

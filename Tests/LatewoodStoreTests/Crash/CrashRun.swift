@@ -3,15 +3,18 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// One run of a script that loses power at one call.
+/// One run of a script that loses power at one call, or at the end.
 final class CrashRun {
   private let script: CrashScript
   private let call: Int
-  private var progress = CrashScript.Progress()
+  private(set) var progress: CrashScript.Progress
+  private(set) var isCut = false
 
-  init(script: CrashScript, call: Int) {
+  /// - Parameter start: what the volume's store shows.
+  init(script: CrashScript, call: Int, from start: Content = [:]) {
     self.script = script
     self.call = call
+    progress = CrashScript.Progress(from: start)
   }
 
   static func countCalls(of script: CrashScript) throws -> Int {
@@ -30,68 +33,86 @@ final class CrashRun {
   }
 
   /// Runs into the power cut; what the disk may have then.
-  func images(seed: UInt64) throws -> CrashImages {
-    let volume = SimulatedVolume(seed: seed)
+  func images(on volume: SimulatedVolume = SimulatedVolume(), seed: UInt64, random: Int = 32) throws
+    -> CrashImages
+  {
     volume.inject(.powerCut, atCall: call)
     do {
       try script.run(on: volume, &progress)
-    } catch is StoreError {}
-    #expect(volume.isCrashed, "call \(call) of \(script.name) was not reached")
-    return volume.crashImages(seed: seed)
+    } catch let error as StoreError {
+      if !volume.isCrashed { Issue.record("\(error) without a cause in \(script.name), call \(call)") }
+    }
+    isCut = volume.isCrashed
+    return volume.crashImages(seed: seed, random: random)
   }
 
-  private func isAllowed(_ content: Content) -> Bool {
-    progress.states[progress.durable...].contains(content)
-  }
-
-  /// Opens an image and looks at what it shows; if `goesOn`, writes to it and opens it once more.
-  func check(_ image: CrashImage, label: String, goesOn: Bool) throws {
+  /// Opens an image and looks at what it shows; if `goesOn`, writes to it and opens it once more. Returns what it shows.
+  func check(_ image: CrashImage, goesOn: Bool, label: @autoclosure () -> String) throws -> Content? {
     let volume = try image.makeVolume()
-    let found = try show(volume, label)
-    guard goesOn, let found else { return }
-    let store = try CrashScript.open(volume, seed: 7)
-    let more = try store.keyspace("more")
-    try store.put("key", "value", in: more)
-    try store.close()
-    let again = try CrashScript.open(volume, seed: 7)
-    var expected = found
-    expected["more"] = [Array("key".utf8): Array("value".utf8)]
-    #expect(try again.content() == expected, "after going on: \(label)")
-    #expect(try again.verify().faults == [], "after going on: \(label)")
-    try again.close()
-  }
-
-  private func show(_ volume: any Volume, _ label: String) throws -> Content? {
     do {
-      let store = try CrashScript.open(volume, seed: 7)
+      if progress.isOpened, try !volume.exists(CrashScript.path) {
+        Issue.record("there is no file: \(label())")
+        return nil
+      }
+      let store = try CrashScript.open(volume)
       let content = try store.content()
-      #expect(isAllowed(content), "durable \(progress.durable): \(label)")
+      if !progress.allows(content) {
+        let place = progress.states.firstIndex(of: content).map { "state \($0)" } ?? "no state at all"
+        Issue.record(
+          "\(place) where \(progress.durable) is durable and \(progress.states.count - 1) in flight: \(label())"
+        )
+      }
       let faults = try store.verify().faults
-      #expect(faults == [], "\(label)")
-      try store.close()
+      if !faults.isEmpty { Issue.record("\(faults): \(label())") }
+      if goesOn { try goOn(store, volume, content, label()) }
+      // Not closed: that would cost more than all the rest.
+      volume.crash()
       return content
     } catch {
-      Issue.record("\(error): \(label)")
+      Issue.record("\(error): \(label())")
       return nil
     }
   }
 
-  /// Loses power again at each call of the recovery itself; how many points that were.
-  func checkNested(_ image: CrashImage, label: String, _ random: inout SeededRandom) throws -> Int {
+  private func goOn(_ store: Store, _ volume: SimulatedVolume, _ content: Content, _ label: String) throws {
+    let more = try store.keyspace("more")
+    try store.put("key", "value", in: more)
+    try store.close()
+    let again = try CrashScript.open(volume)
+    var expected = content
+    expected["more", default: [:]][Array("key".utf8)] = Array("value".utf8)
+    if try again.content() != expected { Issue.record("wrong content after going on: \(label)") }
+    for (name, entries) in expected {
+      guard let keyspace = try again.existingKeyspace(name) else { continue }
+      if try again.count(in: keyspace) != entries.count {
+        Issue.record("wrong count after going on: \(label)")
+      }
+    }
+    let faults = try again.verify().faults
+    if !faults.isEmpty { Issue.record("\(faults) after going on: \(label)") }
+  }
+
+  /// Goes on with an image, loses power again at each call of that, the recovery's own among them, and recovers from that too.
+  ///
+  /// - Parameters:
+  ///   - content: what the image shows: no recovery may show anything else.
+  ///   - perCall: how many images to look at for each call.
+  /// - Returns: how many points that were.
+  static func checkSecondCut(
+    _ image: CrashImage, showing content: Content, perCall: Int, _ random: inout SeededRandom, label: String
+  ) throws -> Int {
     var points = 0
     for call in 0... {
-      let volume = try image.makeVolume()
-      volume.inject(.powerCut, atCall: call)
-      do {
-        let store = try CrashScript.open(volume, seed: 7)
-        try store.close()
-      } catch is StoreError {}
-      guard volume.isCrashed else { break }
-      let images = volume.crashImages(seed: random.next())
-      for position in CrashRun.sample(images.count, 4, &random) {
-        _ = try show(try images[position].makeVolume(), "recovery's call \(call), image \(position), of \(label)")
+      let run = CrashRun(script: .second, call: call, from: content)
+      let images = try run.images(on: image.makeVolume(), seed: random.next(), random: perCall)
+      for position in sample(images.count, perCall, &random) {
+        let second = images[position]
+        _ = try run.check(
+          second, goesOn: points % 16 == 0,
+          label: "second cut at call \(call), image \(position), \(second); after \(label)")
         points += 1
       }
+      if !run.isCut { break }
     }
     return points
   }

@@ -4,11 +4,27 @@ extension CrashScript {
   private static func key(_ number: Int) -> [UInt8] { Array("key\(1000 + number)".utf8) }
 
   private static func put(_ number: Int, _ length: Int, in name: String = "a") -> Operation {
-    .put(name, key: key(number), value: [UInt8](repeating: UInt8(truncatingIfNeeded: number * 7 + length), count: length))
+    let byte = UInt8(truncatingIfNeeded: number * 7 + length)
+    return .put(name, key: key(number), value: [UInt8](repeating: byte, count: length))
   }
 
   /// The workloads that are crashed at every call.
   static let all: [CrashScript] = [
+    CrashScript(
+      name: "a value that is streamed", share: 0.003,
+      steps: [
+        .transaction(.synchronous, [put(1, 30)]),
+        .transaction(.relaxed, [put(2, 30), put(3, 1 << 20), put(4, 31)]),
+        .transaction(.synchronous, [put(5, 40)]),
+        .checkpoint,
+      ]),
+    CrashScript(
+      name: "a transaction longer than a chunk", share: 0.001,
+      steps: [
+        .transaction(.synchronous, [put(1, 30)]),
+        .transaction(.synchronous, (0..<9).map { put($0, 600_000) }),
+        .checkpoint,
+      ]),
     CrashScript(
       name: "durable puts, one by one",
       steps: (0..<14).map { .transaction(.synchronous, [put($0 % 5, 20 + $0)]) }),
@@ -24,6 +40,11 @@ extension CrashScript {
           .transaction(.synchronous, (0..<12).map { put(number * 5 + $0, 50) }),
           .transaction(.relaxed, [.delete("a", key: key(number * 5))]),
         ] + (number % 2 == 1 ? [.checkpoint] : [])
+      }),
+    CrashScript(
+      name: "checkpoints of what was not synced",
+      steps: (0..<6).flatMap { number -> [Step] in
+        [.transaction(.relaxed, [put(number, 30), put(number + 1, 80)]), .checkpoint]
       }),
     CrashScript(
       name: "ranges deleted and keyspaces dropped",
@@ -56,5 +77,49 @@ extension CrashScript {
           .transaction(.relaxed, [put(number, 61)]), .reopen,
         ]
       }),
+    CrashScript(
+      name: "killed and opened again",
+      steps: (0..<5).flatMap { number -> [Step] in
+        [
+          .transaction(.relaxed, [put(number, 60)]),
+          .transaction(number % 2 == 0 ? .relaxed : .synchronous, [put(number + 1, 61)]),
+        ] + (number == 2 ? [.checkpoint] : []) + [.transaction(.relaxed, [put(number + 9, 20)]), .kill]
+      }),
   ]
+
+  /// What is done to a store that was recovered, to lose power again.
+  static let second = CrashScript(
+    name: "after a recovery",
+    steps: [
+      .transaction(.synchronous, [put(1, 25, in: "more")]),
+      .transaction(.relaxed, [put(2, 26, in: "more"), .delete("more", key: key(1))]),
+      .transaction(.relaxed, [put(3, 100, in: "more")]),
+      .sync,
+      .transaction(.relaxed, [put(4, 28, in: "more")]),
+      .checkpoint,
+      .transaction(.synchronous, [put(5, 29, in: "more")]),
+    ])
+
+  /// Every call of it fails once, in every way.
+  static let faulty = CrashScript(
+    name: "a bit of everything",
+    steps: [
+      .transaction(.synchronous, [put(1, 30), put(2, 30)]),
+      .transaction(.relaxed, [put(3, 700), put(4, 20)]),
+      .transaction(.relaxed, (10..<40).map { put($0, 50) }),
+      .sync,
+      .checkpoint,
+      .transaction(.relaxed, [put(5, 25), .delete("a", key: key(2))]),
+      .transaction(.synchronous, [put(6, 26, in: "b")]),
+      .transaction(.relaxed, [put(7, 27)]),
+      .checkpoint,
+      .transaction(.synchronous, [.deleteRange("a", from: key(12), to: key(30)), put(8, 500)]),
+      .transaction(.relaxed, [put(9, 29)]),
+      .reopen,
+      .transaction(.relaxed, [.drop("b"), put(10, 31)]),
+      .transaction(.synchronous, [put(11, 32)]),
+      .transaction(.relaxed, [put(12, 33)]),
+      .kill,
+      .transaction(.relaxed, [put(13, 34)]),
+    ])
 }

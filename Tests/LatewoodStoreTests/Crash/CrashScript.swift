@@ -1,33 +1,18 @@
 import LatewoodDevice
 import LatewoodSimulation
 import LatewoodStore
+import Testing
 
-/// All that a store shows: keyspaces by name, their entries by key.
-typealias Content = [String: [[UInt8]: [UInt8]]]
-
-extension Store {
-  /// Reads everything.
-  func content() throws -> Content {
-    var result: Content = [:]
-    for keyspace in try keyspaces() {
-      var entries: [[UInt8]: [UInt8]] = [:]
-      try forEach(in: keyspace) { key, value in
-        entries[key.withUnsafeBytes { Array($0) }] = value.withUnsafeBytes { Array($0) }
-        return true
-      }
-      result[keyspace.name] = entries
-    }
-    return result
-  }
-}
-
-/// A list of steps that a crash test runs on a store, and what the store shows after each.
-struct CrashScript: Sendable {
+/// A list of steps that a crash or fault test runs on a store, and what the store shows after each.
+struct CrashScript: Sendable, CustomTestStringConvertible {
   enum Step: Sendable {
     case transaction(Durability, [Operation])
     case sync
     case checkpoint
+    /// Closes the store and opens it again.
     case reopen
+    /// The process ends without a word, and another one opens the store.
+    case kill
   }
 
   enum Operation: Sendable {
@@ -38,16 +23,38 @@ struct CrashScript: Sendable {
   }
 
   var name: String
+  /// How many of the images it gets, in relation to the others.
+  var share = 1.0
   var steps: [Step]
+
+  var testDescription: String { name }
 
   /// What a run has got to: which states may be found after a crash.
   struct Progress {
-    /// Content after each transaction that was begun; the first is that of an empty store.
-    var states: [Content] = [[:]]
+    /// Content after each transaction that was begun; the first is that of the start.
+    var states: [Content]
     /// Index of the newest state that was acknowledged as durable.
     var durable = 0
     /// Index of the newest state that was acknowledged at all.
     var acknowledged = 0
+    /// The database exists: the first open has returned.
+    var isOpened = false
+    /// States with a transaction that failed for lack of space, and may come back until a later one is durable.
+    var ghosts: [Content] = []
+
+    init(from start: Content = [:]) { states = [start] }
+
+    var newest: Content { states[acknowledged] }
+
+    mutating func makeDurable() {
+      durable = acknowledged
+      ghosts = []
+    }
+
+    /// Whether a power cut now may leave this.
+    func allows(_ content: Content) -> Bool {
+      states[durable...].contains(content) || ghosts.contains(content)
+    }
   }
 
   static func options() -> Store.Options {
@@ -59,42 +66,62 @@ struct CrashScript: Sendable {
     return options
   }
 
-  static func open(_ volume: any Volume, seed: UInt64) throws -> Store {
-    return try Store.open(
-      at: "db", on: volume, mode: .openOrCreate, options: options(),
-      environment: Environment(now: { 1_700_000_000_000_000 }, random: { seed }))
+  static let path = "db"
+
+  static func open(
+    _ volume: any Volume, _ mode: Store.OpenMode = .openOrCreate
+  ) throws(StoreError) -> Store {
+    try Store.open(
+      at: path, on: volume, mode: mode, options: options(),
+      environment: Environment(now: { 1_700_000_000_000_000 }, random: { 7 }))
   }
 
   /// Runs the steps until one fails; what was got to is in `progress`.
-  func run(on volume: any Volume, _ progress: inout Progress) throws {
-    var store = try CrashScript.open(volume, seed: 7)
+  func run(on volume: SimulatedVolume, _ progress: inout Progress) throws {
+    var process = 1
+    var store = try CrashScript.open(volume.process(process))
+    progress.isOpened = true
     for step in steps {
       switch step {
       case .transaction(let durability, let operations):
-        progress.states.append(CrashScript.apply(operations, to: progress.states[progress.states.count - 1]))
-        try store.write(durability: durability) { transaction in
-          for operation in operations { try CrashScript.apply(operation, transaction) }
-        }
-        progress.acknowledged = progress.states.count - 1
-        if durability == .synchronous { progress.durable = progress.acknowledged }
+        try CrashScript.commit(operations, durability, to: store, &progress)
       case .sync:
         try store.sync()
-        progress.durable = progress.acknowledged
+        progress.makeDurable()
       case .checkpoint:
         try store.checkpoint()
-        progress.durable = progress.acknowledged
+        progress.makeDurable()
       case .reopen:
         try store.close()
-        progress.durable = progress.acknowledged
-        store = try CrashScript.open(volume, seed: 7)
+        progress.makeDurable()
+        store = try CrashScript.open(volume.process(process))
+      case .kill:
+        volume.kill(process: process)
+        process += 1
+        store = try CrashScript.open(volume.process(process))
+        // A relaxed commit survives the end of the process.
+        #expect(try store.content() == progress.newest, "after the process was killed")
       }
     }
     try store.close()
-    progress.durable = progress.acknowledged
+    progress.makeDurable()
   }
 
-  private static func apply(_ operation: Operation, _ transaction: Transaction) throws {
-    switch operation {
+  static func commit(
+    _ operations: [Operation], _ durability: Durability, to store: Store, _ progress: inout Progress
+  ) throws {
+    progress.states.append(operations.reduce(into: progress.newest) { $1.apply(to: &$0) })
+    try store.write(durability: durability) { transaction in
+      for operation in operations { try operation.apply(to: transaction) }
+    }
+    progress.acknowledged = progress.states.count - 1
+    if durability == .synchronous { progress.makeDurable() }
+  }
+}
+
+extension CrashScript.Operation {
+  func apply(to transaction: Transaction) throws {
+    switch self {
     case .put(let name, let key, let value): try transaction.put(key, value, in: transaction.keyspace(name))
     case .delete(let name, let key): try transaction.delete(key, in: transaction.keyspace(name))
     case .deleteRange(let name, let from, let to):
@@ -103,19 +130,15 @@ struct CrashScript: Sendable {
     }
   }
 
-  static func apply(_ operations: [Operation], to content: Content) -> Content {
-    var content = content
-    for operation in operations {
-      switch operation {
-      case .put(let name, let key, let value): content[name, default: [:]][key] = value
-      case .delete(let name, let key): content[name, default: [:]][key] = nil
-      case .deleteRange(let name, let from, let to):
-        content[name, default: [:]] = content[name, default: [:]].filter {
-          $0.key.lexicographicallyPrecedes(from) || !$0.key.lexicographicallyPrecedes(to)
-        }
-      case .drop(let name): content[name] = nil
+  func apply(to content: inout Content) {
+    switch self {
+    case .put(let name, let key, let value): content[name, default: [:]][key] = value
+    case .delete(let name, let key): content[name, default: [:]][key] = nil
+    case .deleteRange(let name, let from, let to):
+      content[name, default: [:]] = content[name, default: [:]].filter {
+        $0.key.lexicographicallyPrecedes(from) || !$0.key.lexicographicallyPrecedes(to)
       }
+    case .drop(let name): content[name] = nil
     }
-    return content
   }
 }

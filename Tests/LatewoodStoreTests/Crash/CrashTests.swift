@@ -3,37 +3,58 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
+/// How much the random and exhaustive tests do.
+enum Effort {
+  /// `LATEWOOD_EFFORT=low` is for sanitizers.
+  static let isLow = CurrentProcess.environmentVariable("LATEWOOD_EFFORT") == "low"
+  /// Points of the crash tests, about; `LATEWOOD_CRASH_POINTS` for another number.
+  static let points =
+    Int(CurrentProcess.environmentVariable("LATEWOOD_CRASH_POINTS") ?? "") ?? (isLow ? 4_000 : usual)
+
+  #if DEBUG
+    private static let usual = 40_000
+  #else
+    private static let usual = 120_000
+  #endif
+}
+
 /// Power cuts at every call, with every subset of what was not synced lost, kept or torn.
 ///
 /// A *point* is one call at which the power goes, with one image of what the disk then has. At each the store must open and show a state
 /// from the last one acknowledged as durable up to the one in flight, sound in every byte, and go on from there.
 @Suite struct CrashTests {
-  /// Factor on how many images are looked at; `LATEWOOD_EFFORT=low` is for sanitizers.
-  static let isLowEffort = CurrentProcess.environmentVariable("LATEWOOD_EFFORT") == "low"
-  static let pointsWanted =
-    Int(CurrentProcess.environmentVariable("LATEWOOD_CRASH_POINTS") ?? "") ?? (isLowEffort ? 2_000 : 100_000)
-
-  @Test(arguments: CrashScript.all.indices)
-  func `a power cut at any call leaves an acknowledged state or the one in flight`(_ index: Int) throws {
-    let script = CrashScript.all[index]
+  @Test(arguments: CrashScript.all)
+  func `a power cut at any call leaves an acknowledged state or the one in flight`(_ script: CrashScript)
+    throws
+  {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     let calls = try CrashRun.countCalls(of: script)
-    let perCall = max(4, Self.pointsWanted / CrashScript.all.count / calls)
+    // At most half of the points are first cuts; what there are too few images for goes to second ones.
+    let wanted = Double(Effort.points) * script.share / CrashScript.all.reduce(0) { $0 + $1.share }
+    let perCall = max(2, Int(wanted / 2) / (calls + 1))
     var points = 0
-    var nested = 0
-    for call in 0..<calls {
+    var second = 0
+    for call in 0...calls {
       let run = CrashRun(script: script, call: call)
-      let images = try run.images(seed: random.next())
+      let images = try run.images(seed: random.next(), random: perCall / 2)
       for position in CrashRun.sample(images.count, perCall, &random) {
         let image = images[position]
-        let label = "\(script.name), call \(call), image \(position): \(image); \(random.replay)"
-        try run.check(image, label: label, goesOn: points % 16 == 0)
+        func label() -> String {
+          "\(script.name), call \(call), image \(position): \(image); \(random.replay)"
+        }
+        let content = try run.check(image, goesOn: points % 4 == 0, label: label())
         points += 1
-        if points % 64 == 0 { nested += try run.checkNested(image, label: label, &random) }
+        guard let content, script.share >= 1,
+          Double(points + second) < wanted * Double(call + 1) / Double(calls + 1),
+          random.oneIn(1 + images.count / 16)
+        else { continue }
+        second += try CrashRun.checkSecondCut(
+          image, showing: content, perCall: 6, &random, label: label())
       }
+      #expect(run.isCut == (call < calls), "call \(call) of \(script.name)")
     }
-    print("CrashTests: \(script.name): \(calls) calls, \(points) points, \(nested) in recovery; seed \(seed)")
+    print("CrashTests: \(script.name): \(calls) calls, \(points) points, \(second) second; seed \(seed)")
     #expect(points >= calls)
   }
 }

@@ -15,7 +15,8 @@ struct KeyMaker {
     case 2: return [UInt8(random.below(256))]
     case 3:  // zeros and 255s, and keys that are prefixes of others
       return (0...random.below(9)).map { _ in random.pick([0, 0, 255, 255, 1] as [UInt8]) }
-    case 4 where random.oneIn(60): return [UInt8](repeating: UInt8(random.below(3)), count: 16384 - random.below(3))
+    case 4 where random.oneIn(60):
+      return [UInt8](repeating: UInt8(random.below(3)), count: 16384 - random.below(3))
     default: return Array(String(random.below(2000), radix: 3).utf8)
     }
   }
@@ -46,7 +47,9 @@ struct KeyMaker {
       let start = space.rank(prefix)
       return (.prefix(prefix), start, start + matching.count)
     case 5:
-      return (KeyRange(lower: .excluded(low), upper: .excluded(high)), space.rank(low + [0]), space.rank(high))
+      return (
+        KeyRange(lower: .excluded(low), upper: .excluded(high)), space.rank(low + [0]), space.rank(high)
+      )
     case 6 where random.oneIn(20): return (.all, 0, space.keys.count)
     default: return (.between(low, high), space.rank(low), space.rank(high))
     }

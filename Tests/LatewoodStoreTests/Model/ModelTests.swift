@@ -14,6 +14,7 @@ import Testing
     let seed = SeededRandom.seed()
     let run = try ModelRun(seed: seed, style: style)
     try run.run(operations: Self.operations / 12)
-    print("ModelTests: style \(style), \(run.operations) operations, \(run.reopenings) reopenings; seed \(seed)")
+    print(
+      "ModelTests: style \(style), \(run.operations) operations, \(run.reopenings) reopenings; seed \(seed)")
   }
 }

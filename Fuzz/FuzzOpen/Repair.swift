@@ -1,0 +1,46 @@
+import LatewoodBytes
+
+/// Makes checksums right again after a mutation, so that it reaches what lies behind them. FORMAT.md says where they are.
+enum Repair {
+  /// Headers, slots, and every frame and node that is found where its own offset says it should be. Several rounds, because a parent holds
+  /// part of its child's checksum.
+  static func run(_ bytes: inout [UInt8]) {
+    guard bytes.count > 16384 else { return }
+    bytes.withUnsafeMutableBytes { memory in
+      guard let base = memory.baseAddress else { return }
+      let source = UnsafeRawPointer(base)
+      for header in [0, 4096] { base.set(XXH64.hash(source + header, 4088, seed: 0), at: header + 4088) }
+      let seed = XXH64.hash(source + 16, 16, seed: 0)
+      for slot in [8192, 12288] { base.set(XXH64.hash(source + slot + 8, 56, seed: seed), at: slot) }
+      for offset in stride(from: 16384, to: memory.count - 56, by: 8) {
+        frame(base, offset, memory.count, seed)
+        if offset % 64 == 0 { node(base, offset, memory.count, seed) }
+      }
+    }
+  }
+
+  private static func frame(_ base: UnsafeMutableRawPointer, _ offset: Int, _ size: Int, _ seed: UInt64) {
+    let source = UnsafeRawPointer(base) + offset
+    guard source.u32(8) == 0x5246_574C, source.u64(16) == UInt64(offset) else { return }
+    let isNodes = source.u8(12) == 2
+    let payload = source.u64(48)
+    guard isNodes || payload <= UInt64(size - offset - 56) else { return }
+    base.set(XXH64.hash(source + 8, isNodes ? 48 : 48 + Int(payload), seed: seed), at: offset)
+  }
+
+  private static func node(_ base: UnsafeMutableRawPointer, _ offset: Int, _ size: Int, _ seed: UInt64) {
+    let source = UnsafeRawPointer(base) + offset
+    let length = Int(source.u32(12))
+    guard source.u64(16) == UInt64(offset), length >= 40, length <= min(65535, size - offset) else { return }
+    let sum = XXH64.hash(source + 8, length - 8, seed: seed)
+    let old = source.u32(0)
+    base.set(sum, at: offset)
+    // Whoever refers to it by offset, length and the old checksum refers to it still.
+    for place in stride(from: 16384, to: size - 16, by: 4) {
+      let reference = UnsafeRawPointer(base) + place
+      if reference.u64(0) == UInt64(offset), reference.u32(12) == old, reference.u32(8) == UInt32(length) {
+        base.set(UInt32(truncatingIfNeeded: sum), at: place + 12)
+      }
+    }
+  }
+}

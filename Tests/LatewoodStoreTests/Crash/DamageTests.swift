@@ -1,0 +1,128 @@
+import LatewoodBytes
+import LatewoodFile
+import LatewoodSimulation
+import LatewoodStore
+import Testing
+
+/// Whatever happens to the bytes of a file that says itself to be durable to its end: the right answer or an error, never another answer.
+@Suite struct DamageTests {
+  /// Bytes of headers and slots that are more than zeros.
+  private static func isField(_ offset: Int) -> Bool {
+    if offset >= 16384 { return true }
+    let inPart = offset % 4096
+    return offset < 8192 ? inPart < 48 || inPart >= 4088 : inPart < 64
+  }
+
+  @Test(arguments: DamageFixture.all)
+  func `a flipped bit gives the right answer or an error`(_ fixture: DamageFixture) throws {
+    let run = try DamageRun(fixture.bytes)
+    for offset in fixture.bytes.indices {
+      let isField = DamageTests.isField(offset)
+      if !isField, offset % 61 != 0 { continue }
+      for bit in 0..<8 where isField || bit == offset % 8 {
+        if Effort.isLow, (offset * 8 + bit) % 29 != 0 { continue }
+        let outcome = try run.open { try $0.corrupt(CrashScript.path, at: offset, xor: 1 << UInt8(bit)) }
+        // The rest of a header is covered by its checksum, that of a slot by nothing.
+        let mustReport = offset < 8192 || offset < 16384 && isField
+        run.judge(
+          outcome, right: [fixture.newest], mustReport: mustReport,
+          "\(fixture.testDescription), bit \(bit) of byte \(offset) of \(fixture.bytes.count)")
+      }
+    }
+    print("DamageTests: \(fixture.testDescription), flipped bits: \(run.summary)")
+    #expect(run.right > 0 && run.errors > 0)
+  }
+
+  @Test(arguments: DamageFixture.all)
+  func `a file cut short shows no commit that is not whole, and none older than its slots know`(
+    _ fixture: DamageFixture
+  ) throws {
+    let run = try DamageRun(fixture.bytes)
+    let floor = try slotFloor(fixture.bytes)
+    for length in 0..<fixture.bytes.count {
+      if length < 16384, length % 512 != 0, length % 61 != 0 { continue }
+      if Effort.isLow, length % 29 != 0 { continue }
+      let volume = SimulatedVolume()
+      try volume.place(Array(fixture.bytes[..<length]), at: CrashScript.path)
+      // What is cut off with all that said it was there cannot be missed. Bytes of padding are not missed either.
+      let right =
+        fixture.contents(of: length, floor: floor) + fixture.contents(of: (length + 7) & ~7, floor: floor)
+      run.judge(
+        try DamageRun.look(at: volume), right: right,
+        "\(fixture.testDescription), \(length) of \(fixture.bytes.count) bytes")
+    }
+    print("DamageTests: \(fixture.testDescription), cut short: \(run.summary)")
+  }
+
+  private func slotFloor(_ bytes: [UInt8]) throws -> Int {
+    try bytes.withUnsafeBytes { all in
+      let seed = try FileHeader.decode(from: all).seed
+      return try (0..<2).reduce(0) { floor, place in
+        let start = 8192 + place * 4096
+        let slot = UnsafeRawBufferPointer(rebasing: all[start..<start + 4096])
+        return max(floor, Int(try RootSlot.decode(from: slot, place: place, seed: seed).durableThrough))
+      }
+    }
+  }
+
+  @Test(arguments: DamageFixture.all)
+  func `a write that never came, or went elsewhere, is noticed`(_ fixture: DamageFixture) throws {
+    let run = try DamageRun(fixture.bytes)
+    let floor = try slotFloor(fixture.bytes)
+    func replace(_ start: Int, _ new: some Collection<UInt8>, _ what: @autoclosure () -> String) throws {
+      let bytes = fixture.bytes
+      let changed = zip(start..., new).filter { at, byte in at < bytes.count && bytes[at] != byte }
+      let outcome = try run.open { volume in
+        for (at, byte) in changed { try volume.corrupt(CrashScript.path, at: at, xor: bytes[at] ^ byte) }
+      }
+      var right = [fixture.newest]
+      if let first = changed.first?.0, let last = changed.last?.0, last >= fixture.seal {
+        // With the seal goes all that said that the commits before it were durable, except what the slots say.
+        right += fixture.contents(of: first, floor: floor)
+      }
+      run.judge(
+        outcome, right: right, "\(fixture.testDescription), \(what()) at \(start) of \(bytes.count)")
+    }
+    for write in fixture.writes { try replace(write.offset, write.before, "a lost write") }
+    let structures = fixture.structures
+    #expect(structures.count > 5)
+    for target in structures {
+      try replace(target.lowerBound, repeatElement(0, count: target.count), "zeros")
+      for source in structures where source != target {
+        try replace(target.lowerBound, fixture.bytes[source], "what belongs at \(source)")
+        try replace(
+          target.lowerBound, fixture.bytes[source].prefix(target.count), "a part of what belongs at \(source)"
+        )
+      }
+    }
+    for sector in stride(from: 16384, to: fixture.bytes.count, by: 512) {
+      try replace(sector, repeatElement(0, count: 512), "a sector of zeros")
+      for other in stride(from: 0, to: fixture.bytes.count - 511, by: 512) where other != sector {
+        try replace(sector, fixture.bytes[other..<other + 512], "the sector at \(other)")
+      }
+    }
+    try replace(8192, fixture.bytes[12288..<16384], "the other slot")
+    try replace(12288, fixture.bytes[8192..<12288], "the other slot")
+    print("DamageTests: \(fixture.testDescription), lost and misdirected writes: \(run.summary)")
+    #expect(run.errors > 0)
+  }
+
+  @Test(arguments: DamageFixture.all)
+  func `a slot with what it said before is not taken for the newest state`(_ fixture: DamageFixture) throws {
+    let empty = try DamageRun(fixture.bytes)
+    // A lost write of a slot leaves what a new file has there.
+    let seed = try fixture.bytes.withUnsafeBytes { try FileHeader.decode(from: $0).seed }
+    for place in 0..<2 {
+      let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 8)
+      defer { block.deallocate() }
+      RootSlot(generation: UInt64(place), time: 1_700_000_000_000_000).encode(into: block, seed: seed)
+      let start = 8192 + place * 4096
+      let outcome = try empty.open { volume in
+        for at in 0..<64 where block[at] != fixture.bytes[start + at] {
+          try volume.corrupt(CrashScript.path, at: start + at, xor: block[at] ^ fixture.bytes[start + at])
+        }
+      }
+      empty.judge(outcome, right: [fixture.newest], "\(fixture.testDescription), an old slot at \(start)")
+    }
+  }
+}

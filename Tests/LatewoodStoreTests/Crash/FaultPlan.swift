@@ -1,0 +1,48 @@
+import LatewoodSimulation
+
+/// What goes wrong in one run of a script, and at which calls.
+struct FaultPlan: CustomStringConvertible {
+  enum Kind: CaseIterable {
+    /// The device fails; of a write the first bytes arrive, or none.
+    case inputOutput, shortInputOutput
+    /// A sync fails and loses some of what it had to write; the cache shows what the disk has not.
+    case syncLosingSome
+    /// There is no space for one call; of a write no bytes arrive, some, or all.
+    case outOfSpace, shortOutOfSpace, wholeOutOfSpace
+    /// The same for five calls.
+    case longOutOfSpace
+  }
+
+  /// The kind and the first call of each fault.
+  var faults: [(kind: Kind, call: Int)] = []
+  /// Bytes that the file may have, until some calls have failed for that.
+  var spaceLimit: Int?
+
+  /// From this call on the disk works.
+  var end: Int {
+    faults.reduce(0) { max($0, $1.call + ($1.kind == .longOutOfSpace ? 5 : 1)) }
+  }
+
+  func inject(into volume: SimulatedVolume) {
+    volume.spaceLimit = spaceLimit
+    for (kind, call) in faults {
+      switch kind {
+      case .inputOutput: volume.inject(.inputOutput(), atCall: call)
+      case .shortInputOutput: volume.inject(.inputOutput(after: 61), atCall: call)
+      case .syncLosingSome: volume.inject(.syncLosingSome, atCall: call)
+      case .outOfSpace: volume.inject(.outOfSpace(), atCall: call)
+      case .shortOutOfSpace: volume.inject(.outOfSpace(after: 61), atCall: call)
+      case .wholeOutOfSpace: volume.inject(.outOfSpace(after: .max), atCall: call)
+      case .longOutOfSpace:
+        for call in call..<call + 5 {
+          volume.inject(.outOfSpace(after: call % 2 == 0 ? 0 : 130), atCall: call)
+        }
+      }
+    }
+  }
+
+  var description: String {
+    (faults.map { "\($0.kind) at call \($0.call)" } + (spaceLimit.map { ["space for \($0) bytes"] } ?? []))
+      .joined(separator: ", ")
+  }
+}

@@ -1,0 +1,219 @@
+import LatewoodSimulation
+import LatewoodStore
+import Testing
+
+/// One run of a script on a disk that fails, and goes on failing or not. The script goes on after every error, as a program might.
+final class FaultRun {
+  private let plan: FaultPlan
+  private let volume: SimulatedVolume
+  private var progress = CrashScript.Progress()
+  private var process = 1
+  private var store: Store?
+  private var random: SeededRandom
+  /// Something failed for another reason than lack of space, so that this store only reads.
+  private var isPoisoned = false
+  /// Errors that calls threw.
+  private(set) var errors = 0
+  /// Calls that were made before the store was opened.
+  private var callsBefore = 0
+  /// Images of power cuts that were looked at.
+  private(set) var points = 0
+
+  init(_ plan: FaultPlan, seed: UInt64) {
+    self.plan = plan
+    volume = SimulatedVolume(seed: seed)
+    random = SeededRandom(seed: seed)
+    plan.inject(into: volume)
+  }
+
+  /// Whether the disk works from here on.
+  private var isOver: Bool { volume.callCount >= plan.end && volume.spaceLimit == nil }
+
+  /// Space comes back when this many calls have failed.
+  private static let patience = 4
+
+  private var label: String { "\(plan); \(random.replay)\n\(volume.traceText(last: 12))" }
+
+  private func report(_ text: String) { Issue.record("\(text): \(label)") }
+
+  func run(_ script: CrashScript) throws {
+    try open()
+    for step in script.steps {
+      try take(step)
+      try checkReading()
+    }
+    try close()
+    volume.clearFaults()
+    volume.spaceLimit = nil
+    try open()
+    try checkGoingOn()
+    try store?.close()
+  }
+
+  // MARK: Steps
+
+  private func take(_ step: CrashScript.Step) throws {
+    guard let store else { return report("there is no store") }
+    switch step {
+    case .transaction(let durability, let operations):
+      let before = progress.newest
+      let wasPoisoned = isPoisoned
+      let isDone = try attempt { try CrashScript.commit(operations, durability, to: store, &progress) }
+      if isDone { return }
+      let tried = progress.states.removeLast()
+      // The store will not try it again, but its frame may be whole in the file, or in the cache of one.
+      if !wasPoisoned { progress.ghosts.append(tried) }
+      if try store.content() != before { report("a transaction that failed is visible") }
+      try checkPowerCut()
+    case .sync:
+      // What failed for lack of space comes back until a checkpoint lies beyond it, which a sync does not write.
+      let ghosts = progress.ghosts
+      let isDone = try attempt(mayBeDone: true) { try store.sync() }
+      if isDone { progress.makeDurable() }
+      progress.ghosts = ghosts
+      if !isDone || isPoisoned { try checkPowerCut() }
+    case .checkpoint:
+      if try attempt({ try store.checkpoint() }) { progress.makeDurable() } else { try checkPowerCut() }
+    case .reopen:
+      try close()
+      try open()
+    case .kill:
+      volume.kill(process: process)
+      process += 1
+      self.store = nil
+      try open()
+    }
+  }
+
+  /// Makes a call; an error must be one that this fault explains. Returns whether it succeeded.
+  ///
+  /// - Parameter mayBeDone: it may succeed without anything being written.
+  private func attempt(mayBeDone: Bool = false, _ body: () throws -> Void) throws -> Bool {
+    let wasPoisoned = isPoisoned
+    let isOver = isOver
+    do {
+      try body()
+      if wasPoisoned, !mayBeDone { report("a poisoned store wrote") }
+      return true
+    } catch let error as StoreError {
+      if wasPoisoned {
+        if error.code != .poisoned { report("\(error) in place of poisoned") }
+      } else if isOver {
+        report("\(error), although the disk works")
+      } else {
+        check(error)
+      }
+      return false
+    }
+  }
+
+  /// A call has failed while the disk did.
+  private func check(_ error: StoreError) {
+    errors += 1
+    if errors >= FaultRun.patience { volume.spaceLimit = nil }
+    let faults = volume.trace.dropFirst(callsBefore).filter { $0.fault != nil }
+    let isForGood = faults.contains { call in
+      if case .outOfSpace = call.fault { return call.kind == .sync }
+      return true
+    }
+    if !isForGood {
+      if error.code != .outOfSpace { report("\(error) in place of outOfSpace") }
+    } else {
+      // A sync can fail for lack of space: that is for good as well.
+      if error.code != .inputOutput, error.code != .outOfSpace { report("\(error) in place of inputOutput") }
+      isPoisoned = true
+    }
+    if error.message.isEmpty || error.systemError == nil && error.code == .inputOutput {
+      report("\(error) does not say what happened")
+    }
+  }
+
+  private func checkReading() throws {
+    guard let store else { return }
+    if try store.content() != progress.newest { report("wrong content in the open store") }
+  }
+
+  private func checkPowerCut() throws {
+    let images = volume.crashImages(seed: random.next(), exhaustiveUpTo: 16, random: 4)
+    for position in CrashRun.sample(images.count, 6, &random) {
+      points += 1
+      let image = images[position]
+      let volume = try image.makeVolume()
+      if !progress.isOpened, try !volume.exists(CrashScript.path) { continue }
+      do {
+        let store = try CrashScript.open(volume)
+        if try !progress.allows(store.content()) { report("wrong content after a power cut, \(image)") }
+        let faults = try store.verify().faults
+        if !faults.isEmpty { report("\(faults) after a power cut, \(image)") }
+        volume.crash()
+      } catch {
+        report("\(error) after a power cut, \(image)")
+      }
+    }
+  }
+
+  // MARK: Opening and closing
+
+  private func close() throws {
+    guard let store else { return }
+    let isOver = isOver
+    do {
+      try store.close()
+      if !isPoisoned { progress.makeDurable() }
+    } catch {
+      if isOver { report("\(error) on close, although the disk works") }
+      check(error)
+    }
+    self.store = nil
+  }
+
+  private func open() throws {
+    for _ in 0..<20 {
+      callsBefore = volume.callCount
+      do {
+        let opened = try CrashScript.open(volume.process(process))
+        store = opened
+        progress.isOpened = true
+        try checkOpened(opened)
+        return
+      } catch let error as StoreError {
+        check(error)
+      }
+    }
+    report("the store does not open")
+  }
+
+  /// What a new store shows: the newest state, or after failures one that is allowed; from here on that is the truth.
+  private func checkOpened(_ opened: Store) throws {
+    let content = try opened.content()
+    let mayDiffer = isPoisoned || !progress.ghosts.isEmpty
+    if content != progress.newest, !(mayDiffer && progress.allows(content)) {
+      report("wrong content when opened")
+    }
+    let faults = try opened.verify().faults
+    if !faults.isEmpty { report("\(faults) when opened") }
+    var next = CrashScript.Progress(from: content)
+    next.isOpened = true
+    // What was not durable before is not durable now.
+    next.states = Array(progress.states[progress.durable...])
+    if next.states.last != content { next.states.append(content) }
+    next.acknowledged = next.states.count - 1
+    next.ghosts = progress.ghosts
+    progress = next
+    isPoisoned = false
+  }
+
+  private func checkGoingOn() throws {
+    guard let store else { return }
+    let more = try store.keyspace("more")
+    try store.put("key", "value", in: more)
+    var expected = progress.newest
+    expected["more"] = [Array("key".utf8): Array("value".utf8)]
+    try store.close()
+    self.store = nil
+    let again = try CrashScript.open(volume.process(process))
+    if try again.content() != expected { report("wrong content after going on") }
+    let faults = try again.verify().faults
+    if !faults.isEmpty { report("\(faults) after going on") }
+  }
+}

@@ -1,0 +1,75 @@
+import LatewoodSimulation
+import LatewoodStore
+import Testing
+
+/// A disk that fails at every call, in every way: calls throw what happened, what was acknowledged stays, reads go on, and the store
+/// writes again: after a lack of space at once, after anything else when it was opened again.
+@Suite struct FaultTests {
+  static let scripts =
+    [CrashScript.faulty] + CrashScript.all.filter { $0.share >= (Effort.isLow ? 1 : 0.002) }
+  private let seed = SeededRandom.seed()
+
+  private struct Totals {
+    var runs = 0
+    var errors = 0
+    var points = 0
+  }
+
+  private func run(_ script: CrashScript, _ plan: FaultPlan, _ totals: inout Totals) {
+    let run = FaultRun(plan, seed: seed &+ UInt64(totals.runs))
+    do {
+      try run.run(script)
+    } catch {
+      Issue.record("\(error): \(script.name), \(plan), seed \(seed)")
+    }
+    totals.runs += 1
+    totals.errors += run.errors
+    totals.points += run.points
+  }
+
+  private func tell(_ script: CrashScript, _ what: String, _ totals: Totals) {
+    print(
+      "FaultTests: \(script.name), \(what): \(totals.runs) runs, \(totals.errors) errors, \(totals.points) power cuts; seed \(seed)"
+    )
+    #expect(totals.errors > 0)
+  }
+
+  @Test(arguments: scripts)
+  func `a fault at any call costs nothing that was acknowledged`(_ script: CrashScript) throws {
+    let calls = try CrashRun.countCalls(of: script)
+    var totals = Totals()
+    for kind in FaultPlan.Kind.allCases {
+      for call in 0..<calls { run(script, FaultPlan(faults: [(kind, call)]), &totals) }
+    }
+    tell(script, "one fault", totals)
+  }
+
+  @Test(arguments: scripts.filter { $0.share >= 1 })
+  func `nor do two faults`(_ script: CrashScript) throws {
+    let calls = try CrashRun.countCalls(of: script)
+    var random = SeededRandom(seed: seed)
+    var totals = Totals()
+    for _ in 0..<(Effort.isLow ? 20 : 60) {
+      let first = random.below(calls)
+      let second = random.oneIn(2) ? first + 1 + random.below(6) : random.below(calls)
+      let kinds = FaultPlan.Kind.allCases
+      let plan = FaultPlan(faults: [(random.pick(kinds), first), (random.pick(kinds), second)])
+      run(script, plan, &totals)
+    }
+    tell(script, "two faults", totals)
+  }
+
+  @Test(arguments: scripts.filter { $0.share >= 1 })
+  func `nor does a disk that is full for a while, whatever fits`(_ script: CrashScript) throws {
+    let volume = SimulatedVolume()
+    var progress = CrashScript.Progress()
+    try script.run(on: volume, &progress)
+    let size = try volume.liveBytes(of: CrashScript.path).count
+    var totals = Totals()
+    for limit in stride(from: 0, to: 16384, by: 4096) { run(script, FaultPlan(spaceLimit: limit), &totals) }
+    for limit in stride(from: 16384, to: size, by: max(24, (size - 16384) / (Effort.isLow ? 20 : 50))) {
+      run(script, FaultPlan(spaceLimit: limit), &totals)
+    }
+    tell(script, "full disk", totals)
+  }
+}
