@@ -3,7 +3,7 @@ import LatewoodStore
 import Testing
 
 /// A directory of the real file system for one test, gone after it.
-final class StoreDirectory {
+final class StoreDirectory: Sendable {
   let path: String
   /// Of a database in it.
   var store: String { "\(path)/db.latewood" }

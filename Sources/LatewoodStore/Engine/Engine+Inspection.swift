@@ -14,6 +14,7 @@ extension Engine {
   func requestCheckpoint() throws(Fault) {
     try checkOpen()
     if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
+    try refuseInsideTransaction("a checkpoint was asked for")
     try checkpoint(isForced: false)
   }
 
@@ -38,10 +39,11 @@ extension Engine {
     (result.openSnapshots, result.oldestSnapshot) = snapshots.summary
     result.checkpointFailure = backgroundFailure.withLock { $0 }.map { StoreError($0, path: path) }
     result.durableThrough = log.durableThrough
-    writer.lock()
+    let isInTransaction = isInTransaction
+    if !isInTransaction { writer.lock() }
     result.memoryBytes =
       UInt64(version.active.layer.memoryLength + (version.frozen?.layer.memoryLength ?? 0)) + log.chunkMemory
-    writer.unlock()
+    if !isInTransaction { writer.unlock() }
     result.fileID = Self.hexadecimal(log.header.fileID)
     result.formatVersion = FileHeader.formatVersion
     result.created = log.header.created

@@ -94,10 +94,7 @@ extension Engine {
 
   private func lockForTransaction() throws(Fault) {
     if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
-    let thread = Monitor.currentThread
-    if writingThread.load(ordering: .relaxed) == thread {
-      throw Fault(.invalidRange, "a transaction was begun inside the closure of another; use that one")
-    }
+    try refuseInsideTransaction("a transaction was begun")
     try restoreLog()
     slowDown()
     while servicesWaiting.load(ordering: .relaxed) > 0 {
@@ -111,7 +108,16 @@ extension Engine {
       writer.unlock()
       throw Engine.closedFault
     }
-    writingThread.store(thread, ordering: .relaxed)
+    writingThread.store(Monitor.currentThread, ordering: .relaxed)
+  }
+
+  /// Whether this thread runs the closure of a transaction, and so has the writer lock.
+  var isInTransaction: Bool { writingThread.load(ordering: .relaxed) == Monitor.currentThread }
+
+  /// What waits for the running transaction would wait for itself.
+  func refuseInsideTransaction(_ what: String) throws(Fault) {
+    guard isInTransaction else { return }
+    throw Fault(.invalidRange, "\(what) inside the closure of a transaction, which must end first")
   }
 
   private func unlockTransaction() {

@@ -16,6 +16,14 @@ enum FullKey {
       : Fault(.keyTooLong, "a key of \(length) bytes is longer than \(maximumKeyLength)")
   }
 
+  /// A bound of a range as a full key: also that of nothing but the keyspace, and the one just after the longest key.
+  static func check(bound: [UInt8]) throws(Fault) {
+    let length = bound.count - prefixLength
+    guard length <= maximumKeyLength + 1 else {
+      throw Fault(.keyTooLong, "a bound of \(length) bytes is longer than every key")
+    }
+  }
+
   /// Calls `body` with the full key in memory on the stack (or, if it is long, from the heap).
   @inline(__always) static func with<R>(
     _ keyspace: UInt32, _ key: UnsafeRawBufferPointer,

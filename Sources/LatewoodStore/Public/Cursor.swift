@@ -25,6 +25,8 @@ public final class Cursor {
   private var changeCount: Int
   /// Kept while a transaction may change what it stands on.
   private var placeKey: [UInt8] = []
+  /// The entry that it stood on has been deleted, and `merged` is on the way past its place.
+  private var isBesidePlace = false
 
   init(_ reader: Reader, _ bounds: (low: [UInt8], high: [UInt8]), _ keyspace: UInt32) {
     self.reader = reader
@@ -35,7 +37,17 @@ public final class Cursor {
     changeCount = reader.gate.changeCount
   }
 
-  /// Whether it stands on an entry.
+  /// Over the same entries, and before any seek.
+  fileprivate init(like other: Cursor) {
+    reader = other.reader
+    merged = MergedCursor(other.reader.view)
+    low = other.low
+    high = other.high
+    keyspace = other.keyspace
+    changeCount = other.changeCount
+  }
+
+  /// Whether it stands on an entry, or where one was that the transaction has deleted since.
   public private(set) var isValid = false
 
   // MARK: Moving
@@ -75,10 +87,11 @@ public final class Cursor {
   /// To the entry after this one; from before any seek, to the first.
   @discardableResult
   public func next() throws(StoreError) -> Bool {
-    try move { cursor throws(Fault) in
-      guard cursor.isPlaced else { return try cursor.seekForward(cursor.low) }
-      guard cursor.isValid else { return }
-      if try cursor.refreshPlace() {
+    if isPastEnd { return try stay() }
+    let isFirst = !isPlaced
+    return try move { cursor throws(Fault) in
+      if isFirst { return try cursor.seekForward(cursor.low) }
+      if try cursor.refreshPlace() || cursor.isBesidePlace {
         try cursor.seekForward(cursor.placeKey + [0])
       } else {
         try cursor.merged.next()
@@ -89,10 +102,11 @@ public final class Cursor {
   /// To the entry before this one; from before any seek, to the last.
   @discardableResult
   public func previous() throws(StoreError) -> Bool {
-    try move { cursor throws(Fault) in
-      guard cursor.isPlaced else { return try cursor.seekBackward(cursor.high) }
-      guard cursor.isValid else { return }
-      if try cursor.refreshPlace() {
+    if isPastEnd { return try stay() }
+    let isFirst = !isPlaced
+    return try move { cursor throws(Fault) in
+      if isFirst { return try cursor.seekBackward(cursor.high) }
+      if try cursor.refreshPlace() || cursor.isBesidePlace {
         try cursor.seekBackward(cursor.placeKey)
       } else {
         try cursor.merged.previous()
@@ -104,7 +118,7 @@ public final class Cursor {
 
   /// The key it stands on, copied.
   ///
-  /// - Throws: ``StoreError`` `invalidRange` if it stands on none.
+  /// - Throws: ``StoreError`` `invalidRange` if it stands on none, or on one that has been deleted. It keeps its place all the same.
   public func key() throws(StoreError) -> [UInt8] {
     do {
       try checkPlaced()
@@ -123,27 +137,37 @@ public final class Cursor {
   /// Key and value, copied.
   public func entry() throws(StoreError) -> Entry { Entry(key: try key(), value: try value()) }
 
-  /// Calls `body` with the value where it lies, without a copy.
+  /// Calls `body` with the value where it lies, without a copy. It must not change the transaction that it reads.
   public func withValue<R>(_ body: (RawSpan) throws -> R) throws -> R {
     let value: UnsafeRawBufferPointer
     do {
       try checkPlaced()
       value = try merged.value()
     } catch { throw StoreError(error, path: reader.path) }
-    return try withExtendedLifetime(reader) { try body(value.bytes) }
+    return try reader.lending { try body(value.bytes) }
   }
 
   // MARK: -
 
   private var isPlaced = false
+  /// It has left the range or has failed: only a seek brings it back.
+  private var isPastEnd: Bool { isPlaced && !isValid }
+
+  private func stay() throws(StoreError) -> Bool {
+    do { try reader.gate.checkOpen() } catch { throw StoreError(error, path: reader.path) }
+    return false
+  }
 
   private func checkPlaced() throws(Fault) {
     try reader.gate.checkOpen()
     if isValid, try refreshPlace() {
       try seekForward(placeKey)
-      isValid = merged.isValid && merged.fullKey == placeKey
+      isBesidePlace = !merged.isValid || merged.fullKey != placeKey
     }
-    guard isValid else { throw Fault(.invalidRange, "the cursor does not stand on an entry") }
+    guard isValid, !isBesidePlace else {
+      throw Fault(
+        .invalidRange, isValid ? "the entry has been deleted" : "the cursor does not stand on an entry")
+    }
   }
 
   /// True if a transaction has changed something, so that the position must be found again by `placeKey`.
@@ -168,8 +192,9 @@ public final class Cursor {
   private func move(_ step: (Cursor) throws(Fault) -> Void) throws(StoreError) -> Bool {
     do {
       try reader.gate.checkOpen()
-      try step(self)
       isPlaced = true
+      try step(self)
+      isBesidePlace = false
       isValid = merged.isValid && isInside()
       if isValid, reader.gate is Transaction { placeKey = merged.fullKey }
       return isValid
@@ -197,40 +222,38 @@ enum RangeLimit {
 
 /// The entries of a range, as a sequence. Each iteration starts from the first again.
 public final class Entries: Sequence {
-  private let cursor: Cursor
+  /// Never moved: what iterations start from.
+  private let start: Cursor
   private let isReversed: Bool
 
   /// Why the last iteration ended before the range did; nil if it did not.
   public private(set) var failure: StoreError?
 
-  init(_ cursor: Cursor, isReversed: Bool) {
-    self.cursor = cursor
+  init(_ start: Cursor, isReversed: Bool) {
+    self.start = start
     self.isReversed = isReversed
   }
 
-  public func makeIterator() -> Iterator { Iterator(self) }
+  public func makeIterator() -> Iterator {
+    failure = nil
+    return Iterator(self, Cursor(like: start))
+  }
 
   public struct Iterator: IteratorProtocol {
     private let entries: Entries
-    private var isStarted = false
+    private let cursor: Cursor
 
-    init(_ entries: Entries) { self.entries = entries }
-
-    public mutating func next() -> Entry? {
-      defer { isStarted = true }
-      return entries.advance(isStarted: isStarted)
+    init(_ entries: Entries, _ cursor: Cursor) {
+      self.entries = entries
+      self.cursor = cursor
     }
+
+    public mutating func next() -> Entry? { entries.advance(cursor) }
   }
 
-  private func advance(isStarted: Bool) -> Entry? {
+  private func advance(_ cursor: Cursor) -> Entry? {
     do throws(StoreError) {
-      let isThere =
-        switch (isStarted, isReversed) {
-        case (false, false): try cursor.seekFirst()
-        case (false, true): try cursor.seekLast()
-        case (true, false): try cursor.next()
-        case (true, true): try cursor.previous()
-        }
+      let isThere = isReversed ? try cursor.previous() : try cursor.next()
       return isThere ? try cursor.entry() : nil
     } catch {
       failure = error

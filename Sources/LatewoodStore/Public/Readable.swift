@@ -21,6 +21,30 @@ public struct Reader {
   let store: UInt64
   let dropCount: UInt64
   let path: String?
+  /// Whether `view` is of a transaction, whose next change may use the same memory for something else.
+  @usableFromInline let isOfTransaction: Bool
+
+  init(owner: AnyObject, gate: any ReadGate, view: ReadView, store: UInt64, dropCount: UInt64, path: String?)
+  {
+    self.owner = owner
+    self.gate = gate
+    self.view = view
+    self.store = store
+    self.dropCount = dropCount
+    self.path = path
+    isOfTransaction = gate.lendsMemoryThatChanges
+  }
+
+  /// Lets a closure have bytes where they lie. A transaction refuses to be changed until they are taken back.
+  @inlinable @inline(__always) func lending<R>(_ body: () throws -> R) rethrows -> R {
+    guard isOfTransaction else { return try withExtendedLifetime(self) { try body() } }
+    lend()
+    defer { takeBack() }
+    return try body()
+  }
+
+  @usableFromInline func lend() { gate.lend() }
+  @usableFromInline func takeBack() { gate.takeBack() }
 
   @inline(__always) func check(_ keyspace: Keyspace) throws(Fault) {
     if keyspace.store == store, keyspace.epoch == dropCount { return }
@@ -54,6 +78,16 @@ protocol ReadGate: AnyObject {
   /// Changes with every operation of a transaction; cursors over it then find their place again.
   var changeCount: Int { get }
   func currentReader() throws(Fault) -> Reader
+  /// Whether bytes that were read may change with the next operation.
+  var lendsMemoryThatChanges: Bool { get }
+  func lend()
+  func takeBack()
+}
+
+extension ReadGate {
+  var lendsMemoryThatChanges: Bool { false }
+  func lend() {}
+  func takeBack() {}
 }
 
 extension Readable {
@@ -75,6 +109,7 @@ extension Readable {
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: where to look.
   ///   - body: takes the bytes of the value, which are valid during the call. A large one is checked against its checksum the first time.
+  ///     It must not change the transaction that it reads.
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws; ``StoreError`` as all reads do.
   @inlinable public func withValue<R>(
@@ -83,7 +118,7 @@ extension Readable {
     let reader = try _reader()
     let value = try key.withBytes { (bytes) throws(StoreError) in try reader.find(bytes, in: keyspace) }
     guard let value else { return nil }
-    return try withExtendedLifetime(reader) { try body(value.bytes) }
+    return try reader.lending { try body(value.bytes) }
   }
 
   /// Whether there is a key. O(log n).
@@ -104,7 +139,8 @@ extension Readable {
   ///   - keyspace: where to look.
   ///   - range: default: all keys.
   ///   - reversed: from the last key to the first.
-  ///   - body: takes key and value, and says whether to go on.
+  ///   - body: takes key and value, and says whether to go on. It must not change the transaction that it reads; a ``Cursor`` goes on
+  ///     over changes.
   /// - Throws: what `body` throws; ``StoreError`` as all reads do.
   public func forEach(
     in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false,
@@ -114,7 +150,7 @@ extension Readable {
     do {
       try reader.check(keyspace)
       let (low, high) = range.fullKeys(in: keyspace.id)
-      try withExtendedLifetime(reader) {
+      try reader.lending {
         try low.withUnsafeBytes { low in
           try high.withUnsafeBytes { high in
             try reader.view.scan(low: low, high: high, isReversed: reversed) { key, value in

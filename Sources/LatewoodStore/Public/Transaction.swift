@@ -19,6 +19,8 @@ public final class Transaction: Readable, ReadGate {
   private var isLogOpen = false
   private var number: UInt64 = 0
   private(set) var changeCount = 0
+  /// Closures that have bytes where they lie, in memory that the next change may use again.
+  private var loans = 0
 
   /// Called under the writer lock.
   init(engine: Engine) throws(Fault) {
@@ -107,8 +109,11 @@ public final class Transaction: Readable, ReadGate {
   ///   - keyspace: where they are.
   /// - Throws: as ``put(_:_:in:)``; `keyTooLong` if a bound is.
   public func deleteRange(_ range: KeyRange = .all, in keyspace: Keyspace) throws(StoreError) {
-    do { try begin(keyspace) } catch { throw StoreError(error, path: engine.path) }
     let (low, high) = range.fullKeys(in: keyspace.id)
+    do {
+      try begin(keyspace)
+      for bound in [low, high] { try FullKey.check(bound: bound) }
+    } catch { throw StoreError(error, path: engine.path) }
     guard low.lexicographicallyPrecedes(high) else { return }
     try deleteRange(low, high)
   }
@@ -201,6 +206,10 @@ public final class Transaction: Readable, ReadGate {
       path: engine.path)
   }
 
+  var lendsMemoryThatChanges: Bool { true }
+  func lend() { loans += 1 }
+  func takeBack() { loans -= 1 }
+
   func checkOpen() throws(Fault) {
     guard isActive else {
       throw Fault(.transactionFinished, "the transaction has ended")
@@ -210,7 +219,9 @@ public final class Transaction: Readable, ReadGate {
   // MARK: Ending. The engine's part, under the writer lock.
 
   @inline(__always) private func begin(_ keyspace: Keyspace) throws(Fault) {
-    if isLogOpen, keyspace.epoch == committed.dropCount, keyspace.store == engine.identity { return }
+    if isLogOpen, loans == 0, keyspace.epoch == committed.dropCount, keyspace.store == engine.identity {
+      return
+    }
     try open()
     try currentReader().check(keyspace)
   }
@@ -218,6 +229,12 @@ public final class Transaction: Readable, ReadGate {
   private func open() throws(Fault) {
     try checkOpen()
     if let failure { throw failure }
+    guard loans == 0 else {
+      throw Fault(
+        .invalidRange,
+        "a transaction cannot be changed while a closure reads its bytes in place: collect the changes and make them after"
+      )
+    }
     if !isLogOpen {
       number = try engine.log.beginTransaction()
       isLogOpen = true

@@ -26,7 +26,8 @@ struct KeyMaker {
     case 0: return []
     case 1: return random.bytes(60 + random.below(10))
     case 2: return random.bytes(508 + random.below(10))
-    case 3 where random.oneIn(8): return random.bytes(random.below(40_000))
+    case 3 where random.oneIn(8): return random.bytes(random.below(40_960))
+    case 4 where random.oneIn(400): return random.bytes((1 << 20) - 2 + random.below(1 << 21))
     default: return random.bytes(random.below(24))
     }
   }

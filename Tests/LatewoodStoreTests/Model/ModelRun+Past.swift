@@ -1,0 +1,31 @@
+import LatewoodStore
+import Testing
+
+extension ModelRun {
+  /// A checkpoint of the past shows what the model was then.
+  func comparePast() throws {
+    let history = try store.history()
+    let isDescending = zip(history, history.dropFirst()).allSatisfy {
+      $0.offset > $1.offset && $0.transaction >= $1.transaction
+    }
+    #expect(isDescending, "\(random.replay)")
+    let known = history.filter { past[$0.transaction] != nil }
+    guard !known.isEmpty else { return }
+    let checkpoint = random.pick(known)
+    guard let then = past[checkpoint.transaction] else { return }
+    let snapshot = try store.snapshot(asOf: checkpoint)
+    #expect(snapshot.transaction == checkpoint.transaction, "\(random.replay)")
+    try compareAll(snapshot, then)
+    pastStates += 1
+    // Models are large: few are kept.
+    if past.count > 6 { past[random.pick(past.keys.sorted())] = nil }
+  }
+
+  /// A reader of another process sees everything once it looks, whatever the writer did since.
+  func follow() throws {
+    try follower.refresh()
+    try compareAll(follower, model)
+    if !options.checkpointsInBackground { #expect(try follower.refresh() == false, "\(random.replay)") }
+    if random.oneIn(4) { #expect(try follower.verify().faults == [], "\(random.replay)") }
+  }
+}

@@ -1,0 +1,170 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+import LatewoodStore
+import Testing
+
+/// Opening files of the real file system that cannot be opened: each says why, and changes nothing.
+@Suite struct OpeningTests {
+  private let directory: StoreDirectory
+
+  init() throws { directory = try StoreDirectory() }
+
+  /// A database with one entry.
+  private func make() throws {
+    let store = try Store.open(at: directory.store)
+    try store.put("k", "v", in: store.keyspace("a"))
+    try store.close()
+  }
+
+  @Test func `a missing file is not made by modes that want one`() throws {
+    for mode in [Store.OpenMode.openExisting, .readOnly] {
+      let error = refusal(.notFound) { _ = try Store.open(at: directory.store, mode: mode) }
+      #expect(error?.path == directory.store)
+      #expect(error?.description.contains(directory.store) == true)
+    }
+    #expect(try Directories.names(in: directory.path) == [])
+    refusal(.notFound) { _ = try Store.open(at: "\(directory.path)/none/db") }
+  }
+
+  @Test func `an existing file is not replaced`() throws {
+    try make()
+    let before = try StoreDirectory.bytes(of: directory.store)
+    refusal(.alreadyExists) { _ = try Store.open(at: directory.store, mode: .createNew) }
+    #expect(try StoreDirectory.bytes(of: directory.store) == before)
+  }
+
+  @Test func `a directory, an empty file and a foreign file are refused and left alone`() throws {
+    for mode in [Store.OpenMode.openOrCreate, .openExisting, .readOnly] {
+      refusal(.isDirectory) { _ = try Store.open(at: directory.path, mode: mode) }
+    }
+    let empty = try directory.write([], to: "empty")
+    refusal(.emptyFile) { _ = try Store.open(at: empty) }
+    refusal(.emptyFile) { _ = try Store.open(at: empty, mode: .readOnly) }
+    for (name, bytes) in [("short", Array("hello".utf8)), ("long", [UInt8](repeating: 32, count: 50_000))] {
+      let foreign = try directory.write(bytes, to: name)
+      refusal(.notADatabase) { _ = try Store.open(at: foreign) }
+      refusal(.notADatabase) { _ = try Store.open(at: foreign, mode: .readOnly) }
+      #expect(try StoreDirectory.bytes(of: foreign) == bytes)
+    }
+    #expect(try StoreDirectory.bytes(of: empty) == [])
+  }
+
+  @Test func `a later format version and an unknown feature are named as such`() throws {
+    try make()
+    let sound = try StoreDirectory.bytes(of: directory.store)
+    for (index, offset) in [FileHeader.Offset.formatVersion, FileHeader.Offset.requiredFeatures].enumerated()
+    {
+      var bytes = sound
+      for copy in 0..<2 {
+        bytes[copy * 4096 + offset] += 1
+        bytes.withUnsafeMutableBytes { bytes in
+          let header = UnsafeMutableRawBufferPointer(rebasing: bytes[copy * 4096..<copy * 4096 + 4096])
+          let checksum = XXH64.hash(
+            UnsafeRawBufferPointer(rebasing: header[..<FileHeader.Offset.checksum]), seed: 0)
+          header.storeBytes(
+            of: checksum.littleEndian, toByteOffset: FileHeader.Offset.checksum, as: UInt64.self)
+        }
+      }
+      let newer = try directory.write(bytes, to: "newer\(index)")
+      let error = refusal(.tooNew) { _ = try Store.open(at: newer) }
+      #expect(error?.advice.contains("newer") == true)
+      refusal(.tooNew) { _ = try Store.open(at: newer, mode: .readOnly) }
+      #expect(try StoreDirectory.bytes(of: newer) == bytes)
+    }
+  }
+
+  @Test func `the file is written by one store of this process at a time, by whatever name`() throws {
+    try make()
+    let link = "\(directory.path)/link"
+    try Directories.makeSymbolicLink(link, to: directory.store)
+    let store = try Store.open(at: directory.store)
+    refusal(.lockedByThisProcess) { _ = try Store.open(at: directory.store) }
+    refusal(.lockedByThisProcess) { _ = try Store.open(at: link) }
+    let reader = try Store.open(at: link, mode: .readOnly)
+    try store.put("k", "new", in: store.keyspace("a"))
+    try reader.refresh()
+    #expect(try reader.get("k", in: reader.keyspace("a")) == Array("new".utf8))
+    try store.close()
+    try Store.open(at: link).close()
+    try reader.close()
+  }
+
+  @Test func `the lock of another process is respected, and gone when that ends`() throws {
+    try make()
+    let flock = "/usr/bin/flock"
+    guard try FileVolume().exists(flock) else {
+      print("OpeningTests: the other process is not tried, because there is no \(flock)")
+      return
+    }
+    let lock = directory.store + ".lock"
+    let child = try ChildProcess(
+      flock, arguments: ["--no-fork", "-x", lock, "/bin/sh", "-c", "echo locked; exec sleep 30"])
+    guard try child.output.readLine() == Array("locked".utf8) else {
+      print("OpeningTests: the other process is not tried, because this \(flock) does not know --no-fork")
+      return
+    }
+    let error = refusal(.lockedByOtherProcess) { _ = try Store.open(at: directory.store) }
+    #expect(error?.advice.contains("read-only") == true)
+    let reader = try Store.open(at: directory.store, mode: .readOnly)
+    #expect(try reader.get("k", in: reader.keyspace("a")) == Array("v".utf8))
+    try reader.close()
+    try child.kill()
+    _ = try child.wait()
+    try Store.open(at: directory.store).close()
+  }
+
+  @Test func `permissions that forbid it are named`() throws {
+    if CurrentProcess.isPrivileged {
+      print("OpeningTests: permissions are not tried, because they do not bind this user")
+      return
+    }
+    try make()
+    try Directories.setPermissions(directory.store, 0o400)
+    refusal(.permissionDenied) { _ = try Store.open(at: directory.store) }
+    try Store.open(at: directory.store, mode: .readOnly).close()
+    try Directories.setPermissions(directory.store, 0o000)
+    refusal(.permissionDenied) { _ = try Store.open(at: directory.store, mode: .readOnly) }
+    try Directories.setPermissions(directory.store, 0o600)
+    try Store.open(at: directory.store).close()
+  }
+
+  @Test func `media that can only be read are named`() throws {
+    // The one file system of this kind that needs no mounting.
+    let path = "/sys/kernel/latewood.latewood"
+    guard try FileVolume().exists("/sys/kernel") else {
+      print("OpeningTests: read-only media are not tried, because there is no /sys")
+      return
+    }
+    do {
+      _ = try Store.open(at: path)
+      Issue.record("a file was made in /sys")
+    } catch {
+      #expect([.readOnlyMedia, .permissionDenied].contains(error.code), "\(error)")
+    }
+  }
+
+  @Test func `a store that is not closed keeps what it wrote, and so does its copy`() throws {
+    var options = Store.Options()
+    options.durability = .relaxed
+    options.checkpointsInBackground = false
+    let store = try Store.open(at: directory.store, options: options)
+    let space = try store.keyspace("a")
+    for index in 0..<500 {
+      try store.put("key\(index)", "value\(index)", in: space)
+      if index % 200 == 50 { try store.checkpoint() }
+    }
+    let copy = try directory.copy(of: directory.store, as: "copy")
+    let other = try Store.open(at: copy)
+    #expect(try other.count(in: other.keyspace("a")) == 500)
+    #expect(other.recovery.replayedTransactions == 49)
+    #expect(try other.verify().faults == [])
+    try other.close()
+    try store.close()
+    let again = try Store.open(at: directory.store, mode: .openExisting)
+    #expect(again.recovery.tornTail == nil)
+    #expect(again.recovery.replayedTransactions == 0)
+    #expect(try again.count(in: again.keyspace("a")) == 500)
+    try again.close()
+  }
+}
