@@ -125,4 +125,27 @@ import Testing
       empty.judge(outcome, right: [fixture.newest], "\(fixture.testDescription), an old slot at \(start)")
     }
   }
+
+  @Test func `a frame of another history of the same file is noticed`() throws {
+    // A copy of the file that went another way: each frame is right in itself and belongs where it is.
+    func history(_ values: [UInt8]) throws -> DamageFixture {
+      let commits = values.map { value in
+        [CrashScript.Operation.put("a", key: [1], value: [UInt8](repeating: value, count: 20))]
+      }
+      return try DamageFixture("", [], checkpoint: false, commits, closes: false)
+    }
+    let fixture = try history([1, 2, 3])
+    let other = try history([1, 9, 8])
+    let run = try DamageRun(fixture.bytes)
+    #expect(fixture.structures == other.structures)
+    for range in fixture.structures {
+      let outcome = try run.open { volume in
+        for at in range where fixture.bytes[at] != other.bytes[at] {
+          try volume.corrupt(CrashScript.path, at: at, xor: fixture.bytes[at] ^ other.bytes[at])
+        }
+      }
+      run.judge(outcome, right: [fixture.newest], "the frame at \(range)")
+    }
+    #expect(run.errors > 0)
+  }
 }
