@@ -176,13 +176,7 @@ import Testing
   }
 }
 
-/// A value that several threads share.
-private final class Shared<Value: Sendable>: Sendable {
-  private let value: Mutex<Value>
-  init(_ value: Value) { self.value = Mutex(value) }
-  @discardableResult
-  func withLock<R: Sendable>(_ body: (inout sending Value) -> sending R) -> R { value.withLock { body(&$0) } }
-}
+private typealias Shared = Guarded
 
 private final class Flag: Sendable {
   private let value = Atomic<Bool>(false)

@@ -88,15 +88,16 @@ extension Engine {
   }
 
   func version(asOf checkpoint: Checkpoint) throws(Fault) -> Version {
-    let dropCount = try current().dropCount
+    try checkOpen()
     let record = try record(at: checkpoint.offset)
     guard record.transaction == checkpoint.transaction else {
       throw Fault.damaged(at: checkpoint.offset, "the checkpoint there is of another transaction")
     }
     return Version(
-      // It shows no buffer, so no number needs to keep any node.
-      number: try current().number, transaction: record.transaction, base: record.root, active: BufferState(),
-      frozen: nil, dropCount: dropCount, file: log.view, space: space, registry: registry)
+      // It shows no buffer, so no node needs to be kept for it. It has a registry of its own because the writer's takes numbers in
+      // order only, and transactions go on meanwhile.
+      number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
+      dropCount: Keyspace.pastEpoch, file: log.view, space: space, registry: VersionRegistry())
   }
 
   func verify(_ progress: ((VerifyProgress) -> Void)?) throws(Fault) -> VerifyReport {

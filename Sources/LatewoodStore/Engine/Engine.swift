@@ -50,7 +50,7 @@ final class Engine: @unchecked Sendable {
   let servicesWaiting = Atomic<Int>(0)
   let writingThread = Atomic<UInt>(0)
 
-  let published: Mutex<Version?>
+  let published: Guarded<Version?>
   let closed = Atomic<Bool>(false)
 
   let checkpointing = Monitor()
@@ -71,7 +71,7 @@ final class Engine: @unchecked Sendable {
   /// What a checkpoint has frozen and not yet merged. Under `checkpointing` and `writer`.
   var unfinished: Frozen?
   /// The first failure of a checkpoint in the background, for whoever asks next.
-  let backgroundFailure = Mutex<Fault?>(nil)
+  let backgroundFailure = Guarded<Fault?>(nil)
 
   private(set) var recovery = RecoveryReport()
 
@@ -85,7 +85,7 @@ final class Engine: @unchecked Sendable {
     self.environment = environment
     space = log.space
     identity = environment.random()
-    published = Mutex(nil)
+    published = Guarded(nil)
     do {
       try recover()
     } catch {

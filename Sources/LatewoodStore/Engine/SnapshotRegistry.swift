@@ -1,8 +1,8 @@
-import Synchronization
+import LatewoodDevice
 
 /// Which transactions snapshots are held of; for the statistics.
 final class SnapshotRegistry: Sendable {
-  private let counts = Mutex<[UInt64: Int]>([:])
+  private let counts = Guarded<[UInt64: Int]>([:])
 
   func add(_ transaction: UInt64) { counts.withLock { $0[transaction, default: 0] += 1 } }
 

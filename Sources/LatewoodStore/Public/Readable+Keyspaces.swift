@@ -24,9 +24,11 @@ extension Readable {
 }
 
 extension Reader {
-  /// A handle that need not be looked up again as long as no keyspace is dropped. What a transaction sees may never come to be, so its
-  /// handles are looked up each time.
+  /// A handle that need not be looked up again as long as no keyspace is dropped. What a transaction sees may never come to be, and what
+  /// a past state shows may be gone, so their handles are looked up each time.
   func handle(_ name: String, _ number: UInt32) -> Keyspace {
-    Keyspace(name: name, id: number, store: store, epoch: gate is Transaction ? .max : dropCount)
+    let isLookedUp = gate is Transaction || dropCount == Keyspace.pastEpoch
+    return Keyspace(
+      name: name, id: number, store: store, epoch: isLookedUp ? Keyspace.unknownEpoch : dropCount)
   }
 }

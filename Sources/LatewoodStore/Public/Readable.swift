@@ -31,7 +31,7 @@ public struct Reader {
     guard keyspace.store == store else {
       throw Fault(.noSuchKeyspace, "the keyspace \(keyspace.name) belongs to another store")
     }
-    guard try Catalog.exists(keyspace.id, in: view) else {
+    guard try Catalog.exists(keyspace.id, named: keyspace.name, in: view) else {
       throw Fault(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist here")
     }
   }

@@ -1,6 +1,6 @@
 import LatewoodBytes
+import LatewoodDevice
 import LatewoodTree
-import Synchronization
 
 /// One state of the whole database, over all keyspaces, for as long as it is held.
 ///
@@ -8,14 +8,14 @@ import Synchronization
 /// writer. It may be used from any number of threads.
 public final class Snapshot: Readable, ReadGate, Sendable {
   private let engine: Engine
-  private let version: Mutex<Version?>
+  private let version: Guarded<Version?>
   /// The newest transaction that it shows.
   public let transaction: UInt64
 
   init(_ engine: Engine, _ version: Version) {
     self.engine = engine
     transaction = version.transaction
-    self.version = Mutex(version)
+    self.version = Guarded(version)
     engine.snapshots.add(version.transaction)
   }
 

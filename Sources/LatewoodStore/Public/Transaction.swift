@@ -168,7 +168,7 @@ public final class Transaction: Readable, ReadGate {
   }
 
   private func handle(_ name: String, _ number: UInt32) -> Keyspace {
-    Keyspace(name: name, id: number, store: engine.identity, epoch: .max)
+    Keyspace(name: name, id: number, store: engine.identity, epoch: Keyspace.unknownEpoch)
   }
 
   private func putCatalog(_ key: [UInt8], _ value: [UInt8]) throws(StoreError) {

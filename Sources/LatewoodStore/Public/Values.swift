@@ -25,8 +25,13 @@ public struct Keyspace: Sendable, Hashable {
   public let id: UInt32
   /// The store it is from.
   let store: UInt64
-  /// How many keyspaces had been dropped when it was known to exist. `UInt64.max`: it must be looked up each time.
+  /// How many keyspaces had been dropped when it was known to exist, or `unknownEpoch`.
   let epoch: UInt64
+
+  /// Of handles that must be looked up each time: what a transaction or a past state sees may not be what others see.
+  static let unknownEpoch = UInt64.max
+  /// Of states of the past: no handle has it, so that all are looked up there.
+  static let pastEpoch = UInt64.max - 1
 
   public static func == (a: Keyspace, b: Keyspace) -> Bool { a.id == b.id && a.store == b.store }
   public func hash(into hasher: inout Hasher) {

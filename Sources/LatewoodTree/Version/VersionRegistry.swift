@@ -1,4 +1,4 @@
-import Synchronization
+import LatewoodDevice
 
 /// Which versions are alive: what the writer asks before it frees what an old version may still see.
 ///
@@ -9,7 +9,7 @@ package final class VersionRegistry: Sendable {
     var transaction: UInt64
     var count: Int
   }
-  private let entries = Mutex<[Entry]>([])
+  private let entries = Guarded<[Entry]>([])
 
   package init() {}
 

@@ -15,8 +15,8 @@ enum Effort {
   static let damageStride = isLow ? 29 : usualStride
 
   #if DEBUG
-    private static let usual = 40_000
-    private static let usualStride = 3
+    private static let usual = 20_000
+    private static let usualStride = 7
   #else
     private static let usual = 120_000
     private static let usualStride = 1

@@ -1,0 +1,64 @@
+import LatewoodDevice
+import LatewoodStore
+import Testing
+
+/// A directory of the real file system for one test, gone after it.
+final class StoreDirectory {
+  let path: String
+  /// Of a database in it.
+  var store: String { "\(path)/db.latewood" }
+
+  init() throws { path = try Directories.makeTemporary("latewood-store") }
+
+  deinit {
+    do {
+      try Directories.removeTree(path)
+    } catch {
+      Issue.record(error)
+    }
+  }
+
+  /// A new file with these bytes.
+  func write(_ bytes: [UInt8], to name: String) throws -> String {
+    let path = "\(path)/\(name)"
+    let device = try FileVolume().open(path, .createExclusive(permissions: 0o600))
+    defer { device.close() }
+    try bytes.withUnsafeBytes { try device.write($0, at: 0) }
+    return path
+  }
+
+  /// What a file holds.
+  static func bytes(of path: String) throws -> [UInt8] {
+    let device = try FileVolume().open(path, .readOnly)
+    defer { device.close() }
+    var bytes = [UInt8](repeating: 0, count: Int(try device.size()))
+    _ = try bytes.withUnsafeMutableBytes { try device.read(into: $0, at: 0) }
+    return bytes
+  }
+
+  /// A file with the same bytes: what another process would find if this one ended now.
+  func copy(of path: String, as name: String) throws -> String { try write(Self.bytes(of: path), to: name) }
+}
+
+/// The error that `body` throws, which must be a `StoreError` and say something; an issue if it throws none.
+@discardableResult
+func refusal(
+  _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+) -> StoreError? {
+  do {
+    try body()
+  } catch let error as StoreError {
+    #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
+    #expect(error.message.count > 10, sourceLocation: sourceLocation)
+    #expect(error.description.contains(error.message), sourceLocation: sourceLocation)
+    return error
+  } catch {
+    Issue.record("not a StoreError: \(error)", sourceLocation: sourceLocation)
+    return nil
+  }
+  Issue.record("nothing was thrown", sourceLocation: sourceLocation)
+  return nil
+}
+
+/// Thrown by tests to end a transaction.
+struct OnPurpose: Error {}
