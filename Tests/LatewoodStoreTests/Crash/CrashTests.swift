@@ -11,10 +11,15 @@ enum Effort {
   static let points =
     Int(CurrentProcess.environmentVariable("LATEWOOD_CRASH_POINTS") ?? "") ?? (isLow ? 4_000 : usual)
 
+  /// Of the bits and lengths of a damage test, one in so many.
+  static let damageStride = isLow ? 29 : usualStride
+
   #if DEBUG
     private static let usual = 20_000
+    private static let usualStride = 7
   #else
     private static let usual = 120_000
+    private static let usualStride = 1
   #endif
 }
 

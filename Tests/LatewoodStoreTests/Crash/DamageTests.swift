@@ -20,7 +20,7 @@ import Testing
       let isField = DamageTests.isField(offset)
       if !isField, offset % 61 != 0 { continue }
       for bit in 0..<8 where isField || bit == offset % 8 {
-        if Effort.isLow, (offset * 8 + bit) % 29 != 0 { continue }
+        if (offset * 8 + bit) % Effort.damageStride != 0 { continue }
         let outcome = try run.open { try $0.corrupt(CrashScript.path, at: offset, xor: 1 << UInt8(bit)) }
         // The rest of a header is covered by its checksum, that of a slot by nothing.
         let mustReport = offset < 8192 || offset < 16384 && isField
@@ -41,7 +41,7 @@ import Testing
     let floor = try slotFloor(fixture.bytes)
     for length in 0..<fixture.bytes.count {
       if length < 16384, length % 512 != 0, length % 61 != 0 { continue }
-      if Effort.isLow, length % 29 != 0 { continue }
+      if length % Effort.damageStride != 0 { continue }
       let volume = SimulatedVolume()
       try volume.place(Array(fixture.bytes[..<length]), at: CrashScript.path)
       // What is cut off with all that said it was there cannot be missed. Bytes of padding are not missed either.
@@ -124,5 +124,28 @@ import Testing
       }
       empty.judge(outcome, right: [fixture.newest], "\(fixture.testDescription), an old slot at \(start)")
     }
+  }
+
+  @Test func `a frame of another history of the same file is noticed`() throws {
+    // A copy of the file that went another way: each frame is right in itself and belongs where it is.
+    func history(_ values: [UInt8]) throws -> DamageFixture {
+      let commits = values.map { value in
+        [CrashScript.Operation.put("a", key: [1], value: [UInt8](repeating: value, count: 20))]
+      }
+      return try DamageFixture("", [], checkpoint: false, commits, closes: false)
+    }
+    let fixture = try history([1, 2, 3])
+    let other = try history([1, 9, 8])
+    let run = try DamageRun(fixture.bytes)
+    #expect(fixture.structures == other.structures)
+    for range in fixture.structures {
+      let outcome = try run.open { volume in
+        for at in range where fixture.bytes[at] != other.bytes[at] {
+          try volume.corrupt(CrashScript.path, at: at, xor: fixture.bytes[at] ^ other.bytes[at])
+        }
+      }
+      run.judge(outcome, right: [fixture.newest], "the frame at \(range)")
+    }
+    #expect(run.errors > 0)
   }
 }
