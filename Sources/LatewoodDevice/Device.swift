@@ -21,8 +21,9 @@ package protocol Device: AnyObject, Sendable {
   /// Maps the file. Called once for each open device.
   func map() throws(Fault) -> AddressSpace
 
-  /// Asks the system to forget what it caches from `offset` on, so that reads see the disk. Best effort.
-  func dropCache(from offset: UInt64)
+  /// Asks the system to forget what it caches of the range, so that reads see the disk. An upper bound of `UInt64.max` is the end of
+  /// the file. Best effort.
+  func dropCache(_ range: Range<UInt64>)
   /// Asks the system to start writing the range to the disk without waiting. Best effort.
   func startWriteback(offset: UInt64, length: UInt64)
 

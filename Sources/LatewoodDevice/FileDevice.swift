@@ -116,9 +116,11 @@ package final class FileDevice: Device {
     return space
   }
 
-  package func dropCache(from offset: UInt64) {
-    guard let position = Int64(exactly: offset) else { return }
-    advise { SystemCalls.forgetCache($0, from: position) }
+  package func dropCache(_ range: Range<UInt64>) {
+    guard let position = Int64(exactly: range.lowerBound), !range.isEmpty else { return }
+    // A length of 0 is all to the end.
+    let length = Int64(exactly: range.upperBound) == nil ? 0 : Int64(range.upperBound) - position
+    advise { SystemCalls.forgetCache($0, position, length) }
   }
 
   package func startWriteback(offset: UInt64, length: UInt64) {

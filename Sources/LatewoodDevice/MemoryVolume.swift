@@ -141,7 +141,7 @@ private final class MemoryDevice: Device {
   }
   func allocatedSize() throws(Fault) -> UInt64 { try size() }
   func map() throws(Fault) -> AddressSpace { try AddressSpace.over(file.range) }
-  func dropCache(from offset: UInt64) {}
+  func dropCache(_ range: Range<UInt64>) {}
   func startWriteback(offset: UInt64, length: UInt64) {}
   func reserve(offset: UInt64, length: UInt64) {}
   func lockForReading() throws(Fault) { try checkOpen() }

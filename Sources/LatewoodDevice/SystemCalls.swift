@@ -190,9 +190,9 @@ enum SystemCalls {
 
   // MARK: Advice to the system, best effort
 
-  static func forgetCache(_ descriptor: Int32, from offset: Int64) {
+  static func forgetCache(_ descriptor: Int32, _ offset: Int64, _ length: Int64) {
     #if canImport(Glibc) || canImport(Musl)
-      _ = posix_fadvise(descriptor, off_t(offset), 0, POSIX_FADV_DONTNEED)
+      _ = posix_fadvise(descriptor, off_t(offset), off_t(length), POSIX_FADV_DONTNEED)
     #endif
   }
 

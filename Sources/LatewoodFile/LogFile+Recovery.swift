@@ -96,9 +96,11 @@ extension LogFile {
 
   private func findOnce() throws(Fault) -> Found {
     // In this order: what a slot names was there before the slot was written, so it lies below the size read after it.
+    forgetCache(0..<FileLayout.logStart)
     let slots = try readSlots()
     let size = try checkedSize()
-    forgetCache(after: slots)
+    // What a slot says to have been durable is on the disk as the cache has it.
+    forgetCache(slots.reduce(FileLayout.logStart) { max($0, $1.durableThrough) }..<UInt64.max)
     let choice = try chooseSlot(slots, size: size)
     let view = FileView(base: space.base, verified: space.verified, seed: header.seed, limit: size)
     var walk = LogWalk(

@@ -61,11 +61,9 @@ extension LogFile {
     return choice
   }
 
-  /// After a failed sync the cache can hold what the disk does not. A writer must not build on that. What a slot says to have been durable is
-  /// on the disk as the cache has it.
-  func forgetCache(after slots: [RootSlot]) {
-    if isReadOnly { return }
-    device.dropCache(from: slots.reduce(FileLayout.logStart) { max($0, $1.durableThrough) })
+  /// After a failed sync the cache can hold what the disk does not, a root slot too. A writer must not build on that.
+  func forgetCache(_ range: Range<UInt64>) {
+    if !isReadOnly { device.dropCache(range) }
   }
 
   /// The checkpoint whose frame is at `offset`, if it is one that FORMAT.md, section 7 accepts.

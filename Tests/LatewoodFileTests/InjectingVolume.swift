@@ -78,7 +78,7 @@ private final class InjectingDevice: Device {
   func size() throws(Fault) -> UInt64 { try inner.size() }
   func allocatedSize() throws(Fault) -> UInt64 { try inner.allocatedSize() }
   func map() throws(Fault) -> AddressSpace { try inner.map() }
-  func dropCache(from offset: UInt64) {}
+  func dropCache(_ range: Range<UInt64>) {}
   func startWriteback(offset: UInt64, length: UInt64) {}
   func reserve(offset: UInt64, length: UInt64) {}
   var identity: FileIdentity { inner.identity }

@@ -88,8 +88,9 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     try locked { () throws(Fault) in try AddressSpace.over(file.region.range, keeping: file.region) }
   }
 
-  func dropCache(from offset: UInt64) {
-    volume.locked { if !volume.hasLostPower { file.dropCache(from: Int(clamping: offset)) } }
+  func dropCache(_ range: Range<UInt64>) {
+    let range = Int(clamping: range.lowerBound)..<Int(clamping: range.upperBound)
+    volume.locked { if !volume.hasLostPower { file.dropCache(range) } }
   }
 
   func startWriteback(offset: UInt64, length: UInt64) {}

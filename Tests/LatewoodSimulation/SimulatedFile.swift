@@ -94,8 +94,10 @@ final class SimulatedFile {
   }
 
   /// Reads see the disk again where the cache had what the disk has not. What is pending stays in the cache, as it does in life.
-  func dropCache(from offset: Int) {
-    for (sector, bytes) in lost where SimulatedFile.start(sector + 1) > offset {
+  func dropCache(_ range: Range<Int>) {
+    for (sector, bytes) in lost
+    where SimulatedFile.start(sector + 1) > range.lowerBound && SimulatedFile.start(sector) < range.upperBound
+    {
       replaceLive(sector, bytes)
       lost[sector] = nil
     }

@@ -59,6 +59,39 @@ import Testing
     tell(script, "two faults", totals)
   }
 
+  /// A process that is killed after a failed sync leaves its root slot in the cache. The next one must not build on it: behind the gap of
+  /// a lack of space nothing else leads to what it commits.
+  @Test func `a slot whose sync failed is not believed`() throws {
+    func run(losing lost: Int?) throws -> (first: Int, calls: Int) {
+      let volume = SimulatedVolume(seed: seed)
+      let store = try CrashScript.open(volume.process(1))
+      let fruit = try store.keyspace("fruit")
+      try store.put("apple", "red", in: fruit)
+      volume.inject(.outOfSpace(), atCall: volume.callCount)
+      #expect(throws: StoreError.self) { try store.put("pear", "green", in: fruit) }
+      let first = volume.callCount
+      if let lost {
+        volume.inject(.inputOutput(), atCall: lost)
+        #expect(throws: StoreError.self) { try store.checkpoint() }
+      } else {
+        try store.checkpoint()
+      }
+      let calls = volume.callCount
+      volume.kill(process: 1)
+      let next = try CrashScript.open(volume.process(2))
+      try next.put("plum", "blue", in: next.keyspace("fruit"), durability: .synchronous)
+      for image in volume.crashImages() {
+        let last = try CrashScript.open(image.makeVolume())
+        #expect(try last.get("apple", in: last.keyspace("fruit")) == Array("red".utf8))
+        #expect(try last.get("plum", in: last.keyspace("fruit")) == Array("blue".utf8))
+        #expect(try last.verify().faults.isEmpty)
+      }
+      return (first, calls)
+    }
+    let (first, calls) = try run(losing: nil)
+    for call in first..<calls { _ = try run(losing: call) }
+  }
+
   @Test(arguments: scripts.filter { $0.share >= 1 })
   func `nor does a disk that is full for a while, whatever fits`(_ script: CrashScript) throws {
     let volume = SimulatedVolume()
