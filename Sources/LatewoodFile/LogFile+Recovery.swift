@@ -81,17 +81,10 @@ extension LogFile {
         return try findOnce()
       } catch {
         guard isReadOnly, error.kind == .damaged, pause <= 64 else { throw error }
-        LogFile.sleep(milliseconds: pause)
+        Monitor.sleep(milliseconds: pause)
         pause *= 2
       }
     }
-  }
-
-  static func sleep(milliseconds: UInt64) {
-    let monitor = Monitor()
-    monitor.lock()
-    _ = monitor.wait(milliseconds: UInt64(milliseconds))
-    monitor.unlock()
   }
 
   private func findOnce() throws(Fault) -> Found {

@@ -37,7 +37,7 @@ extension LogFile {
       } catch {
         // A frame half written, while the one after it is already there, looks like damage for a moment.
         guard error.kind == .damaged, pause <= 64 else { throw error }
-        LogFile.sleep(milliseconds: pause)
+        Monitor.sleep(milliseconds: pause)
         pause *= 2
       }
     }
