@@ -43,6 +43,13 @@ import Testing
     #expect(try decode(0, 3) == slot)
     #expect(faultKind { _ = try decode(1, 3) } == .damaged)
     #expect(faultKind { _ = try decode(0, 4) } == .damaged)
+    slot.oldestWhole = 20000
+    bytes.withUnsafeMutableBytes { slot.encode(into: $0, seed: 3) }
+    #expect(try decode(0, 3) == slot)
+    slot.oldestWhole = 20008
+    bytes.withUnsafeMutableBytes { slot.encode(into: $0, seed: 3) }
+    #expect(faultKind { _ = try decode(0, 3) } == .damaged)
+    slot.oldestWhole = 0
     slot.checkpointOffset = 0
     bytes.withUnsafeMutableBytes { slot.encode(into: $0, seed: 3) }
     #expect(faultKind { _ = try decode(0, 3) } == .damaged)

@@ -53,9 +53,9 @@ import Testing
         ("checksum", At.checksum, 8), ("generation", At.generation, 8),
         ("checkpoint offset", At.checkpointOffset, 8), ("checkpoint checksum", At.checkpointChecksum, 8),
         ("durable through", At.durableThrough, 8), ("transaction", At.transaction, 8), ("time", At.time, 8),
-        ("reserved", At.reserved, 8),
+        ("oldest whole", At.oldestWhole, 8),
       ])
-    #expect(At.reserved + 8 == RootSlot.length)
+    #expect(At.oldestWhole + 8 == RootSlot.length)
   }
 
   @Test func `a frame is what the table says`() {

@@ -23,7 +23,7 @@ MAX_FILE = 281474976710656
 
 FrameHeader = namedtuple(
     "FrameHeader", "checksum magic kind flags reserved own_offset transaction previous durable payload_length")
-Slot = namedtuple("Slot", "checksum generation checkpoint checkpoint_checksum durable transaction time reserved")
+Slot = namedtuple("Slot", "checksum generation checkpoint checkpoint_checksum durable transaction time oldest_whole")
 Checkpoint = namedtuple(
     "Checkpoint", "root_offset root_length root_checksum entries live_bytes root_level reserved"
     " replay replay_previous transaction time previous reserved_end")
@@ -138,7 +138,7 @@ def read_slots(data, seed):
         slot = Slot(*struct.unpack_from("<8Q", data, offset))
         if slot.checksum != xxh64(seed, data[offset + 8:offset + SLOT_LENGTH]) or slot.generation % 2 != place:
             continue
-        if slot.reserved or (slot.checkpoint == 0 and slot.checkpoint_checksum):
+        if slot.oldest_whole > slot.checkpoint or (slot.checkpoint == 0 and slot.checkpoint_checksum):
             continue
         floor = max(floor, slot.durable)
         checkpoint = read_checkpoint(data, seed, slot) if slot.checkpoint else None
