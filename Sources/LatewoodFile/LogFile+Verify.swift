@@ -24,7 +24,8 @@ extension LogFile {
       result.faults.append(.damaged(at: FileLayout.slotOffset(place), "a root slot is damaged"))
     }
     var view = view
-    view.limit = try min(checkedSize(), max(end, view.limit))
+    // Of a reader, both slots may name checkpoints that it has not come to yet.
+    view.limit = try checkedSize()
     let choice = try chooseSlot(slots, size: view.limit)
     let start = choice.replay
     var walk = LogWalk(view: view, size: view.limit, from: start)
