@@ -116,6 +116,7 @@ extension LogFile {
     slot.checkpointOffset = checkpoint.offset
     slot.checkpointChecksum = checkpoint.checksum
     slot.transaction = checkpoint.record.transaction
+    slot.oldestWhole = oldestWholeCheckpoint
     slot.durableThrough = group.locked { isNeeded ? $0.syncedThrough : $0.durableMark }
     let place = FileLayout.slotOffset(slot.place)
     try withScratch(FileLayout.slotBlockLength) { block throws(Fault) in

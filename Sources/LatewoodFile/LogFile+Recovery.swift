@@ -42,6 +42,7 @@ extension LogFile {
     replayed = found.walk.position
     lastTransactionSeen = found.walk.lastTransaction
     slotGeneration = choice.slot.generation
+    oldestWholeCheckpoint = choice.slot.oldestWhole
 
     var report = RecoveryReport()
     report.checkpoint = choice.checkpoint

@@ -57,6 +57,9 @@ package final class LogFile: @unchecked Sendable {
   var endsInSeal = false
   /// Of the thread that checkpoints.
   var slotGeneration: UInt64 = 0
+  /// Of a checkpoint frame: those before it are no longer to be read, as the newest root slot says or the next one will. 0: all can be.
+  /// Of the thread that checkpoints; before that, of recovery.
+  package internal(set) var oldestWholeCheckpoint: UInt64 = 0
   /// Of a reader: how far it has read.
   var replay = LogReplay()
   var replayed = ReplayPosition.start
