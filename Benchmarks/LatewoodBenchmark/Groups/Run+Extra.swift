@@ -23,10 +23,14 @@ enum ExtraPart: String, CaseIterable {
 }
 
 extension Run where Engine == LatewoodEngine {
-  /// Runs group `extra`, or one part of it. Returns false if the group is neither.
+  /// Runs group `bounded`, or `extra`, or one part of that. Returns false if the group is none of these.
   func extraGroup(_ group: String) throws -> Bool {
     if group == "extra" {
       try runAllParts()
+      return true
+    }
+    if group == "bounded" {
+      try boundedGroup()
       return true
     }
     guard let part = ExtraPart(rawValue: group) else { return false }

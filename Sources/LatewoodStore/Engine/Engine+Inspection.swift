@@ -47,6 +47,12 @@ extension Engine {
     result.fileID = Self.hexadecimal(log.header.fileID)
     result.formatVersion = FileHeader.formatVersion
     result.created = log.header.created
+    punching.withLock { state in
+      result.punchedBytes = state.punchedBytes
+      result.punchingFailure = state.failure.map { StoreError($0, path: path) }
+    }
+    // It keeps the newest checkpoint in the file.
+    withExtendedLifetime(version) {}
     return result
   }
 
@@ -71,11 +77,17 @@ extension Engine {
   }
 
   func history() throws(Fault) -> [Checkpoint] {
-    try checkOpen()
+    // It keeps the newest checkpoint in the file; older ones can go while this looks for them.
+    let version = try current()
+    defer { withExtendedLifetime(version) {} }
     var result: [Checkpoint] = []
     var offset = lastCheckpoint.load(ordering: .relaxed)
-    while offset != 0 {
-      let record = try record(at: offset)
+    let oldest = punching.withLock { $0.oldestWhole }
+    while offset != 0, offset >= oldest {
+      guard let (record, _) = log.checkpoint(at: offset, size: log.view.limit) else {
+        if result.isEmpty { throw Fault.damaged(at: offset, "there is no sound checkpoint here") }
+        break
+      }
       result.append(
         Checkpoint(
           offset: offset, transaction: record.transaction, time: record.time,
@@ -91,6 +103,11 @@ extension Engine {
 
   func version(asOf checkpoint: Checkpoint) throws(Fault) -> Version {
     try checkOpen()
+    guard let hold = hold(checkpoint: checkpoint.offset) else {
+      throw Fault(
+        .notFound, "the checkpoint is not whole any more: its space was given back", offset: checkpoint.offset
+      )
+    }
     let record = try record(at: checkpoint.offset)
     guard record.transaction == checkpoint.transaction else {
       throw Fault.damaged(at: checkpoint.offset, "the checkpoint there is of another transaction")
@@ -99,7 +116,8 @@ extension Engine {
       // It shows no buffer, so no node needs to be kept for it. It has a registry of its own because the writer's takes numbers in
       // order only, and transactions go on meanwhile.
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
-      dropCount: Keyspace.pastEpoch, file: log.view, space: space, registry: VersionRegistry())
+      dropCount: Keyspace.pastEpoch, file: log.view, space: space, registry: VersionRegistry(),
+      hold: hold)
   }
 
   func verify(_ progress: ((VerifyProgress) -> Void)?) throws(Fault) -> VerifyReport {

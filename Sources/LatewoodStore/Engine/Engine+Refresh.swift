@@ -49,7 +49,8 @@ extension Engine {
     head.transaction = report.lastTransaction
     head.dropCount += 1
     lastCheckpoint.store(report.checkpointOffset, ordering: .relaxed)
-    swap { _ in makeVersion(head, base: report.checkpoint?.root, frozen: nil) }
+    startPunching(after: report)
+    swap { _ in makeVersion(head, base: report.checkpoint?.root, frozen: nil, hold: nil) }
     return head.transaction != before
   }
 }

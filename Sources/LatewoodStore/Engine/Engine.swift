@@ -73,6 +73,14 @@ final class Engine: @unchecked Sendable {
   /// The first failure of a checkpoint in the background, for whoever asks next.
   let backgroundFailure = Guarded<Fault?>(nil)
 
+  /// Dead parts of the file, and who may still read them.
+  let punching = Guarded(Punching())
+  let bases = BaseRegistry()
+  /// While it is above 0 nothing is given back to the file system; see `holdPunching`.
+  let punchingHolds = Atomic<Int>(0)
+  /// Held while blocks are given back.
+  let punchingNow = Monitor()
+
   private(set) var recovery = RecoveryReport()
 
   init(
@@ -116,7 +124,9 @@ final class Engine: @unchecked Sendable {
       checkpointTransaction: report.checkpoint?.transaction ?? 0,
       replayedTransactions: report.transactionsReplayed,
       replayedBytes: report.bytesReplayed, tornTail: report.tornTail)
-    let version = makeVersion(head, base: report.checkpoint?.root, frozen: nil)
+    startPunching(after: report)
+    let version = makeVersion(
+      head, base: report.checkpoint?.root, frozen: nil, hold: BaseHold(epoch: 0, registry: bases))
     published.withLock { $0 = version }
     if !isReadOnly, report.needsCheckpoint { try checkpoint(isForced: true) }
   }
@@ -133,10 +143,11 @@ final class Engine: @unchecked Sendable {
     return (writer.finish(), report)
   }
 
-  func makeVersion(_ head: Head, base: Subtree?, frozen: BufferState?) -> Version {
+  func makeVersion(_ head: Head, base: Subtree?, frozen: BufferState?, hold: BaseHold?) -> Version {
     Version(
       number: head.number, transaction: head.transaction, base: base, active: head.active, frozen: frozen,
-      dropCount: head.dropCount, file: log.view, space: space, registry: registry)
+      dropCount: head.dropCount, file: log.view, space: space, registry: registry,
+      hold: hold)
   }
 
   // MARK: Publishing
@@ -145,7 +156,7 @@ final class Engine: @unchecked Sendable {
   func publish(_ head: Head) {
     let old = published.withLock { current -> Version? in
       guard let old = current, head.number > old.number else { return nil }
-      current = makeVersion(head, base: old.base, frozen: old.frozen)
+      current = makeVersion(head, base: old.base, frozen: old.frozen, hold: old.hold)
       return old
     }
     // The old version goes here, outside of the lock: it may be the last reference to a lot of memory.

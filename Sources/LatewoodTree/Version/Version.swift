@@ -65,10 +65,12 @@ package final class Version: Sendable {
   package let file: FileView
   private let space: AddressSpace
   private let registry: VersionRegistry
+  /// Keeps what `base` and the buffers refer to in the file; nil where nothing is ever given back.
+  package let hold: BaseHold?
 
   package init(
     number: UInt64, transaction: UInt64, base: Subtree?, active: BufferState, frozen: BufferState?,
-    dropCount: UInt64, file: FileView, space: AddressSpace, registry: VersionRegistry
+    dropCount: UInt64, file: FileView, space: AddressSpace, registry: VersionRegistry, hold: BaseHold? = nil
   ) {
     self.number = number
     self.transaction = transaction
@@ -79,6 +81,7 @@ package final class Version: Sendable {
     self.file = file
     self.space = space
     self.registry = registry
+    self.hold = hold
     reads = ReadView(
       base: base, active: active, frozen: frozen, file: file,
       records: RecordSpace(base: file.base, through: .max, log: nil))

@@ -63,6 +63,8 @@ struct CrashScript: Sendable, CustomTestStringConvertible {
     options.nodeSize = 1024
     options.inlineValueLimit = 64
     options.writeBufferBudget = 65536
+    // Every checkpoint gives back what it can, in blocks of a sector.
+    options.punchingThreshold = 1
     return options
   }
 
