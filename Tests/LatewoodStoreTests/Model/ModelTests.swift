@@ -17,6 +17,8 @@ import Testing
     print(
       "ModelTests: style \(style), \(run.operations) operations, \(run.reopenings) reopenings,",
       "\(run.pastStates) past states, \(run.punched) bytes given back; seed \(seed)")
-    if !run.keepsFollower, run.options.wholeCheckpoints == 1, run.reopenings > 6 { #expect(run.punched > 0, "seed \(seed)") }
+    if !run.keepsFollower, run.options.wholeCheckpoints == 1, run.reopenings > 6 {
+      #expect(run.punched > 0, "seed \(seed)")
+    }
   }
 }
