@@ -239,16 +239,29 @@ import Testing
     }
   }
 
-  @Test func `after blocks were given back either slot alone leads to everything`() throws {
-    let volume = SimulatedVolume()
-    let store = try Self.open(volume.process(1))
-    for byte in 1...4 { try Self.fill(store, UInt8(byte)) }
-    #expect(try store.statistics().punchedBytes > 0)
-    volume.kill(process: 1)
-    let bytes = try volume.durableBytes(of: "db")
-    for slot in [8192, 12288] {
+  @Test func `once blocks are given back either slot alone leads to everything, after a power cut too`()
+    throws
+  {
+    func filled(cut: Int?) throws -> SimulatedVolume {
+      let volume = SimulatedVolume()
+      let store = try Self.open(volume.process(1))
+      for byte in 1...3 { try Self.fill(store, UInt8(byte)) }
+      if let cut { volume.inject(.powerCut, atCall: cut) }
+      do { try Self.fill(store, 4) } catch { #expect(cut != nil) }
+      volume.kill(process: 1)
+      return volume
+    }
+    let whole = try filled(cut: nil)
+    let punches = whole.trace.filter { $0.kind == .punch }
+    var disks = [try whole.liveBytes(of: "db")]
+    for punch in punches.suffix(8) {
+      for image in try filled(cut: punch.number).crashImages(exhaustiveUpTo: 1, random: 8).prefix(20) {
+        disks.append(try image.makeVolume().liveBytes(of: "db"))
+      }
+    }
+    for (disk, slot) in disks.flatMap({ [($0, 8192), ($0, 12288)] }) {
       let copy = SimulatedVolume()
-      try copy.place(bytes, at: "db")
+      try copy.place(disk, at: "db")
       try copy.corrupt("db", at: slot + 20, xor: 4)
       let again = try Self.open(copy)
       #expect(try Self.shows(4, again, again))
