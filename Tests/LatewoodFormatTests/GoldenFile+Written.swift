@@ -7,7 +7,7 @@ extension GoldenFile {
     [
       try GoldenFile("empty", ModelledStore()),
       try annotated(), try oneCommit(), try checkpointed(), try highTree(), try rangeDeletes(),
-      try droppedKeyspace(),
+      try droppedKeyspace(), try holes(),
     ]
   }
 
@@ -39,6 +39,26 @@ extension GoldenFile {
     try store.checkpoint()
     try store.commit(.put("sizes", "replaced", "after"), .put("sizes", [0], random.bytes(700)))
     return store
+  }
+
+  /// What died was given back, in blocks of a sector; large values live on between holes.
+  private static func holes() throws -> GoldenFile {
+    var options = Store.Options()
+    options.nodeSize = 1024
+    options.inlineValueLimit = 64
+    options.punchingThreshold = 1
+    let store = try ModelledStore(options, seed: 21, on: SimulatedVolume())
+    var random = SeededRandom(seed: 21)
+    try store.commit(.create("fruit"))
+    for _ in 0..<6 {
+      for number in 0..<12 {
+        let key = Array("key \(random.below(60))".utf8)
+        try store.commit(.put("fruit", key, random.bytes(number == 7 ? 900 : 40)))
+      }
+      try store.checkpoint()
+    }
+    try store.commit(.put("fruit", "after", "the last checkpoint"))
+    return try GoldenFile("holes", store)
   }
 
   private static func checkpointed() throws -> GoldenFile {
