@@ -21,7 +21,7 @@ import LatewoodDevice
 /// 4. Calls marked *writer* need the store's writer lock: one thread at a time, each seeing what the one before did. `create`, `open`,
 ///    `recover` and `refresh` come before or instead of a writer and count as one.
 /// 5. `flush`, `writeNodes`, `view`, `durableThrough`, `isPoisoned`, `needsCheckpoint` and `close` come from any thread.
-/// 6. `writeSlot` comes from one thread at a time: the one that checkpoints. It needs no writer lock.
+/// 6. `writeSlot`, `writeBothSlots` and `punch` come from one thread at a time: the one that checkpoints. They need no writer lock.
 /// 7. What `record(at:)` returns is valid until the next call of the writer that appends or begins.
 // SAFETY: by 4 to 6 every variable belongs to one thread at a time, or is guarded by the monitor in `group`.
 package final class LogFile: @unchecked Sendable {
