@@ -76,12 +76,19 @@ extension Engine {
   /// Whether dead ranges are collected.
   var collectsDead: Bool { options.punchesHoles && !isReadOnly && !punching.withLock { $0.isOver } }
 
-  /// What recovery found, for the first checkpoint to go on from.
+  /// What recovery found, for the first checkpoint to go on from. What is known of the file that `log` was before is forgotten.
   func startPunching(after report: LatewoodFile.RecoveryReport) {
     punching.withLock { state in
-      state.replay = report.checkpoint?.replay ?? .start
-      state.oldestWhole = log.oldestWholeCheckpoint
-      state.whole = report.checkpointOffset == 0 ? [] : [.init(checkpoint: report.checkpointOffset, epoch: 0)]
+      var fresh = Punching()
+      // Epochs go on, so that nothing is given back that a version of before may need.
+      fresh.epoch = state.epoch
+      fresh.replay = report.checkpoint?.replay ?? .start
+      fresh.oldestWhole = log.oldestWholeCheckpoint
+      if report.checkpointOffset != 0 {
+        fresh.whole = [.init(checkpoint: report.checkpointOffset, epoch: state.epoch)]
+      }
+      fresh.punchedBytes = state.punchedBytes
+      state = fresh
     }
   }
 
