@@ -64,7 +64,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info verify history get list put delete import export demo help; do
+for command in info verify history get list put delete import export compact demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
@@ -231,6 +231,24 @@ done
 { kill -9 $importer $feeder && wait $importer $feeder; } 2>/dev/null
 expect 0 "export of a first part" export cut.lw cut.json ; has "says so" "$err" "interrupted"
 is "it is the first part" "$(head -n 1 cut.json; sed -n 4096p cut.json)" $'{"n":1}\n{"n":4096}'
+
+# --- compact
+seq 3000 | sed 's/.*/{"n":&}/' >c.jsonl
+expect 0 "import to compact" import c.lw c.jsonl --key n
+expect 0 "delete some" delete c.lw 7
+expect 0 "again" import c.lw c.jsonl --key n
+size=$(wc -c <c.lw)
+expect 0 "dry run" compact c.lw --dry-run ; has "changes nothing" "$out" "Nothing was changed"
+is "the file is as it was" "$(wc -c <c.lw)" "$size"
+"$tool" export c.lw before.json
+expect 0 "compact" compact c.lw ; has "says so" "$out" "saved"
+"$tool" export c.lw after.json
+is "nothing is lost" "$(cat after.json)" "$(cat before.json)"
+expect 0 "it is sound" verify c.lw
+expect 0 "compact JSON" compact c.lw --json ; query "sizes" 'd["bytesAfter"] <= '"$size"' and not d["dryRun"]' True
+expect 0 "history of a compacted file" history c.lw ; has "says so" "$out" "compaction"
+expect 3 "compact nothing" compact none.lw
+ls c.lw.compacting >/dev/null 2>&1 && fail "a leftover of compact"
 
 # --- beside a writer, and without a reader
 expect 0 "before the writer" put w.lw a b

@@ -140,6 +140,7 @@ private final class MemoryDevice: Device {
     return file.size.load(ordering: .acquiring)
   }
   func allocatedSize() throws(Fault) -> UInt64 { try size() }
+  func permissions() throws(Fault) -> UInt16 { 0o600 }
   func map() throws(Fault) -> AddressSpace { try AddressSpace.over(file.range) }
   func dropCache(_ range: Range<UInt64>) {}
   func startWriteback(offset: UInt64, length: UInt64) {}

@@ -51,6 +51,7 @@ enum SystemCalls {
     var identity: FileIdentity
     var size: UInt64
     var allocated: UInt64
+    var permissions: UInt16
   }
 
   static func checked(_ result: Int32) throws(ErrorNumber) -> Int32 {
@@ -243,5 +244,6 @@ extension SystemCalls.Status {
       device: UInt64(truncatingIfNeeded: info.st_dev), inode: UInt64(truncatingIfNeeded: info.st_ino))
     size = UInt64(max(0, info.st_size))
     allocated = UInt64(max(0, info.st_blocks)) &* 512
+    permissions = UInt16(truncatingIfNeeded: info.st_mode & 0o777)
   }
 }

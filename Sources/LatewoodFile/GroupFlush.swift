@@ -38,6 +38,8 @@ final class GroupFlush: @unchecked Sendable {
     /// The lack of space that stopped writing for now.
     var shortage: Fault?
     var isClosed = false
+    /// Another open file has the lock of the writing process now.
+    var keepsLock = false
     /// One of the three above: asked at every begin and commit, so that it is a plain flag.
     var isStopped = false
     var needsCheckpoint = false

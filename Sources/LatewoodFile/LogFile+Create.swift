@@ -27,17 +27,25 @@ extension LogFile {
     defer { lock.unlock() }
     // Once more: another process may have made it before the lock was ours.
     try refuseExisting(path, on: volume)
-    let unfinished = path + ".creating"
+    let unfinished = path + creationSuffix
     if try volume.exists(unfinished) { try volume.remove(unfinished) }
     let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
     defer { device.close() }
-    try withScratch(Int(FileLayout.logStart)) { block throws(Fault) in
-      encodeEmptyFile(into: block, environment)
-      try device.write(UnsafeRawBufferPointer(block), at: 0)
-    }
+    _ = try writeEmptyFile(to: device, environment)
     try device.sync()
     try volume.rename(unfinished, to: path)
     try volume.syncDirectory(containing: path)
+  }
+
+  static let creationSuffix = ".creating"
+
+  /// The first 16 KiB of a new file.
+  static func writeEmptyFile(to device: any Device, _ environment: Environment) throws(Fault) -> FileHeader {
+    try withScratch(Int(FileLayout.logStart)) { block throws(Fault) in
+      let header = encodeEmptyFile(into: block, environment)
+      try device.write(UnsafeRawBufferPointer(block), at: 0)
+      return header
+    }
   }
 
   private static func refuseExisting(_ path: String, on volume: any Volume) throws(Fault) {
@@ -46,8 +54,9 @@ extension LogFile {
     }
   }
 
-  /// The first 16 KiB of a new file.
-  private static func encodeEmptyFile(into block: UnsafeMutableRawBufferPointer, _ environment: Environment) {
+  private static func encodeEmptyFile(
+    into block: UnsafeMutableRawBufferPointer, _ environment: Environment
+  ) -> FileHeader {
     let now = environment.now()
     let header = FileHeader(fileID: (environment.random(), environment.random()), created: now)
     header.encode(into: block.part(0, FileLayout.headerLength))
@@ -56,6 +65,7 @@ extension LogFile {
       let target = block.part(FileLayout.slotOffset(generation), FileLayout.slotBlockLength)
       RootSlot(generation: UInt64(generation), time: now).encode(into: target, seed: header.seed)
     }
+    return header
   }
 
   /// Opens the database at `path`; `recover` must be called before anything else.
@@ -76,7 +86,7 @@ extension LogFile {
     do throws(Fault) {
       let device = try volume.open(path, readOnly ? .readOnly : .readWrite)
       do throws(Fault) {
-        if readOnly { try device.lockForReading() }
+        if readOnly { try device.lockForReading() } else { removeLeftovers(of: path, on: volume) }
         let header = try readHeader(device, path)
         let opened = Opened(device: device, header: header, space: try device.map(), fileLock: lock)
         return LogFile(opened, on: volume, path: path, environment: environment)

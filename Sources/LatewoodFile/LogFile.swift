@@ -159,7 +159,7 @@ package final class LogFile: @unchecked Sendable {
     if wasClosed { return }
     group.waitForLeader()
     device.close()
-    group.fileLock?.unlock()
+    if !group.locked({ $0.keepsLock }) { group.fileLock?.unlock() }
   }
 }
 

@@ -77,6 +77,7 @@ private final class InjectingDevice: Device {
 
   func size() throws(Fault) -> UInt64 { try inner.size() }
   func allocatedSize() throws(Fault) -> UInt64 { try inner.allocatedSize() }
+  func permissions() throws(Fault) -> UInt16 { try inner.permissions() }
   func map() throws(Fault) -> AddressSpace { try inner.map() }
   func dropCache(_ range: Range<UInt64>) {}
   func startWriteback(offset: UInt64, length: UInt64) {}

@@ -7,7 +7,7 @@ extension GoldenFile {
     [
       try GoldenFile("empty", ModelledStore()),
       try annotated(), try oneCommit(), try checkpointed(), try highTree(), try rangeDeletes(),
-      try droppedKeyspace(),
+      try droppedKeyspace(), try compacted(),
     ]
   }
 
@@ -39,6 +39,14 @@ extension GoldenFile {
     try store.checkpoint()
     try store.commit(.put("sizes", "replaced", "after"), .put("sizes", [0], random.bytes(700)))
     return store
+  }
+
+  /// A compacted file with extents, and commits after that.
+  private static func compacted() throws -> GoldenFile {
+    let store = try checkpointedStore()
+    try store.compact()
+    try store.commit(.put("sizes", "since", "then"), .delete("sizes", "length 2"))
+    return try GoldenFile("compacted", store)
   }
 
   private static func checkpointed() throws -> GoldenFile {

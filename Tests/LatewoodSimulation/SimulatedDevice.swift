@@ -83,6 +83,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
 
   func size() throws(Fault) -> UInt64 { try locked { () throws(Fault) in UInt64(file.liveSize) } }
   func allocatedSize() throws(Fault) -> UInt64 { try size() }
+  func permissions() throws(Fault) -> UInt16 { 0o600 }
 
   func map() throws(Fault) -> AddressSpace {
     try locked { () throws(Fault) in try AddressSpace.over(file.region.range, keeping: file.region) }

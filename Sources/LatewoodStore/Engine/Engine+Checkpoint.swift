@@ -86,6 +86,7 @@ extension Engine {
   /// Writes the next base tree and makes it durable, and all of the log before it.
   private func merge(_ frozen: Frozen) throws(Fault) -> Subtree? {
     let base = try current().base
+    let log = log
     let root = try BufferMerge.run(
       frozen.buffer, into: base, file: log.view, nodeSize: options.nodeSize, transaction: frozen.transaction,
       reserve: { (length) throws(Fault) in try reserve(length) },
@@ -104,6 +105,7 @@ extension Engine {
     lastCheckpoint.store(checkpoint.offset, ordering: .relaxed)
     backgroundFailure.withLock { $0 = nil }
     install(root)
+    compactLater()
   }
 
   /// Lets readers see the new tree in the place of the old one and the frozen buffer.
@@ -111,10 +113,12 @@ extension Engine {
     lockForService()
     defer { unlockForService() }
     unfinished = nil
+    liveBytes.store(root?.liveBytes ?? 0, ordering: .relaxed)
+    let log = log
     swap { old in
       Version(
         number: old.number, transaction: old.transaction, base: root, active: old.active, frozen: nil,
-        dropCount: old.dropCount, file: log.view, space: space, registry: registry)
+        dropCount: old.dropCount, file: log.view, space: log.space, registry: registry)
     }
   }
 
@@ -130,12 +134,12 @@ extension Engine {
     return try log.reserveNodes(length: length)
   }
 
-  private func lockForService() {
+  func lockForService() {
     servicesWaiting.wrappingAdd(1, ordering: .relaxed)
     writer.lock()
   }
 
-  private func unlockForService() {
+  func unlockForService() {
     writer.unlock()
     servicesWaiting.wrappingSubtract(1, ordering: .relaxed)
     checkpointEnded.withLock { checkpointEnded.broadcast() }
@@ -183,6 +187,7 @@ extension Engine {
     let wasClosed = closed.exchange(true, ordering: .acquiringAndReleasing)
     unlockForService()
     if wasClosed { return }
+    compaction.close()
     var failure: Fault?
     if !isReadOnly, !log.isPoisoned {
       do throws(Fault) {

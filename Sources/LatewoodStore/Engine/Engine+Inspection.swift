@@ -58,7 +58,7 @@ extension Engine {
     }.joined()
   }
 
-  private func newestCheckpoint() throws(Fault) -> CheckpointRecord? {
+  func newestCheckpoint() throws(Fault) -> CheckpointRecord? {
     let offset = lastCheckpoint.load(ordering: .relaxed)
     return offset == 0 ? nil : try record(at: offset)
   }
@@ -79,7 +79,8 @@ extension Engine {
       result.append(
         Checkpoint(
           offset: offset, transaction: record.transaction, time: record.time,
-          entries: record.root?.entries ?? 0, liveBytes: record.root?.liveBytes ?? 0))
+          entries: record.root?.entries ?? 0, liveBytes: record.root?.liveBytes ?? 0,
+          isCompaction: record.isCompaction, fileID: log.header.fileID.first))
       // Going back only, so that a hostile file cannot send us in circles.
       guard record.previousCheckpoint < offset else {
         throw Fault.damaged(at: offset, "a checkpoint names one after itself as the one before")
@@ -91,6 +92,10 @@ extension Engine {
 
   func version(asOf checkpoint: Checkpoint) throws(Fault) -> Version {
     try checkOpen()
+    let log = log
+    guard checkpoint.fileID == log.header.fileID.first else {
+      throw Fault(.notFound, "the checkpoint was in a file that has been compacted or copied since")
+    }
     let record = try record(at: checkpoint.offset)
     guard record.transaction == checkpoint.transaction else {
       throw Fault.damaged(at: checkpoint.offset, "the checkpoint there is of another transaction")
@@ -99,7 +104,7 @@ extension Engine {
       // It shows no buffer, so no node needs to be kept for it. It has a registry of its own because the writer's takes numbers in
       // order only, and transactions go on meanwhile.
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
-      dropCount: Keyspace.pastEpoch, file: log.view, space: space, registry: VersionRegistry())
+      dropCount: Keyspace.pastEpoch, file: log.view, space: log.space, registry: VersionRegistry())
   }
 
   func verify(_ progress: ((VerifyProgress) -> Void)?) throws(Fault) -> VerifyReport {

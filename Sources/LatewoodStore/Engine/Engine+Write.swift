@@ -28,7 +28,7 @@ extension Engine {
       throw StoreError(fault, path: path)
     }
     do {
-      try finish(transaction.committed, transaction.position, durability)
+      try finish(transaction, durability)
     } catch {
       throw StoreError(error, path: path)
     }
@@ -36,9 +36,10 @@ extension Engine {
   }
 
   /// Waits until a commit is where its durability wants it, then publishes it.
-  private func finish(_ committed: Head, _ position: CommitPosition, _ durability: Durability) throws(Fault) {
+  private func finish(_ transaction: Transaction, _ durability: Durability) throws(Fault) {
+    let (committed, position) = (transaction.committed, transaction.position)
     do {
-      try log.flush(through: position, durable: durability == .synchronous)
+      try transaction.log.flush(through: position, durable: durability == .synchronous)
     } catch {
       if error.kind == .outOfSpace {
         writer.lock()
@@ -48,19 +49,20 @@ extension Engine {
       throw error
     }
     publish(committed)
-    writebackLater(through: position.offset)
+    writebackLater(transaction.log, through: position.offset)
     if durability == .synchronous { sealLater() }
-    if committed.pendingBytes >= UInt64(options.writeBufferBudget) { checkpointLater() }
+    if committed.pendingBytes >= checkpointThreshold { checkpointLater() }
+    considerCompaction(at: position.offset)
   }
 
   /// Has the system write what it caches before somebody has to wait for it: 8 MiB at a time, on a thread of its own, since the call
   /// blocks when the disk is busy. (Sequential fills of 116 MB with the sync at their end: 4.1 to 4.5 million a second.)
-  private func writebackLater(through end: UInt64) {
+  private func writebackLater(_ log: LogFile, through end: UInt64) {
     let start = writebackThrough.load(ordering: .relaxed)
-    guard end &- start >= 8 << 20, options.checkpointsInBackground,
+    guard end > start, end - start >= 8 << 20, options.checkpointsInBackground,
       writebackThrough.compareExchange(expected: start, desired: end, ordering: .relaxed).exchanged
     else { return }
-    writebackQueue.async { [log] in log.device.startWriteback(offset: start, length: end - start) }
+    writebackQueue.async { log.device.startWriteback(offset: start, length: end - start) }
   }
 
   /// After a full disk: what was committed in memory and could not be written is taken back. Under the writer lock.

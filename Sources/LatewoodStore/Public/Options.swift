@@ -27,6 +27,8 @@ extension Store {
     /// Whether checkpoints run by themselves on a background queue. If false, they run only on close and when
     /// ``Store/checkpoint()`` is called. Default: true.
     public var checkpointsInBackground = true
+    /// When the file is compacted by itself. Default: see ``CompactionPolicy``.
+    public var compaction = CompactionPolicy()
 
     public init() {}
 
@@ -36,6 +38,10 @@ extension Store {
       options.nodeSize = min(max(nodeSize, 1024), 32768)
       options.inlineValueLimit = min(max(inlineValueLimit, 64), 1024)
       options.writeBufferBudget = max(writeBufferBudget, 65536)
+      options.compaction.deadShare = min(max(compaction.deadShare, 0.05), 0.95)
+      options.compaction.urgentDeadShare = min(
+        max(compaction.urgentDeadShare, options.compaction.deadShare), 0.95)
+      options.compaction.quietTime = max(compaction.quietTime, 0)
       return options
     }
   }

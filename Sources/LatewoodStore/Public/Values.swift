@@ -52,6 +52,10 @@ public struct Checkpoint: Sendable, Equatable {
   public var entries: UInt64
   /// Bytes of nodes and of large values that it refers to.
   public var liveBytes: UInt64
+  /// Whether a compaction or a copy wrote it, as the first of its file.
+  public var isCompaction: Bool
+  /// Of the file it is in.
+  var fileID: UInt64
 }
 
 /// What opening found in the file.

@@ -20,7 +20,8 @@ extension CommandDescription {
     ],
     json: [
       #"{"checkpoints":[{"transaction":NUMBER,"time":"2026-03-01T09:30:00.000000Z","#,
-      #"  "entries":NUMBER,"liveBytes":BYTES,"offset":BYTES}, ...]}"#,
+      #"  "entries":NUMBER,"liveBytes":BYTES,"offset":BYTES,"#,
+      #"  "isCompaction":true|false}, ...]}"#,
     ]
   ) { arguments, console throws(Failure) in
     let limit = try arguments.number(of: .limit) ?? UInt64.max
@@ -46,7 +47,8 @@ extension CommandDescription {
         try console.line(
           row(
             "\(checkpoint.transaction)", Timestamp.shown(microseconds: checkpoint.time),
-            Quantity.count(checkpoint.entries), Quantity.bytes(checkpoint.liveBytes), "\(checkpoint.offset)"))
+            Quantity.count(checkpoint.entries), Quantity.bytes(checkpoint.liveBytes), "\(checkpoint.offset)")
+            + (checkpoint.isCompaction ? "  compaction" : ""))
       }
     }
     return .success
@@ -67,6 +69,7 @@ extension CommandDescription {
     writer.member("entries", checkpoint.entries)
     writer.member("liveBytes", checkpoint.liveBytes)
     writer.member("offset", checkpoint.offset)
+    writer.member("isCompaction", checkpoint.isCompaction)
     writer.endObject()
   }
 }

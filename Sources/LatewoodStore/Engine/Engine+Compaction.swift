@@ -1,0 +1,103 @@
+import Dispatch
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+import LatewoodTree
+
+extension Engine {
+  /// Runs a compaction on this thread, or waits for the one that runs.
+  func compact(
+    bytesPerSecond: UInt64?, unless isCancelled: () -> Bool = { false },
+    _ progress: ((CompactionProgress) -> Void)?
+  ) throws(Fault) -> CompactionReport {
+    try checkOpen()
+    if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
+    try refuseInsideTransaction("a compaction was asked for")
+    if let report = try compaction.begin(unless: isCancelled) { return report }
+    let result: Result<CompactionReport, Fault>
+    do throws(Fault) {
+      result = .success(try runCompaction(bytesPerSecond, progress))
+    } catch {
+      result = .failure(error)
+    }
+    compaction.end(result)
+    return try result.get()
+  }
+
+  private func runCompaction(
+    _ bytesPerSecond: UInt64?, _ progress: ((CompactionProgress) -> Void)?
+  ) throws(Fault) -> CompactionReport {
+    let began = MonotonicClock.nanoseconds
+    try compaction.checkpoint()
+    // So that there is a tree of everything, and few transactions have to be followed.
+    try checkpoint(isForced: lastCheckpoint.load(ordering: .relaxed) == 0)
+    let (version, start) = try newestTree()
+    let run = try CompactionRun(self, from: start, bytesPerSecond: bytesPerSecond, progress)
+    var report = try run.run(keeping: version)
+    report.duration = (MonotonicClock.nanoseconds - began) / 1000
+    var last = compaction.progress ?? CompactionProgress()
+    last.fraction = 1
+    last.deadBytes = 0
+    progress?(last)
+    return report
+  }
+
+  /// The newest checkpoint, and a version that keeps its tree mapped.
+  private func newestTree() throws(Fault) -> (Version, CheckpointRecord) {
+    checkpointing.lock()
+    defer { checkpointing.unlock() }
+    guard let start = try newestCheckpoint() else {
+      throw Fault(.closed, "the store has been closed")
+    }
+    return (try current(), start)
+  }
+
+  /// Of a new file: names its first tree in both root slots, and lets reads see it. The log before it does not have these entries, so
+  /// no slot may lead around it.
+  func begin(with root: Subtree?, transaction: UInt64) throws(Fault) {
+    try log.flush(through: log.position, durable: false)
+    try log.syncNodes()
+    let checkpoint = try log.appendCheckpoint(
+      CheckpointRecord(
+        root: root, replay: log.replayPosition, transaction: transaction, time: environment.now(),
+        previousCheckpoint: 0, isCompaction: true))
+    for _ in 0..<2 { try log.writeSlot(naming: checkpoint) }
+    lastCheckpoint.store(checkpoint.offset, ordering: .relaxed)
+    liveBytes.store(root?.liveBytes ?? 0, ordering: .relaxed)
+    head.transaction = transaction
+    head.number += 1
+    swap { _ in makeVersion(head, base: root, frozen: nil) }
+  }
+
+  /// Takes the writer lock if the store can go on in another file; returns when the lock was taken, in nanoseconds.
+  func lockForSwitch() throws(Fault) -> UInt64 {
+    lockForService()
+    do throws(Fault) {
+      try checkOpen()
+      try log.checkWriting()
+      if log.isOutOfSpace || log.needsCheckpoint { throw Fault(.outOfSpace, "the disk was full meanwhile") }
+      return MonotonicClock.nanoseconds
+    } catch {
+      unlockForService()
+      throw error
+    }
+  }
+
+  /// Goes on in the file of `other`, which holds the same state and is in the place of this one's. Under `checkpointing` and `writer`.
+  func takeOver(_ other: Engine) {
+    let base = other.published.withLock { $0 }?.base
+    var next = other.head
+    // Numbers never fall, neither here nor in the buffer that was made over there.
+    next.number = max(head.number, other.head.number) + 1
+    next.dropCount = head.dropCount
+    head = next
+    unfinished = nil
+    liveBytes.store(base?.liveBytes ?? 0, ordering: .relaxed)
+    pendingBytes.store(next.pendingBytes, ordering: .relaxed)
+    lastCheckpoint.store(other.lastCheckpoint.load(ordering: .relaxed), ordering: .relaxed)
+    writebackThrough.store(other.log.tail, ordering: .relaxed)
+    backgroundFailure.withLock { $0 = nil }
+    goOn(in: other.log)
+    swap { _ in makeVersion(next, base: base, frozen: nil) }
+  }
+}
