@@ -15,7 +15,7 @@ import Testing
     let run = try ModelRun(seed: seed, style: style)
     try run.run(operations: Self.operations / 12)
     print(
-      "ModelTests: style \(style), \(run.operations) operations, \(run.reopenings) reopenings,",
+      "ModelTests: style \(style), \(run.operations) operations, \(run.reopenings) reopenings, \(run.compactions) compactions,",
       "\(run.pastStates) past states; seed \(seed)")
   }
 }
