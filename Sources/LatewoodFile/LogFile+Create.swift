@@ -48,7 +48,7 @@ extension LogFile {
     }
   }
 
-  private static func refuseExisting(_ path: String, on volume: any Volume) throws(Fault) {
+  static func refuseExisting(_ path: String, on volume: any Volume) throws(Fault) {
     if try volume.exists(path) {
       throw Fault(.alreadyExists, "there is already a file of this name", path: path)
     }

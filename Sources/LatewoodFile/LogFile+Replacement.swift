@@ -1,11 +1,11 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Another file that is written beside this one, to take its place: what a compaction works on.
+/// Another file that is written beside this one to take its place, or to be a copy: what a compaction works on.
 ///
 /// ```
-/// createReplacement     NAME.compacting, under the lock of NAME
-/// takePlace             NAME.compacting -> NAME, directory synced
+/// createReplacement     NAME.compacting, under the lock of NAME          createCopy    under a lock of its own
+/// takePlace             NAME.compacting -> NAME, directory synced        settle        the same, where no NAME is
 /// discard               NAME.compacting removed
 /// ```
 ///
@@ -20,22 +20,52 @@ extension LogFile {
   /// Throws what the volume and the device throw.
   package func createReplacement() throws(Fault) -> LogFile {
     try checkWriting()
+    guard let lock = group.fileLock else { throw Fault(.readOnly, "the file was opened for reading") }
+    let file = try createBeside(path, lock)
+    // The lock stays with the file that is in place.
+    file.keepLock()
+    return file
+  }
+
+  /// An empty file that is to be a database of its own at `path`, opened for writing under its own lock. `recover` must be called for it.
+  ///
+  /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and what the volume and the device throw.
+  package func createCopy(at path: String) throws(Fault) -> LogFile {
+    let path = try volume.resolved(path)
+    try LogFile.refuseExisting(path, on: volume)
+    let lock = try volume.lockForWriting(path)
+    do throws(Fault) {
+      try LogFile.refuseExisting(path, on: volume)
+      return try createBeside(path, lock)
+    } catch {
+      lock.unlock()
+      throw error
+    }
+  }
+
+  private func createBeside(_ path: String, _ lock: any FileLock) throws(Fault) -> LogFile {
     let unfinished = path + LogFile.replacementSuffix
     if try volume.exists(unfinished) { try volume.remove(unfinished) }
     let permissions = try device.permissions()
     let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
     do throws(Fault) {
       let header = try LogFile.writeEmptyFile(to: device, environment)
-      let opened = Opened(device: device, header: header, space: try device.map(), fileLock: group.fileLock)
-      let file = LogFile(opened, on: volume, path: path, environment: environment)
-      // The lock stays with the file that is in place.
-      file.keepLock()
-      return file
+      let opened = Opened(device: device, header: header, space: try device.map(), fileLock: lock)
+      return LogFile(opened, on: volume, path: path, environment: environment)
     } catch {
       device.close()
       LogFile.removeLeftover(unfinished, on: volume)
       throw error
     }
+  }
+
+  /// Whether this file is to take the place of another, which has the lock.
+  package var isReplacement: Bool { group.locked { $0.keepsLock } }
+
+  /// Gives a copy, all of which is durable, its name.
+  package func settle() throws(Fault) {
+    try volume.rename(path + LogFile.replacementSuffix, to: path)
+    try volume.syncDirectory(containing: path)
   }
 
   /// Puts this file, all of which is durable, in the place of the one that it was made beside.

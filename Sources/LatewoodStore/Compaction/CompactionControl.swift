@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The one compaction that may run in a store: whether it does, how far it is, and what others want of it.
+/// The one compaction or copy that may run in a store: whether it does, how far it is, and what others want of it.
 ///
 /// Thread safety: all calls from any thread. Nobody waits in here with another lock held.
 final class CompactionControl: @unchecked Sendable {
@@ -25,10 +25,13 @@ final class CompactionControl: @unchecked Sendable {
 
   /// Becomes the running compaction, or waits for the one that runs and returns its result.
   ///
-  /// - Parameter isCancelled: asked once, where no call of `cancel` that comes after it became true can be missed.
-  func begin(unless isCancelled: () -> Bool) throws(Fault) -> CompactionReport? {
+  /// - Parameters:
+  ///   - joins: false: waits for the one that runs and becomes the next.
+  ///   - isCancelled: asked once, where no call of `cancel` that comes after it became true can be missed.
+  func begin(joins: Bool, unless isCancelled: () -> Bool) throws(Fault) -> CompactionReport? {
     monitor.lock()
     defer { monitor.unlock() }
+    while !joins, state.isRunning, !state.isClosed { monitor.wait() }
     guard !state.isClosed else { throw Engine.closedFault }
     if isCancelled() { throw CompactionControl.cancelled }
     guard state.isRunning else {

@@ -37,9 +37,11 @@ final class CompactionRun {
   /// How far the system has been asked to start writing the new file to the disk.
   private var writtenBack = FileLayout.logStart
 
-  /// - Parameter start: the newest checkpoint of the engine's file.
+  /// - Parameters:
+  ///   - start: the newest checkpoint of the engine's file.
+  ///   - new: an empty file: made to take that one's place, or for a copy.
   init(
-    _ engine: Engine, from start: CheckpointRecord, bytesPerSecond: UInt64?,
+    _ engine: Engine, from start: CheckpointRecord, into new: LogFile, bytesPerSecond: UInt64?,
     _ tellProgress: ((CompactionProgress) -> Void)?
   ) throws(Fault) {
     self.engine = engine
@@ -51,14 +53,9 @@ final class CompactionRun {
     var options = engine.options
     options.checkpointsInBackground = false
     options.compaction.isAutomatic = false
-    new = try old.createReplacement()
-    do throws(Fault) {
-      target = try Engine(
-        log: new, path: engine.path, isReadOnly: false, options: options, environment: engine.environment)
-    } catch {
-      new.discard()
-      throw error
-    }
+    self.new = new
+    target = try Engine(
+      log: new, path: new.path, isReadOnly: false, options: options, environment: engine.environment)
     report.bytesBefore = try old.device.size()
     progress.bytesTotal = start.root?.liveBytes ?? 0
     progress.deadBytes = report.bytesBefore - min(report.bytesBefore, progress.bytesTotal)
@@ -72,7 +69,7 @@ final class CompactionRun {
       withExtendedLifetime(version) {}
       try follow(until: CompactionRun.shortTail)
       try verify()
-      try takeOver()
+      if new.isReplacement { try takeOver() } else { try settle() }
       return report
     } catch {
       new.discard()
@@ -118,7 +115,7 @@ final class CompactionRun {
     for round in 0..<64 {
       try engine.compaction.checkpoint()
       let end = old.committedPosition
-      try old.flush(through: end, durable: false)
+      if !old.isReadOnly { try old.flush(through: end, durable: false) }
       let length = end.offset - min(end.offset, follower.offset)
       try advance(through: end)
       tell(CompactionRun.copyShare + CompactionRun.followShare * Double(round + 1) / 64)
@@ -163,6 +160,17 @@ final class CompactionRun {
       throw Fault.damaged(at: fault.offset, "the new file does not read as it was written: \(fault.what)")
     }
     try engine.compaction.checkpoint()
+  }
+
+  // MARK: Settle
+
+  /// Gives a copy its name.
+  private func settle() throws(Fault) {
+    try new.flush(through: new.position, durable: true)
+    report.bytesAfter = try new.device.size()
+    try new.settle()
+    target.closed.store(true, ordering: .relaxed)
+    new.close()
   }
 
   // MARK: Switch

@@ -10,13 +10,31 @@ extension Engine {
     bytesPerSecond: UInt64?, unless isCancelled: () -> Bool = { false },
     _ progress: ((CompactionProgress) -> Void)?
   ) throws(Fault) -> CompactionReport {
-    try checkOpen()
     if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
-    try refuseInsideTransaction("a compaction was asked for")
-    if let report = try compaction.begin(unless: isCancelled) { return report }
+    return try rewrite(
+      joins: true, unless: isCancelled, bytesPerSecond, progress,
+      into: { () throws(Fault) in try log.createReplacement() })
+  }
+
+  /// Writes the newest state into a file of its own, on this thread.
+  func copy(
+    to path: String, bytesPerSecond: UInt64?, _ progress: ((CompactionProgress) -> Void)?
+  ) throws(Fault) -> CompactionReport {
+    try rewrite(
+      joins: false, unless: { false }, bytesPerSecond, progress,
+      into: { () throws(Fault) in try log.createCopy(at: path) })
+  }
+
+  private func rewrite(
+    joins: Bool, unless isCancelled: () -> Bool, _ bytesPerSecond: UInt64?,
+    _ progress: ((CompactionProgress) -> Void)?, into create: () throws(Fault) -> LogFile
+  ) throws(Fault) -> CompactionReport {
+    try checkOpen()
+    try refuseInsideTransaction("a compaction or copy was asked for")
+    if let report = try compaction.begin(joins: joins, unless: isCancelled) { return report }
     let result: Result<CompactionReport, Fault>
     do throws(Fault) {
-      result = .success(try runCompaction(bytesPerSecond, progress))
+      result = .success(try runRewriting(bytesPerSecond, progress, into: create))
     } catch {
       result = .failure(error)
     }
@@ -24,15 +42,23 @@ extension Engine {
     return try result.get()
   }
 
-  private func runCompaction(
-    _ bytesPerSecond: UInt64?, _ progress: ((CompactionProgress) -> Void)?
+  private func runRewriting(
+    _ bytesPerSecond: UInt64?, _ progress: ((CompactionProgress) -> Void)?,
+    into create: () throws(Fault) -> LogFile
   ) throws(Fault) -> CompactionReport {
     let began = MonotonicClock.nanoseconds
     try compaction.checkpoint()
     // So that there is a tree of everything, and few transactions have to be followed.
-    try checkpoint(isForced: lastCheckpoint.load(ordering: .relaxed) == 0)
+    if !isReadOnly { try checkpoint(isForced: lastCheckpoint.load(ordering: .relaxed) == 0) }
     let (version, start) = try newestTree()
-    let run = try CompactionRun(self, from: start, bytesPerSecond: bytesPerSecond, progress)
+    let new = try create()
+    let run: CompactionRun
+    do throws(Fault) {
+      run = try CompactionRun(self, from: start, into: new, bytesPerSecond: bytesPerSecond, progress)
+    } catch {
+      new.discard()
+      throw error
+    }
     var report = try run.run(keeping: version)
     report.duration = (MonotonicClock.nanoseconds - began) / 1000
     var last = compaction.progress ?? CompactionProgress()
@@ -46,10 +72,13 @@ extension Engine {
   private func newestTree() throws(Fault) -> (Version, CheckpointRecord) {
     checkpointing.lock()
     defer { checkpointing.unlock() }
-    guard let start = try newestCheckpoint() else {
-      throw Fault(.closed, "the store has been closed")
-    }
-    return (try current(), start)
+    let version = try current()
+    // Of a store that is only read there may be none yet: everything is in the log.
+    let start = try newestCheckpoint()
+    return (
+      version,
+      start ?? CheckpointRecord(root: nil, replay: .start, transaction: 0, time: 0, previousCheckpoint: 0)
+    )
   }
 
   /// Of a new file: names its first tree in both root slots, and lets reads see it. The log before it does not have these entries, so

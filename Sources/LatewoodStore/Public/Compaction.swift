@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodDevice
+import LatewoodTree
 
 /// When a store compacts its file by itself.
 public struct CompactionPolicy: Sendable, Equatable {
@@ -56,6 +57,14 @@ public struct CompactionReport: Sendable, Equatable {
   public init() {}
 }
 
+/// What becomes of an entry when the file is compacted: see ``Store/setCompactionRewriter(for:_:)``.
+public enum CompactedEntry: Sendable {
+  case keep
+  /// Its value is this from now on.
+  case replace([UInt8])
+  case drop
+}
+
 extension Store {
   /// Writes the live data into a new file and puts that in the place of the old one. Reads and writes go on all the while; writers are
   /// held for the milliseconds of the last step.
@@ -103,6 +112,48 @@ extension Store {
     }
   }
 
+  /// Writes the newest state into a new database file, compacted and with a file id of its own. Reads and writes go on all the while, and
+  /// what is committed until it has nearly ended comes along.
+  ///
+  /// It appears at `path` when it is whole, verified and durable; if this fails, nothing is left there. The permissions are those of this
+  /// file. A store that was opened to be read only can be copied too. It waits for a compaction that is running.
+  ///
+  /// - Parameters:
+  ///   - path: where no file is yet, on any file system.
+  ///   - bytesPerSecond: of new file at most; nil for as many as the disk takes.
+  ///   - progress: called now and then, on the thread that works.
+  /// - Returns: `bytesAfter` is the size of the copy.
+  /// - Throws: ``StoreError`` `alreadyExists`, `lockedByOtherProcess`; `cancelled` after ``cancelCompaction()``; and as
+  ///   ``compact(bytesPerSecond:progress:)``.
+  @discardableResult
+  public func copy(
+    to path: String, bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
+  ) throws(StoreError) -> CompactionReport {
+    do throws(Fault) {
+      return try engine.copy(to: path, bytesPerSecond: bytesPerSecond, progress)
+    } catch { throw StoreError(error, path: path) }
+  }
+
+  /// Says what becomes of the entries of a keyspace when the file is compacted or copied: a layer above can so leave out what it no longer needs.
+  ///
+  /// It is asked once for each entry, and once more for each put that was committed meanwhile, on the thread that works, and must not
+  /// use the store. What it throws ends the compaction, and the file stays as it was.
+  ///
+  /// - Parameters:
+  ///   - keyspace: whose entries.
+  ///   - rewrite: nil: all entries are kept.
+  /// - Throws: ``StoreError`` `noSuchKeyspace`, `closed`.
+  public func setCompactionRewriter(
+    for keyspace: Keyspace,
+    _ rewrite: (@Sendable (_ key: RawSpan, _ value: RawSpan) throws -> CompactedEntry)?
+  ) throws(StoreError) {
+    do throws(Fault) {
+      try engine.currentReader().check(keyspace)
+    } catch { throw StoreError(error, path: engine.path) }
+    let rewriter = rewrite.map { EntryRewriter(keyspace: keyspace.name, rewrite: $0) }
+    engine.rewriters.withLock { $0[keyspace.id] = rewriter?.run }
+  }
+
   /// Holds the running compaction, and those to come, until ``resumeCompaction()``. From any thread.
   public func pauseCompaction() { engine.compaction.setPaused(true) }
 
@@ -114,4 +165,26 @@ extension Store {
 
   /// How far the running compaction is; nil if none is running.
   public var compactionProgress: CompactionProgress? { engine.compaction.progress }
+}
+
+/// A caller's closure in the form in which the tree's copy asks it.
+private struct EntryRewriter: Sendable {
+  let keyspace: String
+  let rewrite: @Sendable (_ key: RawSpan, _ value: RawSpan) throws -> CompactedEntry
+
+  @Sendable func run(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) throws(Fault) -> Rewritten {
+    let outcome: CompactedEntry
+    do {
+      outcome = try rewrite(key.bytes, value.bytes)
+    } catch {
+      throw Fault(.cancelled, "the rewriter of the keyspace \(keyspace) threw: \(error)")
+    }
+    switch outcome {
+    case .keep: return .keep
+    case .replace(let bytes): return .replace(bytes)
+    case .drop: return .drop
+    }
+  }
 }

@@ -9,7 +9,8 @@ package enum Rewritten {
 }
 
 /// Says what becomes of an entry of one keyspace. The pointers are valid during the call.
-package typealias Rewriter = (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(Fault) ->
+package typealias Rewriter =
+  @Sendable (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(Fault) ->
   Rewritten
 
 /// Writes all entries of a tree into another file: the work of a compaction.
