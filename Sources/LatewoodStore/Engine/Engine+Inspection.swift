@@ -75,7 +75,14 @@ extension Engine {
     var result: [Checkpoint] = []
     var offset = lastCheckpoint.load(ordering: .relaxed)
     while offset != 0 {
-      let record = try record(at: offset)
+      let record: CheckpointRecord
+      do {
+        record = try self.record(at: offset)
+      } catch {
+        // An old one that can no longer be read ends the list; nothing but the past depends on it.
+        if result.isEmpty { throw error }
+        return result
+      }
       result.append(
         Checkpoint(
           offset: offset, transaction: record.transaction, time: record.time,

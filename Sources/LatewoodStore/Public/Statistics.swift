@@ -49,7 +49,9 @@ extension Store {
     do { return try engine.statistics() } catch { throw StoreError(error, path: engine.path) }
   }
 
-  /// The checkpoints that are still in the file, newest first. O(checkpoints).
+  /// The checkpoints that are still in the file, newest first, up to the first that cannot be read any more. O(checkpoints).
+  ///
+  /// - Throws: ``StoreError`` `damaged` if the newest one cannot be read; `closed`.
   public func history() throws(StoreError) -> [Checkpoint] {
     do { return try engine.history() } catch { throw StoreError(error, path: engine.path) }
   }

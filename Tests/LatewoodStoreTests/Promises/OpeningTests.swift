@@ -167,4 +167,22 @@ import Testing
     #expect(try again.count(in: again.keyspace("a")) == 500)
     try again.close()
   }
+
+  @Test func `an old checkpoint that is damaged ends the history, and nothing else`() throws {
+    let store = try Store.open(at: directory.store)
+    let fruit = try store.keyspace("fruit")
+    for number in 0..<4 {
+      try store.put("apple", "\(number)", in: fruit)
+      try store.checkpoint()
+    }
+    let history = try store.history()
+    try #require(history.count == 4)
+    try store.close()
+    var bytes = try StoreDirectory.bytes(of: directory.store)
+    bytes[Int(history[2].offset) + 70] ^= 1
+    let path = try directory.write(bytes, to: "damaged")
+    let damaged = try Store.open(at: path, mode: .readOnly)
+    #expect(try damaged.history().map(\.offset) == history.prefix(2).map(\.offset))
+    #expect(try damaged.get("apple", in: damaged.keyspace("fruit")) == Array("3".utf8))
+  }
 }
