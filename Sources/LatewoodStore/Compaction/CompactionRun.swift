@@ -134,6 +134,7 @@ final class CompactionRun {
       throw error
     }
     try replayed.finish()
+    if new.isReplacement { engine.compactionFollowed.store(follower.offset, ordering: .relaxed) }
     report.transactionsMeanwhile += replayed.count
   }
 

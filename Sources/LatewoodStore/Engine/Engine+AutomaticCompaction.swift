@@ -60,6 +60,17 @@ extension Engine {
     }
   }
 
+  /// Holds a writer for some milliseconds when a compaction has fallen far behind, so that the file does not outgrow what it saves.
+  func waitForCompaction() {
+    let followed = compactionFollowed.load(ordering: .relaxed)
+    guard followed != .max else { return }
+    let end = log.committedPosition.offset
+    let limit = max(Engine.leastThreshold, liveBytes.load(ordering: .relaxed) / 8)
+    guard end > followed, end - followed > limit else { return }
+    let isFar = end - followed > limit + limit / 2
+    checkpointEnded.withLock { _ = checkpointEnded.wait(milliseconds: isFar ? 8 : 2) }
+  }
+
   /// Asks the policy once for each `minimumSize` of log.
   func considerCompaction(at end: UInt64) {
     let last = compactionConsidered.load(ordering: .relaxed)
@@ -89,6 +100,8 @@ extension Engine {
     guard !closed.load(ordering: .relaxed), wantedShare() != nil else { return }
     do throws(Fault) {
       _ = try compact(bytesPerSecond: options.compaction.bytesPerSecond, nil)
+      // What was replaced meanwhile is dead in the new file.
+      compactLater()
     } catch {
       if error.kind != .cancelled, error.kind != .closed { backgroundFailure.withLock { $0 = $0 ?? error } }
     }

@@ -34,7 +34,7 @@ extension Engine {
     if let report = try compaction.begin(joins: joins, unless: isCancelled) { return report }
     let result: Result<CompactionReport, Fault>
     do throws(Fault) {
-      result = .success(try runRewriting(bytesPerSecond, progress, into: create))
+      result = .success(try runRewriting(holdsWriters: joins, bytesPerSecond, progress, into: create))
     } catch {
       result = .failure(error)
     }
@@ -43,11 +43,14 @@ extension Engine {
   }
 
   private func runRewriting(
-    _ bytesPerSecond: UInt64?, _ progress: ((CompactionProgress) -> Void)?,
+    holdsWriters: Bool, _ bytesPerSecond: UInt64?, _ progress: ((CompactionProgress) -> Void)?,
     into create: () throws(Fault) -> LogFile
   ) throws(Fault) -> CompactionReport {
     let began = MonotonicClock.nanoseconds
     try compaction.checkpoint()
+    // From here on writers that are faster than this are held back, or it might never come to an end.
+    if holdsWriters { compactionFollowed.store(log.committedPosition.offset, ordering: .relaxed) }
+    defer { compactionFollowed.store(.max, ordering: .relaxed) }
     // So that there is a tree of everything, and few transactions have to be followed.
     if !isReadOnly { try checkpoint(isForced: lastCheckpoint.load(ordering: .relaxed) == 0) }
     let (version, start) = try newestTree()

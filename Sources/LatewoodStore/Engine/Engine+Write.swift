@@ -127,8 +127,9 @@ extension Engine {
     writer.unlock()
   }
 
-  /// Holds writers back for a moment when checkpoints do not keep up, so that memory and recovery stay bounded.
+  /// Holds writers back for a moment when a compaction or checkpoints do not keep up, so that memory and recovery stay bounded.
   private func slowDown() {
+    waitForCompaction()
     guard checkpointScheduled.load(ordering: .relaxed) else { return }
     let budget = UInt64(options.writeBufferBudget)
     let pending = pendingBytes.load(ordering: .relaxed)

@@ -77,6 +77,8 @@ final class Engine: @unchecked Sendable {
   let rewriters = Guarded<[UInt32: Rewriter]>([:])
   let compactionQueue = DispatchQueue(label: "latewood.compaction", qos: .utility)
   let compactionScheduled = Atomic<Bool>(false)
+  /// How far the compaction that is running has followed the log; `.max` if none is.
+  let compactionFollowed = Atomic<UInt64>(.max)
   /// Where the log ended when a commit last asked whether to compact.
   let compactionConsidered = Atomic<UInt64>(0)
   /// The first failure of a checkpoint in the background, for whoever asks next.
