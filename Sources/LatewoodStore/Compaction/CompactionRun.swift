@@ -111,9 +111,11 @@ final class CompactionRun {
   // MARK: Follow
 
   /// Takes over what was committed since, in rounds that get shorter, until less than this many bytes of log are left.
-  private func follow(until rest: UInt64) throws(Fault) {
+  ///
+  /// - Parameter mayPause: false where a lock is held that others wait for.
+  private func follow(until rest: UInt64, mayPause: Bool = true) throws(Fault) {
     for round in 0..<64 {
-      try engine.compaction.checkpoint()
+      if mayPause { try engine.compaction.checkpoint() }
       let end = old.committedPosition
       if !old.isReadOnly { try old.flush(through: end, durable: false) }
       let length = end.offset - min(end.offset, follower.offset)
@@ -180,9 +182,9 @@ final class CompactionRun {
     // A checkpoint of the old file is of no use any more, and must not be under way when the files change places.
     engine.checkpointing.lock()
     defer { engine.checkpointing.unlock() }
-    try follow(until: CompactionRun.shortTail)
+    try follow(until: CompactionRun.shortTail, mayPause: false)
     try new.syncNodes()
-    try follow(until: CompactionRun.shortTail)
+    try follow(until: CompactionRun.shortTail, mayPause: false)
     let began = try engine.lockForSwitch()
     defer { engine.unlockForService() }
     try old.flush(through: old.position, durable: false)

@@ -12,7 +12,7 @@ public final class Transaction: Readable, ReadGate {
   /// The file that it goes to.
   let log: LogFile
   private let version: Version
-  private var buffer: BufferWriter
+  let buffer: BufferWriter
   private(set) var committed: Engine.Head
   private(set) var position = CommitPosition(offset: 0)
   /// The first failure of an operation: a transaction that lost one must not commit, even if the closure caught the error.
@@ -195,37 +195,6 @@ public final class Transaction: Readable, ReadGate {
     } catch { throw failed(error) }
   }
 
-  // MARK: Operations of another file's log, already checked
-
-  func replay(_ record: LogRecord) throws(Fault) {
-    switch record.code {
-    case OperationCode.delete: try replayDelete(of: record)
-    case OperationCode.deleteRange:
-      try open()
-      let offset = try log.deleteRange(
-        low: UnsafeRawBufferPointer(start: record.key, count: record.keyCount),
-        high: UnsafeRawBufferPointer(start: record.value, count: record.valueCount))
-      buffer.deleteRange(LogRecord(trusted: log.record(at: offset)), at: offset)
-    default:
-      try replayPut(of: record, UnsafeRawBufferPointer(start: record.value, count: record.valueCount))
-    }
-  }
-
-  func replayPut(of record: LogRecord, _ value: UnsafeRawBufferPointer) throws(Fault) {
-    try open()
-    let offset = try log.put(
-      fullKey: UnsafeRawBufferPointer(start: record.key, count: record.keyCount), value: value,
-      asExtent: value.count > engine.options.inlineValueLimit)
-    buffer.put(LogRecord(trusted: log.record(at: offset)), at: offset)
-  }
-
-  func replayDelete(of record: LogRecord) throws(Fault) {
-    try open()
-    let offset = try log.delete(
-      fullKey: UnsafeRawBufferPointer(start: record.key, count: record.keyCount))
-    buffer.delete(LogRecord(trusted: log.record(at: offset)), at: offset)
-  }
-
   // MARK: Reading
 
   public func _reader() throws(StoreError) -> Reader {
@@ -260,7 +229,7 @@ public final class Transaction: Readable, ReadGate {
     try currentReader().check(keyspace)
   }
 
-  private func open() throws(Fault) {
+  func open() throws(Fault) {
     try checkOpen()
     if let failure { throw failure }
     guard loans == 0 else {
