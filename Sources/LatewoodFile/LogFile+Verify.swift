@@ -23,8 +23,9 @@ extension LogFile {
     for place in 0..<2 where !slots.contains(where: { $0.place == place }) {
       result.faults.append(.damaged(at: FileLayout.slotOffset(place), "a root slot is damaged"))
     }
+    // All of the file, as it was after the slots were read: they may name a checkpoint that another process has just written.
     var view = view
-    view.limit = try min(checkedSize(), max(end, view.limit))
+    view.limit = try checkedSize()
     let choice = try chooseSlot(slots, size: view.limit)
     let start = choice.replay
     var walk = LogWalk(view: view, size: view.limit, from: start)

@@ -27,7 +27,7 @@ extension Engine {
     let size = try log.device.size()
     let allocated = try log.device.allocatedSize()
     return Occupancy(
-      size: min(size, allocated), live: try current().base?.liveBytes ?? 0,
+      size: min(size, allocated), live: min(size, try current().base?.liveBytes ?? 0),
       log: pendingBytes.load(ordering: .relaxed))
   }
 

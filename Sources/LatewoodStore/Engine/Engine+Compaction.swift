@@ -117,6 +117,8 @@ extension Engine {
 
   /// Goes on in the file of `other`, which holds the same state and is in the place of this one's. Under `checkpointing` and `writer`.
   func takeOver(_ other: Engine) {
+    // Whoever still waits for the old file must find this published, not publish it with the new file under it.
+    publish(head)
     let base = other.published.withLock { $0 }?.base
     var next = other.head
     // Numbers never fall, neither here nor in the buffer that was made over there.

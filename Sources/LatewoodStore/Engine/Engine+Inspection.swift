@@ -29,8 +29,10 @@ extension Engine {
     let checkpoint = try newestCheckpoint()
     result.checkpointTransaction = checkpoint?.transaction ?? 0
     result.logBytes = log.committedPosition.offset &- (checkpoint?.replay.offset ?? FileLayout.logStart)
-    let used = result.liveBytes + result.logBytes + FileLayout.logStart
-    result.deadBytes = result.fileSize > used ? result.fileSize - used : 0
+    // What the file says of itself may be anything.
+    let overhead = result.logBytes &+ FileLayout.logStart
+    let rest = result.fileSize - min(result.fileSize, overhead)
+    result.deadBytes = rest - min(rest, result.liveBytes)
     result.pendingEntries = version.active.entries + (version.frozen?.entries ?? 0)
     result.pendingRanges =
       version.active.ranges.intervals.count + (version.frozen?.ranges.intervals.count ?? 0)
@@ -120,7 +122,9 @@ extension Engine {
     report.transaction = version.transaction
     let logStart = try newestCheckpoint()?.replay.offset ?? FileLayout.logStart
     let logEnd = log.committedPosition.offset
-    let total = (version.base?.liveBytes ?? 0) + (logEnd > logStart ? logEnd - logStart : 0)
+    let logLength = logEnd > logStart ? logEnd - logStart : 0
+    // What the file says of itself may be more than any file has.
+    let total = logLength + min(version.base?.liveBytes ?? 0, log.view.limit)
     let tree = version.verifyBase { checked in
       progress?(VerifyProgress(bytesChecked: checked, bytesTotal: total))
     }

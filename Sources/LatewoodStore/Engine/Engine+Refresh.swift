@@ -9,11 +9,15 @@ extension Engine {
     guard isReadOnly else { return false }
     checkpointing.lock()
     defer { checkpointing.unlock() }
+    // Whoever asks how much memory the write buffer takes has this lock, as in a store that writes.
+    writer.lock()
+    defer { writer.unlock() }
     let log = log
     var next = head
     next.number += 1
     let buffer = BufferWriter(
       state: next.active, version: next.number, mapping: log.space.base, flushedThrough: .max, log: nil)
+    buffer.reclaim(published: try current().number, registry: registry)
     let outcome: RefreshOutcome
     do {
       outcome = try log.refresh { (transaction, offset, record) throws(Fault) in

@@ -24,6 +24,7 @@ extension Engine {
         return result
       }
       try transaction.commit()
+      finishing.wrappingAdd(1, ordering: .relaxed)
     } catch let fault as Fault {
       throw StoreError(fault, path: path)
     }
@@ -39,7 +40,9 @@ extension Engine {
   private func finish(_ transaction: Transaction, _ durability: Durability) throws(Fault) {
     let (committed, position) = (transaction.committed, transaction.position)
     do {
+      defer { finishing.wrappingSubtract(1, ordering: .releasing) }
       try transaction.log.flush(through: position, durable: durability == .synchronous)
+      publish(committed)
     } catch {
       if error.kind == .outOfSpace {
         writer.lock()
@@ -48,7 +51,6 @@ extension Engine {
       }
       throw error
     }
-    publish(committed)
     writebackLater(transaction.log, through: position.offset)
     if durability == .synchronous { sealLater() }
     if committed.pendingBytes >= checkpointThreshold { checkpointLater() }
@@ -67,7 +69,9 @@ extension Engine {
 
   /// After a full disk: what was committed in memory and could not be written is taken back. Under the writer lock.
   func rollBackUnwritten() {
-    guard log.isOutOfSpace, let version = published.withLock({ $0 }) else { return }
+    guard log.isOutOfSpace else { return }
+    waitForFinishing()
+    guard let version = published.withLock({ $0 }) else { return }
     if head.number > version.number {
       // Nodes that the lost transactions made stay in the slab until the next checkpoint lets go of it.
       version.active.layer.forget(after: version.number, keeping: version.active)
@@ -83,34 +87,55 @@ extension Engine {
     }
   }
 
-  /// After a full disk, before anything is tried again. Without the writer lock.
-  func takeBackUnwritten() {
-    if log.isOutOfSpace { writer.withLock { rollBackUnwritten() } }
+  /// Returns when every commit has been published or has failed: what is in the file and not yet published must not be taken back.
+  /// Under the writer lock, after a failure that no flush outlasts.
+  private func waitForFinishing() {
+    checkpointEnded.lock()
+    defer { checkpointEnded.unlock() }
+    while finishing.load(ordering: .acquiring) > 0 { _ = checkpointEnded.wait(milliseconds: 1) }
   }
 
-  /// After a torn tail or a full disk nothing may be acknowledged before a checkpoint lies beyond what was left behind.
-  private func restoreLog() throws(Fault) {
+  /// After a full disk, before anything is tried again. Not while this thread has the writer lock; in a transaction it does nothing.
+  func takeBackUnwritten() {
+    if log.isOutOfSpace, !isInTransaction { writer.withLock { rollBackUnwritten() } }
+  }
+
+  /// After a torn tail or a full disk nothing may be acknowledged before a checkpoint lies beyond what was left behind. False if the
+  /// log refuses to go on; it says why when a transaction begins.
+  private func restoreLog() throws(Fault) -> Bool {
+    guard log.isInterrupted else { return true }
     takeBackUnwritten()
+    if log.isOutOfSpace { return false }
     if log.needsCheckpoint { try checkpoint(isForced: true) }
+    return true
   }
 
   private func lockForTransaction() throws(Fault) {
     if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
     try refuseInsideTransaction("a transaction was begun")
-    try restoreLog()
-    slowDown()
-    while servicesWaiting.load(ordering: .relaxed) > 0 {
-      // A checkpoint wants the lock for some microseconds, and an unfair lock might never give it one.
-      checkpointEnded.lock()
-      if servicesWaiting.load(ordering: .relaxed) > 0 { _ = checkpointEnded.wait(milliseconds: 1) }
-      checkpointEnded.unlock()
+    while true {
+      let isRestored = try restoreLog()
+      slowDown()
+      letServicesPass()
+      writer.lock()
+      // The transaction before may have met a full disk.
+      if !isRestored || !log.isInterrupted { break }
+      writer.unlock()
     }
-    writer.lock()
     if closed.load(ordering: .relaxed) {
       writer.unlock()
       throw Engine.closedFault
     }
     writingThread.store(Monitor.currentThread, ordering: .relaxed)
+  }
+
+  /// A checkpoint wants the lock for some microseconds, and an unfair lock might never give it one.
+  private func letServicesPass() {
+    while servicesWaiting.load(ordering: .relaxed) > 0 {
+      checkpointEnded.lock()
+      if servicesWaiting.load(ordering: .relaxed) > 0 { _ = checkpointEnded.wait(milliseconds: 1) }
+      checkpointEnded.unlock()
+    }
   }
 
   /// Whether this thread runs the closure of a transaction, and so has the writer lock.

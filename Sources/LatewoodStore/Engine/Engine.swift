@@ -49,6 +49,8 @@ final class Engine: @unchecked Sendable {
   /// Threads that want the writer lock for a moment of a checkpoint's work; transactions let them go first.
   let servicesWaiting = Atomic<Int>(0)
   let writingThread = Atomic<UInt>(0)
+  /// Commits that are neither published nor have failed. Raised under `writer`.
+  let finishing = Atomic<Int>(0)
 
   let published: Guarded<Version?>
   let closed = Atomic<Bool>(false)

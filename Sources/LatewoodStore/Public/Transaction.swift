@@ -253,7 +253,12 @@ public final class Transaction: Readable, ReadGate {
     isActive = false
     isLogOpen = false
     let start = log.tail
-    position = try log.commitTransaction()
+    do throws(Fault) {
+      position = try log.commitTransaction()
+    } catch {
+      buffer.abort()
+      throw error
+    }
     committed.transaction = number
     committed.active = buffer.finish()
     committed.pendingBytes += log.tail - start
