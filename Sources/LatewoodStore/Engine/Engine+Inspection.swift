@@ -74,19 +74,20 @@ extension Engine {
     try checkOpen()
     var result: [Checkpoint] = []
     var offset = lastCheckpoint.load(ordering: .relaxed)
-    while offset != 0 {
-      let record = try record(at: offset)
-      result.append(
-        Checkpoint(
-          offset: offset, transaction: record.transaction, time: record.time,
-          entries: record.root?.entries ?? 0, liveBytes: record.root?.liveBytes ?? 0))
-      // Going back only, so that a hostile file cannot send us in circles.
-      guard record.previousCheckpoint < offset else {
-        throw Fault.damaged(at: offset, "a checkpoint names one after itself as the one before")
-      }
-      offset = record.previousCheckpoint
+    if offset == 0 { return result }
+    var record = try record(at: offset)
+    while true {
+      var checkpoint = Checkpoint(
+        offset: offset, transaction: record.transaction, time: record.time,
+        entries: record.root?.entries ?? 0, liveBytes: record.root?.liveBytes ?? 0)
+      let previous = record.previousCheckpoint
+      // Going back only, so that a hostile file cannot send us in circles. What is lost of the past does not hide what is left of it.
+      let found = previous < offset ? log.checkpoint(at: previous, size: log.view.limit)?.record : nil
+      checkpoint.isOlderLost = previous != 0 && found == nil
+      result.append(checkpoint)
+      guard let found else { return result }
+      (offset, record) = (previous, found)
     }
-    return result
   }
 
   func version(asOf checkpoint: Checkpoint) throws(Fault) -> Version {
