@@ -118,11 +118,18 @@ extension Engine {
     report.extents = tree.extents
     report.bytesChecked = tree.bytes
     report.faults = tree.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
+    let catalog = CatalogVerify.run(version)
+    report.faults += catalog.faults
+    // Where the tree is damaged has usually been told.
+    if let damage = catalog.damage, !report.faults.contains(where: { $0.offset == damage.offset }) {
+      report.faults.append(VerifyFault(offset: damage.offset ?? 0, what: damage.reason))
+    }
     let frames = try log.verify(through: logEnd)
     report.frames = frames.frames
     report.bytesChecked += frames.bytes
     report.faults += frames.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
     report.faults.sort { $0.offset < $1.offset }
+    report.faults.removeLast(max(0, report.faults.count - VerifyReport.faultLimit))
     progress?(VerifyProgress(bytesChecked: total, bytesTotal: total))
     withExtendedLifetime(version) {}
     return report
