@@ -141,6 +141,16 @@ expect 0 "as of the first checkpoint" list l.lw --as-of "$old" --count ; is "few
 expect 1 "no such checkpoint" list l.lw --as-of 999999
 expect 0 "history limit" history l.lw --limit 1 ; is "heading and one" "$(printf '%s\n' "$out" | wc -l)" 2
 
+for n in 1 2 3; do expect 0 "put $n" put h.lw "k$n" v ; done
+expect 0 "history before damage" history h.lw --json ; query "whole" 'd["olderLost"],len(d["checkpoints"])' "(False, 3)"
+middle=$(printf '%s' "$out" | python3 -c 'import json,sys; print(json.load(sys.stdin)["checkpoints"][1]["offset"])')
+printf 'x' | dd of=h.lw bs=1 seek=$((middle + 120)) conv=notrunc 2>/dev/null
+expect 0 "history of a damaged past, JSON" history h.lw --json
+query "ends there" 'd["olderLost"],len(d["checkpoints"])' "(True, 1)"
+expect 0 "history of a damaged past" history h.lw ; has "says so" "$out" "could not be read"
+expect 0 "info of a damaged past" info h.lw
+expect 0 "verify of a damaged past" verify h.lw
+
 # --- files that are no databases, or damaged ones
 : >empty.lw ; expect 3 "an empty file" info empty.lw
 head -c 100000 /dev/urandom >noise.lw ; expect 3 "noise" info noise.lw

@@ -113,7 +113,8 @@ extension LogFile {
     slot.transaction = checkpoint.record.transaction
     // Asked again: if the log began anew just now, what lies beyond that is not in the reach of this checkpoint.
     slot.durableThrough = group.locked { state in
-      isNeeded && checkpoint.record.replay.offset >= state.chainStart ? state.syncedThrough : state.durableMark
+      isNeeded && checkpoint.record.replay.offset >= state.chainStart
+        ? state.syncedThrough : state.durableMark
     }
     let place = FileLayout.slotOffset(slot.place)
     try withScratch(FileLayout.slotBlockLength) { block throws(Fault) in

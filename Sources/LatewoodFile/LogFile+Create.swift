@@ -82,6 +82,8 @@ extension LogFile {
     guard try volume.exists(path) else {
       throw Fault(.notFound, "there is no file of this name", path: path)
     }
+    // For the same reason: nothing is left beside what is no database, or cannot be written.
+    if !readOnly { try refuseForeign(path, on: volume) }
     let lock: (any FileLock)? = readOnly ? nil : try volume.lockForWriting(path)
     do throws(Fault) {
       let device = try volume.open(path, readOnly ? .readOnly : .readWrite)
@@ -96,6 +98,19 @@ extension LogFile {
       }
     } catch {
       lock?.unlock()
+      var fault = error
+      fault.path = fault.path ?? path
+      throw fault
+    }
+  }
+
+  /// Throws what opening for writing throws of a file that is no database. Only its header is looked at, which nobody changes.
+  private static func refuseForeign(_ path: String, on volume: any Volume) throws(Fault) {
+    do throws(Fault) {
+      let device = try volume.open(path, .readWrite)
+      defer { device.close() }
+      _ = try readHeader(device, path)
+    } catch {
       var fault = error
       fault.path = fault.path ?? path
       throw fault

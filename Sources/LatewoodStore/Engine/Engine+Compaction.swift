@@ -128,10 +128,9 @@ extension Engine {
     unfinished = nil
     liveBytes.store(base?.liveBytes ?? 0, ordering: .relaxed)
     pendingBytes.store(next.pendingBytes, ordering: .relaxed)
-    lastCheckpoint.store(other.lastCheckpoint.load(ordering: .relaxed), ordering: .relaxed)
     writebackThrough.store(other.log.tail, ordering: .relaxed)
     backgroundFailure.withLock { $0 = nil }
-    goOn(in: other.log)
+    goOn(in: other.log, checkpoint: other.lastCheckpoint.load(ordering: .relaxed))
     swap { _ in makeVersion(next, base: base, frozen: nil) }
   }
 }

@@ -61,11 +61,11 @@ extension Engine {
   }
 
   func newestCheckpoint() throws(Fault) -> CheckpointRecord? {
-    let offset = lastCheckpoint.load(ordering: .relaxed)
-    return offset == 0 ? nil : try record(at: offset)
+    let (log, offset) = logAndCheckpoint
+    return offset == 0 ? nil : try record(at: offset, in: log)
   }
 
-  private func record(at offset: UInt64) throws(Fault) -> CheckpointRecord {
+  private func record(at offset: UInt64, in log: LogFile) throws(Fault) -> CheckpointRecord {
     guard let (record, _) = log.checkpoint(at: offset, size: log.view.limit) else {
       throw Fault.damaged(at: offset, "there is no sound checkpoint here")
     }
@@ -75,28 +75,23 @@ extension Engine {
   func history() throws(Fault) -> [Checkpoint] {
     try checkOpen()
     var result: [Checkpoint] = []
-    var offset = lastCheckpoint.load(ordering: .relaxed)
-    while offset != 0 {
-      let record: CheckpointRecord
-      do {
-        record = try self.record(at: offset)
-      } catch {
-        // An old one that can no longer be read ends the list; nothing but the past depends on it.
-        if result.isEmpty { throw error }
-        return result
-      }
-      result.append(
-        Checkpoint(
-          offset: offset, transaction: record.transaction, time: record.time,
-          entries: record.root?.entries ?? 0, liveBytes: record.root?.liveBytes ?? 0,
-          isCompaction: record.isCompaction, fileID: log.header.fileID.first))
-      // Going back only, so that a hostile file cannot send us in circles.
-      guard record.previousCheckpoint < offset else {
-        throw Fault.damaged(at: offset, "a checkpoint names one after itself as the one before")
-      }
-      offset = record.previousCheckpoint
+    let (log, newest) = logAndCheckpoint
+    var offset = newest
+    if offset == 0 { return result }
+    var record = try record(at: offset, in: log)
+    while true {
+      var checkpoint = Checkpoint(
+        offset: offset, transaction: record.transaction, time: record.time,
+        entries: record.root?.entries ?? 0, liveBytes: record.root?.liveBytes ?? 0,
+        isCompaction: record.isCompaction, fileID: log.header.fileID.first)
+      let previous = record.previousCheckpoint
+      // Going back only, so that a hostile file cannot send us in circles. What is lost of the past does not hide what is left of it.
+      let found = previous < offset ? log.checkpoint(at: previous, size: log.view.limit)?.record : nil
+      checkpoint.isOlderLost = previous != 0 && found == nil
+      result.append(checkpoint)
+      guard let found else { return result }
+      (offset, record) = (previous, found)
     }
-    return result
   }
 
   func version(asOf checkpoint: Checkpoint) throws(Fault) -> Version {
@@ -105,7 +100,7 @@ extension Engine {
     guard checkpoint.fileID == log.header.fileID.first else {
       throw Fault(.notFound, "the checkpoint was in a file that has been compacted or copied since")
     }
-    let record = try record(at: checkpoint.offset)
+    let record = try record(at: checkpoint.offset, in: log)
     guard record.transaction == checkpoint.transaction else {
       throw Fault.damaged(at: checkpoint.offset, "the checkpoint there is of another transaction")
     }
@@ -117,6 +112,7 @@ extension Engine {
   }
 
   func verify(_ progress: ((VerifyProgress) -> Void)?) throws(Fault) -> VerifyReport {
+    let log = log
     let version = try current()
     var report = VerifyReport()
     report.transaction = version.transaction
@@ -133,11 +129,18 @@ extension Engine {
     report.extents = tree.extents
     report.bytesChecked = tree.bytes
     report.faults = tree.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
+    let catalog = CatalogVerify.run(version)
+    report.faults += catalog.faults
+    // Where the tree is damaged has usually been told.
+    if let damage = catalog.damage, !report.faults.contains(where: { $0.offset == damage.offset }) {
+      report.faults.append(VerifyFault(offset: damage.offset ?? 0, what: damage.reason))
+    }
     let frames = try log.verify(through: logEnd)
     report.frames = frames.frames
     report.bytesChecked += frames.bytes
     report.faults += frames.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
     report.faults.sort { $0.offset < $1.offset }
+    report.faults.removeLast(max(0, report.faults.count - VerifyReport.faultLimit))
     progress?(VerifyProgress(bytesChecked: total, bytesTotal: total))
     withExtendedLifetime(version) {}
     return report

@@ -57,8 +57,7 @@ extension Engine {
     head.active = state
     head.transaction = report.lastTransaction
     head.dropCount += 1
-    lastCheckpoint.store(report.checkpointOffset, ordering: .relaxed)
-    goOn(in: next)
+    goOn(in: next, checkpoint: report.checkpointOffset)
     swap { _ in makeVersion(head, base: report.checkpoint?.root, frozen: nil) }
     return head.transaction != before
   }

@@ -110,12 +110,18 @@ final class Engine: @unchecked Sendable {
   var log: LogFile { file.withLock { $0 } }
 
   /// Goes on in another file that has the same state.
-  func goOn(in next: LogFile) {
+  func goOn(in next: LogFile, checkpoint: UInt64) {
     let old = file.withLock { log in
       defer { log = next }
+      lastCheckpoint.store(checkpoint, ordering: .relaxed)
       return log
     }
     withExtendedLifetime(old) {}
+  }
+
+  /// The file, and the offset of the newest checkpoint in it; 0 if there is none.
+  var logAndCheckpoint: (log: LogFile, checkpoint: UInt64) {
+    file.withLock { ($0, lastCheckpoint.load(ordering: .relaxed)) }
   }
 
   /// The newest state.

@@ -49,9 +49,11 @@ extension Store {
     do { return try engine.statistics() } catch { throw StoreError(error, path: engine.path) }
   }
 
-  /// The checkpoints that are still in the file, newest first, up to the first that cannot be read any more. O(checkpoints).
+  /// The checkpoints that are still in the file, newest first. O(checkpoints).
   ///
-  /// - Throws: ``StoreError`` `damaged` if the newest one cannot be read; `closed`.
+  /// Where one before the newest is damaged or gone, the list ends with the one after it, whose ``Checkpoint/isOlderLost`` is set.
+  ///
+  /// - Throws: ``StoreError`` `closed`; `damaged` if the newest one cannot be read.
   public func history() throws(StoreError) -> [Checkpoint] {
     do { return try engine.history() } catch { throw StoreError(error, path: engine.path) }
   }

@@ -56,6 +56,8 @@ public struct Checkpoint: Sendable, Equatable {
   public var isCompaction: Bool
   /// Of the file it is in.
   var fileID: UInt64
+  /// Whether it names a checkpoint before it that cannot be read: ``Store/history()`` ends here, though older ones were written.
+  public var isOlderLost = false
 }
 
 /// What opening found in the file.

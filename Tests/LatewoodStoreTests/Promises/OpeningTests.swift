@@ -48,6 +48,15 @@ import Testing
       #expect(try StoreDirectory.bytes(of: foreign) == bytes)
     }
     #expect(try StoreDirectory.bytes(of: empty) == [])
+    var magic = try directory.write(Array("LATEWOOD, said the forester".utf8), to: "magic")
+    refusal(.damaged) { _ = try Store.open(at: magic) }
+    magic = "\(magic)/under"
+    for mode in [Store.OpenMode.openOrCreate, .openExisting, .createNew] {
+      #expect(throws: StoreError.self) { _ = try Store.open(at: magic, mode: mode) }
+    }
+    // No lock file beside any of them, nor beside the directory that they are in.
+    #expect(try Directories.names(in: directory.path).sorted() == ["empty", "long", "magic", "short"])
+    #expect(try !FileVolume().exists(directory.path + ".lock"))
   }
 
   @Test func `a later format version and an unknown feature are named as such`() throws {
@@ -125,6 +134,9 @@ import Testing
     try Store.open(at: directory.store, mode: .readOnly).close()
     try Directories.setPermissions(directory.store, 0o000)
     refusal(.permissionDenied) { _ = try Store.open(at: directory.store, mode: .readOnly) }
+    try FileVolume().remove(directory.store + ".lock")
+    refusal(.permissionDenied) { _ = try Store.open(at: directory.store) }
+    #expect(try !FileVolume().exists(directory.store + ".lock"))
     try Directories.setPermissions(directory.store, 0o600)
     try Store.open(at: directory.store).close()
   }
