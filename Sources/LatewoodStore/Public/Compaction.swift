@@ -20,7 +20,7 @@ public struct CompactionPolicy: Sendable, Equatable {
 
   public init() {}
 
-  /// Only ``Store/compact(bytesPerSecond:progress:)`` compacts.
+  /// Only `Store.compact` compacts.
   public static var manual: CompactionPolicy {
     var policy = CompactionPolicy()
     policy.isAutomatic = false
@@ -124,7 +124,7 @@ extension Store {
   ///   - progress: called now and then, on the thread that works.
   /// - Returns: `bytesAfter` is the size of the copy.
   /// - Throws: ``StoreError`` `alreadyExists`, `lockedByOtherProcess`; `cancelled` after ``cancelCompaction()``; and as
-  ///   ``compact(bytesPerSecond:progress:)``.
+  ///   `compact`.
   @discardableResult
   public func copy(
     to path: String, bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
