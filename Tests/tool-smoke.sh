@@ -64,7 +64,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info verify history get list put delete import export demo help; do
+for command in info verify history get list put delete import export compact demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
@@ -140,6 +140,16 @@ old=$(printf '%s' "$out" | python3 -c 'import json,sys; print(json.load(sys.stdi
 expect 0 "as of the first checkpoint" list l.lw --as-of "$old" --count ; is "fewer" "$([ "$out" -lt 6 ] && echo yes)" yes
 expect 1 "no such checkpoint" list l.lw --as-of 999999
 expect 0 "history limit" history l.lw --limit 1 ; is "heading and one" "$(printf '%s\n' "$out" | wc -l)" 2
+
+for n in 1 2 3; do expect 0 "put $n" put h.lw "k$n" v ; done
+expect 0 "history before damage" history h.lw --json ; query "whole" 'd["olderLost"],len(d["checkpoints"])' "(False, 3)"
+middle=$(printf '%s' "$out" | python3 -c 'import json,sys; print(json.load(sys.stdin)["checkpoints"][1]["offset"])')
+printf 'x' | dd of=h.lw bs=1 seek=$((middle + 120)) conv=notrunc 2>/dev/null
+expect 0 "history of a damaged past, JSON" history h.lw --json
+query "ends there" 'd["olderLost"],len(d["checkpoints"])' "(True, 1)"
+expect 0 "history of a damaged past" history h.lw ; has "says so" "$out" "could not be read"
+expect 0 "info of a damaged past" info h.lw
+expect 0 "verify of a damaged past" verify h.lw
 
 # --- files that are no databases, or damaged ones
 : >empty.lw ; expect 3 "an empty file" info empty.lw
@@ -231,6 +241,24 @@ done
 { kill -9 $importer $feeder && wait $importer $feeder; } 2>/dev/null
 expect 0 "export of a first part" export cut.lw cut.json ; has "says so" "$err" "interrupted"
 is "it is the first part" "$(head -n 1 cut.json; sed -n 4096p cut.json)" $'{"n":1}\n{"n":4096}'
+
+# --- compact
+seq 3000 | sed 's/.*/{"n":&}/' >c.jsonl
+expect 0 "import to compact" import c.lw c.jsonl --key n
+expect 0 "delete some" delete c.lw 7
+expect 0 "again" import c.lw c.jsonl --key n
+size=$(wc -c <c.lw)
+expect 0 "dry run" compact c.lw --dry-run ; has "changes nothing" "$out" "Nothing was changed"
+is "the file is as it was" "$(wc -c <c.lw)" "$size"
+"$tool" export c.lw before.json
+expect 0 "compact" compact c.lw ; has "says so" "$out" "saved"
+"$tool" export c.lw after.json
+is "nothing is lost" "$(cat after.json)" "$(cat before.json)"
+expect 0 "it is sound" verify c.lw
+expect 0 "compact JSON" compact c.lw --json ; query "sizes" 'd["bytesAfter"] <= '"$size"' and not d["dryRun"]' True
+expect 0 "history of a compacted file" history c.lw ; has "says so" "$out" "compaction"
+expect 3 "compact nothing" compact none.lw
+ls c.lw.compacting >/dev/null 2>&1 && fail "a leftover of compact"
 
 # --- beside a writer, and without a reader
 expect 0 "before the writer" put w.lw a b

@@ -7,7 +7,7 @@
     case notADatabase, tooNew, damaged, emptyFile, isDirectory, notFound, permissionDenied, readOnlyMedia
     case alreadyExists, lockedByOtherProcess, lockedByThisProcess, outOfSpace, inputOutput, poisoned, closed
     case keyTooLong, keyEmpty, valueTooLarge, fileTooLarge, snapshotClosed, transactionFinished, readOnly
-    case noSuchKeyspace, invalidName, invalidRange, outOfMemory, unsupported
+    case noSuchKeyspace, invalidName, invalidRange, outOfMemory, unsupported, cancelled
   }
 
   package var kind: Kind

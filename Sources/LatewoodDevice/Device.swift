@@ -18,6 +18,9 @@ package protocol Device: AnyObject, Sendable {
   /// Bytes the file takes on the disk; less than `size` where it has holes.
   func allocatedSize() throws(Fault) -> UInt64
 
+  /// Who may do what with the file: the lower nine bits of a mode.
+  func permissions() throws(Fault) -> UInt16
+
   /// Maps the file. Called once for each open device.
   func map() throws(Fault) -> AddressSpace
 

@@ -94,6 +94,7 @@ package final class FileDevice: Device {
 
   package func size() throws(Fault) -> UInt64 { try status().size }
   package func allocatedSize() throws(Fault) -> UInt64 { try status().allocated }
+  package func permissions() throws(Fault) -> UInt16 { try status().permissions }
 
   private func status() throws(Fault) -> SystemCalls.Status {
     try descriptor.use { number throws(Fault) in

@@ -148,6 +148,7 @@ private final class MemoryDevice: Device {
     let size = try size()
     return size - min(size, file.punched.load(ordering: .relaxed))
   }
+  func permissions() throws(Fault) -> UInt16 { 0o600 }
   func map() throws(Fault) -> AddressSpace { try AddressSpace.over(file.range) }
   func dropCache(_ range: Range<UInt64>) {}
   func startWriteback(offset: UInt64, length: UInt64) {}

@@ -54,6 +54,7 @@ enum SystemCalls {
     var allocated: UInt64
     /// What the file system likes to be asked for.
     var blockLength: UInt64
+    var permissions: UInt16
   }
 
   static func checked(_ result: Int32) throws(ErrorNumber) -> Int32 {
@@ -275,5 +276,6 @@ extension SystemCalls.Status {
     size = UInt64(max(0, info.st_size))
     allocated = UInt64(max(0, info.st_blocks)) &* 512
     blockLength = UInt64(max(0, info.st_blksize))
+    permissions = UInt16(truncatingIfNeeded: info.st_mode & 0o777)
   }
 }

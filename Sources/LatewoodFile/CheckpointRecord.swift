@@ -10,7 +10,8 @@ package struct CheckpointRecord: Sendable, Equatable {
     package static let entries = 16
     package static let liveBytes = 24
     package static let rootLevel = 32
-    package static let reserved = 33
+    package static let flags = 33
+    package static let reserved = 34
     package static let replayOffset = 40
     package static let replayPreviousChecksum = 48
     package static let transaction = 56
@@ -29,10 +30,14 @@ package struct CheckpointRecord: Sendable, Equatable {
   package var time: UInt64
   /// Offset of the checkpoint frame before this one; 0 if there is none.
   package var previousCheckpoint: UInt64
+  /// The first of a file that a compaction or a copy wrote.
+  package var isCompaction: Bool
 
   package init(
-    root: Subtree?, replay: ReplayPosition, transaction: UInt64, time: UInt64, previousCheckpoint: UInt64
+    root: Subtree?, replay: ReplayPosition, transaction: UInt64, time: UInt64, previousCheckpoint: UInt64,
+    isCompaction: Bool = false
   ) {
+    self.isCompaction = isCompaction
     self.root = root
     self.replay = replay
     self.transaction = transaction
@@ -51,6 +56,7 @@ package struct CheckpointRecord: Sendable, Equatable {
       target.set(root.liveBytes, at: Offset.liveBytes)
       target.set(root.level, at: Offset.rootLevel)
     }
+    target.set(UInt8(isCompaction ? 1 : 0), at: Offset.flags)
     target.set(replay.offset, at: Offset.replayOffset)
     target.set(replay.previousChecksum, at: Offset.replayPreviousChecksum)
     target.set(transaction, at: Offset.transaction)
@@ -69,9 +75,10 @@ package struct CheckpointRecord: Sendable, Equatable {
       replay: ReplayPosition(
         offset: source.u64(Offset.replayOffset), previousChecksum: source.u64(Offset.replayPreviousChecksum)),
       transaction: source.u64(Offset.transaction), time: source.u64(Offset.time),
-      previousCheckpoint: source.u64(Offset.previousCheckpoint))
-    // The level and the reserved bytes after it are one 64-bit word.
-    guard source.u64(Offset.rootLevel) &>> 8 == 0, source.u64(Offset.reservedEnd) == 0 else {
+      previousCheckpoint: source.u64(Offset.previousCheckpoint),
+      isCompaction: source.u8(Offset.flags) == 1)
+    // The level, the flags and the reserved bytes after them are one 64-bit word.
+    guard source.u64(Offset.rootLevel) &>> 8 <= 1, source.u64(Offset.reservedEnd) == 0 else {
       throw Fault.damaged(at: frame, "a checkpoint has reserved bytes that are not zero")
     }
     guard record.replay.offset % FileLayout.frameAlignment == 0, record.replay.offset >= FileLayout.logStart,

@@ -21,6 +21,9 @@ extension GroupFlush.State {
     target <= (durable ? syncedThrough : writtenThrough)
   }
 
+  /// Whether everything before `target` is in the file, which may still be synced.
+  func isSyncable(_ target: UInt64) -> Bool { target <= writtenThrough && poison == nil && !isClosed }
+
   func isGivenUp(_ target: UInt64) -> Bool {
     !givenUp.isEmpty && givenUp.contains { $0.lowerBound < target && target <= $0.upperBound }
   }

@@ -17,7 +17,8 @@ import LatewoodDevice
 /// 2. Sealed segments and the complete part of the open one never change, so the leader reads them without a lock.
 /// 3. After the first failed sync, or a failed write for anything but lack of space, nothing is ever written again.
 /// 4. After a write that failed for lack of space nothing is written until `restart` gave up what was waiting.
-/// 5. While a checkpoint is needed `durableMark` stands still. What the log says to be durable then never lies beyond a gap that a
+/// 5. Syncs do not overlap: the system tells of a failure once, so that of two that overlap the other would say that all is well.
+/// 6. While a checkpoint is needed `durableMark` stands still. What the log says to be durable then never lies beyond a gap that a
 ///    walk from an older checkpoint cannot cross.
 // SAFETY: `state` never changes, what it points to is guarded by the monitor.
 final class GroupFlush: @unchecked Sendable {
@@ -38,6 +39,8 @@ final class GroupFlush: @unchecked Sendable {
     /// The lack of space that stopped writing for now.
     var shortage: Fault?
     var isClosed = false
+    /// Another open file has the lock of the writing process now.
+    var keepsLock = false
     /// One of the three above: asked at every begin and commit, so that it is a plain flag.
     var isStopped = false
     var needsCheckpoint = false
@@ -54,6 +57,8 @@ final class GroupFlush: @unchecked Sendable {
   let device: any Device
   let fileLock: (any FileLock)?
   let monitor = Monitor()
+  /// Held while the file is synced. Taken before the monitor.
+  private let syncing = Monitor()
   let state: UnsafeMutablePointer<State>
 
   init(device: any Device, fileLock: (any FileLock)?, open: Segment) {
@@ -89,7 +94,10 @@ final class GroupFlush: @unchecked Sendable {
       if state.pointee.isGivenUp(target) { throw Fault.commitWithoutSpace }
       if state.pointee.isDone(target, durable) { return }
       // Who was waiting when it happened gets the failure itself; who comes later learns that it is too late.
-      if state.pointee.isStopped { throw state.pointee.stopFault(forThoseWhoWaited: hasWaited) }
+      // A lack of space keeps nothing from being synced that is in the file: others may see it already.
+      if state.pointee.isStopped, !(durable && state.pointee.isSyncable(target)) {
+        throw state.pointee.stopFault(forThoseWhoWaited: hasWaited)
+      }
       precondition(target <= state.pointee.closedThrough, "a flush of what was not committed")
       if state.pointee.isLeading {
         state.pointee.waiters += 1
@@ -106,7 +114,7 @@ final class GroupFlush: @unchecked Sendable {
   private func lead(durable: Bool) {
     state.pointee.isLeading = true
     let from = state.pointee.writtenThrough
-    let through = state.pointee.closedThrough
+    let through = state.pointee.isStopped ? from : state.pointee.closedThrough
     if through > from {
       let sealed = state.pointee.sealed
       let open = state.pointee.open
@@ -123,18 +131,27 @@ final class GroupFlush: @unchecked Sendable {
         state.pointee.finishWriting(through: through, open: open)
       }
     }
-    if durable, !state.pointee.isStopped, state.pointee.syncedThrough < through {
+    if durable, state.pointee.isSyncable(through), state.pointee.syncedThrough < through {
       // What was written is visible to those who do not wait for the sync.
       if state.pointee.waiters > 0 { monitor.broadcast() }
-      let fault = unlocked { () throws(Fault) in try device.sync() }
-      if let fault {
-        state.pointee.end(with: fault)
-      } else {
-        state.pointee.finishSync(through: through)
-      }
+      let fault = unlocked { () throws(Fault) in try sync() }
+      if fault == nil { state.pointee.finishSync(through: through) }
     }
     state.pointee.isLeading = false
     if state.pointee.waiters > 0 { monitor.broadcast() }
+  }
+
+  /// Makes the file durable. The first failure ends all writing, and is thrown as it is; later calls throw `poisoned`.
+  func sync() throws(Fault) {
+    syncing.lock()
+    defer { syncing.unlock() }
+    try check()
+    do throws(Fault) {
+      try device.sync()
+    } catch {
+      locked { $0.end(with: error) }
+      throw error
+    }
   }
 
   /// Runs `body` without the monitor; returns what it threw.

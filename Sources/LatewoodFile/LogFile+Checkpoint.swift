@@ -47,16 +47,9 @@ extension LogFile {
   /// A flush is not enough for that: commits beyond a region may have been synced before its nodes were written. The first failure ends all
   /// writing.
   package func syncNodes() throws(Fault) {
-    // A sync that failed is never asked again: the second one would say that all is well.
-    try group.check()
     let through = committedPosition.offset
     try group.flush(through: through, durable: false)
-    do throws(Fault) {
-      try device.sync()
-    } catch {
-      group.locked { $0.end(with: error) }
-      throw error
-    }
+    try group.sync()
     group.locked { state in
       if !state.isStopped, state.syncedThrough < through { state.finishSync(through: through) }
     }
@@ -112,29 +105,32 @@ extension LogFile {
     // A checkpoint from before a gap may still be named, but it is not the one that is needed.
     let isNeeded = group.locked { $0.needsCheckpoint && checkpoint.record.replay.offset >= $0.chainStart }
     try group.flush(through: checkpoint.position.offset, durable: isNeeded)
-    var slot = RootSlot(generation: slotGeneration + 1, time: environment.now())
+    let (generation, overflow) = slotGeneration.addingReportingOverflow(1)
+    guard !overflow else { throw Fault(.unsupported, "the numbers for root slots are used up") }
+    var slot = RootSlot(generation: generation, time: environment.now())
     slot.checkpointOffset = checkpoint.offset
     slot.checkpointChecksum = checkpoint.checksum
     slot.transaction = checkpoint.record.transaction
     slot.oldestWhole = oldestWholeCheckpoint
-    slot.durableThrough = group.locked { isNeeded ? $0.syncedThrough : $0.durableMark }
+    // Asked again: if the log began anew just now, what lies beyond that is not in the reach of this checkpoint.
+    slot.durableThrough = group.locked { state in
+      isNeeded && checkpoint.record.replay.offset >= state.chainStart
+        ? state.syncedThrough : state.durableMark
+    }
     let place = FileLayout.slotOffset(slot.place)
     try withScratch(FileLayout.slotBlockLength) { block throws(Fault) in
       slot.encode(into: block, seed: header.seed)
       try group.writeAside(UnsafeRawBufferPointer(block), at: place, pieces: block.count)
     }
-    if isNeeded { try makeSlotDurable() }
+    if isNeeded { try makeSlotDurable(replay: checkpoint.record.replay) }
     slotGeneration = slot.generation
   }
 
-  private func makeSlotDurable() throws(Fault) {
-    do throws(Fault) {
-      try device.sync()
-    } catch {
-      group.locked { $0.end(with: error) }
-      throw error
-    }
+  private func makeSlotDurable(replay: ReplayPosition) throws(Fault) {
+    try group.sync()
     group.locked { state in
+      // While the slot was written the log may have begun anew once more.
+      guard replay.offset >= state.chainStart else { return }
       state.needsCheckpoint = false
       state.durableMark = max(state.durableMark, state.syncedThrough)
     }

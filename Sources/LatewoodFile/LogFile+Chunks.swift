@@ -77,6 +77,9 @@ extension LogFile {
       closeFrame(continues: true)
       append.pointee.closedFrames += 1
       endsInSeal = false
+      // At once: what follows may be refused, and the frame stays part of the log all the same.
+      let length = append.pointee.frameStart
+      group.locked { $0.close(length: length) }
     } else {
       append.pointee.position = append.pointee.frameStart
     }

@@ -27,27 +27,36 @@ extension LogFile {
     defer { lock.unlock() }
     // Once more: another process may have made it before the lock was ours.
     try refuseExisting(path, on: volume)
-    let unfinished = path + ".creating"
+    let unfinished = path + creationSuffix
     if try volume.exists(unfinished) { try volume.remove(unfinished) }
     let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
     defer { device.close() }
-    try withScratch(Int(FileLayout.logStart)) { block throws(Fault) in
-      encodeEmptyFile(into: block, environment)
-      try device.write(UnsafeRawBufferPointer(block), at: 0)
-    }
+    _ = try writeEmptyFile(to: device, environment)
     try device.sync()
     try volume.rename(unfinished, to: path)
     try volume.syncDirectory(containing: path)
   }
 
-  private static func refuseExisting(_ path: String, on volume: any Volume) throws(Fault) {
+  static let creationSuffix = ".creating"
+
+  /// The first 16 KiB of a new file.
+  static func writeEmptyFile(to device: any Device, _ environment: Environment) throws(Fault) -> FileHeader {
+    try withScratch(Int(FileLayout.logStart)) { block throws(Fault) in
+      let header = encodeEmptyFile(into: block, environment)
+      try device.write(UnsafeRawBufferPointer(block), at: 0)
+      return header
+    }
+  }
+
+  static func refuseExisting(_ path: String, on volume: any Volume) throws(Fault) {
     if try volume.exists(path) {
       throw Fault(.alreadyExists, "there is already a file of this name", path: path)
     }
   }
 
-  /// The first 16 KiB of a new file.
-  private static func encodeEmptyFile(into block: UnsafeMutableRawBufferPointer, _ environment: Environment) {
+  private static func encodeEmptyFile(
+    into block: UnsafeMutableRawBufferPointer, _ environment: Environment
+  ) -> FileHeader {
     let now = environment.now()
     let header = FileHeader(fileID: (environment.random(), environment.random()), created: now)
     header.encode(into: block.part(0, FileLayout.headerLength))
@@ -56,6 +65,7 @@ extension LogFile {
       let target = block.part(FileLayout.slotOffset(generation), FileLayout.slotBlockLength)
       RootSlot(generation: UInt64(generation), time: now).encode(into: target, seed: header.seed)
     }
+    return header
   }
 
   /// Opens the database at `path`; `recover` must be called before anything else.
@@ -72,11 +82,13 @@ extension LogFile {
     guard try volume.exists(path) else {
       throw Fault(.notFound, "there is no file of this name", path: path)
     }
+    // For the same reason: nothing is left beside what is no database, or cannot be written.
+    if !readOnly { try refuseForeign(path, on: volume) }
     let lock: (any FileLock)? = readOnly ? nil : try volume.lockForWriting(path)
     do throws(Fault) {
       let device = try volume.open(path, readOnly ? .readOnly : .readWrite)
       do throws(Fault) {
-        if readOnly { try device.lockForReading() }
+        if readOnly { try device.lockForReading() } else { removeLeftovers(of: path, on: volume) }
         let header = try readHeader(device, path)
         let opened = Opened(device: device, header: header, space: try device.map(), fileLock: lock)
         return LogFile(opened, on: volume, path: path, environment: environment)
@@ -86,6 +98,19 @@ extension LogFile {
       }
     } catch {
       lock?.unlock()
+      var fault = error
+      fault.path = fault.path ?? path
+      throw fault
+    }
+  }
+
+  /// Throws what opening for writing throws of a file that is no database. Only its header is looked at, which nobody changes.
+  private static func refuseForeign(_ path: String, on volume: any Volume) throws(Fault) {
+    do throws(Fault) {
+      let device = try volume.open(path, .readWrite)
+      defer { device.close() }
+      _ = try readHeader(device, path)
+    } catch {
       var fault = error
       fault.path = fault.path ?? path
       throw fault

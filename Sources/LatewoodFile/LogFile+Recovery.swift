@@ -57,8 +57,8 @@ extension LogFile {
       noteCommitted(through: replayed.offset)
     } else {
       try startAppending(after: found, lastTransaction: report.lastTransaction)
-      // Whoever made the file may not have got so far as to sync its name. Once there is a checkpoint, somebody has been here.
-      if choice.slot.checkpointOffset == 0 { try volume.syncDirectory(containing: path) }
+      // Whoever gave the file its name, new or in the place of an older one, may not have got so far as to sync that.
+      if !group.locked({ $0.keepsLock }) { try volume.syncDirectory(containing: path) }
       report.needsCheckpoint = needsCheckpoint
     }
     return report

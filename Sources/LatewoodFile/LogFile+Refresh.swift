@@ -6,8 +6,10 @@ package enum RefreshOutcome: Sendable, Equatable {
   case unchanged
   /// Transactions were applied.
   case advanced
-  /// There is a newer checkpoint, or another file in this one's place: open anew. Nothing was applied.
-  case reopen
+  /// There is a newer checkpoint: recover anew. Nothing was applied.
+  case newCheckpoint
+  /// There is another file in this one's place: `reopened` opens it. Nothing was applied.
+  case replaced
 }
 
 extension LogFile {
@@ -17,8 +19,8 @@ extension LogFile {
   package func refresh(apply: ReplayAction) throws(Fault) -> RefreshOutcome {
     precondition(isReadOnly, "only a reader has something to catch up with")
     try group.check()
-    guard try isStillInPlace() else { return .reopen }
-    guard let walk = try findNewer() else { return .reopen }
+    guard try isStillInPlace() else { return .replaced }
+    guard let walk = try findNewer() else { return .newCheckpoint }
     group.locked { $0.touchableThrough = max($0.touchableThrough, walk.size) }
     let before = replay.transactions
     try replay.apply(view: walk.view, from: replayed.offset, to: walk.position.offset, apply)
@@ -41,6 +43,11 @@ extension LogFile {
         pause *= 2
       }
     }
+  }
+
+  /// For read-only opens: the file that is in this one's place now. `recover` must be called for it.
+  package func reopened() throws(Fault) -> LogFile {
+    try LogFile.open(on: volume, path: path, readOnly: true, environment: environment)
   }
 
   private func isStillInPlace() throws(Fault) -> Bool {

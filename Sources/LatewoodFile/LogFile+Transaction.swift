@@ -8,7 +8,9 @@ extension LogFile {
   package func beginTransaction() throws(Fault) -> UInt64 {
     precondition(!append.pointee.isOpen, "a transaction is open")
     try prepareToAppend(beginning: true)
-    append.pointee.transaction += 1
+    let (number, overflow) = append.pointee.transaction.addingReportingOverflow(1)
+    guard !overflow else { throw Fault(.unsupported, "the numbers for transactions are used up") }
+    append.pointee.transaction = number
     append.pointee.isOpen = true
     transactionFailure = nil
     append.pointee.closedFrames = 0

@@ -23,8 +23,8 @@ extension LogFile {
     for place in 0..<2 where !slots.contains(where: { $0.place == place }) {
       result.faults.append(.damaged(at: FileLayout.slotOffset(place), "a root slot is damaged"))
     }
+    // All of the file, as it was after the slots were read: they may name a checkpoint that another process has just written.
     var view = view
-    // Of a reader, both slots may name checkpoints that it has not come to yet.
     view.limit = try checkedSize()
     let choice = try chooseSlot(slots, size: view.limit)
     let start = choice.replay

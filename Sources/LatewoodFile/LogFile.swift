@@ -122,6 +122,9 @@ package final class LogFile: @unchecked Sendable {
   /// Whether a write failed for lack of space, and `recoverFromOutOfSpace` has not been called since. From any thread.
   package var isOutOfSpace: Bool { group.locked { $0.shortage != nil } }
 
+  /// Whether one of these two keeps transactions from beginning. From any thread.
+  package var isInterrupted: Bool { group.locked { $0.shortage != nil || $0.needsCheckpoint } }
+
   /// *Writer.* Where the next frame will start.
   package var tail: UInt64 { append.pointee.tail }
 
@@ -162,7 +165,7 @@ package final class LogFile: @unchecked Sendable {
     if wasClosed { return }
     group.waitForLeader()
     device.close()
-    group.fileLock?.unlock()
+    if !group.locked({ $0.keepsLock }) { group.fileLock?.unlock() }
   }
 }
 

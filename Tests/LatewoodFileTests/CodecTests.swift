@@ -113,7 +113,7 @@ import Testing
       change(&wrong)
       #expect(faultKind { _ = try decode(wrong) } == .damaged)
     }
-    for reserved in [33, 39, 80, 87] {
+    for reserved in [34, 39, 80, 87] {
       #expect(faultKind { _ = try decode(record, flip: reserved) } == .damaged)
     }
     var empty = record

@@ -96,6 +96,22 @@ import Testing
     #expect(state.report.tornTail == 16384..<UInt64(bytes.count))
   }
 
+  @Test func numbersThatHaveNoneAfterThemAreRefusedAndDoNotTrap() throws {
+    let header = try sound.withUnsafeBytes { try FileHeader.decode(from: $0) }
+    var bytes = sound
+    bytes.withUnsafeMutableBytes { all in
+      let at = Int(FileLayout.slotOffset(1))
+      RootSlot(generation: .max, time: 0)
+        .encode(into: UnsafeMutableRawBufferPointer(rebasing: all[at..<at + 4096]), seed: header.seed)
+    }
+    try bench.install(bytes)
+    let log = try bench.open().log
+    #expect(faultKind { try log.emptyCheckpoint() } == .unsupported)
+    log.continueTransactions(after: .max)
+    #expect(faultKind { _ = try log.beginTransaction() } == .unsupported)
+    log.close()
+  }
+
   @Test func aHeaderThatIsNotOursIsNamedForWhatItIs() throws {
     try bench.install([UInt8](repeating: 0x20, count: 20000))
     #expect(faultKind { _ = try bench.read() } == .notADatabase)

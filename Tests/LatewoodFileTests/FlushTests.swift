@@ -119,6 +119,36 @@ import Testing
     #expect(try bench.read().entries["a"] == [1])
   }
 
+  /// The system tells only one of two syncs that overlap: the other one must not take its success for its own.
+  @Test func aSyncThatFailsFailsThoseAtTheSameTimeToo() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    _ = try log.beginTransaction()
+    try log.put("b", [1])
+    let position = try log.commitTransaction()
+    try log.flush(through: position, durable: false)
+    bench.volume.plan.withLock {
+      $0.syncs = 0
+      $0.syncMilliseconds = 100
+      $0.failsSync = true
+    }
+    let kinds = Mutex<[Int: Fault.Kind?]>([:])
+    let volume = bench.volume
+    try onThreads(2) { thread in
+      if thread == 1 {
+        while volume.plan.withLock({ $0.syncs }) == 0 {}
+      }
+      let kind = faultKind {
+        if thread == 0 { try log.syncNodes() } else { try log.flush(through: position, durable: true) }
+      }
+      kinds.withLock { $0[thread] = .some(kind) }
+    }
+    #expect(kinds.withLock { $0 } == [0: .inputOutput, 1: .inputOutput])
+    #expect(volume.plan.withLock { $0.syncs } == 1)
+    #expect(log.isPoisoned && log.durableThrough < position.offset)
+    log.close()
+  }
+
   @Test func aFailedWriteOfALargeValueEndsAllWriting() throws {
     let log = try bench.open().log
     _ = try log.beginTransaction()

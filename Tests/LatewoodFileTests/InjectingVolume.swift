@@ -13,6 +13,10 @@ final class InjectingVolume: Volume {
     var writeFailure: Fault.Kind?
     /// How long a sync takes.
     var syncMilliseconds: UInt64 = 0
+    /// Called once, when a root slot is about to be written.
+    var beforeSlot: (@Sendable () -> Void)?
+    /// Bytes that a mapping covers; nil: as many as the system grants.
+    var capacity: UInt64?
     var syncs = 0
     var writes: [Range<UInt64>] = []
   }
@@ -46,6 +50,13 @@ private final class InjectingDevice: Device {
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
     let end = offset + UInt64(bytes.count)
+    if offset < 16384 {
+      let hook = volume.plan.withLock { plan in
+        defer { plan.beforeSlot = nil }
+        return plan.beforeSlot
+      }
+      hook?()
+    }
     let (space, failure) = volume.plan.withLock { plan in
       plan.writes.append(offset..<end)
       defer { if offset >= 16384 { plan.writeFailure = nil } }
@@ -77,7 +88,14 @@ private final class InjectingDevice: Device {
 
   func size() throws(Fault) -> UInt64 { try inner.size() }
   func allocatedSize() throws(Fault) -> UInt64 { try inner.allocatedSize() }
-  func map() throws(Fault) -> AddressSpace { try inner.map() }
+  func permissions() throws(Fault) -> UInt16 { try inner.permissions() }
+  func map() throws(Fault) -> AddressSpace {
+    let space = try inner.map()
+    guard let capacity = volume.plan.withLock({ $0.capacity }) else { return space }
+    return AddressSpace(base: space.base, capacity: capacity, verified: space.verified) { _, _ in
+      withExtendedLifetime(space) {}
+    }
+  }
   func dropCache(_ range: Range<UInt64>) {}
   func startWriteback(offset: UInt64, length: UInt64) {}
   func reserve(offset: UInt64, length: UInt64) {}

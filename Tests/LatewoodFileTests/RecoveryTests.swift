@@ -208,7 +208,7 @@ import Testing
     #expect(try reader.refresh(apply: take) == .advanced)
     #expect(state.entries.count == 2)
     try log.emptyCheckpoint()
-    #expect(try reader.refresh(apply: take) == .reopen)
+    #expect(try reader.refresh(apply: take) == .newCheckpoint)
     reader.close()
     (reader, state) = try bench.open(readOnly: true)
     #expect(state.entries.isEmpty)

@@ -93,6 +93,69 @@ import Testing
     #expect(try bench.read().entries == ["b": [2]])
   }
 
+  /// Those who did not wait for a sync may have seen it, so that it cannot be taken back.
+  @Test func aCommitThatWasWrittenBeforeIsSyncedOnAFullDisk() throws {
+    let log = try bench.open().log
+    let written = try log.commit([("a", [1])], durable: false)
+    limit(log.tail + 10)
+    _ = try log.beginTransaction()
+    try log.put("b", [UInt8](repeating: 2, count: 500))
+    let failed = try log.commitTransaction()
+    #expect(faultKind { try log.flush(through: failed, durable: false) } == .outOfSpace)
+    #expect(log.durableThrough < written.offset)
+    try log.flush(through: written, durable: true)
+    #expect(log.durableThrough == written.offset)
+    #expect(faultKind { try log.flush(through: failed, durable: true) } == .outOfSpace)
+    log.close()
+    #expect(try bench.read().entries == ["a": [1]])
+  }
+
+  /// A second full disk while the slot is written that is to end the first one.
+  @Test func aSlotFromBeforeAGapDoesNotEndTheWait() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    limit(log.tail + 10)
+    #expect(faultKind { try log.commit([("b", [2])]) } == .outOfSpace)
+    limit(nil)
+    try log.recoverFromOutOfSpace()
+    let volume = bench.volume
+    volume.plan.withLock {
+      $0.beforeSlot = {
+        volume.plan.withLock { $0.space = log.tail + 10 }
+        #expect(
+          faultKind {
+            try log.appendSeal()
+            try log.flush(through: log.position, durable: false)
+          } == .outOfSpace)
+        volume.plan.withLock { $0.space = nil }
+        #expect(faultKind { try log.recoverFromOutOfSpace() } == nil)
+      }
+    }
+    try log.emptyCheckpoint()
+    #expect(log.needsCheckpoint)
+    #expect(faultKind { _ = try log.beginTransaction() } == .unsupported)
+    try log.emptyCheckpoint()
+    try log.commit([("c", [3])])
+    log.close()
+    let state = try bench.read()
+    #expect(state.entries == ["c": [3]])
+    #expect(!state.report.needsCheckpoint)
+  }
+
+  @Test func aValueThatDoesNotFitTheGreatestLengthLeavesTheLogWhole() throws {
+    bench.volume.plan.withLock { $0.capacity = 16 << 20 }
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    _ = try log.beginTransaction()
+    try log.put("b", [2])
+    #expect(faultKind { try log.put("large", [UInt8](repeating: 3, count: 10 << 20)) } == .fileTooLarge)
+    #expect(faultKind { _ = try log.commitTransaction() } == .fileTooLarge)
+    try log.flush(through: log.position, durable: false)
+    try log.commit([("c", [4])])
+    log.close()
+    #expect(try bench.read().entries == ["a": [1], "c": [4]])
+  }
+
   @Test func nodesWithoutSpaceCostNothingElse() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])

@@ -102,6 +102,10 @@ enum EncodedOperation {
     put(keyspace, key, Array(value.utf8))
   }
 
+  static func delete(_ keyspace: UInt8, _ key: String) -> [UInt8] {
+    [OperationCode.delete, UInt8(4 + key.utf8.count), 0, 0, 0, keyspace] + key.utf8
+  }
+
   static func deleteRange(_ low: [UInt8], _ high: [UInt8]) -> [UInt8] {
     [OperationCode.deleteRange, UInt8(low.count), UInt8(high.count)] + low + high
   }

@@ -93,7 +93,8 @@ import Testing
       [
         ("root offset", At.rootOffset, 8), ("root length", At.rootLength, 4),
         ("root checksum", At.rootChecksum, 4), ("entries", At.entries, 8), ("live bytes", At.liveBytes, 8),
-        ("root level", At.rootLevel, 1), ("reserved", At.reserved, 7), ("replay offset", At.replayOffset, 8),
+        ("root level", At.rootLevel, 1), ("flags", At.flags, 1), ("reserved", At.reserved, 6),
+        ("replay offset", At.replayOffset, 8),
         ("replay previous checksum", At.replayPreviousChecksum, 8), ("transaction", At.transaction, 8),
         ("time", At.time, 8), ("previous checkpoint", At.previousCheckpoint, 8),
         ("reserved", At.reservedEnd, 8),

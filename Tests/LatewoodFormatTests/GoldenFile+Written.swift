@@ -7,7 +7,7 @@ extension GoldenFile {
     [
       try GoldenFile("empty", ModelledStore()),
       try annotated(), try oneCommit(), try checkpointed(), try highTree(), try rangeDeletes(),
-      try droppedKeyspace(), try holes(),
+      try droppedKeyspace(), try compacted(), try holes(),
     ]
   }
 
@@ -59,6 +59,14 @@ extension GoldenFile {
     }
     try store.commit(.put("fruit", "after", "the last checkpoint"))
     return try GoldenFile("holes", store)
+  }
+
+  /// A compacted file with extents, and commits after that.
+  private static func compacted() throws -> GoldenFile {
+    let store = try checkpointedStore()
+    try store.compact()
+    try store.commit(.put("sizes", "since", "then"), .delete("sizes", "length 2"))
+    return try GoldenFile("compacted", store)
   }
 
   private static func checkpointed() throws -> GoldenFile {

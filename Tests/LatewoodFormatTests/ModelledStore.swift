@@ -82,6 +82,7 @@ final class ModelledStore {
   }
 
   func checkpoint() throws { try store.checkpoint() }
+  func compact() throws { try store.compact() }
   func close() throws { try store.close() }
 
   /// Goes on with other bytes in the place of the file: what a power cut has left.

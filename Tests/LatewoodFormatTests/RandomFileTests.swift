@@ -74,6 +74,7 @@ private struct RandomRun {
       let tail = random.bytes(1 + random.below(300))
       try store.reopen { $0 += tail }
     case 3: try store.abort(operations())
+    case 5: try store.compact()
     case 4: try store.commit(.drop(random.pick(names)))
     default: try store.commit(operations())
     }

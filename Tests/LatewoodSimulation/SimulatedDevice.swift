@@ -8,6 +8,8 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   private let volume: SimulatedVolume
   private let file: SimulatedFile
   private let path: String
+  /// What the file is called now; under the lock.
+  private var name: String { volume.names.first { $0.value == file.inode }?.key ?? path }
   private let isWritable: Bool
   private let process: Int
   private var isClosed = false
@@ -47,7 +49,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
         throw Fault(.fileTooLarge, "a simulated file cannot be that large", offset: offset, path: path)
       }
       let start = Int(offset)
-      var fault = volume.record(.write, path, offset: start, length: bytes.count)
+      var fault = volume.record(.write, name, offset: start, length: bytes.count)
       var arriving = bytes.count
       switch fault {
       case .inputOutput(let count), .outOfSpace(let count): arriving = min(count, arriving)
@@ -70,7 +72,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
 
   func sync() throws(Fault) {
     try locked { () throws(Fault) in
-      let fault = volume.record(.sync, path)
+      let fault = volume.record(.sync, name)
       switch fault {
       case nil: file.sync()
       case .powerCut: break
@@ -87,6 +89,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
       UInt64(max(0, file.liveSize - file.holes.count * SimulatedFile.sectorLength))
     }
   }
+  func permissions() throws(Fault) -> UInt16 { 0o600 }
 
   func map() throws(Fault) -> AddressSpace {
     try locked { () throws(Fault) in try AddressSpace.over(file.region.range, keeping: file.region) }

@@ -25,7 +25,7 @@ FrameHeader = namedtuple(
     "FrameHeader", "checksum magic kind flags reserved own_offset transaction previous durable payload_length")
 Slot = namedtuple("Slot", "checksum generation checkpoint checkpoint_checksum durable transaction time oldest_whole")
 Checkpoint = namedtuple(
-    "Checkpoint", "root_offset root_length root_checksum entries live_bytes root_level reserved"
+    "Checkpoint", "root_offset root_length root_checksum entries live_bytes root_level flags reserved"
     " replay replay_previous transaction time previous reserved_end")
 
 
@@ -117,8 +117,8 @@ def read_checkpoint(data, seed, slot):
     frame = read_frame(data, seed, slot.checkpoint)
     if frame is None or frame.header.kind != CHECKPOINT or frame.header.checksum != slot.checkpoint_checksum:
         return None
-    checkpoint = Checkpoint(*struct.unpack_from("<QIIQQB7sQQQQQQ", data, frame.payload))
-    if any(checkpoint.reserved) or checkpoint.reserved_end:
+    checkpoint = Checkpoint(*struct.unpack_from("<QIIQQBB6sQQQQQQ", data, frame.payload))
+    if checkpoint.flags > 1 or any(checkpoint.reserved) or checkpoint.reserved_end:
         return None
     if checkpoint.replay % 8 or not FRAMES_START <= checkpoint.replay <= len(data):
         return None

@@ -7,6 +7,8 @@ enum ExtraPart: String, CaseIterable {
   case snapshotHeldMany = "snapshot-held-100k"
   case deleteRange = "deleterange"
   case count = "count"
+  case compaction = "compaction"
+  case bounded = "bounded"
   case recover = "recover"
   /// The process that `recover` starts and that ends by being killed.
   case recoverVictim = "recover-victim"
@@ -40,6 +42,8 @@ extension Run where Engine == LatewoodEngine {
     case .snapshotHeldMany: try snapshotHeld(distinct: 100_000, part.rawValue)
     case .deleteRange: try deleteRange()
     case .count: try counting()
+    case .compaction: try compaction()
+    case .bounded: try bounded()
     case .recover: try recover()
     case .recoverVictim: try writeAndDie()
     }
@@ -49,7 +53,7 @@ extension Run where Engine == LatewoodEngine {
   /// Each part in a process of its own: memory that one has left behind would be missing in the growth of the
   /// next.
   private func runAllParts() throws {
-    for part in ExtraPart.allCases where part != .recoverVictim {
+    for part in ExtraPart.allCases where part != .recoverVictim && part != .bounded {
       let outcome = ChildProcess.run(options.arguments(group: part.rawValue))
       report.require(part.rawValue, "\(outcome)", "exited(0)", outcome == .exited(0))
     }

@@ -26,6 +26,9 @@ enum Threads {
     return try results.map { try $0.take() }
   }
 
+  /// Lets others run.
+  static func rest(milliseconds: UInt32) { usleep(milliseconds * 1000) }
+
   /// Starts a thread that ends with the process.
   static func startForever(_ body: @escaping @Sendable () -> Never) {
     if let handle = start({ body() }) { pthread_detach(handle) }

@@ -34,11 +34,17 @@ enum Catalog {
     }
   }
 
-  static func decodeNumber(_ value: UnsafeRawBufferPointer) throws(Fault) -> UInt32 {
+  static func decodeNumber(
+    _ value: UnsafeRawBufferPointer, upTo greatest: UInt32 = maximumNumber
+  ) throws(Fault) -> UInt32 {
     guard value.count == 4, let start = value.baseAddress else {
       throw Fault(.damaged, "an entry of the catalog of keyspaces has \(value.count) bytes in place of 4")
     }
-    return start.u32(0)
+    let number = start.u32(0)
+    guard number > keyspace, number <= greatest else {
+      throw Fault(.damaged, "an entry of the catalog of keyspaces has the impossible number \(number)")
+    }
+    return number
   }
 
   /// The number of a keyspace, or nil if there is none of that name.
@@ -56,7 +62,7 @@ enum Catalog {
 
   static func nextNumber(in view: ReadView) throws(Fault) -> UInt32 {
     guard let value = try find(counterKey, in: view) else { return 1 }
-    return try decodeNumber(value)
+    return try decodeNumber(value, upTo: .max)
   }
 
   private static func find(_ key: [UInt8], in view: ReadView) throws(Fault) -> UnsafeRawBufferPointer? {

@@ -93,6 +93,7 @@ extension Engine {
   private func merge(_ frozen: Frozen) throws(Fault) -> (root: Subtree?, dead: DeadSpace) {
     let base = try current().base
     var dead = DeadSpace()
+    let log = log
     let root = try BufferMerge.run(
       frozen.buffer, into: base, file: log.view, nodeSize: options.nodeSize, transaction: frozen.transaction,
       leaving: &dead,
@@ -113,6 +114,7 @@ extension Engine {
     backgroundFailure.withLock { $0 = nil }
     release(dead, by: checkpoint)
     install(root)
+    compactLater()
   }
 
   /// Lets readers see the new tree in the place of the old one and the frozen buffer.
@@ -120,12 +122,12 @@ extension Engine {
     lockForService()
     defer { unlockForService() }
     unfinished = nil
-    let hold = holdOfNextBase()
+    liveBytes.store(root?.liveBytes ?? 0, ordering: .relaxed)
+    let (log, hold) = (log, holdOfNextBase())
     swap { old in
       Version(
         number: old.number, transaction: old.transaction, base: root, active: old.active, frozen: nil,
-        dropCount: old.dropCount, file: log.view, space: space, registry: registry,
-        hold: hold)
+        dropCount: old.dropCount, file: log.view, space: log.space, registry: registry, hold: hold)
     }
   }
 
@@ -141,12 +143,12 @@ extension Engine {
     return try log.reserveNodes(length: length)
   }
 
-  private func lockForService() {
+  func lockForService() {
     servicesWaiting.wrappingAdd(1, ordering: .relaxed)
     writer.lock()
   }
 
-  private func unlockForService() {
+  func unlockForService() {
     writer.unlock()
     servicesWaiting.wrappingSubtract(1, ordering: .relaxed)
     checkpointEnded.withLock { checkpointEnded.broadcast() }
@@ -194,6 +196,7 @@ extension Engine {
     let wasClosed = closed.exchange(true, ordering: .acquiringAndReleasing)
     unlockForService()
     if wasClosed { return }
+    compaction.close()
     var failure: Fault?
     if !isReadOnly, !log.isPoisoned {
       do throws(Fault) {

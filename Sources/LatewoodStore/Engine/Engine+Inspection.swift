@@ -29,8 +29,10 @@ extension Engine {
     let checkpoint = try newestCheckpoint()
     result.checkpointTransaction = checkpoint?.transaction ?? 0
     result.logBytes = log.committedPosition.offset &- (checkpoint?.replay.offset ?? FileLayout.logStart)
-    let used = result.liveBytes + result.logBytes + FileLayout.logStart
-    result.deadBytes = result.fileSize > used ? result.fileSize - used : 0
+    // What the file says of itself may be anything.
+    let overhead = result.logBytes &+ FileLayout.logStart
+    let rest = result.fileSize - min(result.fileSize, overhead)
+    result.deadBytes = rest - min(rest, result.liveBytes)
     result.pendingEntries = version.active.entries + (version.frozen?.entries ?? 0)
     result.pendingRanges =
       version.active.ranges.intervals.count + (version.frozen?.ranges.intervals.count ?? 0)
@@ -64,12 +66,12 @@ extension Engine {
     }.joined()
   }
 
-  private func newestCheckpoint() throws(Fault) -> CheckpointRecord? {
-    let offset = lastCheckpoint.load(ordering: .relaxed)
-    return offset == 0 ? nil : try record(at: offset)
+  func newestCheckpoint() throws(Fault) -> CheckpointRecord? {
+    let (log, offset) = logAndCheckpoint
+    return offset == 0 ? nil : try record(at: offset, in: log)
   }
 
-  private func record(at offset: UInt64) throws(Fault) -> CheckpointRecord {
+  private func record(at offset: UInt64, in log: LogFile) throws(Fault) -> CheckpointRecord {
     guard let (record, _) = log.checkpoint(at: offset, size: log.view.limit) else {
       throw Fault.damaged(at: offset, "there is no sound checkpoint here")
     }
@@ -81,34 +83,42 @@ extension Engine {
     let version = try current()
     defer { withExtendedLifetime(version) {} }
     var result: [Checkpoint] = []
-    var offset = lastCheckpoint.load(ordering: .relaxed)
+    let (log, newest) = logAndCheckpoint
     let oldest = punching.withLock { $0.oldestWhole }
-    while offset != 0, offset >= oldest {
-      guard let (record, _) = log.checkpoint(at: offset, size: log.view.limit) else {
-        if result.isEmpty { throw Fault.damaged(at: offset, "there is no sound checkpoint here") }
-        break
+    var offset = newest
+    if offset == 0 { return result }
+    var record = try record(at: offset, in: log)
+    while true {
+      var checkpoint = Checkpoint(
+        offset: offset, transaction: record.transaction, time: record.time,
+        entries: record.root?.entries ?? 0, liveBytes: record.root?.liveBytes ?? 0,
+        isCompaction: record.isCompaction, fileID: log.header.fileID.first)
+      let previous = record.previousCheckpoint
+      if previous < oldest {
+        result.append(checkpoint)
+        return result
       }
-      result.append(
-        Checkpoint(
-          offset: offset, transaction: record.transaction, time: record.time,
-          entries: record.root?.entries ?? 0, liveBytes: record.root?.liveBytes ?? 0))
-      // Going back only, so that a hostile file cannot send us in circles.
-      guard record.previousCheckpoint < offset else {
-        throw Fault.damaged(at: offset, "a checkpoint names one after itself as the one before")
-      }
-      offset = record.previousCheckpoint
+      // Going back only, so that a hostile file cannot send us in circles. What is lost of the past does not hide what is left of it.
+      let found = previous < offset ? log.checkpoint(at: previous, size: log.view.limit)?.record : nil
+      checkpoint.isOlderLost = previous != 0 && found == nil
+      result.append(checkpoint)
+      guard let found else { return result }
+      (offset, record) = (previous, found)
     }
-    return result
   }
 
   func version(asOf checkpoint: Checkpoint) throws(Fault) -> Version {
     try checkOpen()
+    let log = log
+    guard checkpoint.fileID == log.header.fileID.first else {
+      throw Fault(.notFound, "the checkpoint was in a file that has been compacted or copied since")
+    }
     guard let hold = hold(checkpoint: checkpoint.offset) else {
       throw Fault(
         .notFound, "the checkpoint is not whole any more: its space was given back", offset: checkpoint.offset
       )
     }
-    let record = try record(at: checkpoint.offset)
+    let record = try record(at: checkpoint.offset, in: log)
     guard record.transaction == checkpoint.transaction else {
       throw Fault.damaged(at: checkpoint.offset, "the checkpoint there is of another transaction")
     }
@@ -116,17 +126,20 @@ extension Engine {
       // It shows no buffer, so no node needs to be kept for it. It has a registry of its own because the writer's takes numbers in
       // order only, and transactions go on meanwhile.
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
-      dropCount: Keyspace.pastEpoch, file: log.view, space: space, registry: VersionRegistry(),
+      dropCount: Keyspace.pastEpoch, file: log.view, space: log.space, registry: VersionRegistry(),
       hold: hold)
   }
 
   func verify(_ progress: ((VerifyProgress) -> Void)?) throws(Fault) -> VerifyReport {
+    let log = log
     let version = try current()
     var report = VerifyReport()
     report.transaction = version.transaction
     let logStart = try newestCheckpoint()?.replay.offset ?? FileLayout.logStart
     let logEnd = log.committedPosition.offset
-    let total = (version.base?.liveBytes ?? 0) + (logEnd > logStart ? logEnd - logStart : 0)
+    let logLength = logEnd > logStart ? logEnd - logStart : 0
+    // What the file says of itself may be more than any file has.
+    let total = logLength + min(version.base?.liveBytes ?? 0, log.view.limit)
     let tree = version.verifyBase { checked in
       progress?(VerifyProgress(bytesChecked: checked, bytesTotal: total))
     }
@@ -135,11 +148,18 @@ extension Engine {
     report.extents = tree.extents
     report.bytesChecked = tree.bytes
     report.faults = tree.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
+    let catalog = CatalogVerify.run(version)
+    report.faults += catalog.faults
+    // Where the tree is damaged has usually been told.
+    if let damage = catalog.damage, !report.faults.contains(where: { $0.offset == damage.offset }) {
+      report.faults.append(VerifyFault(offset: damage.offset ?? 0, what: damage.reason))
+    }
     let frames = try log.verify(through: logEnd)
     report.frames = frames.frames
     report.bytesChecked += frames.bytes
     report.faults += frames.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
     report.faults.sort { $0.offset < $1.offset }
+    report.faults.removeLast(max(0, report.faults.count - VerifyReport.faultLimit))
     progress?(VerifyProgress(bytesChecked: total, bytesTotal: total))
     withExtendedLifetime(version) {}
     return report

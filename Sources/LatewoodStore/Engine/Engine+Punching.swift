@@ -34,6 +34,8 @@ struct Punching {
 
   /// What was left behind by merges whose checkpoint could not be written, while their trees were built upon.
   var unconcluded = DeadSpace()
+  /// Who still reads the base trees of this file. Another file has another: snapshots of the old one hold nothing of the new one.
+  let bases = BaseRegistry()
   /// Where a replay starts from the newest checkpoint.
   var replay = ReplayPosition.start
   var newest: AppendedCheckpoint?
@@ -76,19 +78,21 @@ extension Engine {
   /// Whether dead ranges are collected.
   var collectsDead: Bool { options.punchesHoles && !isReadOnly && !punching.withLock { $0.isOver } }
 
-  /// What recovery found, for the first checkpoint to go on from. What is known of the file that `log` was before is forgotten.
-  func startPunching(after report: LatewoodFile.RecoveryReport) {
+  /// Begins anew with the file that `log` is from now on; what was known of the one before is forgotten with it.
+  ///
+  /// - Parameters:
+  ///   - checkpoint: offset of its newest checkpoint; 0 if there is none.
+  ///   - replay: where a replay starts from that.
+  /// - Returns: the hold of that checkpoint's base tree.
+  func startPunching(from checkpoint: UInt64, replay: ReplayPosition) -> BaseHold {
     punching.withLock { state in
       var fresh = Punching()
-      // Epochs go on, so that nothing is given back that a version of before may need.
-      fresh.epoch = state.epoch
-      fresh.replay = report.checkpoint?.replay ?? .start
+      fresh.replay = replay
       fresh.oldestWhole = log.oldestWholeCheckpoint
-      if report.checkpointOffset != 0 {
-        fresh.whole = [.init(checkpoint: report.checkpointOffset, epoch: state.epoch)]
-      }
+      if checkpoint != 0 { fresh.whole = [.init(checkpoint: checkpoint, epoch: fresh.epoch)] }
       fresh.punchedBytes = state.punchedBytes
       state = fresh
+      return BaseHold(epoch: fresh.epoch, registry: fresh.bases)
     }
   }
 
@@ -96,7 +100,7 @@ extension Engine {
   func holdOfNextBase() -> BaseHold {
     punching.withLock { state in
       state.epoch += 1
-      return BaseHold(epoch: state.epoch, registry: bases)
+      return BaseHold(epoch: state.epoch, registry: state.bases)
     }
   }
 
@@ -171,7 +175,7 @@ extension Engine {
     // From here on no older checkpoint can be opened, so that nobody comes to hold what was found to be held by nobody.
     let decided = punching.withLock { state -> (checkpoint: AppendedCheckpoint, epoch: UInt64)? in
       guard
-        let eligible = state.eligible(keeping: options.wholeCheckpoints, oldestHeld: bases.oldest),
+        let eligible = state.eligible(keeping: options.wholeCheckpoints, oldestHeld: state.bases.oldest),
         eligible.length >= options.punchingThreshold, let newest = state.newest
       else { return nil }
       state.whole.removeAll { $0.epoch < eligible.epoch }
@@ -191,6 +195,7 @@ extension Engine {
 
   /// A transaction that ends, or a read, has the base tree from before for microseconds more; a snapshot is not waited for.
   private func waitForReads(of epoch: UInt64) {
+    let bases = punching.withLock { $0.bases }
     var waited: UInt64 = 0
     while waited < Engine.patienceMilliseconds, let oldest = bases.oldest, oldest < epoch {
       Monitor.sleep(milliseconds: 1)
@@ -236,7 +241,7 @@ extension Engine {
     punching.withLock { state in
       guard offset >= state.oldestWhole else { return nil }
       let epoch = state.whole.first { $0.checkpoint == offset }?.epoch ?? 0
-      return BaseHold(epoch: epoch, registry: bases)
+      return BaseHold(epoch: epoch, registry: state.bases)
     }
   }
 }

@@ -9,10 +9,15 @@ extension Engine {
     guard isReadOnly else { return false }
     checkpointing.lock()
     defer { checkpointing.unlock() }
+    // Whoever asks how much memory the write buffer takes has this lock, as in a store that writes.
+    writer.lock()
+    defer { writer.unlock() }
+    let log = log
     var next = head
     next.number += 1
     let buffer = BufferWriter(
-      state: next.active, version: next.number, mapping: space.base, flushedThrough: .max, log: nil)
+      state: next.active, version: next.number, mapping: log.space.base, flushedThrough: .max, log: nil)
+    buffer.reclaim(published: try current().number, registry: registry)
     let outcome: RefreshOutcome
     do {
       outcome = try log.refresh { (transaction, offset, record) throws(Fault) in
@@ -34,23 +39,27 @@ extension Engine {
       head = next
       publish(next)
       return true
-    case .reopen:
+    case .newCheckpoint:
       buffer.abort()
-      return try startOver()
+      return try startOver(in: log)
+    case .replaced:
+      buffer.abort()
+      let next = try log.reopened()
+      return try startOver(in: next)
     }
   }
 
-  /// There is a newer checkpoint: its tree, and the log after it, in the place of what is in memory.
-  private func startOver() throws(Fault) -> Bool {
+  /// There is a newer checkpoint, or another file: its tree, and the log after it, in the place of what is in memory.
+  private func startOver(in next: LogFile) throws(Fault) -> Bool {
     let before = head.transaction
-    let (state, report) = try replay(into: BufferLayer(), version: head.number + 1)
+    let (state, report) = try replay(next, into: BufferLayer(), version: head.number + 1)
     head.number += 1
     head.active = state
     head.transaction = report.lastTransaction
     head.dropCount += 1
-    lastCheckpoint.store(report.checkpointOffset, ordering: .relaxed)
-    startPunching(after: report)
-    swap { _ in makeVersion(head, base: report.checkpoint?.root, frozen: nil, hold: nil) }
+    goOn(in: next, checkpoint: report.checkpointOffset)
+    let hold = startPunching(from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start)
+    swap { _ in makeVersion(head, base: report.checkpoint?.root, frozen: nil, hold: hold) }
     return head.transaction != before
   }
 }

@@ -24,11 +24,12 @@ extension Engine {
         return result
       }
       try transaction.commit()
+      finishing.wrappingAdd(1, ordering: .relaxed)
     } catch let fault as Fault {
       throw StoreError(fault, path: path)
     }
     do {
-      try finish(transaction.committed, transaction.position, durability)
+      try finish(transaction, durability)
     } catch {
       throw StoreError(error, path: path)
     }
@@ -36,9 +37,12 @@ extension Engine {
   }
 
   /// Waits until a commit is where its durability wants it, then publishes it.
-  private func finish(_ committed: Head, _ position: CommitPosition, _ durability: Durability) throws(Fault) {
+  private func finish(_ transaction: Transaction, _ durability: Durability) throws(Fault) {
+    let (committed, position) = (transaction.committed, transaction.position)
     do {
-      try log.flush(through: position, durable: durability == .synchronous)
+      defer { finishing.wrappingSubtract(1, ordering: .releasing) }
+      try transaction.log.flush(through: position, durable: durability == .synchronous)
+      publish(committed)
     } catch {
       if error.kind == .outOfSpace {
         writer.lock()
@@ -47,25 +51,27 @@ extension Engine {
       }
       throw error
     }
-    publish(committed)
-    writebackLater(through: position.offset)
+    writebackLater(transaction.log, through: position.offset)
     if durability == .synchronous { sealLater() }
-    if committed.pendingBytes >= UInt64(options.writeBufferBudget) { checkpointLater() }
+    if committed.pendingBytes >= checkpointThreshold { checkpointLater() }
+    considerCompaction(at: position.offset)
   }
 
   /// Has the system write what it caches before somebody has to wait for it: 8 MiB at a time, on a thread of its own, since the call
   /// blocks when the disk is busy. (Sequential fills of 116 MB with the sync at their end: 4.1 to 4.5 million a second.)
-  private func writebackLater(through end: UInt64) {
+  private func writebackLater(_ log: LogFile, through end: UInt64) {
     let start = writebackThrough.load(ordering: .relaxed)
-    guard end &- start >= 8 << 20, options.checkpointsInBackground,
+    guard end > start, end - start >= 8 << 20, options.checkpointsInBackground,
       writebackThrough.compareExchange(expected: start, desired: end, ordering: .relaxed).exchanged
     else { return }
-    writebackQueue.async { [log] in log.device.startWriteback(offset: start, length: end - start) }
+    writebackQueue.async { log.device.startWriteback(offset: start, length: end - start) }
   }
 
   /// After a full disk: what was committed in memory and could not be written is taken back. Under the writer lock.
   func rollBackUnwritten() {
-    guard log.isOutOfSpace, let version = published.withLock({ $0 }) else { return }
+    guard log.isOutOfSpace else { return }
+    waitForFinishing()
+    guard let version = published.withLock({ $0 }) else { return }
     if head.number > version.number {
       // Nodes that the lost transactions made stay in the slab until the next checkpoint lets go of it.
       version.active.layer.forget(after: version.number, keeping: version.active)
@@ -81,34 +87,55 @@ extension Engine {
     }
   }
 
-  /// After a full disk, before anything is tried again. Without the writer lock.
-  func takeBackUnwritten() {
-    if log.isOutOfSpace { writer.withLock { rollBackUnwritten() } }
+  /// Returns when every commit has been published or has failed: what is in the file and not yet published must not be taken back.
+  /// Under the writer lock, after a failure that no flush outlasts.
+  private func waitForFinishing() {
+    checkpointEnded.lock()
+    defer { checkpointEnded.unlock() }
+    while finishing.load(ordering: .acquiring) > 0 { _ = checkpointEnded.wait(milliseconds: 1) }
   }
 
-  /// After a torn tail or a full disk nothing may be acknowledged before a checkpoint lies beyond what was left behind.
-  private func restoreLog() throws(Fault) {
+  /// After a full disk, before anything is tried again. Not while this thread has the writer lock; in a transaction it does nothing.
+  func takeBackUnwritten() {
+    if log.isOutOfSpace, !isInTransaction { writer.withLock { rollBackUnwritten() } }
+  }
+
+  /// After a torn tail or a full disk nothing may be acknowledged before a checkpoint lies beyond what was left behind. False if the
+  /// log refuses to go on; it says why when a transaction begins.
+  private func restoreLog() throws(Fault) -> Bool {
+    guard log.isInterrupted else { return true }
     takeBackUnwritten()
+    if log.isOutOfSpace { return false }
     if log.needsCheckpoint { try checkpoint(isForced: true) }
+    return true
   }
 
   private func lockForTransaction() throws(Fault) {
     if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
     try refuseInsideTransaction("a transaction was begun")
-    try restoreLog()
-    slowDown()
-    while servicesWaiting.load(ordering: .relaxed) > 0 {
-      // A checkpoint wants the lock for some microseconds, and an unfair lock might never give it one.
-      checkpointEnded.lock()
-      if servicesWaiting.load(ordering: .relaxed) > 0 { _ = checkpointEnded.wait(milliseconds: 1) }
-      checkpointEnded.unlock()
+    while true {
+      let isRestored = try restoreLog()
+      slowDown()
+      letServicesPass()
+      writer.lock()
+      // The transaction before may have met a full disk.
+      if !isRestored || !log.isInterrupted { break }
+      writer.unlock()
     }
-    writer.lock()
     if closed.load(ordering: .relaxed) {
       writer.unlock()
       throw Engine.closedFault
     }
     writingThread.store(Monitor.currentThread, ordering: .relaxed)
+  }
+
+  /// A checkpoint wants the lock for some microseconds, and an unfair lock might never give it one.
+  private func letServicesPass() {
+    while servicesWaiting.load(ordering: .relaxed) > 0 {
+      checkpointEnded.lock()
+      if servicesWaiting.load(ordering: .relaxed) > 0 { _ = checkpointEnded.wait(milliseconds: 1) }
+      checkpointEnded.unlock()
+    }
   }
 
   /// Whether this thread runs the closure of a transaction, and so has the writer lock.
@@ -125,8 +152,9 @@ extension Engine {
     writer.unlock()
   }
 
-  /// Holds writers back for a moment when checkpoints do not keep up, so that memory and recovery stay bounded.
+  /// Holds writers back for a moment when a compaction or checkpoints do not keep up, so that memory and recovery stay bounded.
   private func slowDown() {
+    waitForCompaction()
     guard checkpointScheduled.load(ordering: .relaxed) else { return }
     let budget = UInt64(options.writeBufferBudget)
     let pending = pendingBytes.load(ordering: .relaxed)

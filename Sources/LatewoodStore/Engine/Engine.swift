@@ -37,10 +37,10 @@ final class Engine: @unchecked Sendable {
   let isReadOnly: Bool
   let options: Store.Options
   let environment: Environment
-  let log: LogFile
+  /// The open file; a compaction puts another in its place.
+  private let file: Guarded<LogFile>
   let registry = VersionRegistry()
   let snapshots = SnapshotRegistry()
-  let space: AddressSpace
   /// Tells handles of this store from those of others.
   let identity: UInt64
 
@@ -49,6 +49,8 @@ final class Engine: @unchecked Sendable {
   /// Threads that want the writer lock for a moment of a checkpoint's work; transactions let them go first.
   let servicesWaiting = Atomic<Int>(0)
   let writingThread = Atomic<UInt>(0)
+  /// Commits that are neither published nor have failed. Raised under `writer`.
+  let finishing = Atomic<Int>(0)
 
   let published: Guarded<Version?>
   let closed = Atomic<Bool>(false)
@@ -66,16 +68,26 @@ final class Engine: @unchecked Sendable {
   /// Offset of the newest checkpoint's frame; 0 if there is none.
   let lastCheckpoint = Atomic<UInt64>(0)
   let sealScheduled = Atomic<Bool>(false)
+  /// Of the newest checkpoint's tree.
+  let liveBytes = Atomic<UInt64>(0)
   /// Bytes of log since the write buffer was started.
   let pendingBytes = Atomic<UInt64>(0)
   /// What a checkpoint has frozen and not yet merged. Under `checkpointing` and `writer`.
   var unfinished: Frozen?
+  let compaction = CompactionControl()
+  /// By number of keyspace: what becomes of entries when the file is written anew.
+  let rewriters = Guarded<[UInt32: Rewriter]>([:])
+  let compactionQueue = DispatchQueue(label: "latewood.compaction", qos: .utility)
+  let compactionScheduled = Atomic<Bool>(false)
+  /// How far the compaction that is running has followed the log; `.max` if none is.
+  let compactionFollowed = Atomic<UInt64>(.max)
+  /// Where the log ended when a commit last asked whether to compact.
+  let compactionConsidered = Atomic<UInt64>(0)
   /// The first failure of a checkpoint in the background, for whoever asks next.
   let backgroundFailure = Guarded<Fault?>(nil)
 
   /// Dead parts of the file, and who may still read them.
   let punching = Guarded(Punching())
-  let bases = BaseRegistry()
   /// While it is above 0 nothing is given back to the file system; see `holdPunching`.
   let punchingHolds = Atomic<Int>(0)
   /// Held while blocks are given back.
@@ -86,12 +98,11 @@ final class Engine: @unchecked Sendable {
   init(
     log: LogFile, path: String?, isReadOnly: Bool, options: Store.Options, environment: Environment
   ) throws(Fault) {
-    self.log = log
+    file = Guarded(log)
     self.path = path
     self.isReadOnly = isReadOnly
     self.options = options
     self.environment = environment
-    space = log.space
     identity = environment.random()
     published = Guarded(nil)
     do {
@@ -100,6 +111,24 @@ final class Engine: @unchecked Sendable {
       log.close()
       throw error
     }
+  }
+
+  /// The file that commits go to. It changes only under `checkpointing` and `writer`: who has neither keeps what it was given.
+  var log: LogFile { file.withLock { $0 } }
+
+  /// Goes on in another file that has the same state.
+  func goOn(in next: LogFile, checkpoint: UInt64) {
+    let old = file.withLock { log in
+      defer { log = next }
+      lastCheckpoint.store(checkpoint, ordering: .relaxed)
+      return log
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// The file, and the offset of the newest checkpoint in it; 0 if there is none.
+  var logAndCheckpoint: (log: LogFile, checkpoint: UInt64) {
+    file.withLock { ($0, lastCheckpoint.load(ordering: .relaxed)) }
   }
 
   /// The newest state.
@@ -113,7 +142,8 @@ final class Engine: @unchecked Sendable {
   // MARK: Recovery
 
   private func recover() throws(Fault) {
-    let (state, report) = try replay(into: head.active.layer, version: 1)
+    let log = log
+    let (state, report) = try replay(log, into: head.active.layer, version: 1)
     head.active = state
     head.transaction = report.lastTransaction
     head.pendingBytes = report.bytesReplayed
@@ -124,19 +154,21 @@ final class Engine: @unchecked Sendable {
       checkpointTransaction: report.checkpoint?.transaction ?? 0,
       replayedTransactions: report.transactionsReplayed,
       replayedBytes: report.bytesReplayed, tornTail: report.tornTail)
-    startPunching(after: report)
-    let version = makeVersion(
-      head, base: report.checkpoint?.root, frozen: nil, hold: BaseHold(epoch: 0, registry: bases))
+    let hold = startPunching(from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start)
+    let version = makeVersion(head, base: report.checkpoint?.root, frozen: nil, hold: hold)
     published.withLock { $0 = version }
+    liveBytes.store(report.checkpoint?.root?.liveBytes ?? 0, ordering: .relaxed)
+    pendingBytes.store(head.pendingBytes, ordering: .relaxed)
     if !isReadOnly, report.needsCheckpoint { try checkpoint(isForced: true) }
   }
 
   /// Walks the log into a write buffer.
   func replay(
-    into layer: BufferLayer, version: UInt64
+    _ log: LogFile, into layer: BufferLayer, version: UInt64
   ) throws(Fault) -> (state: BufferState, report: LatewoodFile.RecoveryReport) {
     let writer = BufferWriter(
-      state: BufferState(layer: layer), version: version, mapping: space.base, flushedThrough: .max, log: nil)
+      state: BufferState(layer: layer), version: version, mapping: log.space.base, flushedThrough: .max,
+      log: nil)
     let report = try log.recover { (_, offset, record) throws(Fault) in
       writer.apply(record, at: offset)
     }
@@ -144,10 +176,10 @@ final class Engine: @unchecked Sendable {
   }
 
   func makeVersion(_ head: Head, base: Subtree?, frozen: BufferState?, hold: BaseHold?) -> Version {
-    Version(
+    let log = log
+    return Version(
       number: head.number, transaction: head.transaction, base: base, active: head.active, frozen: frozen,
-      dropCount: head.dropCount, file: log.view, space: space, registry: registry,
-      hold: hold)
+      dropCount: head.dropCount, file: log.view, space: log.space, registry: registry, hold: hold)
   }
 
   // MARK: Publishing

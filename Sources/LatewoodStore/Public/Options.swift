@@ -27,6 +27,8 @@ extension Store {
     /// Whether checkpoints run by themselves on a background queue. If false, they run only on close and when
     /// ``Store/checkpoint()`` is called. Default: true.
     public var checkpointsInBackground = true
+    /// When the file is compacted by itself. Default: see ``CompactionPolicy``.
+    public var compaction = CompactionPolicy()
     /// Whether parts of the file that nothing needs any more are given back to the file system after checkpoints, where it can do that
     /// (Linux and Apple systems). The file then has holes: it takes less space on the disk than its size says. Nothing is given back
     /// while another process has the file open, or this one a second time; and nothing that an open snapshot shows. Default: true.
@@ -45,6 +47,10 @@ extension Store {
       options.nodeSize = min(max(nodeSize, 1024), 32768)
       options.inlineValueLimit = min(max(inlineValueLimit, 64), 1024)
       options.writeBufferBudget = max(writeBufferBudget, 65536)
+      options.compaction.deadShare = min(max(compaction.deadShare, 0.05), 0.95)
+      options.compaction.urgentDeadShare = min(
+        max(compaction.urgentDeadShare, options.compaction.deadShare), 0.95)
+      options.compaction.quietTime = max(compaction.quietTime, 0)
       options.wholeCheckpoints = max(wholeCheckpoints, 1)
       return options
     }

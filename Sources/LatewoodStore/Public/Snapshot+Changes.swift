@@ -33,11 +33,14 @@ extension Snapshot {
     do {
       try new.check(keyspace)
       let (low, high) = KeyRange.all.fullKeys(in: keyspace.id)
-      try ReadView.differences(from: old.view, to: new.view, low: low, high: high) { key, before, after in
-        try body(
-          Change(
-            key: Array(key[FullKey.prefixLength...]), old: before.map { Array($0) },
-            new: after.map { Array($0) }))
+      // The body may close the snapshots.
+      try withExtendedLifetime((old, new)) {
+        try ReadView.differences(from: old.view, to: new.view, low: low, high: high) { key, before, after in
+          try body(
+            Change(
+              key: Array(key[FullKey.prefixLength...]), old: before.map { Array($0) },
+              new: after.map { Array($0) }))
+        }
       }
     } catch let fault as Fault {
       throw StoreError(fault, path: new.path)

@@ -55,6 +55,10 @@ extension Store {
 
   /// The checkpoints that are still whole in the file, newest first: as many as ``Store/Options/wholeCheckpoints`` says, and older ones of
   /// which nothing was given back yet. O(checkpoints).
+  ///
+  /// Where one before the newest is damaged or gone, the list ends with the one after it, whose ``Checkpoint/isOlderLost`` is set.
+  ///
+  /// - Throws: ``StoreError`` `closed`; `damaged` if the newest one cannot be read.
   public func history() throws(StoreError) -> [Checkpoint] {
     do { return try engine.history() } catch { throw StoreError(error, path: engine.path) }
   }

@@ -60,6 +60,8 @@ public struct StoreError: Error, Sendable, Equatable {
     case outOfMemory
     /// This file system or system cannot do that.
     case unsupported
+    /// A compaction or copy was cancelled, or the store was closed meanwhile. Nothing was changed.
+    case cancelled
   }
 
   public var code: Code
@@ -117,6 +119,7 @@ public struct StoreError: Error, Sendable, Equatable {
     case .invalidRange: ""
     case .outOfMemory: "Close other stores, or raise the limit of the process."
     case .unsupported: ""
+    case .cancelled: ""
     }
   }
 }

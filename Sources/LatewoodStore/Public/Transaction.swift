@@ -9,8 +9,10 @@ import LatewoodTree
 /// closure.
 public final class Transaction: Readable, ReadGate {
   let engine: Engine
+  /// The file that it goes to.
+  let log: LogFile
   private let version: Version
-  private var buffer: BufferWriter
+  let buffer: BufferWriter
   private(set) var committed: Engine.Head
   private(set) var position = CommitPosition(offset: 0)
   /// The first failure of an operation: a transaction that lost one must not commit, even if the closure caught the error.
@@ -25,12 +27,13 @@ public final class Transaction: Readable, ReadGate {
   /// Called under the writer lock.
   init(engine: Engine) throws(Fault) {
     self.engine = engine
+    log = engine.log
     version = try engine.current()
     committed = engine.head
     committed.number += 1
     buffer = BufferWriter(
-      state: committed.active, version: committed.number, mapping: engine.space.base,
-      flushedThrough: engine.log.flushedThrough, log: engine.log)
+      state: committed.active, version: committed.number, mapping: log.space.base,
+      flushedThrough: log.flushedThrough, log: log)
     buffer.reclaim(published: version.number, registry: engine.registry)
   }
 
@@ -74,16 +77,16 @@ public final class Transaction: Readable, ReadGate {
         throw Fault(.valueTooLarge, "a value of \(value.count) bytes is longer than 2 GiB")
       }
     } catch { throw StoreError(error, path: engine.path) }
-    try log(keyspace.id, key, value)
+    try record(keyspace.id, key, value)
   }
 
-  private func log(
+  private func record(
     _ keyspace: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) throws(StoreError) {
     do {
-      let offset = try engine.log.put(
+      let offset = try log.put(
         keyspace: keyspace, key: key, value: value, asExtent: value.count > engine.options.inlineValueLimit)
-      buffer.put(LogRecord(trusted: engine.log.record(at: offset)), at: offset)
+      buffer.put(LogRecord(trusted: log.record(at: offset)), at: offset)
       changeCount &+= 1
     } catch { throw failed(error) }
   }
@@ -94,8 +97,8 @@ public final class Transaction: Readable, ReadGate {
       try FullKey.check(key)
     } catch { throw StoreError(error, path: engine.path) }
     do {
-      let offset = try engine.log.delete(keyspace: keyspace.id, key: key)
-      buffer.delete(LogRecord(trusted: engine.log.record(at: offset)), at: offset)
+      let offset = try log.delete(keyspace: keyspace.id, key: key)
+      buffer.delete(LogRecord(trusted: log.record(at: offset)), at: offset)
       changeCount &+= 1
     } catch { throw failed(error) }
   }
@@ -122,10 +125,10 @@ public final class Transaction: Readable, ReadGate {
     do {
       let offset = try low.withUnsafeBytes { low in
         high.withUnsafeBytes { high in
-          Result { () throws(Fault) in try engine.log.deleteRange(low: low, high: high) }
+          Result { () throws(Fault) in try log.deleteRange(low: low, high: high) }
         }
       }.get()
-      buffer.deleteRange(LogRecord(trusted: engine.log.record(at: offset)), at: offset)
+      buffer.deleteRange(LogRecord(trusted: log.record(at: offset)), at: offset)
       changeCount &+= 1
     } catch { throw failed(error) }
   }
@@ -178,16 +181,16 @@ public final class Transaction: Readable, ReadGate {
 
   private func putCatalog(_ key: [UInt8], _ value: [UInt8]) throws(StoreError) {
     try key.withBytes { (key) throws(StoreError) in
-      try value.withBytes { (value) throws(StoreError) in try log(Catalog.keyspace, key, value) }
+      try value.withBytes { (value) throws(StoreError) in try record(Catalog.keyspace, key, value) }
     }
   }
 
   private func deleteCatalog(_ key: [UInt8]) throws(StoreError) {
     do {
       let offset = try key.withBytes { (key) throws(Fault) in
-        try engine.log.delete(keyspace: Catalog.keyspace, key: key)
+        try log.delete(keyspace: Catalog.keyspace, key: key)
       }
-      buffer.delete(LogRecord(trusted: engine.log.record(at: offset)), at: offset)
+      buffer.delete(LogRecord(trusted: log.record(at: offset)), at: offset)
       changeCount &+= 1
     } catch { throw failed(error) }
   }
@@ -226,7 +229,7 @@ public final class Transaction: Readable, ReadGate {
     try currentReader().check(keyspace)
   }
 
-  private func open() throws(Fault) {
+  func open() throws(Fault) {
     try checkOpen()
     if let failure { throw failure }
     guard loans == 0 else {
@@ -236,7 +239,7 @@ public final class Transaction: Readable, ReadGate {
       )
     }
     if !isLogOpen {
-      number = try engine.log.beginTransaction()
+      number = try log.beginTransaction()
       isLogOpen = true
     }
   }
@@ -249,17 +252,22 @@ public final class Transaction: Readable, ReadGate {
   func commit() throws(Fault) {
     isActive = false
     isLogOpen = false
-    let start = engine.log.tail
-    position = try engine.log.commitTransaction()
+    let start = log.tail
+    do throws(Fault) {
+      position = try log.commitTransaction()
+    } catch {
+      buffer.abort()
+      throw error
+    }
     committed.transaction = number
     committed.active = buffer.finish()
-    committed.pendingBytes += engine.log.tail - start
+    committed.pendingBytes += log.tail - start
     engine.head = committed
     engine.pendingBytes.store(committed.pendingBytes, ordering: .relaxed)
   }
 
   func abort() {
-    if isLogOpen { engine.log.abortTransaction() }
+    if isLogOpen { log.abortTransaction() }
     isActive = false
     isLogOpen = false
     buffer.abort()

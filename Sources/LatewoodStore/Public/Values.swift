@@ -52,6 +52,12 @@ public struct Checkpoint: Sendable, Equatable {
   public var entries: UInt64
   /// Bytes of nodes and of large values that it refers to.
   public var liveBytes: UInt64
+  /// Whether a compaction or a copy wrote it, as the first of its file.
+  public var isCompaction: Bool
+  /// Of the file it is in.
+  var fileID: UInt64
+  /// Whether it names a checkpoint before it that cannot be read: ``Store/history()`` ends here, though older ones were written.
+  public var isOlderLost = false
 }
 
 /// What opening found in the file.

@@ -18,6 +18,9 @@ public struct VerifyProgress: Sendable, Equatable {
 
 /// What ``Store/verify(progress:)`` found.
 public struct VerifyReport: Sendable, Equatable {
+  /// More say nothing new, and a file can be made to have as many as it has entries.
+  static let faultLimit = 10_000
+
   /// By offset; at most 10,000 are kept.
   public var faults: [VerifyFault] = []
   public var nodes: UInt64 = 0
@@ -36,7 +39,8 @@ public struct VerifyReport: Sendable, Equatable {
 
 extension Store {
   /// Reads everything that the newest state reaches and checks all of it: checksums, order of keys, separators, counts, live bytes,
-  /// extents within the file, no overlaps; header, root slots, the log.
+  /// extents within the file, no overlaps; header, root slots, the log; that the catalog of keyspaces agrees with itself, and names all
+  /// that have entries.
   ///
   /// Reads and writes go on meanwhile. O(size of the live data).
   ///

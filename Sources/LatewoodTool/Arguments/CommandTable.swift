@@ -1,7 +1,8 @@
 /// Every command of the tool, in the order in which help shows them.
 enum CommandTable {
   static let commands: [CommandDescription] = [
-    .info, .verify, .history, .get, .list, .put, .delete, .importing, .exporting, .demo, .help, .demoWriter,
+    .info, .verify, .history, .get, .list, .put, .delete, .importing, .exporting, .compact, .demo, .help,
+    .demoWriter,
   ]
 
   static func command(named name: String) -> CommandDescription? {

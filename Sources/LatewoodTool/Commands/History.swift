@@ -9,7 +9,8 @@ extension CommandDescription {
     discussion: [
       "Each line is a checkpoint, a complete state of the database, the newest first. The number of its "
         + "transaction is what --as-of of get, list and export takes. Times are in UTC. What was "
-        + "committed after the newest checkpoint is in the database all the same."
+        + "committed after the newest checkpoint is in the database all the same. If one is damaged or no "
+        + "longer in the file, those before it cannot be reached either, and a last line says so."
     ],
     examples: [
       ExampleDescription(
@@ -20,7 +21,8 @@ extension CommandDescription {
     ],
     json: [
       #"{"checkpoints":[{"transaction":NUMBER,"time":"2026-03-01T09:30:00.000000Z","#,
-      #"  "entries":NUMBER,"liveBytes":BYTES,"offset":BYTES}, ...]}"#,
+      #"  "entries":NUMBER,"liveBytes":BYTES,"offset":BYTES,"#,
+      #"  "isCompaction":true|false}, ...],"olderLost":true|false}"#,
     ]
   ) { arguments, console throws(Failure) in
     let limit = try arguments.number(of: .limit) ?? UInt64.max
@@ -28,6 +30,7 @@ extension CommandDescription {
       do { return try database.store.history() } catch { throw Failure(error) }
     }
     let checkpoints = all.prefix(Int(clamping: limit))
+    let isOlderLost = all.last?.isOlderLost ?? false
     if console.printsJSON {
       try console.json { writer in
         writer.beginObject()
@@ -35,6 +38,7 @@ extension CommandDescription {
         writer.beginArray()
         for checkpoint in checkpoints { write(checkpoint, to: &writer) }
         writer.endArray()
+        writer.member("olderLost", isOlderLost)
         writer.endObject()
       }
     } else if checkpoints.isEmpty {
@@ -46,7 +50,12 @@ extension CommandDescription {
         try console.line(
           row(
             "\(checkpoint.transaction)", Timestamp.shown(microseconds: checkpoint.time),
-            Quantity.count(checkpoint.entries), Quantity.bytes(checkpoint.liveBytes), "\(checkpoint.offset)"))
+            Quantity.count(checkpoint.entries), Quantity.bytes(checkpoint.liveBytes), "\(checkpoint.offset)")
+            + (checkpoint.isCompaction ? "  compaction" : ""))
+      }
+      if isOlderLost, let oldest = all.last {
+        try console.line(
+          "Checkpoints before that of transaction \(oldest.transaction) could not be read.")
       }
     }
     return .success
@@ -67,6 +76,7 @@ extension CommandDescription {
     writer.member("entries", checkpoint.entries)
     writer.member("liveBytes", checkpoint.liveBytes)
     writer.member("offset", checkpoint.offset)
+    writer.member("isCompaction", checkpoint.isCompaction)
     writer.endObject()
   }
 }

@@ -14,8 +14,11 @@ struct Database {
 
   static func open(_ arguments: Arguments, _ mode: Store.OpenMode) throws(Failure) -> Database {
     let path = try arguments.text(0)
+    var options = Store.Options()
+    // Commands are short: what they leave to be done is the work of `latewood compact`.
+    options.compaction = .manual
     do {
-      return Database(store: try Store.open(at: path, mode: mode), path: path)
+      return Database(store: try Store.open(at: path, mode: mode, options: options), path: path)
     } catch { throw Failure(error) }
   }
 

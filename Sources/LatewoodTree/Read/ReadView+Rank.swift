@@ -6,6 +6,8 @@ import LatewoodFile
 //     count(low, high) = base, without its deleted ranges
 //                      + pending entries of the range that show, and that the base does not show
 //                      - pending deletes of keys that the base shows
+//
+// Totals come from the file: wrong ones make a wrong count, which a verification finds, and never a trap.
 
 extension ReadView {
   /// How many entries a range of full keys has. O(log n + pending entries in the range).
@@ -30,25 +32,25 @@ extension ReadView {
     if active != nil || frozen != nil {
       try eachPending(low: low, high: high) { (entry, _) throws(Fault) in
         let between = try shownByBase(start, entry.key)
-        if index < passed + between {
-          result = try baseKey(at: index - passed, from: start)
+        if index < passed &+ between {
+          result = try baseKey(at: index &- passed, from: start)
           return false
         }
-        passed += between
+        passed &+= between
         if entry.isShown {
           if index == passed {
             result = entry.key
             return false
           }
-          passed += 1
+          passed &+= 1
         }
         start = entry.key + [0]
         return true
       }
       if result != nil { return result }
     }
-    guard try index < passed + shownByBase(start, high) else { return nil }
-    return try baseKey(at: index - passed, from: start)
+    guard try index < passed &+ shownByBase(start, high) else { return nil }
+    return try baseKey(at: index &- passed, from: start)
   }
 
   /// An entry that waits in a write buffer.
@@ -95,19 +97,19 @@ extension ReadView {
     for hole in holes where RangeSet.less(hole.low, high) && RangeSet.less(low, hole.high) {
       let from = RangeSet.less(hole.low, low) ? low : hole.low
       let to = RangeSet.less(high, hole.high) ? high : hole.high
-      total -= try baseCount(from, to)
+      total &-= try baseCount(from, to)
     }
     return total
   }
 
   /// Key number `index` of what the base shows from a full key on; there is one.
   private func baseKey(at index: UInt64, from start: [UInt8]) throws(Fault) -> [UInt8]? {
-    var rank = try baseRank(start) + index
+    var rank = try baseRank(start) &+ index
     for hole in holes where RangeSet.less(start, hole.high) {
       let from = RangeSet.less(hole.low, start) ? start : hole.low
       let first = try baseRank(from)
       if first > rank { break }
-      rank += try baseRank(hole.high) - first
+      rank &+= try baseRank(hole.high) &- first
     }
     let cursor = try base.cursor(atRank: rank)
     return cursor.isValid ? cursor.key.bytes : nil

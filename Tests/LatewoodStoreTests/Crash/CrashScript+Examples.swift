@@ -26,6 +26,24 @@ extension CrashScript {
         .checkpoint,
       ]),
     CrashScript(
+      name: "compactions, and commits meanwhile",
+      steps: [
+        .transaction(.synchronous, (0..<20).map { put($0, 90) }),
+        .checkpoint,
+        .transaction(.relaxed, (0..<20).map { put($0, 40) }),
+        .compact([
+          .transaction(.synchronous, [put(1, 31)]),
+          .transaction(.relaxed, [.deleteRange("a", from: key(4), to: key(9)), put(2, 200)]),
+          .transaction(.relaxed, [put(3, 33, in: "b")]),
+        ]),
+        .transaction(.relaxed, [put(5, 34)]),
+        .transaction(.synchronous, [put(6, 35)]),
+        .compact([]),
+        .transaction(.synchronous, [.drop("b"), put(7, 36)]),
+        .kill,
+        .compact([.transaction(.relaxed, [put(8, 37)])]),
+      ]),
+    CrashScript(
       name: "durable puts, one by one",
       steps: (0..<14).map { .transaction(.synchronous, [put($0 % 5, 20 + $0)]) }),
     CrashScript(
@@ -126,6 +144,8 @@ extension CrashScript {
       .checkpoint,
       .transaction(.synchronous, [.deleteRange("a", from: key(12), to: key(30)), put(8, 500)]),
       .transaction(.relaxed, [put(9, 29)]),
+      .compact([.transaction(.synchronous, [put(14, 90)]), .transaction(.relaxed, [put(15, 20)])]),
+      .transaction(.relaxed, [put(16, 21)]),
       .reopen,
       .transaction(.relaxed, [.drop("b"), put(10, 31)]),
       .transaction(.synchronous, [put(11, 32)]),

@@ -1,6 +1,7 @@
 import LatewoodDevice
 import LatewoodSimulation
 import LatewoodStore
+import Synchronization
 import Testing
 
 /// A list of steps that a crash or fault test runs on a store, and what the store shows after each.
@@ -9,6 +10,8 @@ struct CrashScript: Sendable, CustomTestStringConvertible {
     case transaction(Durability, [Operation])
     case sync
     case checkpoint
+    /// Compacts; the transactions are committed while that goes on, one each time it tells how far it is, until there are no more.
+    case compact([Step])
     /// Closes the store and opens it again.
     case reopen
     /// The process ends without a word, and another one opens the store.
@@ -71,12 +74,17 @@ struct CrashScript: Sendable, CustomTestStringConvertible {
   static let path = "db"
 
   static func open(
-    _ volume: any Volume, _ mode: Store.OpenMode = .openOrCreate
+    _ volume: any Volume, _ mode: Store.OpenMode = .openOrCreate, wholeCheckpoints: Int = 1
   ) throws(StoreError) -> Store {
-    try Store.open(
-      at: path, on: volume, mode: mode, options: options(),
-      environment: Environment(now: { 1_700_000_000_000_000 }, random: { 7 }))
+    var options = options()
+    options.wholeCheckpoints = wholeCheckpoints
+    return try Store.open(
+      at: path, on: volume, mode: mode, options: options,
+      environment: Environment(
+        now: { 1_700_000_000_000_000 }, random: { fileIDs.add(1, ordering: .relaxed).newValue }))
   }
+
+  private static let fileIDs = Atomic<UInt64>(0)
 
   /// Runs the steps until one fails; what was got to is in `progress`.
   func run(on volume: SimulatedVolume, _ progress: inout Progress) throws {
@@ -93,6 +101,8 @@ struct CrashScript: Sendable, CustomTestStringConvertible {
       case .checkpoint:
         try store.checkpoint()
         progress.makeDurable()
+      case .compact(let meanwhile):
+        try CrashScript.compact(store, meanwhile, &progress)
       case .reopen:
         try store.close()
         progress.makeDurable()
@@ -106,6 +116,25 @@ struct CrashScript: Sendable, CustomTestStringConvertible {
       }
     }
     try store.close()
+    progress.makeDurable()
+  }
+
+  /// A failure of what is committed meanwhile does not end the compaction, but it is thrown when that has ended.
+  private static func compact(_ store: Store, _ meanwhile: [Step], _ progress: inout Progress) throws {
+    var rest = meanwhile[...]
+    var failure: (any Error)?
+    var current = progress
+    let result = Result {
+      try store.compact { _ in
+        guard failure == nil, case .transaction(let durability, let operations)? = rest.popFirst() else {
+          return
+        }
+        do { try commit(operations, durability, to: store, &current) } catch { failure = error }
+      }
+    }
+    progress = current
+    if let failure { throw failure }
+    _ = try result.get()
     progress.makeDurable()
   }
 

@@ -74,6 +74,8 @@ final class FaultRun {
       if !isDone || isPoisoned { try checkPowerCut() }
     case .checkpoint:
       if try attempt({ try store.checkpoint() }) { progress.makeDurable() } else { try checkPowerCut() }
+    case .compact(let meanwhile):
+      try compact(store, meanwhile)
     case .reopen:
       try close()
       try open()
@@ -82,6 +84,47 @@ final class FaultRun {
       process += 1
       self.store = nil
       try open()
+    }
+  }
+
+  /// A fault of the new file costs that file and nothing else: the store goes on with the old one.
+  private func compact(_ store: Store, _ meanwhile: [CrashScript.Step]) throws {
+    var rest = meanwhile[...]
+    var failure: (any Error)?
+    let first = volume.callCount
+    let wasOver = isOver
+    do {
+      try store.compact { _ in
+        guard let step = rest.popFirst() else { return }
+        do { try self.take(step) } catch { failure = error }
+      }
+      if !isPoisoned { progress.makeDurable() }
+    } catch {
+      errors += 1
+      if errors >= FaultRun.patience { volume.spaceLimit = nil }
+      if wasOver, !isPoisoned { report("\(error) of a compaction, although the disk works") }
+      if ![.inputOutput, .outOfSpace, .poisoned].contains(error.code) { report("\(error) of a compaction") }
+      let wasPoisoned = isPoisoned
+      try probe(store)
+      let faults = volume.trace.dropFirst(first).filter { $0.fault != nil }
+      if isPoisoned, !wasPoisoned, faults.allSatisfy(isOfNewFile) {
+        report("a fault of the new file, \(error), has cost the old one")
+      }
+      try checkPowerCut()
+    }
+    if let failure { throw failure }
+  }
+
+  /// Whether a call was made to a file that has not taken the other's place.
+  private func isOfNewFile(_ call: SimulatedCall) -> Bool { call.path.hasPrefix("db.compacting") }
+
+  /// Finds out whether the store still writes.
+  private func probe(_ store: Store) throws {
+    do {
+      try store.checkpoint()
+      progress.makeDurable()
+    } catch {
+      if error.code == .poisoned { isPoisoned = true } else { check(error) }
     }
   }
 
@@ -112,7 +155,9 @@ final class FaultRun {
     errors += 1
     if errors >= FaultRun.patience { volume.spaceLimit = nil }
     // A punch that fails is no failure of the call that tried it.
-    let faults = volume.trace.dropFirst(callsBefore).filter { $0.fault != nil && $0.kind != .punch }
+    let faults = volume.trace.dropFirst(callsBefore).filter {
+      $0.fault != nil && !isOfNewFile($0) && $0.kind != .punch
+    }
     let isForGood = faults.contains { call in
       if case .outOfSpace = call.fault { return call.kind == .sync }
       return true

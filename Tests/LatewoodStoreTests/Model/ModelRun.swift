@@ -26,6 +26,7 @@ final class ModelRun {
   var follower: Store?
   var operations = 0
   var reopenings = 0
+  var compactions = 0
   var pastStates = 0
   /// Bytes that were given back, until the last reopening.
   var punched: UInt64 = 0
@@ -36,6 +37,7 @@ final class ModelRun {
     disk = SimulatedVolume(seed: seed)
     var options = Store.Options()
     options.checkpointsInBackground = style % 4 == 3
+    options.compaction = .manual
     options.writeBufferBudget = 65536
     options.durability = .relaxed
     options.nodeSize = style % 2 == 0 ? 1024 : 8192
@@ -62,6 +64,7 @@ final class ModelRun {
       case 92: try compareChanges()
       case 93: try walks(over: store, model)
       case 94: try compareAll(store, model)
+      case 95: try compact()
       default: try ranges(of: store, model)
       }
     }
@@ -139,6 +142,16 @@ final class ModelRun {
       #expect(statistics.pendingEntries == 0 && statistics.pendingRanges == 0, "\(random.replay)")
     }
     past[statistics.transaction] = model
+  }
+
+  /// Snapshots that are held go on in the old file; checkpoints of the past go with it.
+  func compact() throws {
+    try store.compact()
+    compactions += 1
+    let statistics = try store.statistics()
+    #expect(statistics.transaction == statistics.checkpointTransaction, "\(random.replay)")
+    past = [statistics.transaction: model]
+    try compareAll(store, model)
   }
 
   /// Opens the file again: after a close, or as after the end of a process that said nothing.

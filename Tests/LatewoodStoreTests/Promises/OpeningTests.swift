@@ -48,6 +48,15 @@ import Testing
       #expect(try StoreDirectory.bytes(of: foreign) == bytes)
     }
     #expect(try StoreDirectory.bytes(of: empty) == [])
+    var magic = try directory.write(Array("LATEWOOD, said the forester".utf8), to: "magic")
+    refusal(.damaged) { _ = try Store.open(at: magic) }
+    magic = "\(magic)/under"
+    for mode in [Store.OpenMode.openOrCreate, .openExisting, .createNew] {
+      #expect(throws: StoreError.self) { _ = try Store.open(at: magic, mode: mode) }
+    }
+    // No lock file beside any of them, nor beside the directory that they are in.
+    #expect(try Directories.names(in: directory.path).sorted() == ["empty", "long", "magic", "short"])
+    #expect(try !FileVolume().exists(directory.path + ".lock"))
   }
 
   @Test func `a later format version and an unknown feature are named as such`() throws {
@@ -125,6 +134,9 @@ import Testing
     try Store.open(at: directory.store, mode: .readOnly).close()
     try Directories.setPermissions(directory.store, 0o000)
     refusal(.permissionDenied) { _ = try Store.open(at: directory.store, mode: .readOnly) }
+    try FileVolume().remove(directory.store + ".lock")
+    refusal(.permissionDenied) { _ = try Store.open(at: directory.store) }
+    #expect(try !FileVolume().exists(directory.store + ".lock"))
     try Directories.setPermissions(directory.store, 0o600)
     try Store.open(at: directory.store).close()
   }
@@ -166,5 +178,23 @@ import Testing
     #expect(again.recovery.replayedTransactions == 0)
     #expect(try again.count(in: again.keyspace("a")) == 500)
     try again.close()
+  }
+
+  @Test func `an old checkpoint that is damaged ends the history, and nothing else`() throws {
+    let store = try Store.open(at: directory.store)
+    let fruit = try store.keyspace("fruit")
+    for number in 0..<4 {
+      try store.put("apple", "\(number)", in: fruit)
+      try store.checkpoint()
+    }
+    let history = try store.history()
+    try #require(history.count == 4)
+    try store.close()
+    var bytes = try StoreDirectory.bytes(of: directory.store)
+    bytes[Int(history[2].offset) + 70] ^= 1
+    let path = try directory.write(bytes, to: "damaged")
+    let damaged = try Store.open(at: path, mode: .readOnly)
+    #expect(try damaged.history().map(\.offset) == history.prefix(2).map(\.offset))
+    #expect(try damaged.get("apple", in: damaged.keyspace("fruit")) == Array("3".utf8))
   }
 }

@@ -1,0 +1,97 @@
+import LatewoodStore
+import Synchronization
+
+/// Parts `compaction` and `bounded`: what giving space back costs, and how far a file grows while it is overwritten.
+extension Run where Engine == LatewoodEngine {
+  /// Bytes of all keys and values.
+  private var rawBytes: Double { Double(options.records) * Double(16 + options.valueLength) }
+
+  /// Puts random keys anew in transactions of 1,000.
+  private func overwrite(_ engine: LatewoodEngine, _ count: UInt64, seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    try Scratch.use(valueLength: options.valueLength) { scratch in
+      _ = try writeBatches(count, of: 1000, to: engine) { writer, _ in
+        let number = random.below(options.records)
+        try writer.put(scratch.key(number), scratch.value(number, 1))
+      }
+    }
+  }
+
+  func compaction() throws {
+    let engine = try filled(options.records) { $0.compaction = .manual }
+    try overwrite(engine, options.records, seed: 0xC0)
+    try engine.store.checkpoint()
+    try engine.flush()
+    let before = try engine.store.statistics()
+    let plain = try PlainCopy.write(before.liveBytes, in: options.directory)
+    let start = Process.now
+    let result = try engine.store.compact(progress: nil)
+    let seconds = Process.now - start
+    let after = try engine.store.statistics()
+    report.figure("compaction", "seconds", seconds)
+    report.figure("compaction", "rate_of_plain_copy", plain / seconds)
+    report.figure("compaction", "bytes_before", Double(result.bytesBefore))
+    report.figure("compaction", "bytes_after", Double(result.bytesAfter))
+    report.figure("compaction", "size_of_raw", Double(after.fileSize) / rawBytes)
+    report.require("compaction", "a file that is not sound", "one that is", try engine.store.verify().isSound)
+    try readSequentially(engine, workload: "readseq-compacted")
+    try commitsBeside(engine)
+    try close(engine, after: "compaction")
+  }
+
+  /// Transactions of one put, without and with a compaction beside them.
+  private func commitsBeside(_ engine: LatewoodEngine) throws {
+    let alone = try times(of: engine) { $0 < 20_000 }
+    let isDone = Atomic<Bool>(false)
+    let pause = Atomic<UInt64>(0)
+    let results = try Threads.run(2) { number -> [Double] in
+      if number == 0 {
+        defer { isDone.store(true, ordering: .relaxed) }
+        pause.store(try engine.store.compact(progress: nil).longestPause, ordering: .relaxed)
+        return []
+      }
+      return try self.times(of: engine) { _ in !isDone.load(ordering: .relaxed) }
+    }
+    report.latencies("commits-alone", alone)
+    report.latencies("commits-compacting", results[1])
+    report.figure("compaction", "longest_pause_ms", Double(pause.load(ordering: .relaxed)) / 1e3)
+  }
+
+  /// Seconds of each of some transactions, which come at a steady pace.
+  private func times(of engine: LatewoodEngine, while goesOn: (Int) -> Bool) throws -> [Double] {
+    var random = SplitMix64(seed: 0xC1)
+    var times: [Double] = []
+    try Scratch.use(valueLength: options.valueLength) { scratch in
+      while goesOn(times.count) {
+        let number = random.below(options.records)
+        let start = Process.now
+        try engine.put(scratch.key(number), scratch.value(number, 2))
+        let end = Process.now
+        times.append(end - start)
+        while Process.now - end < 20e-6 {}
+      }
+    }
+    return times
+  }
+
+  /// Fifty times the data in random overwrites, with everything as it is by default.
+  func bounded() throws {
+    let engine = try filled(options.records)
+    var worst = 0.0
+    let rounds = Int(50 * options.scale)
+    for round in 0..<(rounds * 10) {
+      try overwrite(engine, options.records / 10, seed: UInt64(round))
+      let statistics = try engine.store.statistics()
+      let allocated = Double(options.directory.size.allocated)
+      worst = max(worst, allocated / Double(max(statistics.liveBytes, 1)))
+    }
+    report.figure("bounded", "most_of_live", worst)
+    // At rest: what the quiet time brings.
+    let start = Process.now
+    while Process.now - start < 6 { Threads.rest(milliseconds: 50) }
+    while engine.store.compactionProgress != nil { Threads.rest(milliseconds: 50) }
+    let live = Double(try engine.store.statistics().liveBytes)
+    report.figure("bounded", "rest_of_live", Double(options.directory.size.allocated) / max(live, 1))
+    try close(engine, after: "bounded")
+  }
+}

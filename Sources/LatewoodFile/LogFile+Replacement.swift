@@ -1,0 +1,141 @@
+import LatewoodBytes
+import LatewoodDevice
+
+/// Another file that is written beside this one to take its place, or to be a copy: what a compaction works on.
+///
+/// ```
+/// createReplacement     NAME.compacting, under the lock of NAME          createCopy    under a lock of its own
+/// takePlace             NAME.compacting -> NAME, directory synced        settle        the same, where no NAME is
+/// discard               NAME.compacting removed
+/// ```
+///
+/// After a crash at any point NAME is the old file or the new one, whole; `removeLeftovers` clears what else there is.
+extension LogFile {
+  private static let replacementSuffix = ".compacting"
+
+  /// *Writer.* An empty file beside this one, opened for writing under this one's lock. `recover` must be called for it.
+  ///
+  /// What an earlier attempt has left is removed. Permissions are those of this file.
+  ///
+  /// Throws what the volume and the device throw.
+  package func createReplacement() throws(Fault) -> LogFile {
+    try checkWriting()
+    guard let lock = group.fileLock else { throw Fault(.readOnly, "the file was opened for reading") }
+    let file = try createBeside(path, lock)
+    // The lock stays with the file that is in place.
+    file.keepLock()
+    return file
+  }
+
+  /// An empty file that is to be a database of its own at `path`, opened for writing under its own lock. `recover` must be called for it.
+  ///
+  /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and what the volume and the device throw.
+  package func createCopy(at path: String) throws(Fault) -> LogFile {
+    let path = try volume.resolved(path)
+    try LogFile.refuseExisting(path, on: volume)
+    let lock = try volume.lockForWriting(path)
+    do throws(Fault) {
+      try LogFile.refuseExisting(path, on: volume)
+      return try createBeside(path, lock)
+    } catch {
+      lock.unlock()
+      throw error
+    }
+  }
+
+  private func createBeside(_ path: String, _ lock: any FileLock) throws(Fault) -> LogFile {
+    let unfinished = path + LogFile.replacementSuffix
+    if try volume.exists(unfinished) { try volume.remove(unfinished) }
+    let permissions = try device.permissions()
+    let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
+    do throws(Fault) {
+      let header = try LogFile.writeEmptyFile(to: device, environment)
+      let opened = Opened(device: device, header: header, space: try device.map(), fileLock: lock)
+      return LogFile(opened, on: volume, path: path, environment: environment)
+    } catch {
+      device.close()
+      LogFile.removeLeftover(unfinished, on: volume)
+      throw error
+    }
+  }
+
+  /// Whether this file is to take the place of another, which has the lock.
+  package var isReplacement: Bool { group.locked { $0.keepsLock } }
+
+  /// Gives a copy, all of which is durable, its name.
+  package func settle() throws(Fault) {
+    try volume.rename(path + LogFile.replacementSuffix, to: path)
+    try volume.syncDirectory(containing: path)
+  }
+
+  /// Puts this file, all of which is durable, in the place of the one that it was made beside.
+  ///
+  /// After a throw of the rename nothing has changed. If the directory cannot be synced, nobody knows which file a power cut would leave:
+  /// nothing may be written to either any more, and both are poisoned.
+  package func takePlace(of old: LogFile) throws(Fault) {
+    try volume.rename(path + LogFile.replacementSuffix, to: path)
+    old.keepLock()
+    group.locked { $0.keepsLock = false }
+    do throws(Fault) {
+      try volume.syncDirectory(containing: path)
+    } catch {
+      for file in [old, self] { file.group.locked { $0.end(with: error) } }
+      throw error
+    }
+  }
+
+  /// Closes and removes a file that did not come to take the other's place. Best effort: the next open for writing removes what is left.
+  package func discard() {
+    close()
+    LogFile.removeLeftover(path + LogFile.replacementSuffix, on: volume)
+  }
+
+  /// Removes what interrupted work has left beside a database. Under its lock.
+  static func removeLeftovers(of path: String, on volume: any Volume) {
+    for suffix in [creationSuffix, replacementSuffix] { removeLeftover(path + suffix, on: volume) }
+  }
+
+  private static func removeLeftover(_ path: String, on volume: any Volume) {
+    do {
+      if try volume.exists(path) { try volume.remove(path) }
+    } catch {
+      // It takes space and does nothing else; opening the database is worth more than removing it.
+      return
+    }
+  }
+
+  /// From here on closing this file leaves the lock of the writing process alone.
+  private func keepLock() { group.locked { $0.keepsLock = true } }
+
+  /// *Writer, no transaction open.* The next transaction gets the number after this one.
+  package func continueTransactions(after number: UInt64) {
+    precondition(!append.pointee.isOpen && number >= append.pointee.transaction)
+    append.pointee.transaction = number
+  }
+}
+
+/// Reads what a log brings from some place on, in the process that writes it.
+package struct LogFollower {
+  private let log: LogFile
+  private var replay = LogReplay()
+  /// All frames before it have been read.
+  package private(set) var offset: UInt64
+
+  /// - Parameter start: where a checkpoint says that the log goes on.
+  package init(_ log: LogFile, from start: ReplayPosition) {
+    self.log = log
+    offset = start.offset
+  }
+
+  /// Gives `apply` the operations of the transactions that end before `position`, which has been flushed.
+  ///
+  /// Throws `outOfSpace` if the log had to begin anew beyond where this one stands; and what `apply` throws.
+  package mutating func advance(through position: CommitPosition, apply: ReplayAction) throws(Fault) {
+    guard log.group.locked({ $0.chainStart }) <= offset else {
+      throw Fault(.outOfSpace, "the disk was full meanwhile")
+    }
+    guard position.offset > offset else { return }
+    try replay.apply(view: log.view, from: offset, to: position.offset, apply)
+    offset = position.offset
+  }
+}

@@ -1,0 +1,201 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+import LatewoodTree
+
+/// One compaction: from a checkpoint of the store's file to another file in its place.
+///
+/// ```
+/// copy       the tree of the newest checkpoint, in key order, into NAME.compacting            commits go on
+/// follow     transactions that the log has brought since, until few are left                  commits go on
+/// verify     the new file, read from the disk                                                 commits go on
+/// switch     writers wait: the last transactions, sync, rename, sync of the directory, swap   milliseconds
+/// ```
+///
+/// The new file is an engine of its own until it takes over: it has a log, takes the transactions that are followed under their old numbers, and
+/// writes checkpoints when its write buffer is full.
+///
+/// Until the rename nothing of the store has changed, so a failure before it costs the new file and nothing else.
+final class CompactionRun {
+  /// Bytes of log that may be left for the time when writers wait.
+  static let shortTail: UInt64 = 64 << 10
+  /// Shares of the whole work, for the progress.
+  private static let copyShare = 0.8
+  private static let followShare = 0.1
+
+  private let engine: Engine
+  private let old: LogFile
+  private let new: LogFile
+  private let target: Engine
+  private let throttle: CompactionThrottle
+  private let tellProgress: ((CompactionProgress) -> Void)?
+  private var follower: LogFollower
+  private let start: CheckpointRecord
+  private var report = CompactionReport()
+  private var progress = CompactionProgress()
+  private var copiedAndTold: UInt64 = 0
+  /// How far the system has been asked to start writing the new file to the disk.
+  private var writtenBack = FileLayout.logStart
+
+  /// - Parameters:
+  ///   - start: the newest checkpoint of the engine's file.
+  ///   - new: an empty file: made to take that one's place, or for a copy.
+  init(
+    _ engine: Engine, from start: CheckpointRecord, into new: LogFile, bytesPerSecond: UInt64?,
+    _ tellProgress: ((CompactionProgress) -> Void)?
+  ) throws(Fault) {
+    self.engine = engine
+    self.start = start
+    self.tellProgress = tellProgress
+    throttle = CompactionThrottle(bytesPerSecond: bytesPerSecond)
+    old = engine.log
+    follower = LogFollower(old, from: start.replay)
+    var options = engine.options
+    options.checkpointsInBackground = false
+    options.compaction.isAutomatic = false
+    options.punchesHoles = false
+    self.new = new
+    target = try Engine(
+      log: new, path: new.path, isReadOnly: false, options: options, environment: engine.environment)
+    report.bytesBefore = try old.device.size()
+    progress.bytesTotal = start.root?.liveBytes ?? 0
+    progress.deadBytes = report.bytesBefore - min(report.bytesBefore, progress.bytesTotal)
+  }
+
+  /// - Parameter version: shows the tree of `start`, and keeps it and the log after it in the file.
+  func run(keeping version: Version) throws(Fault) -> CompactionReport {
+    do throws(Fault) {
+      tell(0)
+      // Until the last of the log has been read: without the version it might be given back.
+      defer { withExtendedLifetime(version) {} }
+      try copy()
+      try follow(until: CompactionRun.shortTail)
+      try verify()
+      if new.isReplacement { try takeOver() } else { try settle() }
+      return report
+    } catch {
+      new.discard()
+      throw error
+    }
+  }
+
+  // MARK: Copy
+
+  private func copy() throws(Fault) {
+    new.continueTransactions(after: start.transaction)
+    let (new, options) = (new, engine.options)
+    let copying = TreeCopy.Target(
+      view: new.view, nodeSize: options.nodeSize, inlineValueLimit: options.inlineValueLimit,
+      transaction: start.transaction,
+      reserve: { (length) throws(Fault) in try new.reserveNodes(length: length) },
+      write: { (bytes, offset) throws(Fault) in try new.writeNodes(bytes, at: offset) },
+      step: { (bytes) throws(Fault) in try self.didCopy(bytes) })
+    let root = try TreeCopy.run(
+      start.root, in: old.view, to: copying, rewriters: engine.rewriters.withLock { $0 })
+    try target.begin(with: root, transaction: start.transaction)
+  }
+
+  private func didCopy(_ bytes: UInt64) throws(Fault) {
+    progress.bytesCopied += bytes
+    try engine.compaction.checkpoint()
+    try throttle.pass(bytes, engine.compaction)
+    guard progress.bytesCopied - copiedAndTold >= 1 << 20 else { return }
+    copiedAndTold = progress.bytesCopied
+    let total = Double(max(progress.bytesCopied, progress.bytesTotal))
+    tell(CompactionRun.copyShare * Double(progress.bytesCopied) / total)
+    let end = new.tail
+    if end - writtenBack >= 8 << 20 {
+      new.device.startWriteback(offset: writtenBack, length: end - writtenBack)
+      writtenBack = end
+    }
+  }
+
+  // MARK: Follow
+
+  /// Takes over what was committed since, in rounds that get shorter, until less than this many bytes of log are left.
+  ///
+  /// - Parameter mayPause: false where a lock is held that others wait for.
+  private func follow(until rest: UInt64, mayPause: Bool = true) throws(Fault) {
+    for round in 0..<64 {
+      if mayPause { try engine.compaction.checkpoint() }
+      let end = old.committedPosition
+      if !old.isReadOnly { try old.flush(through: end, durable: false) }
+      let length = end.offset - min(end.offset, follower.offset)
+      try advance(through: end)
+      tell(CompactionRun.copyShare + CompactionRun.followShare * Double(round + 1) / 64)
+      if length <= rest { return }
+    }
+  }
+
+  private func advance(through end: CommitPosition) throws(Fault) {
+    var replayed = ReplayedTransaction(target, rewriters: engine.rewriters.withLock { $0 })
+    do throws(Fault) {
+      try follower.advance(through: end) { (number, _, record) throws(Fault) in
+        try replayed.take(record, of: number)
+      }
+    } catch {
+      replayed.abort()
+      throw error
+    }
+    try replayed.finish()
+    if new.isReplacement { engine.compactionFollowed.store(follower.offset, ordering: .relaxed) }
+    report.transactionsMeanwhile += replayed.count
+  }
+
+  private func tell(_ fraction: Double) {
+    progress.fraction = max(progress.fraction, fraction)
+    engine.compaction.tell(progress)
+    tellProgress?(progress)
+  }
+
+  // MARK: Verify
+
+  /// Reads the new file from the disk: what the cache shows proves nothing about that.
+  private func verify() throws(Fault) {
+    try new.flush(through: new.committedPosition, durable: false)
+    try new.syncNodes()
+    new.device.dropCache(0..<UInt64.max)
+    target.publish(target.head)
+    let base = CompactionRun.copyShare + CompactionRun.followShare
+    let found = try target.verify { verified in
+      let share = Double(verified.bytesChecked) / Double(max(verified.bytesTotal, 1))
+      self.tell(base + (0.99 - base) * min(share, 1))
+    }
+    if let fault = found.faults.first {
+      throw Fault.damaged(at: fault.offset, "the new file does not read as it was written: \(fault.what)")
+    }
+    try engine.compaction.checkpoint()
+  }
+
+  // MARK: Settle
+
+  /// Gives a copy its name.
+  private func settle() throws(Fault) {
+    try new.flush(through: new.position, durable: true)
+    report.bytesAfter = try new.device.size()
+    try new.settle()
+    target.closed.store(true, ordering: .relaxed)
+    new.close()
+  }
+
+  // MARK: Switch
+
+  private func takeOver() throws(Fault) {
+    // A checkpoint of the old file is of no use any more, and must not be under way when the files change places.
+    engine.checkpointing.lock()
+    defer { engine.checkpointing.unlock() }
+    try follow(until: CompactionRun.shortTail, mayPause: false)
+    try new.syncNodes()
+    try follow(until: CompactionRun.shortTail, mayPause: false)
+    let began = try engine.lockForSwitch()
+    defer { engine.unlockForService() }
+    try old.flush(through: old.position, durable: false)
+    try advance(through: old.position)
+    try new.flush(through: new.position, durable: true)
+    report.bytesAfter = try new.device.size()
+    // From here on there is no way back but the poison that `takePlace` leaves.
+    try new.takePlace(of: old)
+    engine.takeOver(target)
+    report.longestPause = (MonotonicClock.nanoseconds - began) / 1000
+  }
+}

@@ -1,0 +1,72 @@
+import LatewoodBytes
+import LatewoodFile
+import LatewoodTree
+
+/// Commits the transactions of one file's log to another file, under the same numbers.
+struct ReplayedTransaction {
+  private let target: Engine
+  private let rewriters: [UInt32: Rewriter]
+  private var transaction: Transaction?
+  private var number: UInt64 = 0
+  /// Transactions taken so far.
+  private(set) var count: UInt64 = 0
+
+  init(_ target: Engine, rewriters: [UInt32: Rewriter]) {
+    self.target = target
+    self.rewriters = rewriters
+  }
+
+  /// Takes an operation; those of a transaction come one after the other.
+  mutating func take(_ record: LogRecord, of number: UInt64) throws(Fault) {
+    if number != self.number || transaction == nil {
+      try finish()
+      if target.head.pendingBytes >= UInt64(target.options.writeBufferBudget) {
+        try target.checkpoint(isForced: false)
+      }
+      target.log.continueTransactions(after: number - 1)
+      transaction = try Transaction(engine: target)
+      self.number = number
+      count += 1
+    }
+    try apply(record)
+  }
+
+  private func apply(_ record: LogRecord) throws(Fault) {
+    guard let transaction else { return }
+    if record.isPut, let rewriter = rewriter(for: record) {
+      let key = UnsafeRawBufferPointer(
+        start: record.key + FullKey.prefixLength, count: record.keyCount - FullKey.prefixLength)
+      let value = UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
+      switch try rewriter(key, value) {
+      case .keep: break
+      case .drop: return try transaction.replayDelete(of: record)
+      case .replace(let new):
+        return try new.withStart { (start, count) throws(Fault) in
+          try transaction.replayPut(of: record, UnsafeRawBufferPointer(start: start, count: count))
+        }
+      }
+    }
+    try transaction.replay(record)
+  }
+
+  private func rewriter(for record: LogRecord) -> Rewriter? {
+    rewriters.isEmpty ? nil : rewriters[record.key.u32(0).byteSwapped]
+  }
+
+  /// Commits what is open. Nothing is flushed.
+  mutating func finish() throws(Fault) {
+    guard let open = transaction else { return }
+    transaction = nil
+    do throws(Fault) {
+      try open.commit()
+    } catch {
+      open.abort()
+      throw error
+    }
+  }
+
+  mutating func abort() {
+    transaction?.abort()
+    transaction = nil
+  }
+}

@@ -1,0 +1,34 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// Operations of another file's log, already checked.
+extension Transaction {
+  func replay(_ record: LogRecord) throws(Fault) {
+    switch record.code {
+    case OperationCode.delete: try replayDelete(of: record)
+    case OperationCode.deleteRange:
+      try open()
+      let offset = try log.deleteRange(
+        low: UnsafeRawBufferPointer(start: record.key, count: record.keyCount),
+        high: UnsafeRawBufferPointer(start: record.value, count: record.valueCount))
+      buffer.deleteRange(LogRecord(trusted: log.record(at: offset)), at: offset)
+    default:
+      try replayPut(of: record, UnsafeRawBufferPointer(start: record.value, count: record.valueCount))
+    }
+  }
+
+  func replayPut(of record: LogRecord, _ value: UnsafeRawBufferPointer) throws(Fault) {
+    try open()
+    let offset = try log.put(
+      fullKey: UnsafeRawBufferPointer(start: record.key, count: record.keyCount), value: value,
+      asExtent: value.count > engine.options.inlineValueLimit)
+    buffer.put(LogRecord(trusted: log.record(at: offset)), at: offset)
+  }
+
+  func replayDelete(of record: LogRecord) throws(Fault) {
+    try open()
+    let offset = try log.delete(
+      fullKey: UnsafeRawBufferPointer(start: record.key, count: record.keyCount))
+    buffer.delete(LogRecord(trusted: log.record(at: offset)), at: offset)
+  }
+}

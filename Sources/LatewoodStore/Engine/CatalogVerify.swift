@@ -1,0 +1,169 @@
+import LatewoodBytes
+import LatewoodTree
+
+/// Checks the catalog of keyspaces of one state against FORMAT.md, section 9, and that no entry is in a keyspace it does not name.
+///
+/// A reader passes over what lies in a keyspace without a name, so it does no harm; but no writer leaves such entries behind, and nothing
+/// else shows that the name of a keyspace was lost with all that is in it: they are faults here. Keys of keyspace 0 that the table of that
+/// section does not have are room for later, and none.
+///
+/// O(keyspaces x log n).
+struct CatalogVerify {
+  private struct Named {
+    var name: [UInt8]
+    var number: UInt32
+    var offset: UInt64
+  }
+
+  private let version: Version
+  private var names: [Named] = []
+  private var numbers: [UInt32: (name: [UInt8], offset: UInt64)] = [:]
+  private var counter: UInt32? = 1
+  private var faults: [VerifyFault] = []
+
+  private init(_ version: Version) { self.version = version }
+
+  /// What is wrong with the catalog; and where the tree is damaged, if it could not be read to the end.
+  static func run(_ version: Version) -> (faults: [VerifyFault], damage: Fault?) {
+    var verify = CatalogVerify(version)
+    do throws(Fault) {
+      try verify.gather()
+      verify.compare()
+      try verify.findUnnamed()
+      return (verify.faults, nil)
+    } catch {
+      return (verify.faults, error)
+    }
+  }
+
+  private mutating func note(_ offset: UInt64, _ what: String) {
+    if faults.count < VerifyReport.faultLimit { faults.append(VerifyFault(offset: offset, what: what)) }
+  }
+
+  // MARK: Reading it
+
+  private mutating func gather() throws(Fault) {
+    let high = Catalog.firstKey(of: Catalog.keyspace + 1)
+    var cursor = MergedCursor(version.reads)
+    try cursor.seek(Catalog.firstKey(of: Catalog.keyspace))
+    while cursor.isValid {
+      let full = cursor.fullKey
+      guard full.lexicographicallyPrecedes(high) else { break }
+      try gather(Array(full[FullKey.prefixLength...]), cursor.value())
+      try cursor.next()
+    }
+  }
+
+  private mutating func gather(_ key: [UInt8], _ value: UnsafeRawBufferPointer) {
+    let offset = offset(of: value)
+    let rest = Array(key.dropFirst())
+    if key == Catalog.counterKey {
+      counter = number(value)
+      if counter == nil || counter == 0 {
+        note(
+          offset, "the catalog's counter of keyspaces (c) is no number: no new keyspace can be made")
+        counter = nil
+      }
+    } else if key.first == Catalog.nameTag {
+      guard let number = number(value) else {
+        return note(
+          offset,
+          "the catalog's entry n \(shown(rest)) has \(value.count) bytes in place of 4: the keyspace cannot be opened"
+        )
+      }
+      names.append(Named(name: rest, number: number, offset: offset))
+    } else if key.first == Catalog.numberTag, rest.count == 4 {
+      let number = rest.reduce(0) { $0 << 8 | UInt32($1) }
+      numbers[number] = (Array(value), offset)
+    }
+  }
+
+  private func number(_ value: UnsafeRawBufferPointer) -> UInt32? {
+    guard value.count == 4, let start = value.baseAddress else { return nil }
+    return start.u32(0)
+  }
+
+  /// Every value that a version shows lies in the file.
+  private func offset(of value: UnsafeRawBufferPointer) -> UInt64 {
+    guard let start = value.baseAddress else { return 0 }
+    return UInt64(clamping: start - version.file.base)
+  }
+
+  /// A name, without what would do something to a terminal, and not much of it.
+  private func shown(_ name: [UInt8]) -> String {
+    let text = String(decoding: name.prefix(80), as: UTF8.self).debugDescription
+    return name.count > 80 ? text + "..." : text
+  }
+
+  // MARK: Comparing its entries
+
+  private mutating func compare() {
+    var named: Set<UInt32> = []
+    for entry in names {
+      named.insert(entry.number)
+      compare(entry)
+    }
+    for (number, entry) in numbers.sorted(by: { $0.key < $1.key }) where !named.contains(number) {
+      note(
+        entry.offset,
+        "the catalog's entry i \(number) names the keyspace \(shown(entry.name)), which has no entry n of that number: "
+          + "what is in it cannot be reached")
+    }
+  }
+
+  private mutating func compare(_ entry: Named) {
+    let name = shown(entry.name)
+    if entry.name.isEmpty || entry.name.count > Catalog.maximumNameLength {
+      note(entry.offset, "the catalog's entry n \(name) has a name of \(entry.name.count) bytes")
+    } else if String(validating: entry.name, as: UTF8.self) == nil {
+      note(
+        entry.offset, "the catalog's entry n \(name) has a name that is not UTF-8: no name opens the keyspace"
+      )
+    }
+    guard entry.number > 0, entry.number <= Catalog.maximumNumber else {
+      return note(entry.offset, "the catalog's entry n \(name) has the number \(entry.number), which is none")
+    }
+    if let counter, entry.number >= counter {
+      note(
+        entry.offset,
+        "the keyspace \(name) has the number \(entry.number), and the catalog's counter (c) is at \(counter): "
+          + "a new keyspace would get its entries")
+    }
+    guard let other = numbers[entry.number] else {
+      return note(
+        entry.offset,
+        "the keyspace \(name) has no entry i \(entry.number) in the catalog: it cannot be told from a dropped one"
+      )
+    }
+    if other.name != entry.name {
+      note(
+        other.offset,
+        "the catalog's entry i \(entry.number) names the keyspace \(shown(other.name)), and its entry n \(name) has "
+          + "that number too: the keyspace cannot be told from a dropped one")
+    }
+  }
+
+  // MARK: Looking for entries without a name
+
+  private mutating func findUnnamed() throws(Fault) {
+    // One whose name was lost has been told of above.
+    let known = Set(names.map(\.number)).union(numbers.keys)
+    let view = version.reads
+    var cursor = MergedCursor(view)
+    try cursor.seek(Catalog.firstKey(of: Catalog.keyspace + 1))
+    while cursor.isValid, faults.count < VerifyReport.faultLimit {
+      let number = cursor.fullKey.prefix(FullKey.prefixLength).reduce(0) { $0 << 8 | UInt32($1) }
+      let low = Catalog.firstKey(of: number)
+      // No key is greater: a full key has at most 16,388 bytes.
+      let high = number < .max ? Catalog.firstKey(of: number + 1) : [UInt8](repeating: 0xFF, count: 16_389)
+      if !known.contains(number) {
+        let count = try view.count(low: low, high: high)
+        note(
+          offset(of: try cursor.value()),
+          "the catalog does not name the keyspace \(number): its \(count) entries cannot be reached")
+      }
+      if number == .max { break }
+      try cursor.seek(high)
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import Dispatch
+import LatewoodBytes
+import LatewoodFile
+
+/// When the file is compacted by itself: `CompactionPolicy`.
+extension Engine {
+  /// Sizes that the policy goes by.
+  struct Occupancy {
+    /// Bytes on the disk: holes take none.
+    var size: UInt64
+    var live: UInt64
+    /// Bytes of log that no checkpoint holds yet. They will be dead once one does.
+    var log: UInt64
+
+    /// Share of bytes that are dead now.
+    var deadShare: Double { share(of: live + log) }
+    /// Share of bytes that a compaction would give back.
+    var removableShare: Double { share(of: live) }
+
+    private func share(of needed: UInt64) -> Double {
+      size > needed ? Double(size - needed) / Double(size) : 0
+    }
+  }
+
+  func occupancy() throws(Fault) -> Occupancy {
+    let log = log
+    let size = try log.device.size()
+    let allocated = try log.device.allocatedSize()
+    return Occupancy(
+      size: min(size, allocated), live: min(size, try current().base?.liveBytes ?? 0),
+      log: pendingBytes.load(ordering: .relaxed))
+  }
+
+  /// Bytes of log that a checkpoint gathers: fewer than the budget while the live data is small, so that the log does not outgrow it.
+  var checkpointThreshold: UInt64 {
+    let budget = UInt64(options.writeBufferBudget)
+    guard options.compaction.isAutomatic else { return budget }
+    let live = liveBytes.load(ordering: .relaxed)
+    return min(budget, max(Engine.leastThreshold, live / 2))
+  }
+  private static let leastThreshold: UInt64 = 8 << 20
+
+  /// Compacts if the policy wants that: at once, or when nobody has committed for its quiet time. Costs next to nothing when there
+  /// is nothing to do.
+  func compactLater() {
+    guard options.compaction.isAutomatic, options.checkpointsInBackground, !isReadOnly,
+      !closed.load(ordering: .relaxed), !compactionScheduled.load(ordering: .relaxed)
+    else { return }
+    guard let share = wantedShare(), !compaction.isRunning,
+      compactionScheduled.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)
+        .exchanged
+    else { return }
+    let isUrgent = share >= options.compaction.urgentDeadShare
+    let commits = committedCount
+    let delay = isUrgent ? 0 : options.compaction.quietTime
+    compactionQueue.asyncAfter(deadline: .now() + delay) { [weak self] in
+      guard let self else { return }
+      compactionScheduled.store(false, ordering: .releasing)
+      if isUrgent || commits == committedCount { compactInBackground() } else { compactLater() }
+    }
+  }
+
+  /// Holds a writer for some milliseconds when a compaction has fallen far behind, so that the file does not outgrow what it saves.
+  func waitForCompaction() {
+    let followed = compactionFollowed.load(ordering: .relaxed)
+    guard followed != .max else { return }
+    let end = log.committedPosition.offset
+    let limit = max(Engine.leastThreshold, liveBytes.load(ordering: .relaxed) / 8)
+    guard end > followed, end - followed > limit else { return }
+    let isFar = end - followed > limit + limit / 2
+    checkpointEnded.withLock { _ = checkpointEnded.wait(milliseconds: isFar ? 8 : 2) }
+  }
+
+  /// Asks the policy once for each `minimumSize` of log.
+  func considerCompaction(at end: UInt64) {
+    let last = compactionConsidered.load(ordering: .relaxed)
+    guard end < last || end - last >= options.compaction.minimumSize else { return }
+    compactionConsidered.store(end, ordering: .relaxed)
+    compactLater()
+  }
+
+  /// Commits so far, or something else that changes with each.
+  private var committedCount: UInt64 { log.committedPosition.offset }
+
+  /// The share of dead bytes, if it is one that the policy acts on, now or after a quiet time.
+  private func wantedShare() -> Double? {
+    do throws(Fault) {
+      let occupancy = try occupancy()
+      guard occupancy.size >= options.compaction.minimumSize else { return nil }
+      if occupancy.deadShare >= options.compaction.urgentDeadShare { return occupancy.deadShare }
+      // Not urgent, whatever it is.
+      return occupancy.removableShare >= options.compaction.deadShare ? 0 : nil
+    } catch {
+      // A file that has been closed meanwhile, or cannot be asked: nothing to compact.
+      return nil
+    }
+  }
+
+  private func compactInBackground() {
+    guard !closed.load(ordering: .relaxed), wantedShare() != nil else { return }
+    do throws(Fault) {
+      _ = try compact(bytesPerSecond: options.compaction.bytesPerSecond, nil)
+      // What was replaced meanwhile is dead in the new file.
+      compactLater()
+    } catch {
+      if error.kind != .cancelled, error.kind != .closed { backgroundFailure.withLock { $0 = $0 ?? error } }
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import Dispatch
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+import LatewoodTree
+
+extension Engine {
+  /// Runs a compaction on this thread, or waits for the one that runs.
+  func compact(
+    bytesPerSecond: UInt64?, unless isCancelled: () -> Bool = { false },
+    _ progress: ((CompactionProgress) -> Void)?
+  ) throws(Fault) -> CompactionReport {
+    if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
+    return try rewrite(
+      joins: true, unless: isCancelled, bytesPerSecond, progress,
+      into: { () throws(Fault) in try log.createReplacement() })
+  }
+
+  /// Writes the newest state into a file of its own, on this thread.
+  func copy(
+    to path: String, bytesPerSecond: UInt64?, _ progress: ((CompactionProgress) -> Void)?
+  ) throws(Fault) -> CompactionReport {
+    try rewrite(
+      joins: false, unless: { false }, bytesPerSecond, progress,
+      into: { () throws(Fault) in try log.createCopy(at: path) })
+  }
+
+  private func rewrite(
+    joins: Bool, unless isCancelled: () -> Bool, _ bytesPerSecond: UInt64?,
+    _ progress: ((CompactionProgress) -> Void)?, into create: () throws(Fault) -> LogFile
+  ) throws(Fault) -> CompactionReport {
+    try checkOpen()
+    try refuseInsideTransaction("a compaction or copy was asked for")
+    if let report = try compaction.begin(joins: joins, unless: isCancelled) { return report }
+    let result: Result<CompactionReport, Fault>
+    do throws(Fault) {
+      result = .success(try runRewriting(holdsWriters: joins, bytesPerSecond, progress, into: create))
+    } catch {
+      result = .failure(error)
+    }
+    compaction.end(result)
+    return try result.get()
+  }
+
+  private func runRewriting(
+    holdsWriters: Bool, _ bytesPerSecond: UInt64?, _ progress: ((CompactionProgress) -> Void)?,
+    into create: () throws(Fault) -> LogFile
+  ) throws(Fault) -> CompactionReport {
+    let began = MonotonicClock.nanoseconds
+    try compaction.checkpoint()
+    // From here on writers that are faster than this are held back, or it might never come to an end.
+    if holdsWriters { compactionFollowed.store(log.committedPosition.offset, ordering: .relaxed) }
+    defer { compactionFollowed.store(.max, ordering: .relaxed) }
+    // So that there is a tree of everything, and few transactions have to be followed.
+    if !isReadOnly { try checkpoint(isForced: lastCheckpoint.load(ordering: .relaxed) == 0) }
+    let (version, start) = try newestTree()
+    let new = try create()
+    let run: CompactionRun
+    do throws(Fault) {
+      run = try CompactionRun(self, from: start, into: new, bytesPerSecond: bytesPerSecond, progress)
+    } catch {
+      new.discard()
+      throw error
+    }
+    var report = try run.run(keeping: version)
+    report.duration = (MonotonicClock.nanoseconds - began) / 1000
+    var last = compaction.progress ?? CompactionProgress()
+    last.fraction = 1
+    last.deadBytes = 0
+    progress?(last)
+    return report
+  }
+
+  /// The newest checkpoint, and a version that keeps its tree mapped and, with all of the log from its replay offset on, from being given
+  /// back to the file system.
+  private func newestTree() throws(Fault) -> (Version, CheckpointRecord) {
+    checkpointing.lock()
+    defer { checkpointing.unlock() }
+    let version = try current()
+    // Of a store that is only read there may be none yet: everything is in the log.
+    let start = try newestCheckpoint()
+    return (
+      version,
+      start ?? CheckpointRecord(root: nil, replay: .start, transaction: 0, time: 0, previousCheckpoint: 0)
+    )
+  }
+
+  /// Of a new file: names its first tree in both root slots, and lets reads see it. The log before it does not have these entries, so
+  /// no slot may lead around it.
+  func begin(with root: Subtree?, transaction: UInt64) throws(Fault) {
+    try log.flush(through: log.position, durable: false)
+    try log.syncNodes()
+    let checkpoint = try log.appendCheckpoint(
+      CheckpointRecord(
+        root: root, replay: log.replayPosition, transaction: transaction, time: environment.now(),
+        previousCheckpoint: 0, isCompaction: true))
+    for _ in 0..<2 { try log.writeSlot(naming: checkpoint) }
+    lastCheckpoint.store(checkpoint.offset, ordering: .relaxed)
+    liveBytes.store(root?.liveBytes ?? 0, ordering: .relaxed)
+    head.transaction = transaction
+    head.number += 1
+    let hold = startPunching(from: checkpoint.offset, replay: checkpoint.record.replay)
+    swap { _ in makeVersion(head, base: root, frozen: nil, hold: hold) }
+  }
+
+  /// Takes the writer lock if the store can go on in another file; returns when the lock was taken, in nanoseconds.
+  func lockForSwitch() throws(Fault) -> UInt64 {
+    lockForService()
+    do throws(Fault) {
+      try checkOpen()
+      try log.checkWriting()
+      if log.isOutOfSpace || log.needsCheckpoint { throw Fault(.outOfSpace, "the disk was full meanwhile") }
+      return MonotonicClock.nanoseconds
+    } catch {
+      unlockForService()
+      throw error
+    }
+  }
+
+  /// Goes on in the file of `other`, which holds the same state and is in the place of this one's. Under `checkpointing` and `writer`.
+  func takeOver(_ other: Engine) {
+    // Whoever still waits for the old file must find this published, not publish it with the new file under it.
+    publish(head)
+    let base = other.published.withLock { $0 }?.base
+    var next = other.head
+    // Numbers never fall, neither here nor in the buffer that was made over there.
+    next.number = max(head.number, other.head.number) + 1
+    next.dropCount = head.dropCount
+    head = next
+    unfinished = nil
+    liveBytes.store(base?.liveBytes ?? 0, ordering: .relaxed)
+    pendingBytes.store(next.pendingBytes, ordering: .relaxed)
+    writebackThrough.store(other.log.tail, ordering: .relaxed)
+    backgroundFailure.withLock { $0 = nil }
+    let checkpoint = other.lastCheckpoint.load(ordering: .relaxed)
+    goOn(in: other.log, checkpoint: checkpoint)
+    let hold = startPunching(from: checkpoint, replay: other.punching.withLock { $0.replay })
+    swap { _ in makeVersion(next, base: base, frozen: nil, hold: hold) }
+  }
+}

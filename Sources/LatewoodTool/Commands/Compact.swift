@@ -1,0 +1,96 @@
+import LatewoodDevice
+import LatewoodStore
+
+extension OptionDescription {
+  static let dryRun = OptionDescription(
+    name: "--dry-run", summary: "only say what it would save; change nothing")
+  static let rate = OptionDescription(
+    name: "--rate", value: "BYTES", summary: "write at most so many bytes a second")
+}
+
+extension CommandDescription {
+  static let compact = CommandDescription(
+    name: "compact",
+    summary: "give the space of what was replaced and deleted back",
+    operands: [.database],
+    options: [.dryRun, .rate],
+    discussion: [
+      "Writes what is live into a new file, in the order of the keys, reads that back, and puts it in the "
+        + "place of the old one. It needs as much free space as the live data takes. If it is interrupted, "
+        + "the old file stays as it was. Earlier states (see history) do not come along.",
+      "An app that has the database open compacts it by itself; this is for a file that nobody has open.",
+    ],
+    examples: [
+      ExampleDescription(
+        line: "latewood compact my.latewood --dry-run", explanation: "See whether it is worth it."),
+      ExampleDescription(
+        line: "latewood compact my.latewood --rate 20000000",
+        explanation: "Leave the disk to others: 20 MB a second."),
+    ],
+    json: [
+      #"{"dryRun":true|false,"bytesBefore":BYTES,"bytesAfter":BYTES,"#,
+      #"  "bytesSaved":BYTES,"microseconds":NUMBER}"#,
+    ]
+  ) { arguments, console throws(Failure) in
+    let rate = try arguments.number(of: .rate)
+    let isDry = arguments.has(.dryRun)
+    let report =
+      try isDry
+      ? Database.reading(arguments).closing { (database) throws(Failure) in try estimate(database) }
+      : Database.open(arguments, .openExisting).closing { (database) throws(Failure) in
+        try compact(database, rate: rate, on: console)
+      }
+    let saved = report.bytesBefore - min(report.bytesBefore, report.bytesAfter)
+    if console.printsJSON {
+      try console.json { writer in
+        writer.beginObject()
+        writer.member("dryRun", isDry)
+        writer.member("bytesBefore", report.bytesBefore)
+        writer.member("bytesAfter", report.bytesAfter)
+        writer.member("bytesSaved", saved)
+        writer.member("microseconds", report.duration)
+        writer.endObject()
+      }
+      return .success
+    }
+    let sizes = "\(Quantity.bytes(report.bytesBefore)) to \(Quantity.bytes(report.bytesAfter))"
+    let share = Quantity.share(saved, of: max(report.bytesBefore, 1))
+    if isDry {
+      try console.line("It would go from \(sizes) or so: \(share) saved. Nothing was changed.")
+    } else {
+      try console.line(
+        "\(console.style.good("Compacted")) from \(sizes): \(share) saved in "
+          + "\(Quantity.duration(nanoseconds: report.duration * 1000)).")
+    }
+    return .success
+  }
+
+  private static func compact(
+    _ database: Database, rate: UInt64?, on console: Console
+  ) throws(Failure) -> CompactionReport {
+    let progress = Progress("Compacting", on: console)
+    let report: CompactionReport
+    do {
+      report = try database.store.compact(bytesPerSecond: rate) { state in
+        // That a progress line cannot be written is no reason to stop.
+        do {
+          let done = UInt64(state.fraction * Double(state.bytesTotal))
+          try progress.update(done, of: state.bytesTotal, unit: Quantity.bytes)
+        } catch {}
+      }
+    } catch { throw Failure(error) }
+    try progress.finish()
+    return report
+  }
+
+  /// What is live, and the header. The log that no checkpoint holds is counted as live, so that it promises too little rather than too much.
+  private static func estimate(_ database: Database) throws(Failure) -> CompactionReport {
+    do {
+      let statistics = try database.store.statistics()
+      var report = CompactionReport()
+      report.bytesBefore = statistics.fileSize
+      report.bytesAfter = statistics.fileSize - statistics.deadBytes
+      return report
+    } catch { throw Failure(error) }
+  }
+}

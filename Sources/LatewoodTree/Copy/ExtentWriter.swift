@@ -1,0 +1,52 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// Writes values one after the other into room that was reserved for them, and says where each is and what its checksum is there.
+final class ExtentWriter {
+  private static let capacity = 1 << 20
+
+  private let seed: UInt64
+  private let write: (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void
+  private let memory = UnsafeMutableRawPointer.allocate(byteCount: ExtentWriter.capacity, alignment: 64)
+  private var used = 0
+  /// Where the bytes in `memory` go.
+  private var start: UInt64 = 0
+
+  init(
+    seed: UInt64, write: @escaping (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void
+  ) {
+    self.seed = seed
+    self.write = write
+  }
+
+  // SAFETY: nobody else has the pointer for longer than a call of `write`.
+  deinit { memory.deallocate() }
+
+  /// The values that follow go to this offset and on. Everything before has been flushed.
+  func begin(at offset: UInt64) { start = offset }
+
+  func append(_ value: UnsafeRawBufferPointer) throws(Fault) -> (offset: UInt64, checksum: UInt32) {
+    let offset = start + UInt64(used)
+    guard let bytes = value.baseAddress else { return (offset, checksum(of: memory, 0)) }
+    if value.count > ExtentWriter.capacity - used { try flush() }
+    if value.count > ExtentWriter.capacity {
+      try write(value, start)
+      start += UInt64(value.count)
+    } else {
+      (memory + used).copyMemory(from: bytes, byteCount: value.count)
+      used += value.count
+    }
+    return (offset, checksum(of: bytes, value.count))
+  }
+
+  private func checksum(of bytes: UnsafeRawPointer, _ count: Int) -> UInt32 {
+    UInt32(truncatingIfNeeded: XXH64.hash(bytes, count, seed: seed))
+  }
+
+  func flush() throws(Fault) {
+    guard used > 0 else { return }
+    try write(UnsafeRawBufferPointer(start: memory, count: used), start)
+    start += UInt64(used)
+    used = 0
+  }
+}

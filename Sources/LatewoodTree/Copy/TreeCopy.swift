@@ -1,0 +1,203 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// What becomes of an entry when a file is written anew.
+package enum Rewritten {
+  case keep
+  case replace([UInt8])
+  case drop
+}
+
+/// Says what becomes of an entry of one keyspace. The pointers are valid during the call.
+package typealias Rewriter =
+  @Sendable (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(Fault) ->
+  Rewritten
+
+/// Writes all entries of a tree into another file: the work of a compaction.
+///
+/// ```
+/// old    leaves and extents wherever commits and checkpoints have left them
+/// new    extents of a leaf | extents of the next | ... | nodes, full to the brim | extents ...      all in key order
+/// ```
+///
+/// It reads the old tree leaf by leaf, and checks every byte that it reads, so that damage is never carried over. Memory: a region of nodes
+/// and a piece of extents, 2 MiB together, however large the tree or a value is.
+///
+/// Memory that `replace` gives stays until no waiting node can refer to it (`ReplacedValues`).
+package struct TreeCopy: ~Copyable {
+  /// How the new file is written to. The calls come from the thread that runs the copy.
+  package struct Target {
+    /// Of the new file.
+    package var view: FileView
+    package var nodeSize: Int
+    /// Values longer than this become extents, where a rewriter made them.
+    package var inlineValueLimit: Int
+    package var transaction: UInt64
+    package var reserve: (_ length: Int) throws(Fault) -> UInt64
+    package var write: (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void
+    /// Called after each leaf with the bytes of old tree that are done since the last call.
+    package var step: (_ bytes: UInt64) throws(Fault) -> Void
+
+    package init(
+      view: FileView, nodeSize: Int, inlineValueLimit: Int, transaction: UInt64,
+      reserve: @escaping (_ length: Int) throws(Fault) -> UInt64,
+      write: @escaping (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void,
+      step: @escaping (_ bytes: UInt64) throws(Fault) -> Void
+    ) {
+      self.view = view
+      self.nodeSize = nodeSize
+      self.inlineValueLimit = inlineValueLimit
+      self.transaction = transaction
+      self.reserve = reserve
+      self.write = write
+      self.step = step
+    }
+  }
+
+  private enum Value {
+    case inline(UnsafeRawPointer, Int)
+    case extent(UnsafeRawBufferPointer)
+    case newExtent([UInt8])
+  }
+
+  private let file: FileView
+  private let target: Target
+  private let rewriters: [UInt32: Rewriter]
+  private let builder: TreeBuilder
+  private let extents: ExtentWriter
+  private var replaced = ReplacedValues()
+  private var waiting: [(key: SplitKey, value: Value)] = []
+
+  /// - Parameters:
+  ///   - base: the tree to copy; whoever calls keeps its file mapped.
+  ///   - rewriters: by number of keyspace; entries of others are kept.
+  /// - Returns: the root of the new tree; nil if it is empty.
+  package static func run(
+    _ base: Subtree?, in file: FileView, to target: Target, rewriters: [UInt32: Rewriter] = [:]
+  ) throws(Fault) -> Subtree? {
+    var copy = TreeCopy(file, target, rewriters)
+    var cursor = BaseTree(root: base, source: NodeSource(file: file)).cursor()
+    var isOnLeaf = try cursor.first()
+    while isOnLeaf {
+      try copy.take(cursor.leaf)
+      isOnLeaf = try cursor.nextLeaf()
+    }
+    return try copy.builder.finish()
+  }
+
+  private init(_ file: FileView, _ target: Target, _ rewriters: [UInt32: Rewriter]) {
+    self.file = file
+    self.target = target
+    self.rewriters = rewriters
+    let sink = RegionWriter(seed: target.view.seed, reserve: target.reserve, write: target.write)
+    builder = TreeBuilder(
+      sink: sink, source: NodeSource(file: target.view), nodeSize: target.nodeSize,
+      transaction: target.transaction)
+    extents = ExtentWriter(seed: target.view.seed, write: target.write)
+  }
+
+  private mutating func take(_ leaf: Node) throws(Fault) {
+    waiting.removeAll(keepingCapacity: true)
+    var extentLength = 0
+    for index in 0..<leaf.count {
+      let value = leaf.entry(index).value
+      let key = leaf.key(index)
+      if let rewriter = rewriter(for: key) {
+        try rewrite(key, value, rewriter, &extentLength)
+      } else {
+        try keep(key, value, &extentLength)
+      }
+    }
+    // All extents of a leaf lie side by side in room of their exact length.
+    if extentLength > 0 { extents.begin(at: try target.reserve(extentLength)) }
+    for (key, value) in waiting {
+      switch value {
+      case .inline(let start, let count): try builder.append(key, inline: start, count)
+      case .extent(let bytes): try append(key, bytes)
+      case .newExtent(let bytes):
+        try bytes.withStart { (start, count) throws(Fault) in
+          try append(key, UnsafeRawBufferPointer(start: start, count: count))
+        }
+      }
+    }
+    try extents.flush()
+    try target.step(UInt64(leaf.length) + UInt64(extentLength))
+  }
+
+  private func append(_ key: SplitKey, _ bytes: UnsafeRawBufferPointer) throws(Fault) {
+    let (offset, checksum) = try extents.append(bytes)
+    try builder.append(key, extent: offset, length: UInt64(bytes.count), checksum: checksum)
+  }
+
+  private mutating func keep(
+    _ key: SplitKey, _ value: BaseValue, _ extentLength: inout Int
+  ) throws(Fault) {
+    if value.isExtent {
+      let bytes = try value.bytes(in: file)
+      extentLength += bytes.count
+      waiting.append((key, .extent(bytes)))
+    } else {
+      waiting.append((key, .inline(value.pointer, value.length)))
+    }
+  }
+
+  // MARK: Rewriting
+
+  private func rewriter(for key: SplitKey) -> Rewriter? {
+    if rewriters.isEmpty { return nil }
+    var number: UInt32 = 0
+    for index in 0..<4 { number = number << 8 | UInt32(key.byte(index)) }
+    return rewriters[number]
+  }
+
+  private mutating func rewrite(
+    _ key: SplitKey, _ value: BaseValue, _ rewriter: Rewriter, _ extentLength: inout Int
+  ) throws(Fault) {
+    let bytes = try value.bytes(in: file)
+    let fullKey = key.bytes
+    let outcome = try fullKey.withStart { (start, count) throws(Fault) in
+      try rewriter(UnsafeRawBufferPointer(start: start + 4, count: count - 4), bytes)
+    }
+    switch outcome {
+    case .keep: try keep(key, value, &extentLength)
+    case .drop: return
+    case .replace(let new):
+      if new.count > target.inlineValueLimit {
+        extentLength += new.count
+        waiting.append((key, .newExtent(new)))
+      } else {
+        waiting.append((key, .inline(replaced.store(new), new.count)))
+      }
+    }
+  }
+}
+
+/// Inline values that a rewriter made, for as long as a node that waits to be written may refer to them.
+///
+/// Two nodes of 64 KiB wait at most, so the last two of these pieces are enough.
+private struct ReplacedValues {
+  private static let pieceLength = 256 << 10
+  private var pieces: [Piece] = []
+
+  private final class Piece {
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: ReplacedValues.pieceLength, alignment: 8)
+    var used = 0
+    // SAFETY: whoever has a pointer into it has been written to the file by the time that two newer pieces are full.
+    deinit { memory.deallocate() }
+  }
+
+  /// Copies a value of at most 1,024 bytes.
+  mutating func store(_ bytes: [UInt8]) -> UnsafeRawPointer {
+    if pieces.last.map({ $0.used + bytes.count > ReplacedValues.pieceLength }) ?? true {
+      pieces.append(Piece())
+      if pieces.count > 3 { pieces.removeFirst() }
+    }
+    let piece = pieces[pieces.count - 1]
+    let start = piece.memory + piece.used
+    bytes.withUnsafeBytes { source in
+      if let address = source.baseAddress { start.copyMemory(from: address, byteCount: source.count) }
+    }
+    piece.used += bytes.count
+    return UnsafeRawPointer(start)
+  }
+}

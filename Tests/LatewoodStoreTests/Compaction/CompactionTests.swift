@@ -1,0 +1,353 @@
+import Dispatch
+import LatewoodDevice
+import LatewoodSimulation
+import LatewoodStore
+import Synchronization
+import Testing
+
+@Suite struct CompactionTests {
+  private let directory: StoreDirectory
+  private var options = Store.Options()
+
+  init() throws {
+    directory = try StoreDirectory()
+    options.compaction = .manual
+    options.writeBufferBudget = 256 << 10
+  }
+
+  private func fill(_ store: Store, _ keyspace: Keyspace, rounds: Int = 3, keys: Int = 3000) throws {
+    for round in 0..<rounds {
+      try store.write(durability: .relaxed) { transaction in
+        for key in 0..<keys {
+          let value = [UInt8](repeating: UInt8(round + 1), count: key % 50 == 0 ? 3000 : 100)
+          try transaction.put("key \(key * 7919 % keys)", value, in: keyspace)
+        }
+      }
+      try store.checkpoint()
+    }
+  }
+
+  private func others() throws -> [String] {
+    try Directories.names(in: directory.path).filter { !$0.hasSuffix(".lock") && $0 != "db.latewood" }
+  }
+
+  @Test func `what is dead goes, and all else stays`() throws {
+    let store = try Store.open(at: directory.store, options: options)
+    let fruit = try store.keyspace("fruit")
+    try fill(store, fruit)
+    try store.put("late", "one", in: fruit)
+    let content = try store.content()
+    let before = try store.statistics()
+    let checkpoints = try store.history()
+    var last = 0.0
+    let report = try store.compact { progress in
+      #expect(progress.fraction >= last && progress.bytesCopied <= progress.bytesTotal)
+      last = progress.fraction
+    }
+    #expect(last == 1)
+    let after = try store.statistics()
+    #expect(after.fileSize == report.bytesAfter && report.bytesBefore >= before.fileSize)
+    #expect(after.fileSize * 2 < before.fileSize)
+    #expect(after.fileID != before.fileID)
+    #expect(after.transaction == before.transaction)
+    #expect(try store.content() == content)
+    #expect(try store.verify().isSound)
+    #expect(try others() == [])
+    // The history begins with it, and what it took away is refused.
+    #expect(try store.history().map(\.isCompaction) == [true])
+    refusal(.notFound) { _ = try store.snapshot(asOf: checkpoints[0]) }
+    try store.put("later", "two", in: fruit)
+    try store.close()
+    let again = try Store.open(at: directory.store, options: options)
+    #expect(try again.get("later", in: again.keyspace("fruit")) == Array("two".utf8))
+    #expect(try again.verify().isSound)
+    try again.close()
+  }
+
+  @Test func `an empty store can be compacted, and one in memory`() throws {
+    let store = try Store.open(at: directory.store, options: options)
+    try store.compact()
+    #expect(try store.content() == [:])
+    try fill(store, store.keyspace("fruit"))
+    let content = try store.content()
+    try store.compact()
+    try store.compact()
+    #expect(try store.content() == content)
+    #expect(try store.verify().isSound)
+    let memory = try Store.inMemory(options: options)
+    try fill(memory, memory.keyspace("fruit"))
+    try memory.compact()
+    #expect(try memory.content() == content)
+  }
+
+  @Test func `snapshots and cursors stay as they were, through two compactions`() throws {
+    let store = try Store.open(at: directory.store, options: options)
+    let fruit = try store.keyspace("fruit")
+    try fill(store, fruit)
+    let first = try store.snapshot()
+    let firstContent = try first.content(of: [fruit])
+    let cursor = try first.cursor(in: fruit)
+    #expect(try cursor.seekFirst())
+    try store.compact()
+    try fill(store, fruit, rounds: 1, keys: 4000)
+    let second = try store.snapshot()
+    let secondContent = try second.content(of: [fruit])
+    try store.compact()
+    try store.deleteRangeForTests(fruit)
+    try store.compact()
+    #expect(try first.content(of: [fruit]) == firstContent)
+    #expect(try second.content(of: [fruit]) == secondContent)
+    #expect(try store.content() == ["fruit": [:]])
+    #expect(try cursor.next())
+    #expect(try store.verify().isSound)
+  }
+
+  @Test func `writers and readers go on meanwhile`() throws {
+    let store = try Store.open(at: directory.store, options: options)
+    let fruit = try store.keyspace("fruit")
+    try fill(store, fruit)
+    let isDone = Atomic<Bool>(false)
+    let written = Atomic<Int>(0)
+    let group = DispatchGroup()
+    DispatchQueue(label: "test").async(group: group) {
+      var number = 0
+      while !isDone.load(ordering: .relaxed) {
+        do {
+          try store.write(durability: number % 16 == 0 ? .synchronous : .relaxed) { transaction in
+            try transaction.put("new \(number)", "value \(number)", in: fruit)
+            if number % 5 == 4 { try transaction.delete("new \(number - 2)", in: fruit) }
+            if number % 50 == 49 {
+              try transaction.deleteRange(.between("new \(number - 3)", "new \(number - 2)"), in: fruit)
+            }
+          }
+          let seen = try store.get("new \(number)", in: fruit)
+          #expect(seen == Array("value \(number)".utf8))
+        } catch { Issue.record(error) }
+        number += 1
+        written.store(number, ordering: .relaxed)
+      }
+    }
+    var meanwhile: UInt64 = 0
+    waitUntil { written.load(ordering: .relaxed) > 0 }
+    for _ in 0..<4 { meanwhile += try store.compact(bytesPerSecond: 8 << 20).transactionsMeanwhile }
+    isDone.store(true, ordering: .relaxed)
+    group.wait()
+    let count = written.load(ordering: .relaxed)
+    #expect(meanwhile > 0)
+    print("CompactionTests: \(count) transactions, \(meanwhile) of them followed")
+    #expect(try store.get("new \(count - 1)", in: fruit) == Array("value \(count - 1)".utf8))
+    let content = try store.content()
+    #expect(try store.verify().isSound)
+    try store.close()
+    let again = try Store.open(at: directory.store, mode: .readOnly)
+    #expect(try again.content() == content)
+    #expect(try again.verify().isSound)
+  }
+
+  @Test func `it can be paused, resumed and cancelled`() throws {
+    let store = try Store.open(at: directory.store, options: options)
+    let fruit = try store.keyspace("fruit")
+    try fill(store, fruit)
+    let before = try store.statistics()
+    store.pauseCompaction()
+    let outcome = Mutex<Result<CompactionReport, any Error>?>(nil)
+    let group = DispatchGroup()
+    DispatchQueue(label: "test").async(group: group) {
+      let result = Result { try store.compact() }
+      outcome.withLock { $0 = result }
+    }
+    waitUntil { store.compactionProgress != nil }
+    #expect(store.compactionProgress?.isPaused == true)
+    store.cancelCompaction()
+    group.wait()
+    refusal(.cancelled) { _ = try outcome.withLock { try $0?.get() } }
+    #expect(try others() == [])
+    #expect(try store.statistics().fileID == before.fileID)
+    store.resumeCompaction()
+    try store.put("still", "here", in: fruit)
+    try store.compact(bytesPerSecond: 100 << 20)
+    #expect(try store.get("still", in: fruit) == Array("here".utf8))
+    #expect(try store.verify().isSound)
+  }
+
+  @Test func `two at once are one, or one after the other`() throws {
+    let store = try Store.open(at: directory.store, options: options)
+    try fill(store, store.keyspace("fruit"))
+    let content = try store.content()
+    store.pauseCompaction()
+    let group = DispatchGroup()
+    for _ in 0..<3 {
+      DispatchQueue(label: "test").async(group: group) {
+        do {
+          let report = try store.compact()
+          #expect(report.bytesAfter > 0)
+        } catch { Issue.record(error) }
+      }
+    }
+    waitUntil { store.compactionProgress != nil }
+    store.resumeCompaction()
+    group.wait()
+    #expect(try store.content() == content)
+    #expect(try store.verify().isSound)
+    #expect(try others() == [])
+  }
+
+  @Test func `closing the store ends it`() throws {
+    let store = try Store.open(at: directory.store, options: options)
+    try fill(store, store.keyspace("fruit"))
+    let content = try store.content()
+    store.pauseCompaction()
+    let group = DispatchGroup()
+    DispatchQueue(label: "test").async(group: group) { refusal(.cancelled) { try store.compact() } }
+    waitUntil { store.compactionProgress != nil }
+    try store.close()
+    group.wait()
+    #expect(try others() == [])
+    let again = try Store.open(at: directory.store)
+    #expect(try again.content() == content)
+    try again.close()
+  }
+
+  @Test func `leftovers are removed, and nothing else`() throws {
+    let store = try Store.open(at: directory.store, options: options)
+    try store.put("apple", "red", in: store.keyspace("fruit"))
+    try store.close()
+    for name in ["db.latewood.compacting", "db.latewood.creating", "db.latewood.mine", "other.compacting"] {
+      _ = try directory.write([1, 2, 3], to: name)
+    }
+    _ = try Store.open(at: directory.store, mode: .readOnly).content()
+    #expect(try others().count == 4)
+    let again = try Store.open(at: directory.store)
+    #expect(try others().sorted() == ["db.latewood.mine", "other.compacting"])
+    try again.close()
+  }
+
+  @Test func `a reader finds the new file when it looks again`() throws {
+    let store = try Store.open(at: directory.store, options: options)
+    let fruit = try store.keyspace("fruit")
+    try fill(store, fruit)
+    let reader = try Store.open(at: directory.store, mode: .readOnly)
+    let old = try reader.snapshot()
+    let content = try store.content()
+    try store.compact()
+    try store.put("new", "one", in: fruit)
+    #expect(try reader.content() == content)
+    #expect(try reader.refresh())
+    #expect(try reader.content() == store.content())
+    #expect(try old.content(of: [reader.keyspace("fruit")]) == content)
+    #expect(try reader.statistics().fileID == store.statistics().fileID)
+  }
+
+  @Test func `a copy is a database of its own`() throws {
+    let store = try Store.open(at: directory.store, options: options)
+    let fruit = try store.keyspace("fruit")
+    try fill(store, fruit)
+    let path = directory.path + "/copy"
+    var isFirst = true
+    try store.copy(to: path) { _ in
+      guard isFirst else { return }
+      isFirst = false
+      do { try store.put("meanwhile", "one", in: fruit) } catch { Issue.record(error) }
+    }
+    let content = try store.content()
+    try store.put("after", "two", in: fruit)
+    let copy = try Store.open(at: path, options: options)
+    #expect(try copy.content() == content)
+    #expect(try copy.verify().isSound)
+    #expect(try copy.statistics().fileID != store.statistics().fileID)
+    #expect(try copy.history().last?.isCompaction == true)
+    refusal(.alreadyExists) { try store.copy(to: path) }
+    try copy.close()
+    let reader = try Store.open(at: directory.store, mode: .readOnly)
+    try reader.copy(to: path + "2")
+    #expect(try Store.open(at: path + "2", mode: .readOnly).content() == store.content())
+    #expect(try others().sorted() == ["copy", "copy2"])
+  }
+
+  @Test func `a store that is all log can be copied by a reader`() throws {
+    let store = try Store.open(at: directory.store, options: options)
+    try store.put("apple", "red", in: store.keyspace("fruit"))
+    let reader = try Store.open(at: directory.store, mode: .readOnly)
+    try reader.copy(to: directory.path + "/copy")
+    #expect(try Store.open(at: directory.path + "/copy", mode: .readOnly).content() == store.content())
+  }
+
+  @Test func `rewriters keep, change and drop`() throws {
+    let store = try Store.open(at: directory.store, options: options)
+    let fruit = try store.keyspace("fruit")
+    let nuts = try store.keyspace("nuts")
+    try fill(store, fruit)
+    try store.put("walnut", "brown", in: nuts)
+    var expected = try store.content()
+    try store.setCompactionRewriter(for: fruit) { key, value in
+      let number = key.withUnsafeBytes { $0.last ?? 0 } % 4
+      switch number {
+      case 0: return .drop
+      case 1: return .replace([1, 2, 3])
+      case 2: return .replace([UInt8](repeating: 9, count: 4000))
+      default: return .keep
+      }
+    }
+    var isFirst = true
+    try store.compact { _ in
+      guard isFirst else { return }
+      isFirst = false
+      do { for key in ["new 0", "new 1", "new 3"] { try store.put(key, "new", in: fruit) } } catch {
+        Issue.record(error)
+      }
+    }
+    for key in ["new 0", "new 1", "new 3"] { expected["fruit"]?[Array(key.utf8)] = Array("new".utf8) }
+    expected["fruit"] = expected["fruit"]?.reduce(into: [:]) { result, entry in
+      switch (entry.key.last ?? 0) % 4 {
+      case 0: break
+      case 1: result[entry.key] = [1, 2, 3]
+      case 2: result[entry.key] = [UInt8](repeating: 9, count: 4000)
+      default: result[entry.key] = entry.value
+      }
+    }
+    #expect(try store.content() == expected)
+    #expect(try store.verify().isSound)
+    try store.setCompactionRewriter(for: fruit) { _, _ in throw OnPurpose() }
+    refusal(.cancelled) { try store.compact() }
+    #expect(try store.content() == expected)
+    try store.setCompactionRewriter(for: fruit, nil)
+    try store.compact()
+    #expect(try store.content() == expected)
+  }
+
+  @Test func `refusals`() throws {
+    let store = try Store.open(at: directory.store, options: options)
+    let fruit = try store.keyspace("fruit")
+    try store.write { _ in refusal(.invalidRange) { try store.compact() } }
+    let reader = try Store.open(at: directory.store, mode: .readOnly)
+    refusal(.readOnly) { try reader.compact() }
+    try store.put("apple", "red", in: fruit)
+    try store.close()
+    refusal(.closed) { try store.compact() }
+  }
+
+  @Test func `the asynchronous form, and cancelling its task`() async throws {
+    let store = try Store.open(at: directory.store, options: options)
+    try fill(store, store.keyspace("fruit"))
+    let report = try await store.compact(progress: nil)
+    #expect(report.bytesAfter < report.bytesBefore)
+    store.pauseCompaction()
+    let task = Task { try await store.compact(progress: nil) }
+    while store.compactionProgress == nil { try await Task.sleep(for: .milliseconds(1)) }
+    task.cancel()
+    let result = await task.result
+    refusal(.cancelled) { _ = try result.get() }
+  }
+}
+
+/// Looks once a millisecond, so that the thread that is waited for gets the processor.
+private func waitUntil(_ condition: () -> Bool) {
+  let monitor = Monitor()
+  while !condition() { monitor.withLock { _ = monitor.wait(milliseconds: 1) } }
+}
+
+extension Store {
+  fileprivate func deleteRangeForTests(_ keyspace: Keyspace) throws {
+    try write { try $0.deleteRange(in: keyspace) }
+  }
+}

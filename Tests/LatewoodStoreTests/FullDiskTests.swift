@@ -1,0 +1,121 @@
+import LatewoodDevice
+import LatewoodSimulation
+import LatewoodStore
+import Testing
+
+/// Many threads on a disk that is full now and then. What the scripts of `FaultTests` do one after the other happens here at once.
+@Suite struct FullDiskTests {
+  private static let path = "db"
+
+  private static func open(_ volume: SimulatedVolume) throws -> Store {
+    var options = Store.Options()
+    options.writeBufferBudget = 65_536
+    options.nodeSize = 1024
+    return try Store.open(at: path, on: volume, mode: .openOrCreate, options: options, environment: .system)
+  }
+
+  /// What threads were told about their commits.
+  private struct Told {
+    var kept: [String] = []
+    var refused: [String] = []
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func `on a disk that is full now and then every commit is kept or is not, as its caller was told`() throws {
+    let volume = SimulatedVolume(seed: 7)
+    let store = try Self.open(volume)
+    let space = try store.keyspace("a")
+    let told = Guarded(Told())
+    let threads = 6
+    let running = Countdown(threads)
+    inParallel(threads + 1) { thread in
+      guard thread < threads else {
+        while !running.isOver {
+          let size = try volume.liveBytes(of: Self.path).count
+          volume.spaceLimit = size + 300
+          SystemPause.milliseconds(3)
+          volume.spaceLimit = nil
+          SystemPause.milliseconds(3)
+        }
+        return
+      }
+      defer { running.oneIsDone() }
+      for round in 0..<400 {
+        let key = "\(thread).\(round)"
+        do {
+          try store.put(
+            key, [UInt8](repeating: 1, count: 200), in: space,
+            durability: (round + thread) % 2 == 0 ? .synchronous : .relaxed)
+          told.withLock { $0.kept.append(key) }
+        } catch let error as StoreError {
+          guard error.code == .outOfSpace else { throw error }
+          told.withLock { $0.refused.append(key) }
+        }
+      }
+    }
+    volume.spaceLimit = nil
+    let result = told.withLock { $0 }
+    func check(_ store: Store) throws {
+      let space = try store.keyspace("a")
+      let there = Set(try store.entries(in: space).map { String(decoding: $0.key, as: UTF8.self) })
+      let lost = result.kept.filter { !there.contains($0) }
+      #expect(lost == [], "\(lost.count) of \(result.kept.count) kept ones are lost")
+      let back = result.refused.filter { there.contains($0) }
+      #expect(back == [], "\(back.count) of \(result.refused.count) refused ones are there")
+      #expect(try store.verify().faults == [])
+    }
+    #expect(!result.refused.isEmpty)
+    try store.put("last", "1", in: space)
+    try check(store)
+    try store.close()
+    let again = try Self.open(volume)
+    try check(again)
+    try again.close()
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a transaction that met a full disk may ask for a sync and is refused`() throws {
+    let volume = SimulatedVolume(seed: 1)
+    let store = try Self.open(volume)
+    let space = try store.keyspace("a")
+    refusal(.outOfSpace) {
+      try store.write { transaction in
+        volume.spaceLimit = try volume.liveBytes(of: Self.path).count + 1000
+        refusal(.outOfSpace) {
+          try transaction.put("large", [UInt8](repeating: 1, count: 2 << 20), in: space)
+        }
+        try store.sync()
+      }
+    }
+    volume.spaceLimit = nil
+    try store.put("k", "v", in: space)
+    #expect(try store.count(in: space) == 1)
+    try store.close()
+  }
+
+  @Test func `what a transaction changed is not seen by the next one if a poisoned log refused it`() throws {
+    let volume = SimulatedVolume(seed: 1)
+    let store = try Self.open(volume)
+    let space = try store.keyspace("a")
+    try store.put("k", "old", in: space, durability: .relaxed)
+    refusal(.poisoned) {
+      try store.write { transaction in
+        try transaction.put("k", "new", in: space)
+        volume.inject(.inputOutput(), atCall: volume.callCount)
+        // Another thread's sync fails meanwhile.
+        refusal(.inputOutput) { try store.sync() }
+      }
+    }
+    let seen = try store.write { try $0.get("k", in: space) }
+    #expect(seen == Array("old".utf8))
+    #expect(try store.get("k", in: space) == Array("old".utf8))
+  }
+}
+
+/// Waits without an answer.
+enum SystemPause {
+  static func milliseconds(_ count: UInt64) {
+    let monitor = Monitor()
+    monitor.withLock { _ = monitor.wait(milliseconds: count) }
+  }
+}

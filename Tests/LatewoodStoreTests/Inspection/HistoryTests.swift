@@ -1,0 +1,76 @@
+import LatewoodSimulation
+import LatewoodStore
+import Testing
+
+@testable import LatewoodFile
+
+/// What is lost of the past does not hide the rest of it.
+@Suite struct HistoryTests {
+  private let volume = SimulatedVolume()
+  /// As it was before anything was damaged.
+  private let whole: [Checkpoint]
+
+  init() throws {
+    let store = try CrashScript.open(volume.process(1), wholeCheckpoints: 5)
+    for round in 0..<5 {
+      try store.put("key\(round)", "value", in: store.keyspace("a"))
+      try store.checkpoint()
+    }
+    try store.close()
+    let reader = try CrashScript.open(volume.process(2), .readOnly)
+    whole = try reader.history()
+    try reader.close()
+  }
+
+  private func damage(_ checkpoint: Checkpoint) throws {
+    let offset = Int(checkpoint.offset) + FrameHeader.length + CheckpointRecord.Offset.time
+    try volume.corrupt(CrashScript.path, at: offset, xor: 1)
+  }
+
+  @Test func `a sound history is whole`() throws {
+    #expect(whole.count == 5)
+    #expect(whole.allSatisfy { !$0.isOlderLost })
+  }
+
+  @Test(arguments: 1..<5) func `history ends before a damaged checkpoint`(at damaged: Int) throws {
+    try damage(whole[damaged])
+    let reader = try CrashScript.open(volume.process(3), .readOnly)
+    let left = try reader.history()
+    #expect(left.map(\.offset) == whole[..<damaged].map(\.offset))
+    #expect(left.map(\.isOlderLost) == (1...damaged).map { $0 == damaged })
+    for (index, checkpoint) in left.enumerated() {
+      let past = try reader.snapshot(asOf: checkpoint)
+      #expect(try past.count(in: reader.keyspace("a")) == 5 - index)
+    }
+    #expect(try reader.statistics().checkpointTransaction == whole[0].transaction)
+    #expect(try reader.verify().isSound)
+    refusal(.damaged) { _ = try reader.snapshot(asOf: whole[damaged]) }
+    try reader.close()
+  }
+
+  @Test func `history ends where the checkpoint before is not before it`() throws {
+    var bytes = try volume.liveBytes(of: CrashScript.path)
+    let offset = Int(whole[2].offset)
+    let seed = try bytes.withUnsafeBytes { try FileHeader.decode(from: $0).seed }
+    try bytes.withUnsafeMutableBytes { all in
+      let base = try #require(all.baseAddress)
+      base.set(whole[1].offset, at: offset + FrameHeader.length + CheckpointRecord.Offset.previousCheckpoint)
+      let header = try #require(FrameHeader.decode(from: base + offset, at: whole[2].offset))
+      _ = header.encode(into: base + offset, seed: seed)
+    }
+    let other = SimulatedVolume()
+    try other.place(bytes, at: CrashScript.path)
+    let reader = try CrashScript.open(other.process(1), .readOnly)
+    #expect(try reader.history().map(\.offset) == whole[..<3].map(\.offset))
+    #expect(try reader.history().last?.isOlderLost == true)
+    try reader.close()
+  }
+
+  @Test func `a damaged newest checkpoint is an error`() throws {
+    let reader = try CrashScript.open(volume.process(3), .readOnly)
+    try damage(whole[0])
+    let error = refusal(.damaged) { _ = try reader.history() }
+    #expect(error?.offset == whole[0].offset)
+    try reader.close()
+  }
+}
