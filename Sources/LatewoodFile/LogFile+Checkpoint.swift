@@ -66,6 +66,8 @@ extension LogFile {
       throw Fault(.unsupported, "the log began anew after this checkpoint was begun")
     }
     let offset = append.pointee.tail
+    var record = record
+    record.branch = branch
     // SAFETY: `prepareToAppend` left room for a few thousand bytes.
     let frame = append.pointee.memory + append.pointee.frameStart
     record.encode(into: frame + FrameHeader.length)

@@ -27,6 +27,7 @@ extension LogFile {
     replayed = walk.position
     noteCommitted(through: replayed.offset)
     lastTransactionSeen = walk.lastTransaction
+    lastFrameSeen = walk.lastFrame
     return replay.transactions > before ? .advanced : .unchanged
   }
 
@@ -71,7 +72,8 @@ extension LogFile {
       return nil
     }
     let view = FileView(base: space.base, verified: space.verified, seed: header.seed, limit: size)
-    var walk = LogWalk(view: view, size: size, from: replayed, lastTransaction: lastTransactionSeen)
+    var walk = LogWalk(
+      view: view, size: size, from: replayed, lastTransaction: lastTransactionSeen, after: lastFrameSeen)
     walk.finish()
     _ = try floor(of: walk, slots: slots.reduce(0) { max($0, $1.durableThrough) })
     return walk

@@ -60,10 +60,13 @@ package final class LogFile: @unchecked Sendable {
   /// Of a checkpoint frame: those before it are no longer to be read, as the newest root slot says or the next one will. 0: all can be.
   /// Of the thread that checkpoints; before that, of recovery.
   package internal(set) var oldestWholeCheckpoint: UInt64 = 0
+  /// `CheckpointRecord.branch` of the checkpoints to come. Set by recovery.
+  var branch: UInt64 = 0
   /// Of a reader: how far it has read.
   var replay = LogReplay()
   var replayed = ReplayPosition.start
   var lastTransactionSeen: UInt64 = 0
+  var lastFrameSeen: FrameHeader?
 
   init(_ opened: Opened, on volume: any Volume, path: String, environment: Environment) {
     self.path = path

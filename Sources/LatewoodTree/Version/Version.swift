@@ -94,12 +94,7 @@ package final class Version: Sendable {
   package func verifyBase(
     progress: ((_ bytesChecked: UInt64) -> Void)?
   ) -> TreeVerification {
-    let report = BaseVerify.run(
-      BaseTree(root: base, source: NodeSource(file: file)),
-      progress: progress.map { tell in { tell($0.bytesChecked) } })
-    return TreeVerification(
-      nodes: report.nodes, entries: report.entries, extents: report.extents, bytes: report.bytesChecked,
-      faults: report.faults)
+    .run(base, in: file, progress: progress)
   }
 }
 
@@ -110,4 +105,19 @@ package struct TreeVerification {
   package var extents: UInt64
   package var bytes: UInt64
   package var faults: [Fault]
+
+  /// Checks a tree.
+  ///
+  /// - Parameter floor: what lies before this offset in the file is not looked at.
+  package static func run(
+    _ root: Subtree?, in file: FileView, from floor: UInt64 = 0,
+    progress: ((_ bytesChecked: UInt64) -> Void)?
+  ) -> TreeVerification {
+    let report = BaseVerify.run(
+      BaseTree(root: root, source: NodeSource(file: file)), from: floor,
+      progress: progress.map { tell in { tell($0.bytesChecked) } })
+    return TreeVerification(
+      nodes: report.nodes, entries: report.entries, extents: report.extents, bytes: report.bytesChecked,
+      faults: report.faults)
+  }
 }

@@ -74,7 +74,8 @@ struct CrashScript: Sendable, CustomTestStringConvertible {
   static let path = "db"
 
   static func open(
-    _ volume: any Volume, _ mode: Store.OpenMode = .openOrCreate, wholeCheckpoints: Int = 1
+    _ volume: any Volume, _ mode: Store.OpenMode = .openOrCreate, at path: String = path,
+    wholeCheckpoints: Int = 1
   ) throws(StoreError) -> Store {
     var options = options()
     options.wholeCheckpoints = wholeCheckpoints
