@@ -8,7 +8,6 @@ enum ExtraPart: String, CaseIterable {
   case deleteRange = "deleterange"
   case count = "count"
   case compaction = "compaction"
-  case bounded = "bounded"
   case recover = "recover"
   /// The process that `recover` starts and that ends by being killed.
   case recoverVictim = "recover-victim"
@@ -43,7 +42,6 @@ extension Run where Engine == LatewoodEngine {
     case .deleteRange: try deleteRange()
     case .count: try counting()
     case .compaction: try compaction()
-    case .bounded: try bounded()
     case .recover: try recover()
     case .recoverVictim: try writeAndDie()
     }
@@ -53,7 +51,7 @@ extension Run where Engine == LatewoodEngine {
   /// Each part in a process of its own: memory that one has left behind would be missing in the growth of the
   /// next.
   private func runAllParts() throws {
-    for part in ExtraPart.allCases where part != .recoverVictim && part != .bounded {
+    for part in ExtraPart.allCases where part != .recoverVictim {
       let outcome = ChildProcess.run(options.arguments(group: part.rawValue))
       report.require(part.rawValue, "\(outcome)", "exited(0)", outcome == .exited(0))
     }

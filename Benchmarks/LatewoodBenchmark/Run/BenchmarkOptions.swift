@@ -3,7 +3,7 @@ struct BenchmarkOptions: Sendable {
   static let usage = """
     usage: LatewoodBenchmark --group GROUP [--engine latewood|null|sorted] [--n 1000000] [--vsize 100] [--scale 1]
                              [--rww 10] [--dir DIRECTORY] [--round LABEL]
-                             [--rounds 10] [--whole 1] [--budget 64]
+                             [--rounds 50] [--whole 1] [--budget 64]
     groups: vectors, seq, rand, sync, ycsb, bounded, extra; parts of extra alone: \(ExtraPart.names)
     The directory is emptied.
     """
@@ -20,7 +20,7 @@ struct BenchmarkOptions: Sendable {
   var readWriteSeconds = 10.0
   /// How often group `bounded` overwrites all records, how many checkpoints it keeps whole (0: nothing is given back), and how many MiB of
   /// log a checkpoint gathers.
-  var rounds = 10
+  var rounds = 50
   var wholeCheckpoints = 1
   var budgetMiB = 64
   var directory = Directory(path: ".build-peers/db.latewood")

@@ -1,3 +1,5 @@
+import Dispatch
+import LatewoodDevice
 import LatewoodSimulation
 import LatewoodTree
 import Testing
@@ -31,5 +33,56 @@ import Testing
     #expect(store.engine.head.active.layer.memoryLength <= 1 << 20)
     #expect(try store.get("apple", in: fruit) == Array("\(commits)".utf8))
     #expect(try store.verify().isSound)
+  }
+
+  @Test func `keyspaces that are dropped and made meanwhile`() throws {
+    var options = Store.Options()
+    options.compaction = .manual
+    let store = try Store.open(at: directory.store, options: options)
+    for name in ["fruit", "stone"] {
+      let keyspace = try store.keyspace(name)
+      try store.write { transaction in
+        for number in 0..<2000 { try transaction.put("key \(number)", "value \(number)", in: keyspace) }
+      }
+    }
+    var isFirst = true
+    try store.compact { _ in
+      guard isFirst else { return }
+      isFirst = false
+      do {
+        try store.dropKeyspace(store.keyspace("fruit"))
+        try store.put("key", "value", in: store.keyspace("wood"))
+        try store.put("key", "again", in: store.keyspace("fruit"))
+      } catch { Issue.record(error) }
+    }
+    #expect(try store.content()["fruit"] == [Array("key".utf8): Array("again".utf8)])
+    #expect(try store.content()["wood"] == [Array("key".utf8): Array("value".utf8)])
+    #expect(try store.content()["stone"]?.count == 2000)
+    let content = try store.content()
+    #expect(try store.verify().faults == [])
+    try store.close()
+    let again = try Store.open(at: directory.store, options: options)
+    #expect(try again.content() == content)
+    #expect(try again.verify().faults == [])
+  }
+
+  @Test func `a compaction waits for a copy or backup, and is one of its own`() throws {
+    let store = try Store.open(at: directory.store)
+    try store.put("key", "value", in: store.keyspace("fruit"))
+    let fileID = try store.statistics().fileID
+    store.pauseCompaction()
+    let group = DispatchGroup()
+    let directory = directory
+    DispatchQueue(label: "test").async(group: group) {
+      do { try store.backup(to: directory.path + "/backup") } catch { Issue.record(error) }
+    }
+    while store.compactionProgress == nil { Monitor.sleep(milliseconds: 1) }
+    DispatchQueue(label: "test").async(group: group) {
+      do { try store.compact() } catch { Issue.record(error) }
+    }
+    Monitor.sleep(milliseconds: 20)
+    store.resumeCompaction()
+    group.wait()
+    #expect(try store.statistics().fileID != fileID)
   }
 }
