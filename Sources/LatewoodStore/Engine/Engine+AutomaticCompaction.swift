@@ -26,8 +26,10 @@ extension Engine {
     let log = log
     let size = try log.device.size()
     let allocated = try log.device.allocatedSize()
+    let live = try current().base?.liveBytes ?? 0
+    let reclaimable = preparation.withLock { $0 }?.reclaimable() ?? 0
     return Occupancy(
-      size: min(size, allocated), live: min(size, try current().base?.liveBytes ?? 0),
+      size: min(size, allocated), live: min(size, live - min(live, reclaimable)),
       log: pendingBytes.load(ordering: .relaxed))
   }
 

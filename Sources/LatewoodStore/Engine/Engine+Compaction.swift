@@ -51,6 +51,7 @@ extension Engine {
     // From here on writers that are faster than this are held back, or it might never come to an end.
     if holdsWriters { compactionFollowed.store(log.committedPosition.offset, ordering: .relaxed) }
     defer { compactionFollowed.store(.max, ordering: .relaxed) }
+    if holdsWriters, let preparation = preparation.withLock({ $0 }) { try preparation.run() }
     // So that there is a tree of everything, and few transactions have to be followed.
     if !isReadOnly { try checkpoint(isForced: lastCheckpoint.load(ordering: .relaxed) == 0) }
     let (version, start) = try newestTree()

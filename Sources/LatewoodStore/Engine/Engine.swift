@@ -77,6 +77,8 @@ final class Engine: @unchecked Sendable {
   let compaction = CompactionControl()
   /// By number of keyspace: what becomes of entries when the file is written anew.
   let rewriters = Guarded<[UInt32: Rewriter]>([:])
+  /// What a layer above wants done before the file is compacted.
+  let preparation = Guarded<CompactionPreparation?>(nil)
   let compactionQueue = DispatchQueue(label: "latewood.compaction", qos: .utility)
   let compactionScheduled = Atomic<Bool>(false)
   /// How far the compaction that is running has followed the log; `.max` if none is.

@@ -2,6 +2,7 @@ import Dispatch
 import LatewoodDevice
 import LatewoodSimulation
 import LatewoodTree
+import Synchronization
 import Testing
 
 @testable import LatewoodStore
@@ -84,5 +85,38 @@ import Testing
     store.resumeCompaction()
     group.wait()
     #expect(try store.statistics().fileID != fileID)
+  }
+
+  @Test func `what a layer above keeps until then goes before it, and counts as dead`() throws {
+    var options = Store.Options()
+    options.compaction.quietTime = 0.01
+    options.compaction.minimumSize = 1 << 16
+    options.durability = .relaxed
+    let store = try Store.open(at: directory.store, options: options)
+    let (kept, old) = (try store.keyspace("kept"), try store.keyspace("old"))
+    try store.write { transaction in
+      for number in 0..<1000 {
+        try transaction.put("key \(number)", [UInt8](repeating: 1, count: 200), in: kept)
+        try transaction.put("key \(number)", [UInt8](repeating: 2, count: 400), in: old)
+      }
+    }
+    let fileID = try store.statistics().fileID
+    let isCalled = Atomic<Bool>(false)
+    store.setCompactionPreparation(
+      reclaimable: { isCalled.load(ordering: .relaxed) ? 0 : 400_000 },
+      prepare: {
+        isCalled.store(true, ordering: .relaxed)
+        try store.write { try $0.deleteRange(.all, in: old) }
+      })
+    try store.checkpoint()
+    while try store.statistics().fileID == fileID { Monitor.sleep(milliseconds: 5) }
+    #expect(try store.content()["old"] == [:])
+    #expect(try store.count(in: kept) == 1000)
+    #expect(try store.verify().faults == [])
+    struct Refusal: Error {}
+    store.setCompactionPreparation(reclaimable: { 0 }, prepare: { throw Refusal() })
+    refusal(.cancelled) { try store.compact() }
+    try store.put("still", "here", in: kept)
+    try store.close()
   }
 }
