@@ -18,6 +18,7 @@ let package = Package(
   ],
   targets: [
     layer("LatewoodBytes"),
+    layer("LatewoodFleece", on: ["LatewoodBytes"]),
     layer("LatewoodDevice", on: ["LatewoodBytes"]),
     layer("LatewoodFile", on: ["LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodTree", on: ["LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
@@ -37,6 +38,9 @@ let package = Package(
       path: "Tests/LatewoodSimulation", swiftSettings: settings),
     .testTarget(
       name: "LatewoodBytesTests", dependencies: ["LatewoodBytes"], swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodFleeceTests", dependencies: ["LatewoodFleece", "LatewoodSimulation"],
+      swiftSettings: settings),
     .testTarget(
       name: "LatewoodDeviceTests", dependencies: ["LatewoodDevice", "LatewoodSimulation"],
       swiftSettings: settings),
