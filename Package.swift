@@ -30,6 +30,9 @@ let package = Package(
       name: "LatewoodBenchmark", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       path: "Benchmarks/LatewoodBenchmark", swiftSettings: settings),
     .executableTarget(
+      name: "LatewoodJSONBenchmark", dependencies: ["LatewoodFleece"],
+      path: "Benchmarks/LatewoodJSONBenchmark", swiftSettings: settings),
+    .executableTarget(
       name: "FuzzOpen", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       path: "Fuzz/FuzzOpen", swiftSettings: settings),
     .target(
