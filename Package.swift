@@ -42,7 +42,7 @@ let package = Package(
     .testTarget(
       name: "LatewoodBytesTests", dependencies: ["LatewoodBytes"], swiftSettings: settings),
     .testTarget(
-      name: "LatewoodFleeceTests", dependencies: ["LatewoodFleece", "LatewoodSimulation"],
+      name: "LatewoodFleeceTests", dependencies: ["LatewoodFleece", "LatewoodDevice", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodDeviceTests", dependencies: ["LatewoodDevice", "LatewoodSimulation"],

@@ -23,6 +23,7 @@ package enum FleeceLimits {
   /// Few bytes can stand for exponentially many values: arrays of pointers to one array, and so on. A walk ends here instead.
   static func expansion(ofLength length: Int) -> Int {
     let (product, overflow) = length.multipliedReportingOverflow(by: 256)
-    return overflow ? Int.max : product.addingReportingOverflow(1 << 20).overflow ? Int.max : product + 1 << 20
+    return overflow
+      ? Int.max : product.addingReportingOverflow(1 << 20).overflow ? Int.max : product + 1 << 20
   }
 }

@@ -5,6 +5,7 @@ enum FleeceText {
   /// `43 66 6f` and so on; blanks do not matter.
   static func bytes(_ hexadecimal: String) -> [UInt8] {
     let digits = hexadecimal.filter { !$0.isWhitespace }.compactMap(\.hexDigitValue)
+    precondition(digits.count.isMultiple(of: 2), hexadecimal)
     return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
   }
 

@@ -86,7 +86,8 @@ import Testing
 
   @Test func `counts above 2046 follow the header`() throws {
     for count in [2046, 2047, 2048, 2047 + 127, 2047 + 128, 20_000] {
-      let bytes = try FleeceText.fleece("[" + Array(repeating: "7", count: count).joined(separator: ",") + "]")
+      let bytes = try FleeceText.fleece(
+        "[" + Array(repeating: "7", count: count).joined(separator: ",") + "]")
       let header: String
       switch count {
       case 2046: header = "67fe"

@@ -41,7 +41,9 @@ final class DecodingSource {
   }
 
   /// Runs `body` and says of a damage where in the value it was found.
-  static func reading<R>(_ path: @autoclosure () -> CodingPath, _ body: () throws(FleeceError) -> R) throws -> R {
+  static func reading<R>(_ path: @autoclosure () -> CodingPath, _ body: () throws(FleeceError) -> R) throws
+    -> R
+  {
     do throws(FleeceError) {
       return try body()
     } catch {
@@ -70,10 +72,12 @@ final class DecodingSource {
     let kind = try DecodingSource.reading(path) { () throws(FleeceError) in try element.kind }
     if kind == .null || kind == .undefined {
       return .valueNotFound(
-        type, DecodingError.Context(codingPath: path.keys, debugDescription: "\(type) is expected, null found"))
+        type,
+        DecodingError.Context(codingPath: path.keys, debugDescription: "\(type) is expected, null found"))
     }
     return .typeMismatch(
-      type, DecodingError.Context(codingPath: path.keys, debugDescription: "\(type) is expected, \(kind) found"))
+      type,
+      DecodingError.Context(codingPath: path.keys, debugDescription: "\(type) is expected, \(kind) found"))
   }
 
   func isNull(_ element: FleeceElement, _ path: @autoclosure () -> CodingPath) throws -> Bool {

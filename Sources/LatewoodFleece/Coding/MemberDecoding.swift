@@ -22,7 +22,8 @@ struct MemberDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     guard let member = try find(key) else {
       throw DecodingError.keyNotFound(
         key,
-        DecodingError.Context(codingPath: path.keys, debugDescription: "there is no member “\(key.stringValue)”"))
+        DecodingError.Context(
+          codingPath: path.keys, debugDescription: "there is no member “\(key.stringValue)”"))
     }
     return member
   }
@@ -103,7 +104,8 @@ struct ElementDecoding: UnkeyedDecodingContainer {
     }
     guard let found else {
       throw DecodingError.valueNotFound(
-        type, DecodingError.Context(codingPath: place.keys, debugDescription: "the array has no more elements"))
+        type,
+        DecodingError.Context(codingPath: place.keys, debugDescription: "the array has no more elements"))
     }
     return found
   }
@@ -121,7 +123,9 @@ struct ElementDecoding: UnkeyedDecodingContainer {
     return isNull
   }
   mutating func decode(_ type: Bool.Type) throws -> Bool { try step { try $1.source.boolean($0, $1.place) } }
-  mutating func decode(_ type: String.Type) throws -> String { try step { try $1.source.string($0, $1.place) } }
+  mutating func decode(_ type: String.Type) throws -> String {
+    try step { try $1.source.string($0, $1.place) }
+  }
   mutating func decode(_ type: Double.Type) throws -> Double {
     try step { try $1.source.float(type, $0, $1.place) }
   }

@@ -1,7 +1,8 @@
 /// What is wrong with a JSON text and at which byte, small enough to cost the parser nothing; the sentence is made when it is thrown on.
 struct JSONFault: Error {
   enum Reason {
-    case endInsteadOfValue, noValue, noWord, somethingFollows, noCommaInObject, noCommaInArray, noName, noColon
+    case endInsteadOfValue, noValue, noWord, somethingFollows, noCommaInObject, noCommaInArray, noName,
+      noColon
     case endInString, controlInString, lineBreakInString, notUTF8, unknownEscape, fourDigits, loneSurrogate
     case superfluousZero, noDigit, numberTooLarge, tooDeep
   }
@@ -28,7 +29,8 @@ struct JSONFault: Error {
     }
     let found = offset < text.count ? JSONFault.shown(text[offset]) : nil
     return FleeceError(
-      reason == .tooDeep ? .tooDeep : .invalidJSON, sentence(found), offset: offset, line: line, column: column)
+      reason == .tooDeep ? .tooDeep : .invalidJSON, sentence(found), offset: offset, line: line,
+      column: column)
   }
 
   private func sentence(_ found: String?) -> String {

@@ -22,7 +22,9 @@ struct FleeceItems {
       // SAFETY: the varint is read up to the limit, which lies within the bytes.
       guard let (rest, size) = Varint.read(start + first, end: start + value.limit),
         rest <= UInt64(length)
-      else { throw FleeceError.damaged(at: value.offset, "the count of a collection is not whole or too great") }
+      else {
+        throw FleeceError.damaged(at: value.offset, "the count of a collection is not whole or too great")
+      }
       count &+= Int(truncatingIfNeeded: rest)
       first &+= (size &+ 1) & ~1
     }

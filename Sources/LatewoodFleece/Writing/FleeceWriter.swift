@@ -123,7 +123,8 @@ package struct FleeceWriter: ~Copyable {
 extension FleeceError {
   @inline(never) static func tooDeep(offset: Int? = nil) -> FleeceError {
     FleeceError(
-      .tooDeep, "arrays and dictionaries are nested more than \(FleeceLimits.depth) levels deep", offset: offset)
+      .tooDeep, "arrays and dictionaries are nested more than \(FleeceLimits.depth) levels deep",
+      offset: offset)
   }
 }
 

@@ -73,7 +73,8 @@ struct StringTable: ~Copyable {
     if first.head != second.head { return first.head < second.head }
     // SAFETY: both lie within the text (invariant 1).
     return KeyOrder.compare(
-      text.start + Int(first.offset), Int(first.length), text.start + Int(second.offset), Int(second.length)) < 0
+      text.start + Int(first.offset), Int(first.length), text.start + Int(second.offset), Int(second.length))
+      < 0
   }
 
   mutating func removeAll() {
