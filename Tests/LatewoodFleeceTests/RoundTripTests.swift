@@ -45,7 +45,9 @@ import Testing
       #expect(try FleeceText.canonical("\(number)") == "\(number)")
       #expect(try FleeceText.canonical("[\(number),70000,70000]") == "[\(number),70000,70000]")
     }
-    for number in [0, 1, 2, 1 << 62].map({ UInt64.max - $0 }) + [0x8000_0000_0000_0000, 0x8000_0000_0000_0001] as [UInt64] {
+    for number in [0, 1, 2, 1 << 62].map({ UInt64.max - $0 }) + [
+      0x8000_0000_0000_0000, 0x8000_0000_0000_0001,
+    ] as [UInt64] {
       #expect(try FleeceText.canonical("\(number)") == "\(number)")
     }
   }

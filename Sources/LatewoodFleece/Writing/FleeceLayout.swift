@@ -257,7 +257,7 @@ extension FleeceLayout {
   ) -> UInt64? {
     let node = tape.nodes[Int(number)]
     switch node.kind {
-    case .null, .open: return Self.inline(FleeceFormat.null)
+    case .null: return Self.inline(FleeceFormat.null)
     case .no: return Self.inline(FleeceFormat.no)
     case .yes: return Self.inline(FleeceFormat.yes)
     case .undefined: return Self.inline(FleeceFormat.undefined)
@@ -269,6 +269,8 @@ extension FleeceLayout {
     case .data: return data(UInt32(truncatingIfNeeded: node.payload), tape)
     case .array where node.payload == ValueTape.noChildren:
       return Self.inline(FleeceTag.array.rawValue << 4)
+    // A place that nothing came for is a value without members.
+    case .open: return Self.inline(FleeceTag.dictionary.rawValue << 4)
     case .dictionary where node.payload == ValueTape.noChildren:
       return Self.inline(FleeceTag.dictionary.rawValue << 4)
     case .array, .dictionary: return nil
