@@ -13,6 +13,7 @@ let package = Package(
     .macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2), .macCatalyst(.v18),
   ],
   products: [
+    .library(name: "Latewood", targets: ["Latewood"]),
     .library(name: "LatewoodStore", targets: ["LatewoodStore"]),
     .executable(name: "latewood", targets: ["LatewoodTool"]),
   ],
@@ -23,6 +24,7 @@ let package = Package(
     layer("LatewoodFile", on: ["LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodTree", on: ["LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodStore", on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
+    layer("Latewood", on: ["LatewoodFleece"]),
     .executableTarget(
       name: "LatewoodTool", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       swiftSettings: settings),
@@ -43,6 +45,9 @@ let package = Package(
       name: "LatewoodBytesTests", dependencies: ["LatewoodBytes"], swiftSettings: settings),
     .testTarget(
       name: "LatewoodFleeceTests", dependencies: ["LatewoodFleece", "LatewoodDevice", "LatewoodSimulation"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodTests", dependencies: ["Latewood", "LatewoodFleece", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodDeviceTests", dependencies: ["LatewoodDevice", "LatewoodSimulation"],

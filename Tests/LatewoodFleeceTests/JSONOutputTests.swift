@@ -51,10 +51,12 @@ import Testing
 
   @Test func `every escape, and nothing else escaped`() throws {
     var writer = FleeceWriter()
-    try writer.string(String(String.UnicodeScalarView((0..<0x80).compactMap { UnicodeScalar($0) })) + "é\u{2028}👋")
+    let ascii = String(String.UnicodeScalarView((0..<0x80).compactMap { UnicodeScalar($0) }))
+    try writer.string(ascii + "é\u{2028}👋")
     let text = try FleeceText.json(writer.finish())
     #expect(
-      text == #""\u0000\u0001\u0002\u0003\u0004\u0005\u0006\u0007\b\t\n\u000b\f\r\u000e\u000f\u0010\u0011\u0012"#
+      text == #""\u0000\u0001\u0002\u0003\u0004\u0005\u0006\u0007\b\t\n\u000b\f\r\u000e\u000f"#
+        + #"\u0010\u0011\u0012"#
         + #"\u0013\u0014\u0015\u0016\u0017\u0018\u0019\u001a\u001b\u001c\u001d\u001e\u001f !"#
         + "\\\"#$%&'()*+,-./0123456789"
         + ":;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\\\]^_`abcdefghijklmnopqrstuvwxyz{|}~\u{7F}é\u{2028}👋\"")
@@ -62,7 +64,8 @@ import Testing
 
   @Test func `base64 of all lengths`() throws {
     for (bytes, text) in [
-      ([], ""), ([0x66], "Zg=="), ([0x66, 0x6F], "Zm8="), ([0x66, 0x6F, 0x6F], "Zm9v"), ([0xFB, 0xFF, 0xBF], "+/+/"),
+      ([], ""), ([0x66], "Zg=="), ([0x66, 0x6F], "Zm8="), ([0x66, 0x6F, 0x6F], "Zm9v"),
+      ([0xFB, 0xFF, 0xBF], "+/+/"),
     ] as [([UInt8], String)] {
       #expect(Base64.encode(bytes) == text)
       #expect(Base64.decode(text.utf8) == bytes)

@@ -100,6 +100,11 @@ package struct FleeceElement: Sendable {
     }
   }
 
+  /// Copies the value, with everything in it.
+  package func write(to writer: inout FleeceWriter) throws(FleeceError) {
+    try withValue { value throws(FleeceError) in try writer.value(value) }
+  }
+
   package func validate() throws(FleeceError) {
     try withValue { value throws(FleeceError) in try value.validate() }
   }
