@@ -3,7 +3,7 @@ package enum FleeceLimits {
   /// Levels of arrays and dictionaries inside each other.
   package static let depth = 512
   /// Levels that `Codable` types may encode or decode: they call each other, and each level costs stack.
-  static let codingDepth = 256
+  package static let codingDepth = 100
   /// Pointers to pointers that are followed for one value. A writer needs two, for a root that is far from the end.
   static let pointerHops = 4
   /// Dictionaries that inherit from each other.

@@ -104,8 +104,14 @@ import Testing
     var lines = JSONLinesReader(lineLimit: 10)
     lines.append("[1,2]\n\"0123456789".utf8)
     #expect(try read(&lines) == ["[1,2]", "tooLarge 2:1 @6"])
-    lines.append("\"\n5\n".utf8)
-    #expect(try read(&lines).last == "5")
+    lines.append(" and more of it, ".utf8)
+    #expect(try read(&lines) == [])
+    lines.append("to the end\"\n5\n".utf8)
+    #expect(try read(&lines) == ["5"])
+    #expect(lines.line == 3)
+    lines.append("\"a whole line that is too long\"\n6".utf8)
+    lines.end()
+    #expect(try read(&lines) == ["tooLarge 4:1 @48", "6"])
   }
 
   @Test func `lines are written one for each value`() throws {

@@ -44,8 +44,8 @@ extension DocumentContent {
   }
 
   /// The content as plain Swift values: `String`, `Bool`, `Int64`, `UInt64`, `Double`, `Data`, `[any Sendable]`, `[String: any Sendable]`, and
-  /// `DocumentValue.null` for null.
-  public func toDictionary() -> [String: any Sendable] { body.plainMembers }
+  /// `DocumentValue.null` for null. Empty if a value cannot be stored, or is damaged.
+  public func toDictionary() -> [String: any Sendable] { PlainValues.members(of: body) }
 
   /// The content as any `Decodable`. Throws `DecodingError` with the path to what does not fit.
   ///

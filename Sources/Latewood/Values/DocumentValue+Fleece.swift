@@ -1,10 +1,38 @@
 import LatewoodFleece
 
 extension DocumentValue {
-  /// Writes the value with everything in it. A missing value is null.
-  ///
-  /// Recursive over what was set by hand; what is stored is copied without recursion. The writer bounds the depth.
+  /// A collection that is being written.
+  private enum Rest {
+    case elements(IndexingIterator<[DocumentValue]>)
+    case members(Dictionary<KeyText, DocumentValue>.Iterator)
+  }
+
+  /// Writes the value with everything in it. A missing value is null. Not recursive, so depth costs no stack; the writer bounds it.
   func write(to writer: inout FleeceWriter) throws(FleeceError) {
+    var open: [Rest] = []
+    var next: DocumentValue? = self
+    while true {
+      if let value = next, let rest = try value.begin(&writer) { open.append(rest) }
+      guard let innermost = open.popLast() else { return }
+      switch innermost {
+      case .elements(var elements):
+        next = elements.next()
+        if next == nil { try writer.endArray() } else { open.append(.elements(elements)) }
+      case .members(var members):
+        if let (key, value) = members.next() {
+          try writer.key(key.text)
+          next = value
+          open.append(.members(members))
+        } else {
+          next = nil
+          try writer.endDictionary()
+        }
+      }
+    }
+  }
+
+  /// Writes a value that is no collection set by hand; else begins it and returns what is to come.
+  private func begin(_ writer: inout FleeceWriter) throws(FleeceError) -> Rest? {
     switch content {
     case .missing, .null: try writer.null()
     case .boolean(let value): try writer.boolean(value)
@@ -13,19 +41,15 @@ extension DocumentValue {
     case .double(let value): try writer.double(value)
     case .string(let value): try writer.string(value)
     case .data(let value): try writer.data(value)
+    case .stored(let element): try element.write(to: &writer)
     case .array(let elements):
       try writer.beginArray()
-      for element in elements { try element.write(to: &writer) }
-      try writer.endArray()
+      return .elements(elements.makeIterator())
     case .dictionary(let members):
       try writer.beginDictionary()
-      for (key, value) in members {
-        try writer.key(key.text)
-        try value.write(to: &writer)
-      }
-      try writer.endDictionary()
-    case .stored(let element): try element.write(to: &writer)
+      return .members(members.makeIterator())
     }
+    return nil
   }
 
   /// The Fleece of the value: the same bytes for equal values.
@@ -61,29 +85,5 @@ extension DocumentValue {
       if case .stored = content { throw DatabaseError(inBody: error) }
       throw DatabaseError(inValue: error)
     }
-  }
-
-  /// The value as plain Swift values: `String`, `Bool`, `Int64`, `UInt64`, `Double`, `Data`, `[any Sendable]`, `[String: any Sendable]`, and `DocumentValue.null`
-  /// for null.
-  var plain: any Sendable {
-    switch kind {
-    case nil, .null?: DocumentValue.null
-    case .boolean?: bool ?? false
-    case .number?:
-      switch number {
-      case .integer(let value): value
-      case .unsigned(let value): value
-      case .double(let value): value
-      case nil: DocumentValue.null
-      }
-    case .string?: string ?? ""
-    case .data?: data ?? .init()
-    case .array?: (array ?? []).map(\.plain)
-    case .dictionary?: plainMembers
-    }
-  }
-
-  var plainMembers: [String: any Sendable] {
-    Dictionary(members.map { ($0.key, $0.value.plain) }) { _, last in last }
   }
 }

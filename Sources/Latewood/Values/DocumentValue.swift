@@ -108,7 +108,8 @@ public struct DocumentValue: Sendable {
   public func contains(_ key: String) -> Bool { self[key].exists }
 }
 
-/// Equal if the JSON is: numbers by value, keys and strings by their bytes, data apart from strings.
+/// Equal if the JSON is: numbers by value, keys and strings by their bytes, data apart from strings. What cannot be stored is equal to nothing.
+/// O(n).
 extension DocumentValue: Equatable {
   public static func == (a: DocumentValue, b: DocumentValue) -> Bool {
     switch (a.kind, b.kind) {
@@ -119,14 +120,11 @@ extension DocumentValue: Equatable {
       guard let first = a.string, let second = b.string else { return false }
       return first.utf8.elementsEqual(second.utf8)
     case (.data?, .data?): return a.bytes == b.bytes
-    case (.array?, .array?):
-      guard a.count == b.count, let first = a.array, let second = b.array else { return false }
-      return first == second
-    case (.dictionary?, .dictionary?):
+    case (.array?, .array?), (.dictionary?, .dictionary?):
       guard a.count == b.count else { return false }
-      return zip(a.members, b.members).allSatisfy {
-        KeyText($0.key) == KeyText($1.key) && $0.value == $1.value
-      }
+      // Equal values have equal bytes, and making them is bounded in time and stack.
+      guard let first = try? a.fleece(), let second = try? b.fleece() else { return false }
+      return first == second
     default: return false
     }
   }

@@ -1,6 +1,6 @@
 /// Decodes any `Decodable` straight from Fleece, which is read in place.
 ///
-/// Numbers must fit: 300 is no `UInt8`, and 1.5 no `Int`. Errors are `DecodingError`, with the path to the value; where bytes are damaged, the
+/// All of the bytes are proved first, so that no few of them can ask for endless values. Numbers must fit: 300 is no `UInt8`, and 1.5 no `Int`. Errors are `DecodingError`, with the path to the value; where bytes are damaged, the
 /// `FleeceError` is the underlying one.
 package struct FleeceDecoder {
   package var userInfo: [CodingUserInfoKey: any Sendable] = [:]
@@ -20,6 +20,7 @@ package struct FleeceDecoder {
 
   package func decode<T: Decodable>(_ type: T.Type, from element: FleeceElement) throws -> T {
     let source = DecodingSource(special: special, userInfo: userInfo)
+    try DecodingSource.reading(.root) { () throws(FleeceError) in try element.validate() }
     return try source.decode(type, element, .root)
   }
 }

@@ -19,6 +19,8 @@ package struct JSONLinesReader: ~Copyable {
   /// Where to look for the next line break: what comes before has none.
   private var searched = 0
   private var hasEnded = false
+  /// Whether what comes up to the next line break belongs to a line that was too long.
+  private var isSkipping = false
   private let lineLimit: Int
   /// Of the value that was given out last, or of the line with the error; from 1.
   package private(set) var line = 0
@@ -47,15 +49,22 @@ package struct JSONLinesReader: ~Copyable {
   package mutating func next() throws(FleeceError) -> [UInt8]? {
     while true {
       guard let end = lineEnd() else {
-        if pending.count - position > lineLimit { throw tooLong() }
+        if isSkipping { position = pending.count }
+        if pending.count - position > lineLimit { throw tooLong(hasEnd: false) }
         return nil
+      }
+      if isSkipping {
+        isSkipping = false
+        position = min(end + 1, pending.count)
+        searched = position
+        continue
       }
       let first = position
       line += 1
       offset = discarded + first
       position = min(end + 1, pending.count)
       searched = position
-      guard end - first <= lineLimit else { throw tooLong() }
+      guard end - first <= lineLimit else { throw tooLong(hasEnd: true) }
       if pending[first..<end].allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
       do throws(FleeceError) {
         return try pending.withUnsafeBytes { bytes in
@@ -82,12 +91,13 @@ package struct JSONLinesReader: ~Copyable {
     return hasEnded && position < pending.count ? pending.count : nil
   }
 
-  /// The rest of a line that is too long is not kept: it is read as a line of its own, and is most likely no JSON.
-  private mutating func tooLong() -> FleeceError {
-    if searched > position {
+  /// - Parameter hasEnd: whether the line was stepped over; else the rest of it is, when it comes.
+  private mutating func tooLong(hasEnd: Bool) -> FleeceError {
+    if !hasEnd {
       line += 1
       offset = discarded + position
-      position = searched
+      position = pending.count
+      isSkipping = true
     }
     return FleeceError(
       .tooLarge, "a line is longer than \(lineLimit) bytes", offset: offset, line: line, column: 1)

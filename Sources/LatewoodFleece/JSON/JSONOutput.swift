@@ -93,28 +93,28 @@ package struct JSONOutput: ~Copyable {
 }
 
 extension JSONOutput: FleeceVisitor {
-  mutating func null() throws(FleeceError) {
+  package mutating func null() throws(FleeceError) {
     try startValue()
     buffer.append("null")
   }
 
-  mutating func boolean(_ value: Bool) throws(FleeceError) {
+  package mutating func boolean(_ value: Bool) throws(FleeceError) {
     try startValue()
     if value { buffer.append("true") } else { buffer.append("false") }
   }
 
-  mutating func integer(_ value: Int64) throws(FleeceError) {
+  package mutating func integer(_ value: Int64) throws(FleeceError) {
     try startValue()
     if value < 0 { buffer.append(UInt8(ascii: "-")) }
     digits(value.magnitude)
   }
 
-  mutating func unsigned(_ value: UInt64) throws(FleeceError) {
+  package mutating func unsigned(_ value: UInt64) throws(FleeceError) {
     try startValue()
     digits(value)
   }
 
-  mutating func double(_ value: Double) throws(FleeceError) {
+  package mutating func double(_ value: Double) throws(FleeceError) {
     guard value.isFinite else { throw FleeceError(.notFinite, "\(value) has no form in JSON") }
     try startValue()
     // 1e+16, 0.1, 5e-324: what Swift writes of a finite number is JSON already. Whole numbers end in ".0" up to 2^54.
@@ -126,19 +126,19 @@ extension JSONOutput: FleeceVisitor {
     }
   }
 
-  mutating func text(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
+  package mutating func text(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
     try startValue()
     quoted(value)
   }
 
-  mutating func data(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
+  package mutating func data(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
     try startValue()
     buffer.append(UInt8(ascii: "\""))
     Base64.append(value, to: &buffer)
     buffer.append(UInt8(ascii: "\""))
   }
 
-  mutating func key(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
+  package mutating func key(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
     try startItem()
     quoted(value)
     buffer.append(UInt8(ascii: ":"))
@@ -146,10 +146,10 @@ extension JSONOutput: FleeceVisitor {
     followsKey = true
   }
 
-  mutating func beginArray() throws(FleeceError) { try begin(UInt8(ascii: "[")) }
-  mutating func endArray() { end(UInt8(ascii: "]")) }
-  mutating func beginDictionary() throws(FleeceError) { try begin(UInt8(ascii: "{")) }
-  mutating func endDictionary() { end(UInt8(ascii: "}")) }
+  package mutating func beginArray() throws(FleeceError) { try begin(UInt8(ascii: "[")) }
+  package mutating func endArray() { end(UInt8(ascii: "]")) }
+  package mutating func beginDictionary() throws(FleeceError) { try begin(UInt8(ascii: "{")) }
+  package mutating func endDictionary() { end(UInt8(ascii: "}")) }
 
   /// Text in quotes, with the escapes that JSON asks for and no others.
   @inline(__always) private mutating func quoted(_ text: UnsafeRawBufferPointer) {

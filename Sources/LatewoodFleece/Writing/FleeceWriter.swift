@@ -130,12 +130,12 @@ extension FleeceError {
 
 /// Values from elsewhere in Fleece.
 extension FleeceWriter: FleeceVisitor {
-  mutating func text(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
+  package mutating func text(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
     try tape.checkRoom(for: value.count)
     try add(.string, value.withStart { tape.string($0, $1) })
   }
 
-  mutating func key(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
+  package mutating func key(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
     try expectKey(of: value.count)
     pendingKey = value.withStart { tape.key($0, $1) }
   }
