@@ -47,6 +47,7 @@ struct Comparison {
         return 1
       }
     }
+    try documents(bytes)
     let object = try JSONSerialization.jsonObject(with: text)
     try measure("parse", "foundation") {
       try JSONSerialization.jsonObject(with: text) is NSNull ? 0 : 1
@@ -54,6 +55,44 @@ struct Comparison {
     try measure("write", "foundation") {
       try JSONSerialization.data(withJSONObject: object, options: [.sortedKeys]).count
     }
+  }
+
+  /// An array's elements as documents of their own, each parsed by itself, as an import does.
+  private func documents(_ bytes: [UInt8]) throws {
+    let root = try FleeceBody(JSON.fleece(from: bytes)).root
+    guard let count = try root.count(), let first = try root.element(at: 0), try first.kind == .dictionary
+    else { return }
+    let texts = try (0..<count).compactMap { try root.element(at: $0)?.json() }
+    var parser = JSONParser()
+    try measure("parse_each", "latewood") { try texts.reduce(0) { try $0 + parser.parse($1).count } }
+    if name.hasPrefix("movies") { try movies(root) }
+  }
+
+  /// What a line of the film files holds.
+  private struct Movie: Codable {
+    var title: String
+    var year: Int
+    var cast: [String]
+    var genres: [String]
+    var href: String?
+    var extract: String?
+    var thumbnail: String?
+    var width: Int?
+    var height: Int?
+
+    enum CodingKeys: String, CodingKey {
+      case title, year, cast, genres, href, extract, thumbnail
+      case width = "thumbnail_width"
+      case height = "thumbnail_height"
+    }
+  }
+
+  private func movies(_ root: FleeceElement) throws {
+    let movies = try FleeceDecoder().decode([Movie].self, from: root)
+    try measure("decode", "latewood") { try FleeceDecoder().decode([Movie].self, from: root).count }
+    try measure("encode", "latewood") { try FleeceEncoder().encode(movies).count }
+    try measure("decode", "foundation") { try JSONDecoder().decode([Movie].self, from: text).count }
+    try measure("encode", "foundation") { try JSONEncoder().encode(movies).count }
   }
 
   /// Runs `work` for half a second at least, and three times.

@@ -55,6 +55,10 @@ final class DecodingSource {
   func decode<T: Decodable>(_ type: T.Type, _ element: FleeceElement, _ path: @autoclosure () -> CodingPath)
     throws -> T
   {
+    // What arrays ask for one by one needs no decoder of its own.
+    if type == String.self, let value = try string(element, path()) as? T { return value }
+    if type == Int.self, let value = try integer(Int.self, element, path()) as? T { return value }
+    if type == Double.self, let value = try float(Double.self, element, path()) as? T { return value }
     let path = path()
     if special.isSpecial(type) {
       let value = try DecodingSource.reading(path) { () throws(FleeceError) in

@@ -68,6 +68,13 @@ final class EncodingTarget {
 
   /// Encodes any value at a place.
   func encode<T: Encodable>(_ value: T, at number: UInt32, path: CodingPath, key: (any CodingKey)?) throws {
+    // What arrays encode one by one needs no encoder of its own.
+    if T.self == String.self, let text = value as? String {
+      return tape.fill(number, .string, tape.string(text))
+    }
+    if T.self == Int.self, let integer = value as? Int {
+      return tape.fill(number, .integer, UInt64(bitPattern: Int64(integer)))
+    }
     if let scalar = special.scalar(for: value) {
       return try store(scalar, at: number, value, path, key)
     }
