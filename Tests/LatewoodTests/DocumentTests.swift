@@ -188,8 +188,16 @@ import Testing
     for bytes in [[1], [0x60, 0x00], [0x80, 0x01]] as [[UInt8]] {
       let document = Document(id: "x", revisionID: "1-a", sequence: 1, flags: .deleted, body: bytes)
       #expect(document.isDeleted && document.isEmpty)
-      #expect(throws: DatabaseError.self) { try document.validate() }
+      for work in [
+        { try document.validate() }, { _ = try document.toJSON() },
+        { _ = try document.decode(as: [String: Int].self) }, { _ = try document.toMutable().encodedBody() },
+      ] as [() throws -> Void] {
+        let error = #expect(throws: DatabaseError.self) { try work() }
+        #expect(error?.code == .corruptRevisionData)
+      }
+      #expect(document["a"]["b"].int == nil && document.toDictionary().isEmpty && document != named("y"))
     }
+    func named(_ id: String) -> Document { Document(id: id, revisionID: "1-a", sequence: 1, body: []) }
     try Document(id: "x", revisionID: "1-a", sequence: 1, body: []).validate()
   }
 
@@ -199,8 +207,4 @@ import Testing
       #expect(!error.advice.isEmpty && error.description.contains("[\(code.rawValue)]"))
     }
   }
-}
-
-extension DocumentContent {
-  var isEmpty: Bool { count == 0 }
 }

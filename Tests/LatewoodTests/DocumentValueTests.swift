@@ -90,6 +90,7 @@ import Testing
   }
 
   @Test func `equality is that of JSON`() {
+    #expect(DocumentValue(5) == 5 && DocumentValue("x") == "x" && DocumentValue(true) == true)
     #expect(DocumentValue(1.0) == 1)
     #expect(DocumentValue(1.5) != 1)
     #expect(DocumentValue(UInt64.max) != -1)

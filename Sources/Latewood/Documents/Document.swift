@@ -11,7 +11,7 @@ public struct Document: DocumentContent {
   /// Of the change that made this revision, counted in its collection from 1.
   public let sequence: UInt64
   let flags: DocumentFlags
-  /// The members. Nothing in them was checked yet; damaged values read as missing.
+  /// The members. Nothing in them has been checked here; damaged values read as missing.
   package let stored: FleeceBody
 
   /// - Parameters:
@@ -31,9 +31,23 @@ public struct Document: DocumentContent {
   /// Whether other revisions of the document wait to be merged with this one.
   public var hasConflicts: Bool { flags.contains(.conflicted) }
 
+  /// Without members if the bytes are damaged from the start; writing it as JSON, decoding and saving it say so.
   public var body: DocumentValue {
-    guard let root = try? stored.root, (try? root.kind) == .dictionary else { return [:] }
-    return DocumentValue(stored: root)
+    do throws(FleeceError) {
+      return DocumentValue(stored: try root)
+    } catch {
+      return DocumentValue(.damaged(error))
+    }
+  }
+
+  private var root: FleeceElement {
+    get throws(FleeceError) {
+      let root = try stored.root
+      guard try root.kind == .dictionary else {
+        throw FleeceError(.damaged, "the content of a document is no dictionary", offset: 0)
+      }
+      return root
+    }
   }
 
   /// The value of a member; missing if there is none. Paths go on from there: `document["address"]["city"].string`.
@@ -45,10 +59,6 @@ public struct Document: DocumentContent {
   /// Reads all of the content and throws `corruptRevisionData` if any of it is damaged. O(n).
   public func validate() throws(DatabaseError) {
     do throws(FleeceError) {
-      let root = try stored.root
-      guard try root.kind == .dictionary else {
-        throw FleeceError(.damaged, "the content of a document is no dictionary", offset: 0)
-      }
       try root.validate()
     } catch {
       throw DatabaseError(inBody: error)

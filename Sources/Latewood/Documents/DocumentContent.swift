@@ -25,6 +25,8 @@ extension DocumentContent {
   /// How many members the document has.
   public var count: Int { body.count }
 
+  public var isEmpty: Bool { count == 0 }
+
   /// The keys of the members, in the order of their bytes.
   public var keys: [String] { body.keys }
 

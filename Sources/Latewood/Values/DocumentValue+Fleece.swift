@@ -42,6 +42,7 @@ extension DocumentValue {
     case .string(let value): try writer.string(value)
     case .data(let value): try writer.data(value)
     case .stored(let element): try element.write(to: &writer)
+    case .damaged(let error): throw error
     case .array(let elements):
       try writer.beginArray()
       return .elements(elements.makeIterator())
@@ -82,7 +83,6 @@ extension DocumentValue {
       }
       return String(decoding: bytes, as: UTF8.self)
     } catch {
-      if case .stored = content { throw DatabaseError(inBody: error) }
       throw DatabaseError(inValue: error)
     }
   }

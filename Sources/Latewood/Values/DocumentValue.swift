@@ -33,6 +33,8 @@ public struct DocumentValue: Sendable {
     case dictionary([KeyText: DocumentValue])
     /// Inside the bytes of a document; of any type.
     case stored(FleeceElement)
+    /// The content of a document whose bytes are not even a dictionary: one without members, which cannot be written.
+    case damaged(FleeceError)
   }
 
   var content: Content
@@ -58,7 +60,7 @@ public struct DocumentValue: Sendable {
     case .string: .string
     case .data: .data
     case .array: .array
-    case .dictionary: .dictionary
+    case .dictionary, .damaged: .dictionary
     case .stored(let element): Self.kind(of: element)
     }
   }
