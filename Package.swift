@@ -13,21 +13,27 @@ let package = Package(
     .macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2), .macCatalyst(.v18),
   ],
   products: [
+    .library(name: "Latewood", targets: ["Latewood"]),
     .library(name: "LatewoodStore", targets: ["LatewoodStore"]),
     .executable(name: "latewood", targets: ["LatewoodTool"]),
   ],
   targets: [
     layer("LatewoodBytes"),
+    layer("LatewoodFleece", on: ["LatewoodBytes"]),
     layer("LatewoodDevice", on: ["LatewoodBytes"]),
     layer("LatewoodFile", on: ["LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodTree", on: ["LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodStore", on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
+    layer("Latewood", on: ["LatewoodFleece"]),
     .executableTarget(
       name: "LatewoodTool", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       swiftSettings: settings),
     .executableTarget(
       name: "LatewoodBenchmark", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       path: "Benchmarks/LatewoodBenchmark", swiftSettings: settings),
+    .executableTarget(
+      name: "LatewoodJSONBenchmark", dependencies: ["LatewoodFleece"],
+      path: "Benchmarks/LatewoodJSONBenchmark", swiftSettings: settings),
     .executableTarget(
       name: "FuzzOpen", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       path: "Fuzz/FuzzOpen", swiftSettings: settings),
@@ -40,6 +46,12 @@ let package = Package(
       path: "Tests/LatewoodSimulation", swiftSettings: settings),
     .testTarget(
       name: "LatewoodBytesTests", dependencies: ["LatewoodBytes"], swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodFleeceTests", dependencies: ["LatewoodFleece", "LatewoodDevice", "LatewoodSimulation"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodTests", dependencies: ["Latewood", "LatewoodFleece", "LatewoodSimulation"],
+      swiftSettings: settings),
     .testTarget(
       name: "LatewoodDeviceTests", dependencies: ["LatewoodDevice", "LatewoodSimulation"],
       swiftSettings: settings),

@@ -104,6 +104,13 @@ done
 random=$((listings + refusals - golden))
 [ "$random" = "$count" ] || fail "$random random files in place of $count"
 
+# Document bodies: random values and edges of the format, read by another reader and compared with their JSON.
+mkdir "$work/fleece"
+LATEWOOD_FLEECE_DIR=$work/fleece LATEWOOD_SEED=${LATEWOOD_SEED:-1} \
+  ${LATEWOOD_SWIFT_TEST:-swift test} --filter IndependentReaderTests > "$work/log" 2>&1 \
+  || { tail -n 20 "$work/log" >&2; fail "the Fleece files could not be made"; }
+python3 -B Tests/format/latewood_fleece.py "$work"/fleece/*.fleece || fail "a Fleece file is not what its JSON says"
+
 printf 'format check: %d golden and %d random files, %d listings, %d refusals, %d keyspaces exported alike; %d failures\n' \
   "$golden" "$random" "$listings" "$refusals" "$exports" "$failures"
 [ "$failures" = 0 ]

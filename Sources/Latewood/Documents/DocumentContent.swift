@@ -1,0 +1,87 @@
+import LatewoodFleece
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What can be read of a document, whether it can be changed or not.
+///
+/// ```swift
+/// let name = document["name"].string ?? "nobody"     // by path, nil if it is missing
+/// let age = document.int("age")                      // one member, 0 if it is missing
+/// for (key, value) in document { print(key, value) } // in the order of the keys
+/// ```
+public protocol DocumentContent: Sendable, Identifiable, Sequence, CustomStringConvertible
+where ID == String, Element == (key: String, value: DocumentValue) {
+  /// The name of the document in its collection.
+  var id: String { get }
+  /// All members, as one dictionary.
+  var body: DocumentValue { get }
+}
+
+extension DocumentContent {
+  /// How many members the document has.
+  public var count: Int { body.count }
+
+  public var isEmpty: Bool { count == 0 }
+
+  /// The keys of the members, in the order of their bytes.
+  public var keys: [String] { body.keys }
+
+  /// Whether there is a member with that key, if only null.
+  public func contains(_ key: String) -> Bool { body.contains(key) }
+
+  /// The members in the order of their keys' bytes.
+  public func makeIterator() -> IndexingIterator<[(key: String, value: DocumentValue)]> {
+    body.members.makeIterator()
+  }
+
+  /// The content as JSON: canonical, so that equal documents have the same text. Binary data is text in base64 there.
+  ///
+  /// - Parameter isIndented: a line to each member and element instead.
+  public func toJSON(isIndented: Bool = false) throws(DatabaseError) -> String {
+    try body.toJSON(isIndented: isIndented)
+  }
+
+  /// The content as plain Swift values: `String`, `Bool`, `Int64`, `UInt64`, `Double`, `Data`, `[any Sendable]`, `[String: any Sendable]`, and
+  /// `DocumentValue.null` for null. Empty if a value cannot be stored, or is damaged.
+  public func toDictionary() -> [String: any Sendable] { PlainValues.members(of: body) }
+
+  /// The content as any `Decodable`. Throws `DecodingError` with the path to what does not fit.
+  ///
+  /// A `Date` is read from ISO 8601 text, `Data` from binary data or base64 text, a `URL` from text, a `Blob` from its description.
+  public func decode<T: Decodable>(as type: T.Type) throws -> T {
+    let element: FleeceElement
+    do throws(FleeceError) {
+      if case .stored(let stored) = body.content {
+        element = stored
+      } else {
+        element = try FleeceBody(body.fleece()).root
+      }
+    } catch {
+      throw DatabaseError(inValue: error)
+    }
+    return try FleeceDecoder(special: SpecialTypes()).decode(type, from: element)
+  }
+
+  public var description: String { "\(id) \(body)" }
+}
+
+/// One member as a Swift type, or a default if it is missing or of another type.
+extension DocumentContent {
+  public func bool(_ key: String, default value: Bool = false) -> Bool { body[key].bool ?? value }
+  public func int(_ key: String, default value: Int = 0) -> Int { body[key].int ?? value }
+  public func int64(_ key: String, default value: Int64 = 0) -> Int64 { body[key].int64 ?? value }
+  public func uint64(_ key: String, default value: UInt64 = 0) -> UInt64 { body[key].uint64 ?? value }
+  public func float(_ key: String, default value: Float = 0) -> Float { body[key].float ?? value }
+  public func double(_ key: String, default value: Double = 0) -> Double { body[key].double ?? value }
+  public func string(_ key: String) -> String? { body[key].string }
+  public func string(_ key: String, default value: String) -> String { body[key].string ?? value }
+  public func date(_ key: String) -> Date? { body[key].date }
+  public func data(_ key: String) -> Data? { body[key].data }
+  public func blob(_ key: String) -> Blob? { body[key].blob }
+  public func array(_ key: String) -> [DocumentValue]? { body[key].array }
+  public func dictionary(_ key: String) -> [String: DocumentValue]? { body[key].dictionary }
+}

@@ -1,0 +1,119 @@
+import LatewoodFleece
+
+/// What went wrong and what to do about it: the one error that `Latewood` throws.
+///
+/// Two exceptions: what your own closures throw passes through unchanged, and so do the `EncodingError` and `DecodingError` of your own types.
+public struct DatabaseError: Error, Sendable, Equatable {
+  /// What kind of error it is. The numbers are those that Couchbase Lite uses for the same. New ones may come in minor versions.
+  public enum Code: Int, Sendable, CaseIterable {
+    /// A revision id is not of the form `generation-digest`.
+    case badRevisionID = 4
+    /// The body of a revision is damaged, or has members that a body cannot have.
+    case corruptRevisionData = 5
+    /// The database or collection is closed, or was deleted.
+    case notOpen = 6
+    /// There is no such document, revision, blob or collection.
+    case notFound = 7
+    /// Someone else has saved the document since it was read.
+    case conflict = 8
+    /// A value that the call does not accept.
+    case invalidParameter = 9
+    /// The system failed to read or write the file.
+    case inputOutput = 12
+    /// The database was opened to be read only, or its disk is full.
+    case notWritable = 14
+    /// The database file is damaged.
+    case corruptData = 15
+    /// Another process has the database open.
+    case busy = 16
+    /// The file is no Latewood database.
+    case wrongFormat = 21
+    /// The database was written by a version that is too old to be read.
+    case tooOld = 27
+    /// The database was written by a newer version, in a format that this one does not know.
+    case tooNew = 28
+    /// A document id is empty, too long, or has characters that an id cannot have.
+    case badDocumentID = 29
+    /// A text is not JSON, or not the JSON of a document.
+    case invalidJSON = 17001
+  }
+
+  public var code: Code
+  /// One sentence: what is wrong.
+  public var message: String
+  /// One sentence: what to do about it.
+  public var advice: String
+  /// In a JSON text or in the bytes of a body, from zero, where it is about a place.
+  public var offset: Int?
+  /// In a JSON text, from 1.
+  public var line: Int?
+  /// In a JSON text, in Unicode scalars, from 1.
+  public var column: Int?
+
+  /// - Parameter advice: what to do; what usually helps with that code if it is left out.
+  package init(_ code: Code, _ message: String, advice: String? = nil) {
+    self.code = code
+    self.message = message
+    self.advice = advice ?? Self.advice(for: code)
+  }
+
+  private static func advice(for code: Code) -> String {
+    switch code {
+    case .badRevisionID: "Use a revision id as a document or a change gave it out."
+    case .corruptRevisionData: "Save the document again from a good copy, or purge it."
+    case .notOpen: "Open the database again, and get the collection from it anew."
+    case .notFound: "Check the name or id; it may have been deleted or purged meanwhile."
+    case .conflict:
+      "Read the document again, apply the change to it and save that; `update` does so by itself."
+    case .invalidParameter: "Correct the value; the documentation of the call says what it accepts."
+    case .inputOutput: "Check the disk; what was committed before is kept. Open the database again to go on."
+    case .notWritable: "Open the database for writing, and check permissions and free space."
+    case .corruptData: "Restore a backup, or run `latewood verify` to see all that is wrong."
+    case .busy: "Close the database in the other process, or open it read-only."
+    case .wrongFormat: "Check the path. Nothing was changed."
+    case .tooOld: "Open it with a version of Latewood between, which brings it up to date."
+    case .tooNew: "Open it with the version of Latewood that wrote it, or a newer one."
+    case .badDocumentID:
+      "Use 1 to 240 bytes of UTF-8 without control characters, not starting with an underscore."
+    case .invalidJSON: "Correct the text at that place; a document is one JSON object."
+    }
+  }
+}
+
+extension DatabaseError {
+  /// An error in a JSON text that came from outside.
+  init(inText error: FleeceError) {
+    self.init(.invalidJSON, error.reason)
+    offset = error.offset
+    line = error.line
+    column = error.column
+  }
+
+  /// An error in the bytes of a body.
+  package init(inBody error: FleeceError) {
+    switch error.kind {
+    case .damaged, .notFinite, .tooDeep, .tooLarge, .invalidJSON:
+      self.init(.corruptRevisionData, error.reason)
+    case .misuse, .output: self.init(.inputOutput, error.reason)
+    }
+    offset = error.offset
+  }
+
+  /// An error in a value that is to be stored.
+  init(inValue error: FleeceError) {
+    self.init(error.kind == .damaged ? .corruptRevisionData : .invalidParameter, error.reason)
+  }
+}
+
+extension DatabaseError: CustomStringConvertible {
+  /// Message, place, code and advice in one line.
+  public var description: String {
+    var text = message
+    if let line, let column {
+      text += " (line \(line), column \(column))"
+    } else if let offset {
+      text += " (at byte \(offset))"
+    }
+    return "\(text). \(advice) [\(code.rawValue)]"
+  }
+}

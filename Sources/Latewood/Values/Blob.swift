@@ -1,0 +1,107 @@
+import LatewoodFleece
+
+/// Binary content beside a document, which the document only describes: its type, its length and the digest by which it is found.
+///
+/// In JSON a blob is a dictionary, as it is in Couchbase Lite:
+///
+/// ```json
+/// {"@type":"blob","content_type":"image/jpeg","digest":"sha256-…","length":1234}
+/// ```
+public struct Blob: Sendable, Hashable {
+  /// As on the web, `image/jpeg`; nil if it is not known.
+  public let contentType: String?
+  /// `sha256-` and the SHA-256 of the content, in base64.
+  public let digest: String
+  /// Of the content, in bytes.
+  public let length: UInt64
+
+  /// - Parameter digest: `sha256-` and 32 bytes in base64. Throws `invalidParameter` if it is something else.
+  public init(contentType: String?, digest: String, length: UInt64) throws(DatabaseError) {
+    guard Blob.sum(of: digest) != nil else {
+      throw DatabaseError(
+        .invalidParameter, "“\(digest)” is no digest of a blob",
+        advice: "Use a digest as a blob gave it out: sha256- and 32 bytes in base64.")
+    }
+    self.contentType = contentType
+    self.digest = digest
+    self.length = length
+  }
+
+  /// - Parameter sum: the SHA-256 of the content, 32 bytes.
+  package init(contentType: String?, sum: [UInt8], length: UInt64) {
+    precondition(sum.count == 32, "a SHA-256 has 32 bytes")
+    self.contentType = contentType
+    digest = Blob.prefix + Base64.encode(sum)
+    self.length = length
+  }
+
+  /// The 32 bytes of the digest.
+  package var sum: [UInt8] { Blob.sum(of: digest) ?? [] }
+
+  private static let prefix = "sha256-"
+
+  private static func sum(of digest: String) -> [UInt8]? {
+    guard digest.hasPrefix(prefix), let sum = Base64.decode(digest.utf8.dropFirst(prefix.utf8.count)),
+      sum.count == 32
+    else { return nil }
+    return sum
+  }
+}
+
+/// The form in a document.
+extension Blob {
+  enum Key: String, CodingKey {
+    case type = "@type"
+    case contentType = "content_type"
+    case digest, length
+  }
+  static let typeName = "blob"
+
+  /// What a dictionary describes; nil if it describes no blob. The length may be missing, and is 0 then.
+  init?(_ value: DocumentValue) {
+    guard value.kind == .dictionary, value[Key.type.rawValue].string == Blob.typeName,
+      let digest = value[Key.digest.rawValue].string
+    else { return nil }
+    try? self.init(
+      contentType: value[Key.contentType.rawValue].string, digest: digest,
+      length: value[Key.length.rawValue].uint64 ?? 0)
+  }
+
+  /// Whether a value is a dictionary that describes a blob.
+  public static func isBlob(_ value: DocumentValue) -> Bool { Blob(value) != nil }
+
+  var value: DocumentValue {
+    [
+      Key.type.rawValue: DocumentValue(Blob.typeName), Key.contentType.rawValue: DocumentValue(contentType),
+      Key.digest.rawValue: DocumentValue(digest), Key.length.rawValue: DocumentValue(length),
+    ]
+  }
+}
+
+/// The same form in any coder.
+extension Blob: Codable {
+  public init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: Key.self)
+    guard try members.decode(String.self, forKey: .type) == Blob.typeName else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .type, in: members, debugDescription: "the dictionary describes no blob")
+    }
+    let digest = try members.decode(String.self, forKey: .digest)
+    do throws(DatabaseError) {
+      try self.init(
+        contentType: try? members.decodeIfPresent(String.self, forKey: .contentType), digest: digest,
+        length: (try? members.decodeIfPresent(UInt64.self, forKey: .length)) ?? 0)
+    } catch {
+      throw DecodingError.dataCorruptedError(
+        forKey: .digest, in: members, debugDescription: error.message)
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var members = encoder.container(keyedBy: Key.self)
+    try members.encode(Blob.typeName, forKey: .type)
+    try members.encodeIfPresent(contentType, forKey: .contentType)
+    try members.encode(digest, forKey: .digest)
+    try members.encode(length, forKey: .length)
+  }
+}

@@ -1,0 +1,89 @@
+import LatewoodFleece
+
+extension DocumentValue {
+  /// A collection that is being written.
+  private enum Rest {
+    case elements(IndexingIterator<[DocumentValue]>)
+    case members(Dictionary<KeyText, DocumentValue>.Iterator)
+  }
+
+  /// Writes the value with everything in it. A missing value is null. Not recursive, so depth costs no stack; the writer bounds it.
+  func write(to writer: inout FleeceWriter) throws(FleeceError) {
+    var open: [Rest] = []
+    var next: DocumentValue? = self
+    while true {
+      if let value = next, let rest = try value.begin(&writer) { open.append(rest) }
+      guard let innermost = open.popLast() else { return }
+      switch innermost {
+      case .elements(var elements):
+        next = elements.next()
+        if next == nil { try writer.endArray() } else { open.append(.elements(elements)) }
+      case .members(var members):
+        if let (key, value) = members.next() {
+          try writer.key(key.text)
+          next = value
+          open.append(.members(members))
+        } else {
+          next = nil
+          try writer.endDictionary()
+        }
+      }
+    }
+  }
+
+  /// Writes a value that is no collection set by hand; else begins it and returns what is to come.
+  private func begin(_ writer: inout FleeceWriter) throws(FleeceError) -> Rest? {
+    switch content {
+    case .missing, .null: try writer.null()
+    case .boolean(let value): try writer.boolean(value)
+    case .integer(let value): try writer.integer(value)
+    case .unsigned(let value): try writer.unsigned(value)
+    case .double(let value): try writer.double(value)
+    case .string(let value): try writer.string(value)
+    case .data(let value): try writer.data(value)
+    case .stored(let element): try element.write(to: &writer)
+    case .damaged(let error): throw error
+    case .array(let elements):
+      try writer.beginArray()
+      return .elements(elements.makeIterator())
+    case .dictionary(let members):
+      try writer.beginDictionary()
+      return .members(members.makeIterator())
+    }
+    return nil
+  }
+
+  /// The Fleece of the value: the same bytes for equal values.
+  func fleece() throws(FleeceError) -> [UInt8] {
+    var writer = FleeceWriter()
+    try write(to: &writer)
+    return try writer.finish()
+  }
+
+  /// The value of a JSON text. Throws `invalidJSON`, with line and column.
+  public init(json: String) throws(DatabaseError) {
+    do throws(FleeceError) {
+      self.init(stored: try FleeceBody(JSON.fleece(from: json)).root)
+    } catch {
+      throw DatabaseError(inText: error)
+    }
+  }
+
+  /// The value as JSON: canonical, so that equal values have the same text.
+  ///
+  /// - Parameter isIndented: a line to each member and element instead.
+  public func toJSON(isIndented: Bool = false) throws(DatabaseError) -> String {
+    do throws(FleeceError) {
+      let bytes: [UInt8]
+      let style: JSONOutput.Style = isIndented ? .indented : .canonical
+      if case .stored(let element) = content {
+        bytes = try element.json(style)
+      } else {
+        bytes = try JSON.text(of: fleece(), style)
+      }
+      return String(decoding: bytes, as: UTF8.self)
+    } catch {
+      throw DatabaseError(inValue: error)
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import LatewoodFleece
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Any value inside a document: null, a Boolean, a number, a string, binary data, an array or a dictionary; or nothing, where a path leads to no
+/// value.
+///
+/// ```swift
+/// let city = document["address"]["city"].string ?? "unknown"
+/// var copy = document.toMutable()
+/// copy["address"]["city"] = "Lisboa"
+/// copy["tags"] = ["harbour", "hills"]
+/// ```
+///
+/// Reading never fails: what is missing or of another type is nil, so one `??` at the end of a path gives the default. Values that come from a stored
+/// document are read in place when they are asked for.
+public struct DocumentValue: Sendable {
+  enum Content: Sendable {
+    case missing
+    case null
+    case boolean(Bool)
+    case integer(Int64)
+    /// Above `Int64.max`.
+    case unsigned(UInt64)
+    case double(Double)
+    case string(String)
+    case data([UInt8])
+    case array([DocumentValue])
+    case dictionary([KeyText: DocumentValue])
+    /// Inside the bytes of a document; of any type.
+    case stored(FleeceElement)
+    /// The content of a document whose bytes are not even a dictionary: one without members, which cannot be written.
+    case damaged(FleeceError)
+  }
+
+  var content: Content
+
+  init(_ content: Content) { self.content = content }
+  init(stored element: FleeceElement?) { content = element.map(Content.stored) ?? .missing }
+
+  /// Where there is no value.
+  static let missing = DocumentValue(.missing)
+  /// JSON's null, which is a value: a member that is null is there.
+  public static let null = DocumentValue(.null)
+
+  /// What kinds of values there are.
+  public enum Kind: Sendable, Equatable { case null, boolean, number, string, data, array, dictionary }
+
+  /// Nil if there is no value.
+  public var kind: Kind? {
+    switch content {
+    case .missing: nil
+    case .null: .null
+    case .boolean: .boolean
+    case .integer, .unsigned, .double: .number
+    case .string: .string
+    case .data: .data
+    case .array: .array
+    case .dictionary, .damaged: .dictionary
+    case .stored(let element): Self.kind(of: element)
+    }
+  }
+
+  private static func kind(of element: FleeceElement) -> Kind? {
+    switch try? element.kind {
+    case nil: nil
+    case .null, .undefined: .null
+    case .boolean: .boolean
+    case .integer, .double: .number
+    case .string: .string
+    case .data: .data
+    case .array: .array
+    case .dictionary: .dictionary
+    }
+  }
+
+  /// Whether there is a value, if only null.
+  public var exists: Bool { kind != nil }
+  public var isNull: Bool { kind == .null }
+
+  /// How many elements an array or members a dictionary has; 0 for all else.
+  public var count: Int {
+    switch content {
+    case .array(let elements): elements.count
+    case .dictionary(let members): members.count
+    case .stored(let element): (try? element.count()) ?? 0
+    default: 0
+    }
+  }
+
+  /// The keys of a dictionary, in the order of their bytes. Empty for all else.
+  public var keys: [String] { members.map(\.key) }
+
+  /// The members of a dictionary, in the order of their keys' bytes. Empty for all else.
+  public var members: [(key: String, value: DocumentValue)] {
+    switch content {
+    case .dictionary(let members):
+      members.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value) }
+    case .stored(let element):
+      ((try? element.members()) ?? []).map { ($0.key, DocumentValue(stored: $0.value)) }
+    default: []
+    }
+  }
+
+  /// Whether this is a dictionary with that key.
+  public func contains(_ key: String) -> Bool { self[key].exists }
+}
+
+/// Equal if the JSON is: numbers by value, keys and strings by their bytes, data apart from strings. What cannot be stored is equal to nothing.
+/// O(n).
+extension DocumentValue: Equatable {
+  public static func == (a: DocumentValue, b: DocumentValue) -> Bool {
+    switch (a.kind, b.kind) {
+    case (nil, nil), (.null?, .null?): return true
+    case (.boolean?, .boolean?): return a.bool == b.bool
+    case (.number?, .number?): return a.number == b.number
+    case (.string?, .string?):
+      guard let first = a.string, let second = b.string else { return false }
+      return first.utf8.elementsEqual(second.utf8)
+    case (.data?, .data?): return a.bytes == b.bytes
+    case (.array?, .array?), (.dictionary?, .dictionary?):
+      guard a.count == b.count else { return false }
+      // Equal values have equal bytes, and making them is bounded in time and stack.
+      guard let first = try? a.fleece(), let second = try? b.fleece() else { return false }
+      return first == second
+    default: return false
+    }
+  }
+}
+
+extension DocumentValue: CustomStringConvertible {
+  /// The value as JSON; `missing` if there is none.
+  public var description: String {
+    guard exists else { return "missing" }
+    return (try? toJSON()) ?? "damaged"
+  }
+}

@@ -1,0 +1,77 @@
+import LatewoodFleece
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Builds plain Swift values of what it visits: `String`, `Bool`, `Int64`, `UInt64`, `Double`, `Data`, `[any Sendable]`, `[String: any Sendable]`, and
+/// `DocumentValue.null` for null.
+struct PlainValues: FleeceVisitor {
+  private struct Frame {
+    var key = ""
+    var elements: [any Sendable] = []
+    var members: [String: any Sendable] = [:]
+    let isDictionary: Bool
+  }
+
+  private var open: [Frame] = []
+  private(set) var root: any Sendable = DocumentValue.null
+
+  /// The members of a dictionary; none of what is something else, or damaged.
+  static func members(of value: DocumentValue) -> [String: any Sendable] {
+    guard value.kind == .dictionary else { return [:] }
+    var plain = PlainValues()
+    do throws(FleeceError) {
+      try value.visit(&plain)
+    } catch {
+      return [:]
+    }
+    return plain.root as? [String: any Sendable] ?? [:]
+  }
+
+  private mutating func add(_ value: any Sendable) {
+    guard let last = open.indices.last else {
+      root = value
+      return
+    }
+    if open[last].isDictionary {
+      open[last].members[open[last].key] = value
+    } else {
+      open[last].elements.append(value)
+    }
+  }
+
+  mutating func null() { add(DocumentValue.null) }
+  mutating func boolean(_ value: Bool) { add(value) }
+  mutating func integer(_ value: Int64) { add(value) }
+  mutating func unsigned(_ value: UInt64) { add(value) }
+  mutating func double(_ value: Double) { add(value) }
+  mutating func text(_ value: UnsafeRawBufferPointer) { add(String(decoding: value, as: UTF8.self)) }
+  mutating func data(_ value: UnsafeRawBufferPointer) { add(Data(value)) }
+  mutating func key(_ value: UnsafeRawBufferPointer) {
+    if let last = open.indices.last { open[last].key = String(decoding: value, as: UTF8.self) }
+  }
+  mutating func beginArray() { open.append(Frame(isDictionary: false)) }
+  mutating func endArray() {
+    if let ended = open.popLast() { add(ended.elements) }
+  }
+  mutating func beginDictionary() { open.append(Frame(isDictionary: true)) }
+  mutating func endDictionary() {
+    if let ended = open.popLast() { add(ended.members) }
+  }
+}
+
+extension DocumentValue {
+  /// Visits the value and everything in it, in the order of the keys.
+  fileprivate func visit(_ visitor: inout PlainValues) throws(FleeceError) {
+    let element: FleeceElement
+    if case .stored(let stored) = content {
+      element = stored
+    } else {
+      element = try FleeceBody(fleece()).root
+    }
+    try element.withValue { value throws(FleeceError) in try FleeceWalk.run(value, into: &visitor) }
+  }
+}

@@ -1,0 +1,33 @@
+import LatewoodFleece
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// How types of Foundation are stored when an `Encodable` has them: a `Date` as ISO 8601 text, `Data` as binary data, a `URL` as text.
+struct SpecialTypes: FleeceSpecialTypes {
+  func scalar<T: Encodable>(for value: T) -> FleeceScalar? {
+    if T.self == Date.self, let date = value as? Date { return .string(Timestamp.text(date)) }
+    if T.self == Data.self, let data = value as? Data { return .data(Array(data)) }
+    if T.self == URL.self, let url = value as? URL { return .string(url.absoluteString) }
+    return nil
+  }
+
+  func isSpecial<T: Decodable>(_ type: T.Type) -> Bool {
+    T.self == Date.self || T.self == Data.self || T.self == URL.self
+  }
+
+  func value<T: Decodable>(_ type: T.Type, from element: FleeceElement) throws(FleeceError) -> T? {
+    if T.self == Data.self {
+      if let bytes = try element.data() { return Data(bytes) as? T }
+      // A document that has gone through JSON has base64 where it had data.
+      guard let text = try element.string() else { return nil }
+      return Base64.decode(text.utf8).map { Data($0) } as? T
+    }
+    guard let text = try element.string() else { return nil }
+    if T.self == Date.self { return Timestamp.date(text) as? T }
+    return URL(string: text) as? T
+  }
+}

@@ -1,0 +1,45 @@
+/// Where in a value a coder is: a list from the inside out, of which many ends share a beginning.
+indirect enum CodingPath {
+  case root
+  case member(any CodingKey, of: CodingPath, depth: Int)
+
+  var depth: Int {
+    switch self {
+    case .root: 0
+    case .member(_, _, let depth): depth
+    }
+  }
+
+  func appending(_ key: any CodingKey) -> CodingPath { .member(key, of: self, depth: depth + 1) }
+
+  var keys: [any CodingKey] {
+    var keys: [any CodingKey] = []
+    var path = self
+    while case .member(let key, let outer, _) = path {
+      keys.append(key)
+      path = outer
+    }
+    return keys.reversed()
+  }
+}
+
+/// A key that is made up here: an index of an array, or the key of what a class inherits.
+struct PlainKey: CodingKey {
+  let stringValue: String
+  let intValue: Int?
+
+  init(index: Int) {
+    stringValue = "Index \(index)"
+    intValue = index
+  }
+  init(stringValue: String) {
+    self.stringValue = stringValue
+    intValue = nil
+  }
+  init(intValue: Int) {
+    stringValue = String(intValue)
+    self.intValue = intValue
+  }
+
+  static var inherited: PlainKey { PlainKey(stringValue: "super") }
+}

@@ -1,0 +1,45 @@
+/// JSON and Fleece, one text or value at a time.
+package enum JSON {
+  /// The Fleece of a text; see `JSONParser` for what is accepted.
+  package static func fleece(from text: [UInt8]) throws(FleeceError) -> [UInt8] {
+    var parser = JSONParser()
+    return try parser.parse(text)
+  }
+
+  package static func fleece(from text: String) throws(FleeceError) -> [UInt8] {
+    var parser = JSONParser()
+    return try parser.parse(text)
+  }
+
+  /// The text of a value; see `JSONOutput` for its form.
+  package static func text(of value: FleeceValue, _ style: JSONOutput.Style = .canonical) throws(FleeceError)
+    -> [UInt8]
+  {
+    var output = JSONOutput(style)
+    try output.value(value)
+    return output.take()
+  }
+
+  /// The text of Fleece bytes.
+  package static func text(of fleece: [UInt8], _ style: JSONOutput.Style = .canonical) throws(FleeceError)
+    -> [UInt8]
+  {
+    try FleeceBody(fleece).withRoot { value throws(FleeceError) in try text(of: value, style) }
+  }
+
+  /// Writes the text of a value in chunks.
+  package static func write(
+    _ value: FleeceValue, _ style: JSONOutput.Style = .canonical, to sink: @escaping JSONOutput.Sink
+  ) throws(FleeceError) {
+    var output = JSONOutput(style, sink: sink)
+    try output.value(value)
+    try output.flush()
+  }
+}
+
+extension FleeceElement {
+  /// The text of the value; see `JSONOutput` for its form.
+  package func json(_ style: JSONOutput.Style = .canonical) throws(FleeceError) -> [UInt8] {
+    try withValue { value throws(FleeceError) in try JSON.text(of: value, style) }
+  }
+}

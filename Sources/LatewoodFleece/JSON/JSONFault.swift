@@ -1,0 +1,65 @@
+/// What is wrong with a JSON text and at which byte, small enough to cost the parser nothing; the sentence is made when it is thrown on.
+struct JSONFault: Error {
+  enum Reason {
+    case endInsteadOfValue, noValue, noWord, somethingFollows, noCommaInObject, noCommaInArray, noName,
+      noColon
+    case endInString, controlInString, lineBreakInString, notUTF8, unknownEscape, fourDigits, loneSurrogate
+    case superfluousZero, noDigit, numberTooLarge, tooDeep
+  }
+
+  let reason: Reason
+  let offset: Int
+
+  init(_ reason: Reason, _ offset: Int) {
+    self.reason = reason
+    self.offset = offset
+  }
+
+  /// The error with its line and column. O(offset).
+  func located(in text: UnsafeRawBufferPointer) -> FleeceError {
+    var line = 1
+    var column = 1
+    for byte in text.prefix(offset) {
+      if byte == UInt8(ascii: "\n") {
+        line += 1
+        column = 1
+      } else if byte & 0xC0 != 0x80 {
+        column += 1
+      }
+    }
+    let found = offset < text.count ? JSONFault.shown(text[offset]) : nil
+    return FleeceError(
+      reason == .tooDeep ? .tooDeep : .invalidJSON, sentence(found), offset: offset, line: line,
+      column: column)
+  }
+
+  private func sentence(_ found: String?) -> String {
+    let here = found ?? "the end of the text"
+    return switch reason {
+    case .endInsteadOfValue: "the text ends where a value should be"
+    case .noValue: "\(here) cannot start a value"
+    case .noWord: "only true, false and null are written without quotes"
+    case .somethingFollows: "\(here) follows after the value"
+    case .noCommaInObject: "\(here) stands where a comma or } should be"
+    case .noCommaInArray: "\(here) stands where a comma or ] should be"
+    case .noName: "\(here) stands where the name of a member should be, in double quotes"
+    case .noColon: "\(here) stands where a colon should be, after the name of a member"
+    case .endInString: "the text ends inside a string"
+    case .controlInString: "\(here) inside a string must be written as an escape"
+    case .lineBreakInString: "a string is not closed on its line; a line break inside is written \\n"
+    case .notUTF8: "\(here) is not UTF-8"
+    case .unknownEscape: "a backslash starts no escape that JSON knows"
+    case .fourDigits: "\\u needs four hexadecimal digits"
+    case .loneSurrogate: "an escape is half of a surrogate pair, without the other half"
+    case .superfluousZero: "a number starts with a superfluous 0"
+    case .noDigit: "\(here) stands where a digit should be"
+    case .numberTooLarge: "the number is larger than any that can be stored"
+    case .tooDeep: "arrays and objects are nested more than \(FleeceLimits.depth) levels deep"
+    }
+  }
+
+  private static func shown(_ byte: UInt8) -> String {
+    if byte > 0x20, byte < 0x7F { return String(UnicodeScalar(byte)) }
+    return "byte 0x" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+  }
+}

@@ -1,0 +1,170 @@
+import LatewoodBytes
+
+/// Reads JSON texts strictly by RFC 8259 and makes Fleece of them.
+///
+/// What the RFC leaves open is decided so:
+/// - Of members with the same name the last one counts.
+/// - An integer that fits into 64 bits, with or without sign, is exact; every other number is the nearest double. One that no double comes
+///   near, `1e999`, is refused.
+/// - Escapes that are half of a surrogate pair are refused, and so is what is not UTF-8.
+/// - Arrays and objects may be nested `FleeceLimits.depth` levels deep.
+/// - A byte order mark at the start is stepped over.
+///
+/// Not recursive. A parser may be used again and again, and then keeps its memory.
+package struct JSONParser: ~Copyable {
+  private var tape = ValueTape()
+  private var layout = FleeceLayout()
+  /// Collections that are open, the innermost last.
+  private var open: [UInt32] = []
+  private var unescaped = GrowingBytes()
+
+  package init() {}
+
+  /// The Fleece of a text.
+  package mutating func parse(_ text: UnsafeRawBufferPointer) throws(FleeceError) -> [UInt8] {
+    tape.removeAll()
+    open.removeAll(keepingCapacity: true)
+    try tape.checkRoom(for: text.count)
+    do throws(JSONFault) {
+      try text.withStartThrowing { start, count throws(JSONFault) in
+        var reader = JSONReader(start: start, end: count)
+        try document(&reader)
+      }
+    } catch {
+      throw error.located(in: text)
+    }
+    return try layout.encode(&tape)
+  }
+
+  package mutating func parse(_ text: [UInt8]) throws(FleeceError) -> [UInt8] {
+    try text.withUnsafeBytes { bytes in
+      Result { () throws(FleeceError) -> [UInt8] in try parse(bytes) }
+    }.get()
+  }
+
+  package mutating func parse(_ text: String) throws(FleeceError) -> [UInt8] {
+    var text = text
+    return try text.withUTF8 { bytes in
+      Result { () throws(FleeceError) -> [UInt8] in try parse(UnsafeRawBufferPointer(bytes)) }
+    }.get()
+  }
+
+  private mutating func document(_ reader: inout JSONReader) throws(JSONFault) {
+    reader.skipByteOrderMark()
+    try value(&reader)
+    reader.skipSpace()
+    if !reader.isAtEnd { throw reader.fault(.somethingFollows) }
+  }
+
+  /// Reads one value with everything in it.
+  private mutating func value(_ reader: inout JSONReader) throws(JSONFault) {
+    var parent = ValueTape.none
+    var key = ValueTape.none
+    while true {
+      reader.skipSpace()
+      switch reader.peek {
+      case UInt8(ascii: "\""):
+        let payload = try string(&reader, isKey: false)
+        add(.string, payload, parent, key)
+      case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+        let (kind, payload) = try reader.number()
+        add(kind, payload, parent, key)
+      case UInt8(ascii: "{"), UInt8(ascii: "["):
+        let isObject = reader.peek == UInt8(ascii: "{")
+        guard open.count < FleeceLimits.depth else { throw reader.fault(.tooDeep) }
+        reader.at &+= 1
+        reader.skipSpace()
+        let node = add(isObject ? .dictionary : .array, ValueTape.noChildren, parent, key)
+        if reader.peek == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")), !reader.isAtEnd {
+          reader.at &+= 1
+        } else {
+          open.append(node)
+          parent = node
+          key = isObject ? try name(&reader) : ValueTape.none
+          continue
+        }
+      case UInt8(ascii: "t"):
+        try reader.word("true")
+        add(.yes, 0, parent, key)
+      case UInt8(ascii: "f"):
+        try reader.word("false")
+        add(.no, 0, parent, key)
+      case UInt8(ascii: "n"):
+        try reader.word("null")
+        add(.null, 0, parent, key)
+      default: throw reader.fault(reader.isAtEnd ? .endInsteadOfValue : .noValue)
+      }
+      guard let isMember = try nextFollows(&reader, &parent) else { return }
+      key = isMember ? try name(&reader) : ValueTape.none
+    }
+  }
+
+  /// Closes what ends after a value. Nil if that was the outermost; else a comma says that another follows: whether it is an object's member.
+  @inline(__always) private mutating func nextFollows(_ reader: inout JSONReader, _ parent: inout UInt32)
+    throws(JSONFault) -> Bool?
+  {
+    while parent != ValueTape.none {
+      let isObject = tape.nodes[Int(parent)].kind == .dictionary
+      reader.skipSpace()
+      switch reader.peek {
+      case UInt8(ascii: ","):
+        reader.at &+= 1
+        return isObject
+      case UInt8(ascii: "}") where isObject, UInt8(ascii: "]") where !isObject:
+        reader.at &+= 1
+        open.removeLast()
+        parent = open.last ?? ValueTape.none
+      default: throw reader.fault(isObject ? .noCommaInObject : .noCommaInArray)
+      }
+    }
+    return nil
+  }
+
+  @inline(__always) @discardableResult private mutating func add(
+    _ kind: ValueTape.Kind, _ payload: UInt64, _ parent: UInt32, _ key: UInt32
+  ) -> UInt32 {
+    tape.append(kind, payload, to: parent, key: key, depth: UInt16(truncatingIfNeeded: open.count))
+  }
+
+  /// The name of a member and the colon after it.
+  @inline(__always) private mutating func name(_ reader: inout JSONReader) throws(JSONFault) -> UInt32 {
+    reader.skipSpace()
+    guard reader.peek == UInt8(ascii: "\"") else { throw reader.fault(.noName) }
+    let key = try string(&reader, isKey: true)
+    reader.skipSpace()
+    guard reader.peek == UInt8(ascii: ":") else { throw reader.fault(.noColon) }
+    reader.at &+= 1
+    return UInt32(truncatingIfNeeded: key)
+  }
+
+  /// A string, as the payload of a node. What needs no change is taken from the text as it is.
+  @inline(__always) private mutating func string(_ reader: inout JSONReader, isKey: Bool) throws(JSONFault)
+    -> UInt64
+  {
+    let start = reader.at &+ 1
+    if try reader.skipPlainString() {
+      // SAFETY: the string lies within the text, from behind the quote to before the one that `at` is behind.
+      let length = reader.at &- 1 &- start
+      return isKey
+        ? UInt64(tape.key(reader.start + start, length)) : tape.string(reader.start + start, length)
+    }
+    unescaped.removeAll()
+    // SAFETY: as above; `at` is at the first escape.
+    unescaped.append(reader.start + start, reader.at &- start)
+    try reader.unescape(into: &unescaped)
+    return isKey
+      ? UInt64(tape.key(unescaped.start, unescaped.count)) : tape.string(unescaped.start, unescaped.count)
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// As `withStart`, for what throws.
+  func withStartThrowing<R, E: Error>(_ body: (_ start: UnsafeRawPointer, _ count: Int) throws(E) -> R)
+    throws(E) -> R
+  {
+    if let start = baseAddress { return try body(start, count) }
+    return try withUnsafePointer(to: count) { other in
+      Result { () throws(E) -> R in try body(UnsafeRawPointer(other), 0) }
+    }.get()
+  }
+}

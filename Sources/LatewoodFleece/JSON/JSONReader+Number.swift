@@ -1,0 +1,161 @@
+import LatewoodBytes
+
+extension JSONReader {
+  /// `-`? (`0` | digit 1 to 9, digits) (`.` digits)? (`e` sign? digits)?
+  mutating func number() throws(JSONFault) -> (ValueTape.Kind, UInt64) {
+    let first = at
+    let isNegative = peek == UInt8(ascii: "-")
+    if isNegative { at &+= 1 }
+    var digits = Digits()
+    let whole = at
+    if peek == UInt8(ascii: "0") {
+      at &+= 1
+      if isDigit(peek) { throw fault(.superfluousZero) }
+    } else {
+      take(&digits)
+      if at == whole { throw fault(.noDigit) }
+    }
+    var exponent = 0
+    var isWhole = true
+    if peek == UInt8(ascii: ".") {
+      isWhole = false
+      at &+= 1
+      let from = at
+      take(&digits)
+      if at == from { throw fault(.noDigit) }
+      exponent = from &- at
+    }
+    if peek | 0x20 == UInt8(ascii: "e") {
+      isWhole = false
+      exponent &+= try exponentPart()
+    }
+    if isWhole, digits.isExact {
+      // Without sign, or with one that fits: every integer of 64 bits is exact.
+      if !isNegative { return ValueTape.Kind.number(digits.value) }
+      if digits.value <= 1 << 63 { return (.integer, 0 &- digits.value) }
+    }
+    var magnitude: Double
+    if digits.isExact, let exact = DecimalNumber.double(digits.value, exponent) {
+      magnitude = exact
+    } else {
+      magnitude = standardDouble(from: whole)
+    }
+    if isNegative { magnitude = -magnitude }
+    guard magnitude.isFinite else { throw JSONFault(.numberTooLarge, first) }
+    return ValueTape.Kind.number(magnitude)
+  }
+
+  /// Digits read so far as one integer, while 64 bits hold it.
+  private struct Digits {
+    var value: UInt64 = 0
+    var isExact = true
+  }
+
+  @inline(__always) private func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
+
+  @inline(__always) private mutating func take(_ digits: inout Digits) {
+    while at < end {
+      let digit = start.u8(at) &- 0x30
+      if digit > 9 { return }
+      if digits.value < 1_844_674_407_370_955_161 {
+        digits.value = digits.value &* 10 &+ UInt64(digit)
+      } else {
+        takeLast(digit, &digits)
+      }
+      at &+= 1
+    }
+  }
+
+  private func takeLast(_ digit: UInt8, _ digits: inout Digits) {
+    let (product, overflow) = digits.value.multipliedReportingOverflow(by: 10)
+    let (sum, carry) = product.addingReportingOverflow(UInt64(digit))
+    if overflow || carry { digits.isExact = false } else { digits.value = sum }
+  }
+
+  private mutating func exponentPart() throws(JSONFault) -> Int {
+    at &+= 1
+    let isNegative = peek == UInt8(ascii: "-")
+    if isNegative || peek == UInt8(ascii: "+") { at &+= 1 }
+    let from = at
+    var value = 0
+    while isDigit(peek) {
+      // Far beyond every double already; more digits change nothing.
+      if value < 1_000_000 { value = value &* 10 &+ Int(peek &- 0x30) }
+      at &+= 1
+    }
+    if at == from { throw fault(.noDigit) }
+    return isNegative ? -value : value
+  }
+
+  /// The numbers that 128 bits do not decide, by the standard library. From `whole` to `at` there are only digits, a point, `e` and a sign.
+  private func standardDouble(from whole: Int) -> Double {
+    // SAFETY: the number lies within the text.
+    let text = UnsafeRawBufferPointer(start: start + whole, count: at - whole)
+    return Double(String(decoding: text, as: UTF8.self)) ?? .infinity
+  }
+}
+
+/// Decimal numbers as the nearest doubles.
+enum DecimalNumber {
+  /// 5^27 is the highest power of five below 2^64.
+  private static let powersOfFive: [UInt64] = {
+    var powers: [UInt64] = [1]
+    for index in 0..<27 { powers.append(powers[index] * 5) }
+    return powers
+  }()
+
+  private static let powersOfTen: [Double] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+  ]
+
+  /// The double nearest to `digits * 10^exponent`, ties to even; nil if 128 bits do not decide.
+  ///
+  /// Up to 2^53 and 10^22 both are doubles themselves, so one operation rounds once (W. D. Clinger, "How to read floating point numbers
+  /// accurately", 1990). Else the power of ten is split into a power of five, with which digits are multiplied or by which they are divided exactly
+  /// in 128 bits, and a power of two, which only moves the exponent; then one rounding follows.
+  static func double(_ digits: UInt64, _ exponent: Int) -> Double? {
+    if digits == 0 { return 0 }
+    guard exponent >= -27, exponent <= 27 else { return nil }
+    if digits <= 1 << 53, exponent >= -22, exponent <= 22 {
+      let value = Double(digits)
+      return exponent < 0 ? value / powersOfTen[-exponent] : value * powersOfTen[exponent]
+    }
+    if exponent >= 0 {
+      let (high, low) = digits.multipliedFullWidth(by: powersOfFive[exponent])
+      if high == 0 { return rounded(low, hasMore: false, exponent) }
+      let shift = UInt64(high.leadingZeroBitCount)
+      let top = shift == 0 ? high : high &<< shift | low &>> (64 &- shift)
+      return rounded(top, hasMore: low &<< shift != 0, exponent &+ 64 &- Int(shift))
+    }
+    let divisor = powersOfFive[-exponent]
+    let divisorShift = divisor.leadingZeroBitCount
+    let digitsShift = digits.leadingZeroBitCount
+    let normal = digits &<< UInt64(digitsShift)
+    // The highest bit of the divisor is set and that of the dividend is not, so the quotient fits; it has 63 bits at least.
+    let (quotient, remainder) = (divisor &<< UInt64(divisorShift)).dividingFullWidth(
+      (normal &>> 1, normal &<< 63))
+    return rounded(quotient, hasMore: remainder != 0, divisorShift &- digitsShift &- 63 &+ exponent)
+  }
+
+  /// `bits * 2^exponent`, where `hasMore` says that there is something below the lowest bit. Far from overflow and from subnormal numbers.
+  private static func rounded(_ bits: UInt64, hasMore: Bool, _ exponent: Int) -> Double {
+    let zeros = bits.leadingZeroBitCount
+    if zeros >= 11 {
+      // Not reached with `hasMore`: then 63 bits are set.
+      let kept = bits &<< UInt64(zeros &- 11)
+      return assemble(kept, exponent &- (zeros &- 11))
+    }
+    let dropped = UInt64(11 &- zeros)
+    var kept = bits &>> dropped
+    let rest = bits & (1 &<< dropped &- 1)
+    let half: UInt64 = 1 &<< (dropped &- 1)
+    if rest > half || rest == half && (hasMore || kept & 1 == 1) { kept &+= 1 }
+    return assemble(kept, exponent &+ Int(dropped))
+  }
+
+  /// `kept` is from 2^52 to 2^53. If rounding has reached 2^53, the addition carries into the exponent, as it should.
+  @inline(__always) private static func assemble(_ kept: UInt64, _ exponent: Int) -> Double {
+    Double(bitPattern: UInt64(exponent &+ 52 &+ 1023) &<< 52 &+ (kept &- 1 &<< 52))
+  }
+}

@@ -1,0 +1,164 @@
+import LatewoodBytes
+
+/// A place in a JSON text, and how to read tokens from there.
+///
+/// Invariant: `start` has `end` bytes, and `0 <= at <= end`. SAFETY: every read below stays before `end`.
+struct JSONReader {
+  let start: UnsafeRawPointer
+  let end: Int
+  var at = 0
+
+  init(start: UnsafeRawPointer, end: Int) {
+    self.start = start
+    self.end = end
+  }
+
+  var isAtEnd: Bool { at == end }
+
+  /// The next byte; 0 at the end, which can start nothing.
+  @inline(__always) var peek: UInt8 { at < end ? start.u8(at) : 0 }
+
+  @inline(never) func fault(_ reason: JSONFault.Reason) -> JSONFault { JSONFault(reason, at) }
+
+  mutating func skipByteOrderMark() {
+    if end >= 3, start.u8(0) == 0xEF, start.u8(1) == 0xBB, start.u8(2) == 0xBF { at = 3 }
+  }
+
+  @inline(__always) mutating func skipSpace() {
+    if at < end, start.u8(at) > 0x20 { return }
+    skipSomeSpace()
+  }
+
+  private mutating func skipSomeSpace() {
+    while at < end {
+      switch start.u8(at) {
+      case UInt8(ascii: "\n"), UInt8(ascii: " "):
+        at &+= 1
+        // Indented texts have long runs of blanks.
+        while at &+ 8 <= end, start.u64(at) == 0x2020_2020_2020_2020 { at &+= 8 }
+      case UInt8(ascii: "\t"), UInt8(ascii: "\r"): at &+= 1
+      default: return
+      }
+    }
+  }
+
+  mutating func word(_ word: StaticString) throws(JSONFault) {
+    for index in 0..<word.utf8CodeUnitCount {
+      guard peek == word.utf8Start[index] else { throw fault(.noWord) }
+      at &+= 1
+    }
+  }
+
+  /// Steps over a string, from its opening quote to behind the closing one: true. At an escape it stops before the backslash: false.
+  @inline(__always) mutating func skipPlainString() throws(JSONFault) -> Bool {
+    at &+= 1
+    while true {
+      at = UTF8Text.plainEnd(start, at, end)
+      if at == end { throw fault(.endInString) }
+      let byte = start.u8(at)
+      if byte == UInt8(ascii: "\"") {
+        at &+= 1
+        return true
+      }
+      if byte == UInt8(ascii: "\\") { return false }
+      try skipScalars()
+    }
+  }
+
+  /// Steps over characters that are not ASCII.
+  @inline(__always) private mutating func skipScalars() throws(JSONFault) {
+    repeat {
+      let byte = start.u8(at)
+      if byte < 0x20 { throw fault(byte == 0x0A ? .lineBreakInString : .controlInString) }
+      if byte < 0x80 { return }
+      let length = UTF8Text.scalarLength(start, at, end)
+      if length == 0 { throw fault(.notUTF8) }
+      at &+= length
+    } while at < end
+  }
+
+  /// Appends the rest of a string, from a backslash on, and steps behind the closing quote.
+  mutating func unescape(into output: inout GrowingBytes) throws(JSONFault) {
+    while true {
+      let from = at
+      at = UTF8Text.plainEnd(start, at, end)
+      output.append(start + from, at &- from)
+      if at == end { throw fault(.endInString) }
+      switch start.u8(at) {
+      case UInt8(ascii: "\""):
+        at &+= 1
+        return
+      case UInt8(ascii: "\\"): try escape(into: &output)
+      default:
+        let from = at
+        try skipScalars()
+        output.append(start + from, at &- from)
+      }
+    }
+  }
+
+  private mutating func escape(into output: inout GrowingBytes) throws(JSONFault) {
+    let backslash = at
+    at &+= 1
+    if at == end { throw fault(.endInString) }
+    let byte = start.u8(at)
+    at &+= 1
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): output.append(byte)
+    case UInt8(ascii: "b"): output.append(0x08)
+    case UInt8(ascii: "f"): output.append(0x0C)
+    case UInt8(ascii: "n"): output.append(0x0A)
+    case UInt8(ascii: "r"): output.append(0x0D)
+    case UInt8(ascii: "t"): output.append(0x09)
+    case UInt8(ascii: "u"):
+      var code = try hexadecimal(backslash)
+      if code & 0xF800 == 0xD800 {
+        guard code < 0xDC00, at &+ 6 <= end, start.u8(at) == UInt8(ascii: "\\"),
+          start.u8(at &+ 1) == UInt8(ascii: "u")
+        else { throw JSONFault(.loneSurrogate, backslash) }
+        at &+= 2
+        let low = try hexadecimal(backslash)
+        guard low & 0xFC00 == 0xDC00 else { throw JSONFault(.loneSurrogate, backslash) }
+        code = 0x10000 + (code & 0x3FF) << 10 | low & 0x3FF
+      }
+      JSONReader.append(code, to: &output)
+    default: throw JSONFault(.unknownEscape, backslash)
+    }
+  }
+
+  private mutating func hexadecimal(_ backslash: Int) throws(JSONFault) -> UInt32 {
+    guard at &+ 4 <= end else { throw JSONFault(.fourDigits, backslash) }
+    var code: UInt32 = 0
+    for _ in 0..<4 {
+      let digit: UInt8
+      switch start.u8(at) {
+      case let byte where byte >= 0x30 && byte <= 0x39: digit = byte &- 0x30
+      case let byte where byte | 0x20 >= 0x61 && byte | 0x20 <= 0x66: digit = (byte | 0x20) &- 0x57
+      default: throw JSONFault(.fourDigits, backslash)
+      }
+      code = code &<< 4 | UInt32(digit)
+      at &+= 1
+    }
+    return code
+  }
+
+  /// A scalar as UTF-8.
+  private static func append(_ code: UInt32, to output: inout GrowingBytes) {
+    func tail(_ shift: UInt32) -> UInt8 { 0x80 | UInt8(truncatingIfNeeded: code &>> shift) & 0x3F }
+    switch code {
+    case ..<0x80: output.append(UInt8(truncatingIfNeeded: code))
+    case ..<0x800:
+      output.append(0xC0 | UInt8(truncatingIfNeeded: code &>> 6))
+      output.append(tail(0))
+    case ..<0x10000:
+      output.append(0xE0 | UInt8(truncatingIfNeeded: code &>> 12))
+      output.append(tail(6))
+      output.append(tail(0))
+    default:
+      output.append(0xF0 | UInt8(truncatingIfNeeded: code &>> 18))
+      output.append(tail(12))
+      output.append(tail(6))
+      output.append(tail(0))
+    }
+  }
+}

@@ -1,0 +1,111 @@
+/// Fleece bytes with an owner: what a document holds.
+package final class FleeceBody: Sendable {
+  package let bytes: [UInt8]
+
+  package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Calls `body` with the root. The value must not leave the call.
+  package func withRoot<R>(_ body: (FleeceValue) throws(FleeceError) -> R) throws(FleeceError) -> R {
+    try bytes.withUnsafeBytes { bytes in
+      Result { () throws(FleeceError) -> R in try body(try FleeceValue.root(of: bytes)) }
+    }.get()
+  }
+
+  package var root: FleeceElement {
+    get throws(FleeceError) {
+      try withRoot { value throws(FleeceError) in FleeceElement(value, of: self) }
+    }
+  }
+}
+
+/// A value inside Fleece bytes together with their owner. It reads in place as `FleeceValue` does, and may be kept and sent anywhere.
+package struct FleeceElement: Sendable {
+  package let body: FleeceBody
+  private let offset: Int
+  private let limit: Int
+
+  /// - Parameter value: one inside the bytes of `body`.
+  init(_ value: FleeceValue, of body: FleeceBody) {
+    self.body = body
+    offset = value.offset
+    limit = value.limit
+  }
+
+  /// Calls `body` with the value, which must not leave the call.
+  package func withValue<R>(_ body: (FleeceValue) throws(FleeceError) -> R) throws(FleeceError) -> R {
+    try self.body.bytes.withUnsafeBytes { bytes in
+      Result { () throws(FleeceError) -> R in
+        guard let start = bytes.baseAddress else { throw FleeceError.damaged(at: 0, "there are no bytes") }
+        // SAFETY: the owner's bytes never change, so what was proved of this place still holds.
+        return try body(FleeceValue(start: start, length: bytes.count, offset: offset, limit: limit))
+      }
+    }.get()
+  }
+
+  package var kind: FleeceValue.Kind {
+    get throws(FleeceError) { try withValue { value throws(FleeceError) in value.kind } }
+  }
+
+  package func number() throws(FleeceError) -> FleeceValue.Number? {
+    try withValue { value throws(FleeceError) in try value.number() }
+  }
+
+  package func boolean() throws(FleeceError) -> Bool? {
+    try withValue { value throws(FleeceError) in value.boolean }
+  }
+
+  package func string() throws(FleeceError) -> String? {
+    try withValue { value throws(FleeceError) in try value.string() }
+  }
+
+  package func data() throws(FleeceError) -> [UInt8]? {
+    try withValue { value throws(FleeceError) in try value.data().map { Array($0) } }
+  }
+
+  /// How many values an array or members a dictionary has; nil for all else.
+  package func count() throws(FleeceError) -> Int? {
+    try withValue { value throws(FleeceError) in
+      if let array = try value.array() { return array.count }
+      return try value.dictionary()?.count()
+    }
+  }
+
+  /// The value at an index of an array. Nil if this is no array, or has none there.
+  package func element(at index: Int) throws(FleeceError) -> FleeceElement? {
+    try withValue { value throws(FleeceError) in
+      guard let array = try value.array(), index >= 0, index < array.count else { return nil }
+      return FleeceElement(try array.value(at: index), of: body)
+    }
+  }
+
+  /// The value of a key of a dictionary. Nil if this is no dictionary, or has no such key.
+  package func element(for key: String) throws(FleeceError) -> FleeceElement? {
+    try withValue { value throws(FleeceError) in
+      try value.dictionary()?.value(for: key).map { FleeceElement($0, of: body) }
+    }
+  }
+
+  /// Members of a dictionary in the order of their keys; nil for all else.
+  package func members() throws(FleeceError) -> [(key: String, value: FleeceElement)]? {
+    try withValue { value throws(FleeceError) in
+      guard var members = try value.dictionary()?.members() else { return nil }
+      var found: [(key: String, value: FleeceElement)] = []
+      while let member = try members.next() {
+        guard let key = String(validating: member.key, as: UTF8.self) else {
+          throw FleeceError.damaged(at: value.offset, "a key is not UTF-8")
+        }
+        found.append((key, FleeceElement(member.value, of: body)))
+      }
+      return found
+    }
+  }
+
+  /// Copies the value, with everything in it.
+  package func write(to writer: inout FleeceWriter) throws(FleeceError) {
+    try withValue { value throws(FleeceError) in try writer.value(value) }
+  }
+
+  package func validate() throws(FleeceError) {
+    try withValue { value throws(FleeceError) in try value.validate() }
+  }
+}

@@ -1,0 +1,157 @@
+import LatewoodBytes
+
+/// The items of an array, or of a dictionary (key, value, key, value), whose extent has been checked.
+///
+/// Invariant: `first + slots * width <= limit of the value`, so every slot below `slots` lies within the bytes.
+struct FleeceItems {
+  let start: UnsafeRawPointer
+  let length: Int
+  /// Offset of the first item.
+  let first: Int
+  let slots: Int
+  let isWide: Bool
+
+  /// - Parameter value: an array or a dictionary.
+  init(of value: FleeceValue) throws(FleeceError) {
+    start = value.start
+    length = value.length
+    let header = start.u16(value.offset).byteSwapped
+    var count = Int(header & 0x07FF)
+    var first = value.offset &+ 2
+    if count == FleeceFormat.longCollection {
+      // SAFETY: the varint is read up to the limit, which lies within the bytes.
+      guard let (rest, size) = Varint.read(start + first, end: start + value.limit),
+        rest <= UInt64(length)
+      else {
+        throw FleeceError.damaged(at: value.offset, "the count of a collection is not whole or too great")
+      }
+      count &+= Int(truncatingIfNeeded: rest)
+      first &+= (size &+ 1) & ~1
+    }
+    isWide = value.firstByte & FleeceFormat.wideBit != 0
+    slots = value.tag == .dictionary ? count &* 2 : count
+    // The count is at most the length of the bytes, so nothing here overflows.
+    guard count == 0 || slots &* (isWide ? 4 : 2) <= value.limit &- first else {
+      throw FleeceError.damaged(at: value.offset, "a collection runs over the end of its place")
+    }
+    self.first = first
+  }
+
+  /// Bytes of all items.
+  var size: Int { slots &* (isWide ? 4 : 2) }
+
+  /// `slot` is one of the slots.
+  @inline(__always) subscript(slot: Int) -> FleeceValue {
+    get throws(FleeceError) {
+      precondition(slot >= 0 && slot < slots)
+      return try FleeceValue.item(start, length, at: first &+ slot &* (isWide ? 4 : 2), isWide: isWide)
+    }
+  }
+
+  /// The bytes of a key. Keys that are integers stand for strings in a table that is not part of the bytes.
+  @inline(__always) func key(_ slot: Int) throws(FleeceError) -> UnsafeRawBufferPointer {
+    let key = try self[slot]
+    guard key.tag == .string else {
+      throw FleeceError.damaged(
+        at: first + slot * (isWide ? 4 : 2),
+        key.kind == .integer
+          ? "a key is the number of a shared key, and there is no table of them" : "a key is not a string")
+    }
+    return try key.counted()
+  }
+
+  /// Of a dictionary: the one it inherits from.
+  var parent: FleeceItems? {
+    get throws(FleeceError) {
+      guard slots > 0 else { return nil }
+      // SAFETY: there is at least one item, of two bytes at least.
+      guard start.u16(first).byteSwapped == UInt16(bitPattern: FleeceFormat.parentKey) & 0x0FFF else {
+        return nil
+      }
+      let value = try self[1]
+      guard value.tag == .dictionary else {
+        throw FleeceError.damaged(at: value.offset, "a dictionary inherits from what is no dictionary")
+      }
+      return try FleeceItems(of: value)
+    }
+  }
+}
+
+/// An array inside Fleece bytes, read in place; see `FleeceValue`.
+package struct FleeceArray {
+  let items: FleeceItems
+
+  package var count: Int { items.slots }
+
+  /// `index` is one of `0 ..< count`. O(1).
+  package func value(at index: Int) throws(FleeceError) -> FleeceValue { try items[index] }
+}
+
+/// A dictionary inside Fleece bytes, read in place; see `FleeceValue`.
+///
+/// A member whose value is undefined is as good as absent: that is how a dictionary that inherits from another takes a member away.
+package struct FleeceDictionary {
+  let items: FleeceItems
+
+  /// Members, with those inherited. O(1) if none are; a dictionary from outside may count members that are undefined.
+  package func count() throws(FleeceError) -> Int {
+    if try items.parent == nil { return items.slots / 2 }
+    var members = try members()
+    var count = 0
+    while try members.next() != nil { count += 1 }
+    return count
+  }
+
+  /// The value of a key, nil if there is none. O(log n).
+  package func value(for key: UnsafeRawBufferPointer) throws(FleeceError) -> FleeceValue? {
+    var level = items
+    for _ in 0..<FleeceLimits.inheritance {
+      let parent = try level.parent
+      if let value = try FleeceDictionary.find(key, in: level, from: parent == nil ? 0 : 1) {
+        return value.isUndefined ? nil : value
+      }
+      guard let parent else { return nil }
+      level = parent
+    }
+    throw FleeceDictionary.inheritsTooDeeply(items)
+  }
+
+  package func value(for key: String) throws(FleeceError) -> FleeceValue? {
+    var key = key
+    return try key.withUTF8 { bytes in
+      Result { () throws(FleeceError) -> FleeceValue? in try value(for: UnsafeRawBufferPointer(bytes)) }
+    }.get()
+  }
+
+  /// All members in the order of their keys.
+  package func members() throws(FleeceError) -> FleeceMembers { try FleeceMembers(items) }
+
+  private static func find(
+    _ key: UnsafeRawBufferPointer, in items: FleeceItems, from first: Int
+  ) throws(FleeceError) -> FleeceValue? {
+    var low = first
+    var high = items.slots / 2
+    while low < high {
+      let middle = (low &+ high) &>> 1
+      // Integers sort before strings.
+      let order =
+        try items[2 &* middle].kind == .integer ? -1 : FleeceDictionary.order(try items.key(2 &* middle), key)
+      if order == 0 { return try items[2 &* middle &+ 1] }
+      if order < 0 { low = middle &+ 1 } else { high = middle }
+    }
+    return nil
+  }
+
+  /// The order of two keys, by their bytes.
+  @inline(__always) static func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+    guard let first = a.baseAddress, let second = b.baseAddress else { return a.count - b.count }
+    // SAFETY: both are whole.
+    return KeyOrder.compare(first, a.count, second, b.count)
+  }
+
+  static func inheritsTooDeeply(_ items: FleeceItems) -> FleeceError {
+    FleeceError(
+      .tooDeep, "dictionaries inherit from each other more than \(FleeceLimits.inheritance) times",
+      offset: items.first)
+  }
+}

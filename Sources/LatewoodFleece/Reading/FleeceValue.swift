@@ -1,0 +1,212 @@
+import LatewoodBytes
+
+/// A value inside Fleece bytes, read in place. Making one reads two bytes; nothing is copied or allocated.
+///
+/// Bytes are not trusted: whatever they say is checked against their length each time, and what breaks a rule is thrown as an error with its
+/// offset. So there is no need to `validate` before reading; it only finds everything at once.
+///
+/// The value borrows: it must not be used after the call that gave it out, nor must the arrays and dictionaries made from it. `FleeceElement`
+/// is the same with an owner, and may go anywhere.
+///
+/// Invariants, which hold for every value that exists:
+/// 1. `0 <= offset`, `offset + 2 <= limit <= length`, and `start` has `length` bytes.
+/// 2. `offset` is even, and the byte there is not that of a pointer.
+/// 3. Nothing that belongs to the value itself lies at `limit` or beyond: that is where its item ends, or where the pointer to it begins.
+/// 4. What the value points at ends before the pointer. So following pointers comes to an end.
+package struct FleeceValue {
+  let start: UnsafeRawPointer
+  let length: Int
+  let offset: Int
+  let limit: Int
+
+  package enum Kind: Sendable, Equatable {
+    case null, undefined, boolean, integer, double, string, data, array, dictionary
+  }
+
+  /// A number as it is stored.
+  package enum Number: Sendable, Equatable {
+    case integer(Int64)
+    /// Above `Int64.max`.
+    case unsigned(UInt64)
+    case double(Double)
+  }
+
+  /// For values whose place has been proved.
+  init(start: UnsafeRawPointer, length: Int, offset: Int, limit: Int) {
+    self.start = start
+    self.length = length
+    self.offset = offset
+    self.limit = limit
+  }
+
+  /// The root of Fleece bytes: the value at their end, or what is pointed at there.
+  package static func root(of bytes: UnsafeRawBufferPointer) throws(FleeceError) -> FleeceValue {
+    guard let start = bytes.baseAddress, bytes.count >= 2, bytes.count & 1 == 0 else {
+      throw FleeceError.damaged(at: 0, "Fleece has an even number of bytes, and at least two")
+    }
+    return try item(start, bytes.count, at: bytes.count - 2, isWide: false)
+  }
+
+  /// The value of the item at an offset, through pointers. The item lies within the bytes.
+  @inline(__always) static func item(
+    _ start: UnsafeRawPointer, _ length: Int, at offset: Int, isWide: Bool
+  ) throws(FleeceError) -> FleeceValue {
+    // SAFETY: the item lies within the bytes: the caller has proved that.
+    if start.u8(offset) < FleeceFormat.pointerBit {
+      return FleeceValue(start: start, length: length, offset: offset, limit: offset &+ (isWide ? 4 : 2))
+    }
+    let target = try FleeceValue.target(start, ofPointerAt: offset, isWide: isWide)
+    if start.u8(target) < FleeceFormat.pointerBit {
+      return FleeceValue(start: start, length: length, offset: target, limit: offset)
+    }
+    return try chain(start, length, from: offset, to: target)
+  }
+
+  /// Where the pointer at an offset leads: before it, with two bytes between at least.
+  @inline(__always) private static func target(
+    _ start: UnsafeRawPointer, ofPointerAt offset: Int, isWide: Bool
+  ) throws(FleeceError) -> Int {
+    // SAFETY: the pointer lies within the bytes: the caller has proved that.
+    let units =
+      isWide
+      ? Int(start.u32(offset).byteSwapped & 0x7FFF_FFFF) : Int(start.u16(offset).byteSwapped & 0x7FFF)
+    let target = offset &- 2 &* units
+    guard units > 0, target >= 0 else {
+      throw FleeceError.damaged(at: offset, "a pointer leads to no earlier place in the bytes")
+    }
+    return target
+  }
+
+  /// Follows pointers that lead to pointers; from the second on they have four bytes.
+  @inline(never) private static func chain(
+    _ start: UnsafeRawPointer, _ length: Int, from first: Int, to second: Int
+  ) throws(FleeceError) -> FleeceValue {
+    var (before, at) = (first, second)
+    for _ in 0..<FleeceLimits.pointerHops {
+      if start.u8(at) < FleeceFormat.pointerBit {
+        return FleeceValue(start: start, length: length, offset: at, limit: before)
+      }
+      guard at + 4 <= before else {
+        throw FleeceError.damaged(at: at, "a pointer that is pointed at has fewer than four bytes")
+      }
+      (before, at) = (at, try target(start, ofPointerAt: at, isWide: true))
+    }
+    throw FleeceError.damaged(at: first, "a pointer leads to a pointer, and so on too often")
+  }
+
+  // SAFETY: invariant 1; the same for all reads of two bytes below.
+  @inline(__always) var firstByte: UInt8 { start.u8(offset) }
+  @inline(__always) var tag: FleeceTag? { FleeceTag(rawValue: firstByte &>> 4) }
+
+  /// The type of the value. Never throws: every first byte that is not a pointer's has one.
+  package var kind: Kind {
+    switch tag {
+    case .smallInteger, .integer: .integer
+    case .float: .double
+    case .special:
+      switch firstByte & 0x0C {
+      case 0: .null
+      case 0x0C: .undefined
+      default: .boolean
+      }
+    case .string: .string
+    case .data: .data
+    case .array: .array
+    case .dictionary, nil: .dictionary
+    }
+  }
+
+  @inline(__always) var isUndefined: Bool { firstByte & 0xFC == FleeceFormat.undefined }
+
+  /// Nil if the value is something else; the same for all that follow.
+  package var boolean: Bool? {
+    switch firstByte & 0xFC {
+    case FleeceFormat.yes: true
+    case FleeceFormat.no: false
+    default: nil
+    }
+  }
+
+  @inline(__always) private func check(_ size: Int) throws(FleeceError) {
+    guard size <= limit &- offset else {
+      throw FleeceError.damaged(at: offset, "a value runs over the end of its place")
+    }
+  }
+
+  /// A number of any form.
+  package func number() throws(FleeceError) -> Number? {
+    switch tag {
+    case .smallInteger:
+      let bits = Int16(bitPattern: start.u16(offset).byteSwapped &<< 4)
+      return .integer(Int64(bits &>> 4))
+    case .integer: return try longInteger()
+    case .float: return .double(try float())
+    default: return nil
+    }
+  }
+
+  private func longInteger() throws(FleeceError) -> Number {
+    let byte = firstByte
+    let size = Int(byte & 7) &+ 1
+    try check(1 &+ size)
+    var bits: UInt64 = 0
+    // SAFETY: the bytes lie before the limit.
+    for index in 0..<size { bits |= UInt64(start.u8(offset &+ 1 &+ index)) &<< UInt64(8 &* index) }
+    if byte & FleeceFormat.unsignedBit != 0 {
+      return bits > UInt64(Int64.max) ? .unsigned(bits) : .integer(Int64(bits))
+    }
+    let unused = UInt64(64 &- 8 &* size)
+    return .integer(Int64(bitPattern: bits &<< unused) &>> Int64(unused))
+  }
+
+  private func float() throws(FleeceError) -> Double {
+    if firstByte & FleeceFormat.float64Bit != 0 {
+      try check(10)
+      // SAFETY: the bytes lie before the limit; the same below.
+      return Double(bitPattern: start.u64(offset &+ 2))
+    }
+    try check(6)
+    return Double(Float(bitPattern: start.u32(offset &+ 2)))
+  }
+
+  /// The bytes of a string, which have not been checked to be UTF-8.
+  package func text() throws(FleeceError) -> UnsafeRawBufferPointer? {
+    tag == .string ? try counted() : nil
+  }
+
+  /// The bytes of binary data.
+  package func data() throws(FleeceError) -> UnsafeRawBufferPointer? {
+    tag == .data ? try counted() : nil
+  }
+
+  package func string() throws(FleeceError) -> String? {
+    guard let text = try text() else { return nil }
+    guard let string = String(validating: text, as: UTF8.self) else {
+      throw FleeceError.damaged(at: offset, "a string is not UTF-8")
+    }
+    return string
+  }
+
+  @inline(__always) func counted() throws(FleeceError) -> UnsafeRawBufferPointer {
+    var size = Int(firstByte & 0x0F)
+    var header = 1
+    if size == FleeceFormat.longString {
+      // SAFETY: the varint is read up to the limit, which lies within the bytes.
+      guard let (count, length) = Varint.read(start + offset + 1, end: start + limit),
+        count <= UInt64(limit &- offset)
+      else { throw FleeceError.damaged(at: offset, "the length of a string is not whole or too great") }
+      size = Int(truncatingIfNeeded: count)
+      header &+= length
+    }
+    try check(header &+ size)
+    return UnsafeRawBufferPointer(start: start + offset + header, count: size)
+  }
+
+  package func array() throws(FleeceError) -> FleeceArray? {
+    tag == .array ? FleeceArray(items: try FleeceItems(of: self)) : nil
+  }
+
+  package func dictionary() throws(FleeceError) -> FleeceDictionary? {
+    tag == .dictionary ? FleeceDictionary(items: try FleeceItems(of: self)) : nil
+  }
+}

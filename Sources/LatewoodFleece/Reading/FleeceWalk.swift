@@ -1,0 +1,110 @@
+/// Goes through a value and everything in it, and proves all of it on the way.
+///
+/// Not recursive, so depth costs no stack. Bounded twice over: levels by `FleeceLimits.depth`, and the sum of all that is visited, shared
+/// parts counted each time, by `FleeceLimits.expansion`. Undefined values are null in an array, and absent in a dictionary.
+package struct FleeceWalk {
+  private struct Frame {
+    var members: FleeceMembers?
+    var array: FleeceArray?
+    var index = 0
+  }
+
+  private var frames: [Frame] = []
+  /// Bytes that may yet be visited.
+  private var rest: Int
+
+  package static func run<Visitor: FleeceVisitor & ~Copyable>(
+    _ value: FleeceValue, into visitor: inout Visitor
+  )
+    throws(FleeceError)
+  {
+    var walk = FleeceWalk(rest: FleeceLimits.expansion(ofLength: value.length))
+    try walk.visit(value, &visitor)
+    while let (next, key) = try walk.next(&visitor) {
+      if let key {
+        try walk.proveText(key, value)
+        try visitor.key(key)
+      }
+      try walk.visit(next, &visitor)
+    }
+  }
+
+  private init(rest: Int) { self.rest = rest }
+
+  /// The next value of the innermost collection; closes those that have none left.
+  private mutating func next<Visitor: FleeceVisitor & ~Copyable>(_ visitor: inout Visitor) throws(FleeceError)
+    -> (FleeceValue, key: UnsafeRawBufferPointer?)?
+  {
+    while !frames.isEmpty {
+      let last = frames.count - 1
+      if let array = frames[last].array {
+        let index = frames[last].index
+        if index < array.count {
+          frames[last].index = index + 1
+          return (try array.value(at: index), nil)
+        }
+        try visitor.endArray()
+      } else {
+        if let member = try frames[last].members?.next() { return (member.value, member.key) }
+        try visitor.endDictionary()
+      }
+      frames.removeLast()
+    }
+    return nil
+  }
+
+  private mutating func spend(_ size: Int, _ value: FleeceValue) throws(FleeceError) {
+    rest -= size
+    if rest < 0 {
+      throw FleeceError(
+        .tooLarge, "the bytes stand for a value that is out of proportion larger than they are",
+        offset: value.offset)
+    }
+  }
+
+  private mutating func proveText(_ text: UnsafeRawBufferPointer, _ value: FleeceValue) throws(FleeceError) {
+    try spend(text.count, value)
+    guard let start = text.baseAddress, UTF8Text.isValid(start, text.count) else {
+      throw FleeceError.damaged(at: value.offset, "a string is not UTF-8")
+    }
+  }
+
+  private mutating func visit<Visitor: FleeceVisitor & ~Copyable>(
+    _ value: FleeceValue, _ visitor: inout Visitor
+  ) throws(FleeceError) {
+    try spend(2, value)
+    switch value.kind {
+    case .null, .undefined: try visitor.null()
+    case .boolean: try visitor.boolean(value.boolean ?? false)
+    case .integer, .double:
+      switch try value.number() {
+      case .integer(let number)?: try visitor.integer(number)
+      case .unsigned(let number)?: try visitor.unsigned(number)
+      case .double(let number)?: try visitor.double(number)
+      case nil: break
+      }
+    case .string:
+      let text = try value.counted()
+      try proveText(text, value)
+      try visitor.text(text)
+    case .data:
+      let data = try value.counted()
+      try spend(data.count, value)
+      try visitor.data(data)
+    case .array:
+      guard let array = try value.array() else { return }
+      try enter(Frame(array: array), size: array.items.size, value)
+      try visitor.beginArray()
+    case .dictionary:
+      guard let members = try value.dictionary()?.members() else { return }
+      try enter(Frame(members: members), size: members.size, value)
+      try visitor.beginDictionary()
+    }
+  }
+
+  private mutating func enter(_ frame: Frame, size: Int, _ value: FleeceValue) throws(FleeceError) {
+    guard frames.count < FleeceLimits.depth else { throw FleeceError.tooDeep(offset: value.offset) }
+    try spend(size, value)
+    frames.append(frame)
+  }
+}

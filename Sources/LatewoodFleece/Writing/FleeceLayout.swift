@@ -1,0 +1,251 @@
+import LatewoodBytes
+
+/// Turns a tape into Fleece.
+///
+/// ```
+/// collection:  what its values point at, in order -> what its keys point at -> header, items
+/// ```
+///
+/// The rules that make the bytes a function of the value:
+/// 1. Members come in the order of their keys' bytes. Of members with the same key the one that was written last is there.
+/// 2. A value that fits into an item is in it; everything else is written before the collection.
+/// 3. A string of up to 128 bytes is pointed at again when its last copy lies within 60,000 bytes; nothing else is shared.
+/// 4. Items have four bytes when a pointer of two would not reach, or, in an array, when more than half of the values are integers that
+///    fit into four and not into two.
+struct FleeceLayout: ~Copyable {
+  /// A child of a collection that is being laid out.
+  private struct Item {
+    var node: UInt32
+    var key: UInt32
+    /// What goes into the collection; see `pointer(to:)`.
+    var keySlot: UInt64 = 0
+    var slot: UInt64 = 0
+  }
+
+  /// A collection that is being laid out; its items are the last of `items` from `first` on.
+  private struct Frame {
+    var node: UInt32
+    var first: Int
+    var next: Int
+    /// Decided beforehand, by rule 4.
+    var isWide: Bool
+  }
+
+  var output = GrowingBytes(capacity: 4096)
+  private var items: [Item] = []
+  private var frames: [Frame] = []
+
+  init() {}
+
+  /// The Fleece of the tape's root. The tape has one, and no place that was kept is without its value.
+  mutating func encode(_ tape: inout ValueTape) throws(FleeceError) -> [UInt8] {
+    output.removeAll()
+    items.removeAll(keepingCapacity: true)
+    frames.removeAll(keepingCapacity: true)
+    let slot = try slot(of: 0, &tape, isWide: false)
+    finish(slot ?? 0)
+    guard output.count <= FleeceLimits.encodedLength else {
+      throw FleeceError(.tooLarge, "a value takes more than 2 GiB")
+    }
+    return output.array()
+  }
+
+  /// A slot that points at a position; all other slots hold the bytes of a value in their 32 bits, first byte highest.
+  private static let pointerFlag: UInt64 = 1 << 63
+  @inline(__always) static func pointer(to position: Int) -> UInt64 {
+    pointerFlag | UInt64(truncatingIfNeeded: position)
+  }
+  @inline(__always) static func inline(_ first: UInt8, _ second: UInt8 = 0) -> UInt64 {
+    UInt64(first) &<< 24 | UInt64(second) &<< 16
+  }
+
+  /// Lays out a value and everything in it. Goes down and up without recursion, so depth costs no stack.
+  private mutating func slot(of root: UInt32, _ tape: inout ValueTape, isWide: Bool) throws(FleeceError)
+    -> UInt64?
+  {
+    if let slot = scalar(root, &tape, isWide: isWide) { return slot }
+    enter(root, tape)
+    while let frame = frames.last {
+      if frame.next < items.count {
+        let child = items[frame.next].node
+        if let slot = scalar(child, &tape, isWide: frame.isWide) {
+          items[frame.next].slot = slot
+          frames[frames.count &- 1].next &+= 1
+        } else {
+          enter(child, tape)
+        }
+      } else {
+        let position = leave(frame, &tape)
+        guard output.count <= FleeceLimits.encodedLength else {
+          throw FleeceError(.tooLarge, "a value takes more than 2 GiB")
+        }
+        guard let outer = frames.last else { return Self.pointer(to: position) }
+        items[outer.next].slot = Self.pointer(to: position)
+        frames[frames.count &- 1].next &+= 1
+      }
+    }
+    return nil
+  }
+
+  private mutating func enter(_ number: UInt32, _ tape: borrowing ValueTape) {
+    let first = items.count
+    var mediumIntegers = 0
+    var child = tape.nodes[Int(number)].first
+    while child != ValueTape.none {
+      let node = tape.nodes[Int(child)]
+      items.append(Item(node: child, key: node.key))
+      if node.kind == .integer, FleeceLayout.integerLength(node.payload) <= 3,
+        !FleeceFormat.smallIntegers.contains(Int64(bitPattern: node.payload))
+      {
+        mediumIntegers &+= 1
+      }
+      child = node.next
+    }
+    var isWide = false
+    if tape.nodes[Int(number)].kind == .dictionary {
+      sortMembers(from: first, tape)
+    } else {
+      isWide = 2 * mediumIntegers > items.count - first
+    }
+    frames.append(Frame(node: number, first: first, next: first, isWide: isWide))
+  }
+
+  /// Rule 1. Members that share a key are next to each other after sorting, the last of them last.
+  private mutating func sortMembers(from first: Int, _ tape: borrowing ValueTape) {
+    var isSorted = true
+    var index = first &+ 1
+    while index < items.count {
+      if !tape.strings.isLess(items[index &- 1].key, items[index].key) {
+        isSorted = false
+        break
+      }
+      index &+= 1
+    }
+    if isSorted { return }
+    if items.count - first <= 24 {
+      sortFew(from: first, tape)
+    } else {
+      sortMany(from: first, tape)
+    }
+    var kept = first
+    for index in first..<items.count {
+      if index + 1 < items.count, items[index + 1].key == items[index].key { continue }
+      items[kept] = items[index]
+      kept += 1
+    }
+    items.removeLast(items.count - kept)
+  }
+
+  private mutating func sortFew(from first: Int, _ tape: borrowing ValueTape) {
+    for index in (first + 1)..<items.count {
+      let item = items[index]
+      var place = index
+      while place > first, tape.strings.isLess(item.key, items[place &- 1].key) {
+        items[place] = items[place &- 1]
+        place &-= 1
+      }
+      items[place] = item
+    }
+  }
+
+  /// Merges runs that double in length: stable, and no worse for an order that someone chose.
+  private mutating func sortMany(from first: Int, _ tape: borrowing ValueTape) {
+    var source = Array(items[first...])
+    var target = source
+    var run = 1
+    while run < source.count {
+      var start = 0
+      while start < source.count {
+        let middle = min(start + run, source.count)
+        let end = min(middle + run, source.count)
+        var (left, right) = (start, middle)
+        for place in start..<end {
+          let takesRight =
+            left == middle
+            || right < end && tape.strings.isLess(source[right].key, source[left].key)
+          target[place] = source[takesRight ? right : left]
+          if takesRight { right &+= 1 } else { left &+= 1 }
+        }
+        start = end
+      }
+      swap(&source, &target)
+      run *= 2
+    }
+    items.replaceSubrange(first..., with: source)
+  }
+
+  /// Writes the collection of the innermost frame, whose values have their slots, and returns its position.
+  private mutating func leave(_ frame: Frame, _ tape: inout ValueTape) -> Int {
+    let isDictionary = tape.nodes[Int(frame.node)].kind == .dictionary
+    if isDictionary {
+      for index in frame.first..<items.count {
+        items[index].keySlot = string(items[index].key, &tape, isWide: frame.isWide)
+      }
+    }
+    output.padToEven()
+    let position = output.count
+    let count = items.count - frame.first
+    let slots = isDictionary ? 2 * count : count
+    let inline = min(count, FleeceFormat.longCollection)
+    let rest = UInt64(count - inline)
+    var header = 2
+    if inline == FleeceFormat.longCollection { header += (Varint.length(rest) + 1) & ~1 }
+    var lowest = UInt64.max
+    for index in frame.first..<items.count {
+      let item = items[index]
+      if item.slot & Self.pointerFlag != 0 { lowest = min(lowest, item.slot) }
+      if item.keySlot & Self.pointerFlag != 0 { lowest = min(lowest, item.keySlot) }
+    }
+    var isWide = frame.isWide
+    if lowest != UInt64.max {
+      let target = Int(truncatingIfNeeded: lowest & ~Self.pointerFlag)
+      if position + header + 2 * slots - target > FleeceFormat.narrowReach { isWide = true }
+    }
+    let tag = (isDictionary ? FleeceTag.dictionary : .array).rawValue << 4
+    output.append(bigEndian: UInt16(tag | (isWide ? FleeceFormat.wideBit : 0)) << 8 | UInt16(inline))
+    if inline == FleeceFormat.longCollection {
+      output.append(varint: rest)
+      output.padToEven()
+    }
+    output.reserve(slots * (isWide ? 4 : 2))
+    for index in frame.first..<items.count {
+      let item = items[index]
+      if isDictionary { write(item.keySlot, isWide: isWide) }
+      write(item.slot, isWide: isWide)
+    }
+    items.removeLast(count)
+    frames.removeLast()
+    return position
+  }
+
+  @inline(__always) private mutating func write(_ slot: UInt64, isWide: Bool) {
+    if slot & Self.pointerFlag == 0 {
+      if isWide {
+        output.append(bigEndian: UInt32(truncatingIfNeeded: slot))
+      } else {
+        output.append(bigEndian: UInt16(truncatingIfNeeded: slot &>> 16))
+      }
+      return
+    }
+    let units = (output.count &- Int(truncatingIfNeeded: slot & ~Self.pointerFlag)) &>> 1
+    if isWide {
+      output.append(bigEndian: UInt32(truncatingIfNeeded: units) | 0x8000_0000)
+    } else {
+      output.append(bigEndian: UInt16(truncatingIfNeeded: units) | 0x8000)
+    }
+  }
+
+  /// The end of the data: the root, or a pointer to it, or a pointer to a wide pointer to it.
+  private mutating func finish(_ slot: UInt64) {
+    output.padToEven()
+    guard slot & Self.pointerFlag != 0 else { return write(slot, isWide: false) }
+    let distance = output.count - Int(truncatingIfNeeded: slot & ~Self.pointerFlag)
+    if distance <= FleeceFormat.narrowReach {
+      write(slot, isWide: false)
+    } else {
+      let position = output.count
+      write(slot, isWide: true)
+      write(Self.pointer(to: position), isWide: false)
+    }
+  }
+}

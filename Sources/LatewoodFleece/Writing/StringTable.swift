@@ -1,0 +1,146 @@
+import LatewoodBytes
+
+/// The strings of one value that is being written, each once, by number.
+///
+/// Invariants:
+/// 1. `entries[n].offset ..< + length` lies within `text`.
+/// 2. `slots` is a power of two and at most half full. A slot is the number of an entry plus one, or 0.
+/// 3. Two entries made by `intern` differ in their bytes, so equal numbers and equal keys are the same.
+struct StringTable: ~Copyable {
+  struct Entry {
+    var offset: UInt32
+    var length: UInt32
+    /// The first eight bytes as a big-endian number: the order of strings, in most cases.
+    var head: UInt64
+    var hash: UInt32
+    /// Where in the output the string was written last, plus one; 0: nowhere yet.
+    var written: UInt32 = 0
+  }
+
+  private(set) var entries: [Entry] = []
+  private var slots = [UInt32](repeating: 0, count: 64)
+  private var text = GrowingBytes()
+  private let hash = StringHash.ofThisProcess
+
+  /// Bytes of all strings.
+  var length: Int { text.count }
+
+  /// The number of a string that may be shared: the same for the same bytes.
+  mutating func intern(_ source: UnsafeRawPointer, _ length: Int) -> UInt32 {
+    let hash = hash(source, length)
+    var slot = Int(hash) & (slots.count &- 1)
+    while slots[slot] != 0 {
+      let number = Int(slots[slot]) &- 1
+      let entry = entries[number]
+      // SAFETY: the entry's bytes lie within the text (invariant 1).
+      if entry.hash == hash, Int(entry.length) == length,
+        KeyOrder.isEqual(text.start + Int(entry.offset), source, length)
+      {
+        return UInt32(truncatingIfNeeded: number)
+      }
+      slot = (slot &+ 1) & (slots.count &- 1)
+    }
+    let number = add(source, length, hash)
+    slots[slot] = number &+ 1
+    if entries.count &* 2 > slots.count { rehash() }
+    return number
+  }
+
+  /// The number of a string that stands for itself alone.
+  mutating func add(_ source: UnsafeRawPointer, _ length: Int, _ hash: UInt32 = 0) -> UInt32 {
+    let head = StringTable.head(source, length)
+    let entry = Entry(
+      offset: UInt32(truncatingIfNeeded: text.count), length: UInt32(truncatingIfNeeded: length), head: head,
+      hash: hash)
+    text.append(source, length)
+    entries.append(entry)
+    return UInt32(truncatingIfNeeded: entries.count &- 1)
+  }
+
+  /// The bytes of a string, until the next is added.
+  func bytes(_ number: UInt32) -> (start: UnsafeRawPointer, count: Int) {
+    let entry = entries[Int(number)]
+    return (UnsafeRawPointer(text.start) + Int(entry.offset), Int(entry.length))
+  }
+
+  mutating func setWritten(_ number: UInt32, at position: Int) {
+    entries[Int(number)].written = UInt32(truncatingIfNeeded: position &+ 1)
+  }
+
+  /// Whether the one string sorts before the other.
+  func isLess(_ a: UInt32, _ b: UInt32) -> Bool {
+    let (first, second) = (entries[Int(a)], entries[Int(b)])
+    if first.head != second.head { return first.head < second.head }
+    // SAFETY: both lie within the text (invariant 1).
+    return KeyOrder.compare(
+      text.start + Int(first.offset), Int(first.length), text.start + Int(second.offset), Int(second.length))
+      < 0
+  }
+
+  mutating func removeAll() {
+    // What one large value needed is not kept for the small ones that follow, nor cleared for each of them.
+    if slots.count > 1024, entries.count &* 8 < slots.count {
+      slots = [UInt32](repeating: 0, count: 1024)
+    } else {
+      for index in slots.indices { slots[index] = 0 }
+    }
+    entries.removeAll(keepingCapacity: true)
+    text.removeAll()
+  }
+
+  private mutating func rehash() {
+    var larger = [UInt32](repeating: 0, count: slots.count * 4)
+    let mask = larger.count - 1
+    for value in slots where value != 0 {
+      var slot = Int(entries[Int(value) - 1].hash) & mask
+      while larger[slot] != 0 { slot = (slot + 1) & mask }
+      larger[slot] = value
+    }
+    slots = larger
+  }
+
+  @inline(__always) private static func head(_ source: UnsafeRawPointer, _ length: Int) -> UInt64 {
+    if length >= 8 { return UInt64(bigEndian: source.loadUnaligned(as: UInt64.self)) }
+    var head: UInt64 = 0
+    for index in 0..<length { head |= UInt64(source.u8(index)) &<< UInt64(56 &- 8 &* index) }
+    return head
+  }
+}
+
+/// A hash of short strings that no one outside can foresee: texts made to collide would make the table slow.
+///
+/// Multiplies 64 by 64 bits and folds the halves, as Wang Yi's wyhash does. The result never reaches a file.
+struct StringHash: Sendable {
+  private let first: UInt64
+  private let second: UInt64
+
+  static let ofThisProcess: StringHash = {
+    var generator = SystemRandomNumberGenerator()
+    return StringHash(first: generator.next() | 1, second: generator.next() | 1)
+  }()
+
+  @inline(__always) private static func fold(_ a: UInt64, _ b: UInt64) -> UInt64 {
+    let product = a.multipliedFullWidth(by: b)
+    return product.high ^ product.low
+  }
+
+  /// `source` has `length` bytes.
+  @inline(__always) func callAsFunction(_ source: UnsafeRawPointer, _ length: Int) -> UInt32 {
+    var state = first ^ UInt64(truncatingIfNeeded: length)
+    var at = 0
+    while at &+ 8 <= length {
+      state = Self.fold(state ^ source.u64(at), second) &+ first
+      at &+= 8
+    }
+    var rest: UInt64 = 0
+    if length &- at >= 4 {
+      rest = UInt64(source.u32(at)) &<< 32 | UInt64(source.u32(length &- 4))
+    } else {
+      while at < length {
+        rest = rest &<< 8 | UInt64(source.u8(at))
+        at &+= 1
+      }
+    }
+    return UInt32(truncatingIfNeeded: Self.fold(Self.fold(state ^ rest, second), first) &>> 16)
+  }
+}

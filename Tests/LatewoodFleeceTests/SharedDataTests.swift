@@ -1,0 +1,72 @@
+import LatewoodDevice
+import Testing
+
+@testable import LatewoodFleece
+
+/// Real JSON, in `shared/data` beside the repository or one level up. Where there is none the tests say so and pass.
+@Suite struct SharedDataTests {
+  private static let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
+    .joined(
+      separator: "/")
+
+  private static func read(_ name: String) throws -> [UInt8]? {
+    for place in ["..", "../.."] {
+      guard let device = try? FileVolume().open("\(root)/\(place)/shared/data/\(name)", .readOnly) else {
+        continue
+      }
+      defer { device.close() }
+      var bytes = [UInt8](repeating: 0, count: Int(try device.size()))
+      _ = try bytes.withUnsafeMutableBytes { try device.read(into: $0, at: 0) }
+      return bytes
+    }
+    print("shared/data/\(name) is not there; the test is skipped")
+    return nil
+  }
+
+  @Test(arguments: [
+    "canada.json", "citm_catalog.json", "movies-1970s.json", "movies-2000s.json", "twitter.json",
+  ])
+  func `each file comes back`(name: String) throws {
+    guard let text = try Self.read(name) else { return }
+    let fleece = try JSON.fleece(from: text)
+    try FleeceBody(fleece).withRoot { value throws(FleeceError) in try value.validate() }
+    let canonical = try JSON.text(of: fleece)
+    let again = try JSON.fleece(from: canonical)
+    #expect(again == fleece)
+    let isSame = try JSON.text(of: again) == canonical
+    #expect(isSame)
+    let indented = try JSON.fleece(from: JSON.text(of: fleece, .indented))
+    #expect(indented == fleece)
+  }
+
+  @Test func `one person a line, in chunks of any size`() throws {
+    guard let text = try Self.read("names_100.json") else { return }
+    var expected: [[UInt8]] = []
+    for line in text.split(separator: UInt8(ascii: "\n")) {
+      expected.append(try JSON.fleece(from: Array(line)))
+    }
+    #expect(expected.count == 100)
+    for chunk in [1, 7, 1000, text.count] {
+      var lines = JSONLinesReader()
+      var found: [[UInt8]] = []
+      for start in stride(from: 0, to: text.count, by: chunk) {
+        lines.append(text[start..<min(start + chunk, text.count)])
+        while let value = try lines.next() { found.append(value) }
+      }
+      lines.end()
+      while let value = try lines.next() { found.append(value) }
+      #expect(found == expected)
+    }
+    #expect(try FleeceBody(expected[0]).root.element(for: "name")?.element(for: "first")?.string() != nil)
+  }
+
+  @Test func `fields known from the files are where they should be`() throws {
+    guard let text = try Self.read("twitter.json") else { return }
+    let root = try FleeceBody(JSON.fleece(from: text)).root
+    let statuses = try #require(try root.element(for: "statuses"))
+    #expect(try statuses.count() == 100)
+    #expect(try statuses.element(at: 0)?.element(for: "id")?.number() == .integer(505_874_924_095_815_700))
+    #expect(
+      try statuses.element(at: 0)?.element(for: "user")?.element(for: "screen_name")?.string() == "ayuu0123")
+  }
+}

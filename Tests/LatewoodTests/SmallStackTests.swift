@@ -1,0 +1,60 @@
+import Foundation
+import LatewoodFleece
+import Testing
+
+@testable import Latewood
+
+/// The deepest values that are accepted, on the small stack that threads of some systems have.
+@Suite struct SmallStackTests {
+  final class Chain: Codable {
+    var next: Chain?
+    init(depth: Int) { next = depth > 1 ? Chain(depth: depth - 1) : nil }
+  }
+
+  private final class Outcome: @unchecked Sendable {
+    // Written before the semaphore is signalled and read after it was waited for.
+    var result: Result<Void, any Error>?
+  }
+
+  /// Under the address sanitizer, where effort is low, calls take several times the stack.
+  private static let stackSize =
+    ProcessInfo.processInfo.environment["LATEWOOD_EFFORT"] == "low" ? 4 << 20 : 512 << 10
+
+  private func onSmallStack(_ body: @escaping @Sendable () throws -> Void) throws {
+    let outcome = Outcome()
+    let isDone = DispatchSemaphore(value: 0)
+    let thread = Thread {
+      outcome.result = Result { try body() }
+      isDone.signal()
+    }
+    thread.stackSize = Self.stackSize
+    thread.start()
+    isDone.wait()
+    try #require(outcome.result).get()
+  }
+
+  @Test func `texts and values of the greatest depth`() throws {
+    try onSmallStack {
+      let depth = FleeceLimits.depth - 1
+      let text = "{\"a\":" + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "}"
+      let document = try MutableDocument(id: "x", json: text)
+      let stored = Document(id: "x", revisionID: "1-a", sequence: 1, body: try document.encodedBody())
+      try stored.validate()
+      #expect(try stored.toJSON() == text)
+      var value: DocumentValue = []
+      for _ in 1..<depth { value = [value] }
+      var made = MutableDocument()
+      made["a"] = value
+      #expect(try made.encodedBody() == document.encodedBody())
+      _ = stored.toDictionary()
+      #expect(made.hasSameContent(as: stored))
+    }
+  }
+
+  @Test func `types that encode and decode themselves`() throws {
+    try onSmallStack {
+      let fleece = try FleeceEncoder().encode(Chain(depth: FleeceLimits.codingDepth))
+      _ = try FleeceDecoder().decode(Chain.self, from: fleece)
+    }
+  }
+}
