@@ -22,6 +22,7 @@ let package = Package(
     layer("LatewoodFile", on: ["LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodTree", on: ["LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodStore", on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
+    layer("LatewoodDocuments", on: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"]),
     .executableTarget(
       name: "LatewoodTool", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       swiftSettings: settings),
@@ -48,6 +49,12 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodStoreTests", dependencies: ["LatewoodStore", "LatewoodSimulation"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodDocumentsTests",
+      dependencies: [
+        "LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodBytes", "LatewoodSimulation",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodFormatTests",
