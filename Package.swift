@@ -55,7 +55,7 @@ let package = Package(
       dependencies: [
         "LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodBytes", "LatewoodSimulation",
       ],
-      swiftSettings: settings),
+      exclude: ["Revisions/couchdb-revision-trees.txt"], swiftSettings: settings),
     .testTarget(
       name: "LatewoodFormatTests",
       dependencies: [

@@ -12,6 +12,8 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
     case corruptData
     case notOpen
     case notFound
+    /// A new database was asked for, and there is one.
+    case alreadyExists
     /// The revision to be replaced is not current.
     case conflict
     case notWritable
@@ -48,6 +50,7 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
       case .notADatabase: .wrongFormat
       case .tooNew: .tooNew
       case .notFound: .notFound
+      case .alreadyExists: .alreadyExists
       case .lockedByOtherProcess, .lockedByThisProcess: .busy
       default: .store
       }
