@@ -53,7 +53,9 @@ final class DocumentModelRun {
     try store.close()
   }
 
-  private func content() -> [UInt8] { [UInt8](repeating: UInt8(random.below(6)), count: 1 + random.below(4) * 700) }
+  private func content() -> [UInt8] {
+    [UInt8](repeating: UInt8(random.below(6)), count: 1 + random.below(4) * 700)
+  }
 
   private func batch() throws {
     var next = model
@@ -81,7 +83,9 @@ final class DocumentModelRun {
       #expect(try writer.purge(id, in: documents) == (known != nil), "\(random.replay)")
       model.purge(id)
     case 16:
-      guard let leaf = known?.winner, (known?.live.count ?? 0) + (known?.deleted.count ?? 0) == 1 else { return }
+      guard let leaf = known?.winner, (known?.live.count ?? 0) + (known?.deleted.count ?? 0) == 1 else {
+        return
+      }
       #expect(try writer.purge(id, in: documents, leaves: [leaf]) == [leaf], "\(random.replay)")
       model.purge(id)
     case 17:
@@ -104,7 +108,9 @@ final class DocumentModelRun {
   ) throws {
     let body = random.bytes(8 + random.below(random.oneIn(4) ? 3000 : 60))
     let handle = handles.first
-    let parent = known.flatMap { known in known.isDeleted ? known.winner : random.pick(known.live.keys.sorted()) }
+    let parent = known.flatMap { known in
+      known.isDeleted ? known.winner : random.pick(known.live.keys.sorted())
+    }
     if let known, !known.isDeleted, random.oneIn(6) {
       refusal(.conflict) { try writer.save(id, in: documents, body: body, parent: nil) }
       return
@@ -144,7 +150,8 @@ final class DocumentModelRun {
       history.insert(id, at: 0)
     }
     for _ in 0...random.below(2) {
-      let isFirst = try writer.insert(id, in: documents, history: history, body: body, isDeleted: isDeleted).isNew
+      let isFirst = try writer.insert(id, in: documents, history: history, body: body, isDeleted: isDeleted)
+        .isNew
       if isFirst { model.replace(id, nil, history[0], body, isDeleted: isDeleted, blob: nil) }
     }
   }
@@ -174,7 +181,8 @@ final class DocumentModelRun {
       let record = try #require(try reads.record(of: id))
       #expect(head == DocumentRecord.Head(record) && head.winner == document.winner, "\(random.replay)")
       #expect(head.isDeleted == document.isDeleted && head.sequence == document.sequence, "\(random.replay)")
-      #expect(head.expiry == document.expiry && head.hasConflicts == (document.live.count > 1), "\(random.replay)")
+      #expect(
+        head.expiry == document.expiry && head.hasConflicts == (document.live.count > 1), "\(random.replay)")
       let leaves = record.tree.leaves
       #expect(Set(leaves.map(\.id)) == document.deleted.union(document.live.keys), "\(random.replay)")
       for leaf in leaves where !leaf.isDeleted {
@@ -187,7 +195,8 @@ final class DocumentModelRun {
     #expect(try reads.count() == model.documents.values.count { !$0.isDeleted }, "\(random.replay)")
     var conflicts = DocumentQuery()
     conflicts.onlyConflicts = true
-    #expect(try reads.count(conflicts) == model.documents.values.count { $0.live.count > 1 }, "\(random.replay)")
+    #expect(
+      try reads.count(conflicts) == model.documents.values.count { $0.live.count > 1 }, "\(random.replay)")
     let feed = model.documents.map { ($1.sequence, $0) }.sorted { $0.0 < $1.0 }
     #expect(try reads.changes().map(\.id) == feed.map(\.1), "\(random.replay)")
     #expect(try reads.lastSequence(in: store) == model.lastSequence, "\(random.replay)")
