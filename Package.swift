@@ -25,6 +25,7 @@ let package = Package(
     layer("LatewoodTree", on: ["LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodStore", on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
     layer("Latewood", on: ["LatewoodFleece"]),
+    layer("LatewoodDocuments", on: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"]),
     .executableTarget(
       name: "LatewoodTool", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       swiftSettings: settings),
@@ -64,6 +65,12 @@ let package = Package(
     .testTarget(
       name: "LatewoodStoreTests", dependencies: ["LatewoodStore", "LatewoodSimulation"],
       swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodDocumentsTests",
+      dependencies: [
+        "LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodBytes", "LatewoodSimulation",
+      ],
+      exclude: ["Revisions/couchdb-revision-trees.txt"], swiftSettings: settings),
     .testTarget(
       name: "LatewoodFormatTests",
       dependencies: [

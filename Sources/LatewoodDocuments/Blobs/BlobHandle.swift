@@ -1,0 +1,107 @@
+import LatewoodStore
+
+/// A blob of an open database. As long as there is a handle the blob stays, whether or not a document refers to it.
+///
+/// Thread safety: all calls from any thread.
+package final class BlobHandle: Sendable {
+  package let digest: BlobDigest
+  private let record: BlobRecord
+  private let core: DocumentCore
+  private let spaces: DatabaseSpaces
+
+  /// The blob is pinned already; this lets go of it in the end.
+  init(_ digest: BlobDigest, _ record: BlobRecord, _ core: DocumentCore, _ spaces: DatabaseSpaces) {
+    self.digest = digest
+    self.record = record
+    self.core = core
+    self.spaces = spaces
+  }
+
+  deinit { core.pins.unpin(digest) }
+
+  /// Bytes.
+  package var length: UInt64 { record.length }
+
+  /// The bytes of a range, as much of it as there is. Holds as many bytes in memory, and no more.
+  package func read(_ range: Range<UInt64>) throws(DocumentError) -> [UInt8] {
+    let range = range.clamped(to: 0..<length)
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(Int(clamping: min(range.upperBound - range.lowerBound, 64 << 20)))
+    try DocumentError.typed {
+      try forEachPiece(of: range) { piece in
+        piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
+        return true
+      }
+    }
+    return bytes
+  }
+
+  /// All bytes.
+  package func read() throws(DocumentError) -> [UInt8] { try read(0..<length) }
+
+  /// Calls a closure with the bytes of a range where they lie, up to a mebibyte at a time, until it returns false.
+  package func forEachPiece(of range: Range<UInt64>, _ body: (RawSpan) throws -> Bool) throws {
+    let range = range.clamped(to: 0..<length)
+    let chunkLength = UInt64(BlobRecord.chunkLength)
+    var at = range.lowerBound
+    while at < range.upperBound {
+      let chunk = at / chunkLength
+      let start = Int(at - chunk * chunkLength)
+      let end = Int(min(range.upperBound - chunk * chunkLength, chunkLength))
+      let key = BlobRecord.chunkKey(record.number, chunk)
+      let goesOn = try core.store.withValue(key, in: spaces.chunks) { value in
+        guard value.byteCount == Int(min(length - chunk * chunkLength, chunkLength)) else {
+          throw DocumentError(.corruptData, "chunk \(chunk) of the blob \(digest) has another length")
+        }
+        return try body(value.extracting(start..<end))
+      }
+      guard let goesOn else {
+        throw DocumentError(.corruptData, "chunk \(chunk) of the blob \(digest) is missing")
+      }
+      if !goesOn { return }
+      at = chunk * chunkLength + UInt64(end)
+    }
+  }
+}
+
+extension DocumentStore {
+  /// The blob of a digest; nil if it is not here.
+  package func blob(_ digest: BlobDigest) throws(DocumentError) -> BlobHandle? {
+    let core = try opened()
+    guard core.pins.pin(digest) else { return nil }
+    do throws(DocumentError) {
+      let spaces = core.shared.withLock { $0 }
+      guard let record = try core.blobRecord(digest, spaces, core.store) else {
+        core.pins.unpin(digest)
+        return nil
+      }
+      return BlobHandle(digest, record, core, spaces)
+    } catch {
+      core.pins.unpin(digest)
+      throw error
+    }
+  }
+
+  /// Starts a blob: bytes are handed to it in pieces, and are in the file as they come.
+  package func makeBlobWriter() throws(DocumentError) -> BlobWriter { try BlobWriter(openedForWriting()) }
+
+  /// Keeps a blob. Stored once, however often it is.
+  package func putBlob(_ content: [UInt8]) throws(DocumentError) -> BlobHandle {
+    let writer = try makeBlobWriter()
+    try content.withUnsafeBytes { bytes in Result { () throws(DocumentError) in try writer.write(bytes) } }
+      .get()
+    return try writer.finish()
+  }
+}
+
+extension DocumentCore {
+  func blobRecord(
+    _ digest: BlobDigest, _ spaces: DatabaseSpaces, _ source: some Readable
+  ) throws(DocumentError) -> BlobRecord? {
+    try DocumentError.typed {
+      try source.withValue(digest.bytes, in: spaces.blobs) { value in
+        try value.reading { (bytes) throws(DocumentError) in try BlobRecord(bytes) }
+      }
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import LatewoodDevice
+
+/// Blobs that this process uses although no body may refer to them: the sweep leaves them alone.
+///
+/// While a transaction of the sweep removes blobs they are doomed: who asks for one of them is told that it is not there. So a blob is either
+/// pinned in time, or gone before it was found.
+///
+/// Thread safety: all calls from any thread.
+final class BlobPins: Sendable {
+  private struct State {
+    var counts: [BlobDigest: Int] = [:]
+    var doomed: Set<BlobDigest> = []
+    /// Numbers of blobs that are being written.
+    var uploads: Set<UInt64> = []
+  }
+
+  private let state = Guarded(State())
+
+  /// False if it is about to be removed.
+  func pin(_ digest: BlobDigest) -> Bool {
+    state.withLock { state in
+      if state.doomed.contains(digest) { return false }
+      state.counts[digest, default: 0] += 1
+      return true
+    }
+  }
+
+  func unpin(_ digest: BlobDigest) {
+    state.withLock { state in
+      guard let count = state.counts[digest] else { return }
+      state.counts[digest] = count > 1 ? count - 1 : nil
+    }
+  }
+
+  /// Dooms those that are not pinned, and says which those are.
+  func doom(_ digests: [BlobDigest]) -> [BlobDigest] {
+    state.withLock { state in
+      let doomed = digests.filter { state.counts[$0] == nil }
+      state.doomed.formUnion(doomed)
+      return doomed
+    }
+  }
+
+  /// The transaction has ended, one way or the other.
+  func spare(_ digests: [BlobDigest]) { state.withLock { $0.doomed.subtract(digests) } }
+
+  func began(_ upload: UInt64) { state.withLock { _ = $0.uploads.insert(upload) } }
+  func ended(_ upload: UInt64) { state.withLock { _ = $0.uploads.remove(upload) } }
+  func isActive(_ upload: UInt64) -> Bool { state.withLock { $0.uploads.contains(upload) } }
+}

@@ -1,0 +1,121 @@
+import LatewoodStore
+
+/// A blob on its way in. Its digest is known only at the end, so its chunks are kept under a number until then.
+///
+/// Each mebibyte is a transaction of its own, not synced: what comes after in the log, the document that refers to the blob, makes it durable
+/// with it. What is not finished is removed with the writer, or by the next sweep. Not for more than one thread at a time.
+package final class BlobWriter {
+  private let core: DocumentCore
+  private let spaces: DatabaseSpaces
+  private let number: UInt64
+  private var hash = SHA256()
+  private var pending: [UInt8] = []
+  private var length: UInt64 = 0
+  private var chunk: UInt64 = 0
+  private var isFinished = false
+
+  init(_ core: DocumentCore) throws(DocumentError) {
+    self.core = core
+    let spaces = core.shared.withLock { $0 }
+    self.spaces = spaces
+    number = try core.write(
+      .relaxed,
+      typed: { (writer) throws(DocumentError) in
+        let key = DatabaseFacts.blobNumberKey
+        let number = (try DatabaseFacts.number(key, in: spaces, writer.transaction) ?? 0) &+ 1
+        try writer.putFact(key, DatabaseFacts.encoded(number))
+        try writer.putFact(DatabaseFacts.uploadPrefix + String(number), [])
+        core.pins.began(number)
+        return number
+      })
+  }
+
+  deinit {
+    core.pins.ended(number)
+    // Else the next sweep will.
+    if !isFinished, chunk > 0 { do throws(DocumentError) { try discard() } catch {} }
+  }
+
+  /// Takes the next bytes.
+  package func write(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+    if isFinished { throw DocumentError(.badArgument, "the blob is finished") }
+    hash.update(bytes)
+    length += UInt64(bytes.count)
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(BlobRecord.chunkLength - pending.count)
+      pending.append(contentsOf: part)
+      rest = rest.dropFirst(part.count)
+      if pending.count == BlobRecord.chunkLength { try flush() }
+    }
+  }
+
+  private func flush() throws(DocumentError) {
+    guard chunk < 1 << 32 else { throw DocumentError(.badArgument, "a blob has at most 4 PiB") }
+    let key = BlobRecord.chunkKey(number, chunk)
+    try core.write(
+      .relaxed,
+      typed: { (writer) throws(DocumentError) in
+        writer.changeCount += 1
+        do throws(StoreError) {
+          try writer.transaction.put(key, pending, in: spaces.chunks)
+        } catch { throw DocumentError(error) }
+      })
+    chunk += 1
+    pending.removeAll(keepingCapacity: true)
+  }
+
+  /// Ends the blob, and gives a handle of it. If the same bytes are here already, these are dropped.
+  package func finish() throws(DocumentError) -> BlobHandle {
+    if isFinished { throw DocumentError(.badArgument, "the blob is finished") }
+    if !pending.isEmpty { try flush() }
+    isFinished = true
+    let digest = BlobDigest(&hash)
+    let record = BlobRecord(number: number, length: length)
+    var isPinned = false
+    do throws(DocumentError) {
+      let kept = try core.write(
+        .relaxed,
+        typed: { (writer) throws(DocumentError) in
+          // In a transaction no sweep is removing anything, so what is there can be pinned.
+          isPinned = core.pins.pin(digest)
+          try writer.putBlob(digest, record)
+          return try core.blobRecord(digest, spaces, writer.transaction) ?? record
+        })
+      core.pins.ended(number)
+      return BlobHandle(digest, kept, core, spaces)
+    } catch {
+      if isPinned { core.pins.unpin(digest) }
+      throw error
+    }
+  }
+
+  private func discard() throws(DocumentError) {
+    try core.write(.relaxed, typed: { (writer) throws(DocumentError) in try writer.dropUpload(number) })
+  }
+}
+
+extension DocumentWriter {
+  /// Makes an upload a blob, unless there is one of the same bytes.
+  func putBlob(_ digest: BlobDigest, _ record: BlobRecord) throws(DocumentError) {
+    do throws(StoreError) {
+      if try transaction.contains(digest.bytes, in: shared.blobs) {
+        changeCount += 1
+        try transaction.deleteRange(.prefix(SequenceEntry.key(record.number)), in: shared.chunks)
+      } else {
+        changeCount += 1
+        try transaction.put(digest.bytes, record.encoded, in: shared.blobs)
+      }
+      try transaction.delete(DatabaseFacts.uploadPrefix + String(record.number), in: shared.database)
+    } catch { throw DocumentError(error) }
+  }
+
+  /// Removes what an upload has left.
+  func dropUpload(_ number: UInt64) throws(DocumentError) {
+    changeCount += 1
+    do throws(StoreError) {
+      try transaction.deleteRange(.prefix(SequenceEntry.key(number)), in: shared.chunks)
+      try transaction.delete(DatabaseFacts.uploadPrefix + String(number), in: shared.database)
+    } catch { throw DocumentError(error) }
+  }
+}

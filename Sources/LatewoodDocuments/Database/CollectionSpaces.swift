@@ -1,0 +1,71 @@
+import LatewoodStore
+
+/// The keyspaces of one collection.
+///
+/// ```
+/// documents   id                    -> DocumentRecord
+/// sequences   sequence              -> SequenceEntry; one for each document, at its latest change
+/// bodies      sequence of revision  -> body; written once
+/// superseded  sequence of revision  -> nothing; bodies that are no leaf's any more: the sweep takes them
+/// marks       mark, id              -> nothing; documents that counts and queries must tell apart: Mark
+/// local       name                  -> body of a local document
+/// expiry      seconds, id           -> nothing
+/// references  sequence, digest      -> nothing; the blobs that a body refers to
+/// uses        digest, sequence      -> nothing; the same the other way round
+/// ```
+///
+/// Sequences, seconds: 8 bytes big-endian. Digests: 32 bytes. A collection that is dropped takes all of this with it.
+final class CollectionSpaces: Sendable {
+  /// On disk: never renumbered.
+  enum Mark {
+    static let tombstone: UInt8 = 1
+    static let conflict: UInt8 = 2
+  }
+
+  let documents, sequences, bodies, superseded, marks, local, expiry, references, uses: Keyspace
+
+  static let names = [
+    "documents", "sequences", "bodies", "superseded", "marks", "local", "expiry", "references", "uses",
+  ]
+
+  /// - Parameter find: the keyspace of a name.
+  init(
+    _ collection: String, _ find: (String) throws(StoreError) -> Keyspace
+  ) throws(StoreError) {
+    documents = try find("documents/\(collection)")
+    sequences = try find("sequences/\(collection)")
+    bodies = try find("bodies/\(collection)")
+    superseded = try find("superseded/\(collection)")
+    marks = try find("marks/\(collection)")
+    local = try find("local/\(collection)")
+    expiry = try find("expiry/\(collection)")
+    references = try find("references/\(collection)")
+    uses = try find("uses/\(collection)")
+  }
+
+  var all: [Keyspace] {
+    [documents, sequences, bodies, superseded, marks, local, expiry, references, uses]
+  }
+
+  static func key(_ mark: UInt8, _ id: String) -> [UInt8] { [mark] + id.utf8 }
+
+  static func expiryKey(_ seconds: UInt64, _ id: String) -> [UInt8] {
+    SequenceEntry.key(seconds) + id.utf8
+  }
+}
+
+/// Keyspaces that all collections share.
+struct DatabaseSpaces: Sendable {
+  /// `format`, `identity`, `depth`, the states of collections, `upload/` and the number of each blob that is being written.
+  let database: Keyspace
+  /// Digest of a blob -> number 8 bytes big-endian, length 8 bytes big-endian.
+  let blobs: Keyspace
+  /// Number of a blob 8 bytes big-endian, number of the chunk 4 bytes big-endian -> up to a mebibyte.
+  let chunks: Keyspace
+
+  init(_ find: (String) throws(StoreError) -> Keyspace) throws(StoreError) {
+    database = try find("database")
+    blobs = try find("blobs")
+    chunks = try find("chunks")
+  }
+}

@@ -1,0 +1,36 @@
+import LatewoodStore
+
+/// What the database knows of itself, beside its collections.
+enum DatabaseFacts {
+  static let formatKey = "format"
+  static let identityKey = "identity"
+  static let depthKey = "depth"
+  static let blobNumberKey = "blob-number"
+  static let uploadPrefix = "upload/"
+
+  /// Of the keyspaces and records of this layer. The store has a format of its own.
+  static let format: UInt64 = 1
+
+  static func number(
+    _ key: String, in spaces: DatabaseSpaces, _ source: some Readable
+  ) throws(DocumentError) -> UInt64? {
+    try DocumentError.typed {
+      try source.withValue(key, in: spaces.database) { value in
+        try value.reading { (bytes) throws(DocumentError) -> UInt64 in
+          guard var source = HostileBytes(bytes, what: "a number of the database") else {
+            throw DocumentError(.corruptData, "the value of \(key) is empty")
+          }
+          let number = try source.varint()
+          guard source.isAtEnd else { throw source.fault("it is too long") }
+          return number
+        }
+      }
+    }
+  }
+
+  static func encoded(_ number: UInt64) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(varint: number)
+    return bytes
+  }
+}

@@ -1,0 +1,90 @@
+import Dispatch
+import LatewoodDevice
+import LatewoodStore
+import Synchronization
+
+/// What all handles of one open database share.
+///
+/// Thread safety: everything from any thread. One batch runs at a time, under the store's writer lock; `writing` says which thread has it,
+/// so that batches inside of batches join.
+final class DocumentCore: Sendable {
+  let store: Store
+  let options: DocumentOptions
+  let shared: Guarded<DatabaseSpaces>
+  /// Under what it is found by others in this process; nil: by nobody.
+  let sharedPath: String?
+  /// Handles that are open.
+  let users = Guarded(1)
+  let collections = Guarded<[String: DocumentCollection]>([:])
+  let hub = ChangeHub()
+  let pins = BlobPins()
+  let alarm = ExpiryAlarm()
+  let depth: Guarded<Int>
+  let identity: [UInt8]
+  /// One sweep at a time.
+  let sweeping = Monitor()
+  let writing = Guarded<(thread: UInt, writer: DocumentWriter)?>(nil)
+
+  init(_ store: Store, options: DocumentOptions, sharedPath: String?) throws(DocumentError) {
+    self.store = store
+    self.options = options
+    self.sharedPath = sharedPath
+    do {
+      if try store.existingKeyspace("database") == nil {
+        guard !store.isReadOnly, try store.keyspaces().isEmpty else {
+          throw DocumentError(.wrongFormat, "the file holds keys and values, but no documents")
+        }
+        try DocumentCore.create(in: store, options)
+      }
+      let spaces = try DatabaseSpaces { (name) throws(StoreError) in try store.keyspace(name) }
+      let format = try DatabaseFacts.number(DatabaseFacts.formatKey, in: spaces, store)
+      guard let format else {
+        throw DocumentError(.wrongFormat, "the file does not say in what format its documents are")
+      }
+      guard format <= DatabaseFacts.format else {
+        throw DocumentError(
+          .tooNew, "the documents are in format \(format), this is for \(DatabaseFacts.format)")
+      }
+      let depth = try DatabaseFacts.number(DatabaseFacts.depthKey, in: spaces, store)
+      self.depth = Guarded(Int(clamping: min(depth ?? UInt64(RevisionTree.usualDepth), 1 << 30)))
+      identity = try store.get(DatabaseFacts.identityKey, in: spaces.database) ?? []
+      shared = Guarded(spaces)
+    } catch {
+      throw DocumentError.from(error)
+    }
+  }
+
+  private static func create(in store: Store, _ options: DocumentOptions) throws(DocumentError) {
+    try DocumentError.typed {
+      try store.write { transaction in
+        let spaces = try DatabaseSpaces { (name) throws(StoreError) in try transaction.keyspace(name) }
+        let identity =
+          SequenceEntry.key(options.environment.random()) + SequenceEntry.key(options.environment.random())
+        try transaction.put(DatabaseFacts.identityKey, identity, in: spaces.database)
+        try transaction.put(
+          DatabaseFacts.formatKey, DatabaseFacts.encoded(DatabaseFacts.format), in: spaces.database)
+        try transaction.put(
+          DatabaseFacts.depthKey, DatabaseFacts.encoded(UInt64(max(1, options.depth))), in: spaces.database)
+        try createCollection(DocumentCollection.defaultName, transaction, spaces)
+      }
+    }
+  }
+
+  /// Makes the keyspaces of a collection that does not exist.
+  @discardableResult
+  static func createCollection(
+    _ name: String, _ transaction: Transaction, _ shared: DatabaseSpaces
+  ) throws(StoreError) -> CollectionSpaces {
+    let spaces = try CollectionSpaces(name) { (name) throws(StoreError) in try transaction.keyspace(name) }
+    try transaction.put(CollectionState.key(name), CollectionState().encoded(), in: shared.database)
+    return spaces
+  }
+
+  var now: UInt64 { options.environment.now() / 1_000_000 }
+
+  func shutDown() throws(DocumentError) {
+    alarm.cancel()
+    hub.close()
+    do { try store.close() } catch { throw DocumentError(error) }
+  }
+}

@@ -1,0 +1,234 @@
+import LatewoodDevice
+import LatewoodStore
+import Synchronization
+
+/// An open database of documents, in one file.
+///
+/// ```
+/// DocumentStore            open, close, collections, batches, snapshots
+///   DocumentCollection     a name and its keyspaces: documents, sequences, bodies, ...
+///   DocumentWriter         what a batch does: save, insert, purge, expiry, local documents
+///   DocumentReads          what is there: winners, revisions, bodies, changes, queries
+///   ChangeHub              who is told of it, after the commit
+///   BlobWriter, BlobHandle blobs in and out, in chunks
+/// ```
+///
+/// Invariants, which ``verify()`` checks:
+/// 1. Each document has one entry in the feed of its collection, at the sequence that its record says, and each entry is a document's.
+/// 2. The body of a leaf that has one is there. A body that is no leaf's is there just as long as `superseded` lists it.
+/// 3. The indexes (marks, expiry, references, uses) say what records and bodies say, and counters count it.
+/// 4. A blob that a body refers to is there, whole.
+///
+/// Every change of these is one transaction of the store, so that no crash leaves them half done. The same file opened twice in one process is
+/// the same database underneath; it closes with the last handle.
+///
+/// Thread safety: all calls from any thread.
+package final class DocumentStore: Sendable {
+  private let core: DocumentCore
+  private let isClosed = Atomic<Bool>(false)
+  package let isReadOnly: Bool
+
+  private init(_ core: DocumentCore, isReadOnly: Bool) {
+    self.core = core
+    self.isReadOnly = isReadOnly
+  }
+
+  deinit {
+    // Nobody is left to be told of an error; what was acknowledged is in the log all the same.
+    do throws(DocumentError) { try close() } catch {}
+  }
+
+  // MARK: Opening
+
+  /// Opens a database file, or shares the one that this process has open already.
+  ///
+  /// Opened for writing, it first forgets what has expired meanwhile.
+  ///
+  /// - Throws: ``DocumentError``: what the store throws; `wrongFormat` if the file holds something else than documents, `tooNew`.
+  package static func open(
+    at path: String, mode: Store.OpenMode = .openOrCreate, options: DocumentOptions = DocumentOptions()
+  ) throws(DocumentError) -> DocumentStore {
+    let name: String
+    do { name = try FileVolume().resolved(path) } catch { throw DocumentError.from(error) }
+    if mode == .readOnly {
+      if let core = OpenStores.shareExisting(name) { return DocumentStore(core, isReadOnly: true) }
+      return try open(at: path, on: FileVolume(), mode: mode, options: options, sharedPath: nil)
+    }
+    var isNew = false
+    let core = try OpenStores.share(name) { () throws(DocumentError) in
+      isNew = true
+      return try makeCore(at: path, on: FileVolume(), mode: mode, options: options, sharedPath: name)
+    }
+    let store = DocumentStore(core, isReadOnly: false)
+    guard isNew else {
+      if mode == .createNew {
+        throw DocumentError(.alreadyExists, "there is a database already, and it is open")
+      }
+      return store
+    }
+    try core.startExpiring()
+    return store
+  }
+
+  /// A database that lives in memory.
+  package static func inMemory(
+    options: DocumentOptions = DocumentOptions()
+  ) throws(DocumentError) -> DocumentStore {
+    try open(at: "memory", on: MemoryVolume(), mode: .createNew, options: options, sharedPath: nil)
+  }
+
+  /// Opens on any volume, shared with nobody: the seam for simulated disks.
+  package static func open(
+    at path: String, on volume: any Volume, mode: Store.OpenMode, options: DocumentOptions
+  ) throws(DocumentError) -> DocumentStore {
+    try open(at: path, on: volume, mode: mode, options: options, sharedPath: nil)
+  }
+
+  private static func open(
+    at path: String, on volume: any Volume, mode: Store.OpenMode, options: DocumentOptions,
+    sharedPath: String?
+  ) throws(DocumentError) -> DocumentStore {
+    let core = try makeCore(at: path, on: volume, mode: mode, options: options, sharedPath: sharedPath)
+    let store = DocumentStore(core, isReadOnly: mode == .readOnly)
+    try core.startExpiring()
+    return store
+  }
+
+  private static func makeCore(
+    at path: String, on volume: any Volume, mode: Store.OpenMode, options: DocumentOptions,
+    sharedPath: String?
+  ) throws(DocumentError) -> DocumentCore {
+    let store: Store
+    do {
+      store = try Store.open(
+        at: path, on: volume, mode: mode, options: options.store, environment: options.environment)
+    } catch { throw DocumentError(error) }
+    let core = try DocumentCore(store, options: options, sharedPath: sharedPath)
+    core.prepareCompactions()
+    return core
+  }
+
+  /// Closes this handle, and with the last one the database. Idempotent.
+  package func close() throws(DocumentError) {
+    guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    try OpenStores.release(core)
+  }
+
+  /// The open database, for a call of this handle.
+  func opened() throws(DocumentError) -> DocumentCore {
+    if isClosed.load(ordering: .acquiring) { throw DocumentError(.notOpen, "the database has been closed") }
+    return core
+  }
+
+  func openedForWriting() throws(DocumentError) -> DocumentCore {
+    let core = try opened()
+    if isReadOnly { throw DocumentError(.notWritable, "the database was opened to be read only") }
+    return core
+  }
+
+  // MARK: Facts
+
+  /// The store below.
+  package var store: Store { core.store }
+
+  /// 16 random bytes that no other database has. A copy gets new ones with ``renewIdentity()``.
+  package func identity() throws(DocumentError) -> [UInt8] {
+    let core = try opened()
+    let spaces = core.shared.withLock { $0 }
+    do { return try core.store.get(DatabaseFacts.identityKey, in: spaces.database) ?? [] } catch {
+      throw DocumentError(error)
+    }
+  }
+
+  /// Gives the database other random bytes: for a copy.
+  package func renewIdentity() throws(DocumentError) {
+    let core = try openedForWriting()
+    let random = core.options.environment.random
+    try core.write(
+      nil,
+      typed: { (writer) throws(DocumentError) in
+        try writer.putFact(
+          DatabaseFacts.identityKey, SequenceEntry.key(random()) + SequenceEntry.key(random()))
+      })
+  }
+
+  /// Generations of revisions that are kept.
+  package var depth: Int { core.depth.withLock { $0 } }
+
+  /// Keeps this many generations from now on, at least 1. A document is pruned when it is changed next.
+  package func setDepth(_ depth: Int) throws(DocumentError) {
+    let core = try openedForWriting()
+    let depth = max(1, depth)
+    try core.write(
+      nil,
+      typed: { (writer) throws(DocumentError) in
+        try writer.putFact(DatabaseFacts.depthKey, DatabaseFacts.encoded(UInt64(depth)))
+      })
+    core.depth.withLock { $0 = depth }
+  }
+
+  /// Makes everything committed so far survive a power cut.
+  package func sync() throws(DocumentError) {
+    do { try opened().store.sync() } catch { throw DocumentError.from(error) }
+  }
+
+  // MARK: Collections
+
+  /// The collection of a name; nil if there is none.
+  package func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
+    try opened().collection(name)
+  }
+
+  /// The collection of a name, created if there is none. What a name may be is for the caller to say.
+  package func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
+    if let existing = try collection(name) { return existing }
+    return try openedForWriting().createCollection(name)
+  }
+
+  /// The names of all collections, by bytes.
+  package func collectionNames() throws(DocumentError) -> [String] {
+    let core = try opened()
+    return try core.collectionNames(in: core.store)
+  }
+
+  /// Deletes a collection with all that is in it, at once. False if there was none.
+  @discardableResult
+  package func dropCollection(_ name: String) throws(DocumentError) -> Bool {
+    try openedForWriting().dropCollection(name)
+  }
+
+  // MARK: Batches
+
+  /// Runs a batch: all that the closure does is committed together when it returns, or not at all if it throws.
+  ///
+  /// A batch inside of a batch of the same thread joins it; if the inner one throws after it has changed something, the outer one
+  /// cannot be committed any more, and throws that error when it ends.
+  ///
+  /// - Parameters:
+  ///   - durability: when the commit counts as done; default: what the options of the store say.
+  ///   - body: the work. Its argument must not escape.
+  /// - Throws: what the closure throws; ``DocumentError``.
+  @discardableResult
+  package func write<R>(
+    durability: Durability? = nil, _ body: (DocumentWriter) throws -> R
+  ) throws -> R {
+    try openedForWriting().write(durability, body)
+  }
+
+  // MARK: Reading
+
+  /// The newest state of a collection; it stays that state for as long as the value is kept. For short reads: ``snapshot()`` for longer ones.
+  package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
+    let core = try opened()
+    if let writer = core.currentWriter { return try writer.reads(collection) }
+    do {
+      return DocumentReads(.state(try core.store._reader()), collection.spaces, collection.name)
+    } catch { throw DocumentError(error) }
+  }
+
+  /// Holds the newest state of all collections.
+  package func snapshot() throws(DocumentError) -> DocumentSnapshot {
+    let core = try opened()
+    do { return DocumentSnapshot(try core.store.snapshot(), core) } catch { throw DocumentError(error) }
+  }
+}

@@ -1,0 +1,86 @@
+import LatewoodStore
+
+/// The feed.
+extension DocumentReads {
+  /// The last sequence that was given out; purges do not take it back. O(log n).
+  package func lastSequence(in store: DocumentStore) throws(DocumentError) -> UInt64 {
+    try state(in: store).lastSequence
+  }
+
+  func state(in store: DocumentStore) throws(DocumentError) -> CollectionState {
+    let shared = try store.opened().shared.withLock { $0 }
+    let state = try read(CollectionState.key(name), in: shared.database) { (bytes) throws(DocumentError) in
+      try CollectionState(bytes)
+    }
+    guard let state else { throw DocumentError(.notFound, "the collection \(name) has been dropped") }
+    return state
+  }
+
+  /// Calls a closure with each document's latest change after a sequence, until it returns false. O(log n + entries); reads no documents.
+  ///
+  /// - Parameters:
+  ///   - since: the first is the one after it.
+  ///   - descending: from the latest to the earliest.
+  ///   - body: takes the entry, and says whether to go on.
+  package func forEachChange(
+    since: UInt64 = 0, descending: Bool = false, _ body: (SequenceEntry) throws -> Bool
+  ) throws {
+    guard since < .max else { return }
+    try source.forEach(in: spaces.sequences, .from(SequenceKey(since + 1)), reversed: descending) {
+      key, value in
+      try body(
+        try key.reading { (key) throws(DocumentError) in
+          try value.reading { (value) throws(DocumentError) in try SequenceEntry(key: key, value: value) }
+        })
+    }
+  }
+
+  /// A page of the feed.
+  package func changes(
+    since: UInt64 = 0, limit: Int = .max, descending: Bool = false
+  ) throws(DocumentError) -> [SequenceEntry] {
+    var list: [SequenceEntry] = []
+    try DocumentError.typed {
+      try forEachChange(since: since, descending: descending) { entry in
+        guard list.count < limit else { return false }
+        list.append(entry)
+        return list.count < limit
+      }
+    }
+    return list
+  }
+
+  /// The feed one entry at a time, read as it is asked for.
+  package func changeCursor(
+    since: UInt64 = 0, descending: Bool = false
+  ) throws(DocumentError) -> ChangeCursor {
+    do throws(StoreError) {
+      let from = since == .max ? since : since + 1
+      return ChangeCursor(try source.cursor(in: spaces.sequences, .from(SequenceKey(from))), descending)
+    } catch { throw DocumentError(error) }
+  }
+}
+
+/// A place in a feed. One thread at a time.
+package final class ChangeCursor {
+  private let cursor: Cursor
+  private let isDescending: Bool
+
+  init(_ cursor: Cursor, _ isDescending: Bool) {
+    self.cursor = cursor
+    self.isDescending = isDescending
+  }
+
+  /// The next entry; nil at the end.
+  package func next() throws(DocumentError) -> SequenceEntry? {
+    try DocumentError.typed {
+      guard try isDescending ? cursor.previous() : cursor.next() else { return nil }
+      let key = try cursor.key()
+      return try cursor.withValue { value in
+        try value.reading { (value) throws(DocumentError) in
+          try key.withBytes { (key) throws(DocumentError) in try SequenceEntry(key: key, value: value) }
+        }
+      }
+    }
+  }
+}

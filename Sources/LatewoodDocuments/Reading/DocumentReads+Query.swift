@@ -1,0 +1,83 @@
+import LatewoodStore
+
+/// Which documents, and in what order.
+package struct DocumentQuery: Sendable, Equatable {
+  /// Of ids, in the order of their bytes: ``KeyRange/between(_:_:)``, ``KeyRange/prefix(_:)``, ...
+  package var range = KeyRange.all
+  package var limit = Int.max
+  package var descending = false
+  /// Also those whose winner is a tombstone.
+  package var includesDeleted = false
+  /// Only those that have undeleted revisions beside the winner.
+  package var onlyConflicts = false
+
+  package init() {}
+}
+
+/// All documents.
+extension DocumentReads {
+  /// Calls a closure with the id and the winner's facts of each document that a query wants, until it returns false.
+  ///
+  /// O(log n + documents in the range); with `onlyConflicts` only those in conflict count.
+  package func forEachDocument(
+    _ query: DocumentQuery = DocumentQuery(), _ body: (String, DocumentRecord.Head) throws -> Bool
+  ) throws {
+    var count = 0
+    func take(_ id: String, _ head: DocumentRecord.Head) throws -> Bool {
+      guard count < query.limit else { return false }
+      if head.isDeleted, !query.includesDeleted { return true }
+      count += 1
+      return try body(id, head) && count < query.limit
+    }
+    guard query.limit > 0 else { return }
+    if query.onlyConflicts {
+      let marks = query.range.marked(CollectionSpaces.Mark.conflict)
+      try source.forEach(in: spaces.marks, marks, reversed: query.descending) { key, _ in
+        let id = key.withUnsafeBytes { String(decoding: $0.dropFirst(), as: UTF8.self) }
+        guard let head = try head(of: id) else {
+          throw DocumentError(.corruptData, "the document \(id) is marked, and is not there")
+        }
+        return try take(id, head)
+      }
+      return
+    }
+    try source.forEach(in: spaces.documents, query.range, reversed: query.descending) { key, value in
+      let head = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
+      if head.isDeleted, !query.includesDeleted { return true }
+      return try take(key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, head)
+    }
+  }
+
+  /// How many documents a query wants, whatever its limit. O(log n), and what of the range no checkpoint has merged yet.
+  package func count(_ query: DocumentQuery = DocumentQuery()) throws(DocumentError) -> Int {
+    do throws(StoreError) {
+      if query.onlyConflicts {
+        // A document in conflict is never a deleted one.
+        return try source.count(in: spaces.marks, query.range.marked(CollectionSpaces.Mark.conflict))
+      }
+      let all = try source.count(in: spaces.documents, query.range)
+      if query.includesDeleted { return all }
+      return all - (try source.count(in: spaces.marks, query.range.marked(CollectionSpaces.Mark.tombstone)))
+    } catch { throw DocumentError(error) }
+  }
+
+  /// How many documents there are, and how many of the others are tombstones. O(log n), whatever waits for a checkpoint.
+  package func totals(in store: DocumentStore) throws(DocumentError) -> (documents: Int, tombstones: Int) {
+    let state = try state(in: store)
+    return (Int(clamping: state.documents), Int(clamping: state.tombstones))
+  }
+}
+
+extension KeyRange {
+  /// The same range of ids among those with a mark.
+  fileprivate func marked(_ mark: UInt8) -> KeyRange {
+    func bound(_ bound: Bound, _ open: Bound) -> Bound {
+      switch bound {
+      case .unbounded: open
+      case .included(let id): .included([mark] + id)
+      case .excluded(let id): .excluded([mark] + id)
+      }
+    }
+    return KeyRange(lower: bound(lower, .included([mark])), upper: bound(upper, .excluded([mark + 1])))
+  }
+}

@@ -1,0 +1,155 @@
+import LatewoodStore
+
+/// One state of one collection, and what can be asked of it.
+///
+/// Got from a ``DocumentStore``, a ``DocumentSnapshot`` or a ``DocumentWriter``; of a writer it sees what the batch has changed so far. Not for
+/// more than one thread: get one for each, they cost next to nothing.
+package struct DocumentReads {
+  let source: ReadSource
+  let spaces: CollectionSpaces
+  let name: String
+
+  init(_ source: ReadSource, _ spaces: CollectionSpaces, _ name: String) {
+    self.source = source
+    self.spaces = spaces
+    self.name = name
+  }
+
+  // MARK: Single documents
+
+  /// The facts of a document's winner, a tombstone's too; nil if there is none. O(log n); reads no revisions and no body.
+  package func head(of id: String) throws(DocumentError) -> DocumentRecord.Head? {
+    try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
+  }
+
+  /// A document with all its revisions; nil if there is none. O(log n + revisions).
+  package func record(of id: String) throws(DocumentError) -> DocumentRecord? {
+    try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }
+  }
+
+  /// A document that is not deleted: its winner's facts and body. O(log n + bytes).
+  package func document(_ id: String) throws(DocumentError) -> (head: DocumentRecord.Head, body: [UInt8])? {
+    guard let head = try head(of: id), !head.isDeleted else { return nil }
+    guard let body = try body(at: head.body) else {
+      throw DocumentError(.corruptData, "the body of the document \(id) is missing")
+    }
+    return (head, body)
+  }
+
+  /// A body by its place: `body` of a head or of a revision. Nil if there is none, or not any more.
+  package func body(at place: UInt64) throws(DocumentError) -> [UInt8]? {
+    if place == 0 { return nil }
+    do { return try source.get(SequenceKey(place), in: spaces.bodies) } catch { throw DocumentError(error) }
+  }
+
+  /// Calls a closure with a body where it lies, without a copy.
+  package func withBody<R>(at place: UInt64, _ body: (RawSpan) throws -> R) throws -> R? {
+    if place == 0 { return nil }
+    return try source.withValue(SequenceKey(place), in: spaces.bodies, body)
+  }
+
+  /// The body of any revision; nil if the revision or its body is not there (any more).
+  package func body(of revision: RevisionID, in record: DocumentRecord) throws(DocumentError) -> [UInt8]? {
+    try body(at: record.tree[revision]?.body ?? 0)
+  }
+
+  /// The body of a local document; nil if there is none.
+  package func local(_ name: String) throws(DocumentError) -> [UInt8]? {
+    do { return try source.get(name, in: spaces.local) } catch { throw DocumentError(error) }
+  }
+
+  /// The names of the local documents, by bytes.
+  package func localNames() throws(DocumentError) -> [String] {
+    try DocumentError.typed {
+      var names: [String] = []
+      try source.forEach(in: spaces.local) { key, _ in
+        names.append(key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+        return true
+      }
+      return names
+    }
+  }
+
+  /// When a document is forgotten, in seconds since 1970-01-01 00:00 UTC; nil for never, or if there is no document.
+  package func expiry(of id: String) throws(DocumentError) -> UInt64? { try head(of: id)?.expiry }
+
+  /// What expires before a time, the earliest first.
+  package func expiring(before seconds: UInt64, limit: Int) throws(DocumentError) -> [(
+    seconds: UInt64, id: String
+  )] {
+    var list: [(seconds: UInt64, id: String)] = []
+    try DocumentError.typed {
+      try source.forEach(in: spaces.expiry, .upTo(SequenceEntry.key(seconds))) { key, _ in
+        guard list.count < limit else { return false }
+        try key.reading { (bytes) throws(DocumentError) in
+          guard bytes.count > 8 else { throw DocumentError(.corruptData, "an entry of expiry is too short") }
+          let seconds = try SequenceEntry.sequence(ofKey: UnsafeRawBufferPointer(rebasing: bytes[..<8]))
+          list.append((seconds, String(decoding: bytes.dropFirst(8), as: UTF8.self)))
+        }
+        return true
+      }
+    }
+    return list
+  }
+
+  /// When the next document expires.
+  package func firstExpiry() throws(DocumentError) -> UInt64? {
+    try expiring(before: .max, limit: 1).first?.seconds
+  }
+
+  func read<R>(
+    _ key: some ByteSource, in keyspace: Keyspace,
+    _ body: (UnsafeRawBufferPointer) throws(DocumentError) -> R
+  ) throws(DocumentError) -> R? {
+    try DocumentError.typed {
+      try source.withValue(key, in: keyspace) { try $0.reading(body) }
+    }
+  }
+}
+
+/// What reads are made of: a state that is held, or a batch that is running.
+enum ReadSource: Readable {
+  case state(Reader)
+  case snapshot(Snapshot)
+  case transaction(Transaction)
+
+  func _reader() throws(StoreError) -> Reader {
+    switch self {
+    case .state(let reader): reader
+    case .snapshot(let snapshot): try snapshot._reader()
+    case .transaction(let transaction): try transaction._reader()
+    }
+  }
+}
+
+/// A sequence as a key, without an array.
+struct SequenceKey: ByteSource {
+  private let word: UInt64
+  init(_ sequence: UInt64) { word = sequence.bigEndian }
+
+  func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try withUnsafeBytes(of: word) { bytes in Result { () throws(E) -> R in try body(bytes) } }.get()
+  }
+}
+
+/// One state of all collections, held for as long as it is kept. From any thread.
+package final class DocumentSnapshot: Sendable {
+  private let snapshot: Snapshot
+  private let core: DocumentCore
+
+  init(_ snapshot: Snapshot, _ core: DocumentCore) {
+    self.snapshot = snapshot
+    self.core = core
+  }
+
+  package func reads(_ collection: DocumentCollection) -> DocumentReads {
+    DocumentReads(.snapshot(snapshot), collection.spaces, collection.name)
+  }
+
+  package func collectionNames() throws(DocumentError) -> [String] {
+    try core.collectionNames(in: snapshot)
+  }
+
+  /// Lets go of the state. Idempotent; happens by itself with the last reference.
+  package func close() { snapshot.close() }
+}

@@ -1,0 +1,58 @@
+/// What is kept of a document beside its bodies: its place in the feed, when it expires, and its revisions.
+///
+/// ```
+/// format 1 byte | flags 1 byte | sequence varint | expiry varint, if flagged | branch | branch | ...
+/// branch   generation of its leaf, varint | the leaf | its parent | ...
+/// revision flags 1 byte | digest length 1 byte, if flagged, else 20 | digest | place of its body varint, if flagged |
+///          number of the revision that this one follows from, varint, if it is in a branch before
+/// ```
+///
+/// The winner's branch is the first, so that its facts are found in the first bytes whatever follows. A branch ends with a root, or with
+/// a revision whose parent is part of a branch before. Revisions are numbered from 0 as they come.
+package struct DocumentRecord: Sendable, Equatable {
+  /// Of its last change in the feed of its collection.
+  package var sequence: UInt64
+  /// Seconds since 1970-01-01 00:00 UTC at which the document is forgotten; nil for never.
+  package var expiry: UInt64?
+  package var tree: RevisionTree
+
+  package init(sequence: UInt64, expiry: UInt64? = nil, tree: RevisionTree) {
+    self.sequence = sequence
+    self.expiry = expiry
+    self.tree = tree
+  }
+
+  /// The first bytes of a record: all that most reads want.
+  package struct Head: Sendable, Equatable {
+    package var sequence: UInt64
+    package var expiry: UInt64?
+    package var winner: RevisionID
+    package var isDeleted: Bool
+    /// Where the winner's body is; 0 if there is none here.
+    package var body: UInt64
+    /// Whether there are undeleted leaves beside the winner.
+    package var hasConflicts: Bool
+  }
+
+  static let format: UInt8 = 1
+
+  /// On disk: never renumbered.
+  enum Flag {
+    static let hasConflicts: UInt8 = 1
+    static let expires: UInt8 = 2
+    static let all: UInt8 = 3
+  }
+
+  /// Of a revision. On disk: never renumbered.
+  enum NodeFlag {
+    static let isDeleted: UInt8 = 1
+    static let hasBody: UInt8 = 2
+    /// The digest's length follows; it is not 20.
+    static let hasLength: UInt8 = 4
+    /// The branch ends here: what this follows from is not known or not kept.
+    static let isRoot: UInt8 = 8
+    /// The branch ends here: the number of its parent follows.
+    static let joins: UInt8 = 16
+    static let all: UInt8 = 31
+  }
+}

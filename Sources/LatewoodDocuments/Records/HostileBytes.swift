@@ -1,0 +1,97 @@
+import LatewoodBytes
+
+/// Reads bytes from a file one after the other; what runs over the end or is not in its one form throws.
+///
+/// SAFETY: every access is checked against `end` first. It is not kept longer than the bytes it was made of.
+struct HostileBytes {
+  private var at: UnsafeRawPointer
+  private let end: UnsafeRawPointer
+  /// What the bytes are, for the error.
+  private let what: StaticString
+  private let code: DocumentError.Code
+
+  /// Nil if there are no bytes.
+  init?(_ bytes: UnsafeRawBufferPointer, what: StaticString, code: DocumentError.Code = .corruptData) {
+    guard let start = bytes.baseAddress, !bytes.isEmpty else { return nil }
+    at = start
+    end = start + bytes.count
+    self.what = what
+    self.code = code
+  }
+
+  var isAtEnd: Bool { at == end }
+  var count: Int { end - at }
+
+  func fault(_ reason: String) -> DocumentError {
+    DocumentError(code, "\(what) is damaged: \(reason)")
+  }
+
+  @inline(__always) mutating func byte() throws(DocumentError) -> UInt8 {
+    guard at < end else { throw fault("it ends early") }
+    defer { at += 1 }
+    return at.u8(0)
+  }
+
+  @inline(__always) mutating func varint() throws(DocumentError) -> UInt64 {
+    guard let (value, length) = Varint.read(at, end: end) else { throw fault("a number is not one") }
+    at += length
+    return value
+  }
+
+  @inline(__always) mutating func bytes(_ count: Int) throws(DocumentError) -> UnsafeRawBufferPointer {
+    guard count >= 0, count <= end - at else { throw fault("it ends early") }
+    defer { at += count }
+    return UnsafeRawBufferPointer(start: at, count: count)
+  }
+
+  mutating func rest() -> UnsafeRawBufferPointer {
+    defer { at = end }
+    return UnsafeRawBufferPointer(start: at, count: end - at)
+  }
+
+  @inline(__always) mutating func digest(_ count: Int) throws(DocumentError) -> RevisionDigest {
+    guard count >= 1, count <= RevisionDigest.maximumCount else {
+      throw fault("a digest has \(count) bytes")
+    }
+    let bytes = try bytes(count)
+    guard let start = bytes.baseAddress else { throw fault("it ends early") }
+    if count == RevisionDigest.usualCount {
+      return RevisionDigest(
+        words: start.u64(0).byteSwapped, start.u64(8).byteSwapped,
+        UInt64(start.u32(16).byteSwapped) &<< 32, 0, count: count)
+    }
+    guard let digest = RevisionDigest(bytes) else { throw fault("a digest has \(count) bytes") }
+    return digest
+  }
+
+  mutating func generation() throws(DocumentError) -> UInt64 {
+    let generation = try varint()
+    guard generation >= 1, generation <= RevisionID.maximumGeneration else {
+      throw fault("there is no generation \(generation)")
+    }
+    return generation
+  }
+}
+
+/// Writes what ``HostileBytes`` reads.
+extension [UInt8] {
+  mutating func append(varint value: UInt64) {
+    var rest = value
+    while rest >= 0x80 {
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest &>>= 7
+    }
+    append(UInt8(truncatingIfNeeded: rest))
+  }
+
+  mutating func append(_ digest: RevisionDigest) {
+    let words = digest.bigEndianWords
+    Swift.withUnsafeBytes(of: (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)) {
+      append(contentsOf: $0[..<digest.count])
+    }
+  }
+
+  mutating func append(bigEndian value: UInt64) {
+    Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
+  }
+}

@@ -1,0 +1,47 @@
+import LatewoodBytes
+
+/// The id of an edit: the same edit, made anywhere, has the same.
+extension RevisionID {
+  /// The id of the revision that an edit makes.
+  ///
+  /// What is hashed is one block of 128 bytes (the parent's generation, 8 bytes little-endian, 0 if there is none; one byte each
+  /// for how many bytes its digest has and for whether the revision is a deletion; the parent's digest; zeros) and the body.
+  ///
+  /// - Parameters:
+  ///   - parent: the revision that was edited; nil for the first.
+  ///   - isDeleted: whether the edit deletes the document.
+  ///   - body: in its canonical form.
+  package init(editing parent: RevisionID?, isDeleted: Bool, body: UnsafeRawBufferPointer) {
+    var hash = BLAKE2b(length: RevisionDigest.usualCount - 1)
+    // SAFETY: the block's 128 bytes are all written before it is read; a digest has at most 32 bytes, and they start at 16.
+    withUnsafeTemporaryAllocation(byteCount: BLAKE2b.blockLength, alignment: 8) { block in
+      guard let target = block.baseAddress else { return }
+      _ = block.initializeMemory(as: UInt8.self, repeating: 0)
+      target.set(parent?.generation ?? 0, at: 0)
+      target.set(UInt8(isDeleted ? 1 : 0), at: 9)
+      if let digest = parent?.digest {
+        target.set(UInt8(digest.count), at: 8)
+        let words = digest.bigEndianWords
+        target.set(words.0.byteSwapped, at: 16)
+        target.set(words.1.byteSwapped, at: 24)
+        target.set(words.2.byteSwapped, at: 32)
+        target.set(words.3.byteSwapped, at: 40)
+      }
+      if body.isEmpty {
+        hash.finish(UnsafeRawBufferPointer(block))
+      } else {
+        hash.consume(UnsafeRawPointer(target))
+        hash.finish(body)
+      }
+    }
+    let (first, second, third) = (
+      hash.state.0.byteSwapped, hash.state.1.byteSwapped, hash.state.2.byteSwapped
+    )
+    // The byte of the algorithm, then the first 19 bytes of the hash.
+    digest = RevisionDigest(
+      words: UInt64(RevisionDigest.Algorithm.blake2b152.rawValue) &<< 56 | first &>> 8,
+      first &<< 56 | second &>> 8, (second &<< 56 | third &>> 8) & 0xFFFF_FFFF_0000_0000, 0,
+      count: RevisionDigest.usualCount)
+    generation = (parent?.generation ?? 0) + 1
+  }
+}

@@ -1,0 +1,46 @@
+import LatewoodStore
+
+extension DocumentStore {
+  /// Sweeps, and writes the file anew without what is dead. Reads and writes go on meanwhile.
+  ///
+  /// Afterwards the bodies of revisions that are not current are gone, those of unresolved conflicts excepted.
+  @discardableResult
+  package func compact(
+    bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
+  ) throws(DocumentError) -> CompactionReport {
+    let core = try openedForWriting()
+    try core.sweep()
+    do { return try core.store.compact(bytesPerSecond: bytesPerSecond, progress: progress) } catch {
+      throw DocumentError(error)
+    }
+  }
+
+  /// Takes away superseded bodies and unused blobs, so that the next compaction gives their space back.
+  @discardableResult
+  package func sweep() throws(DocumentError) -> SweepReport { try openedForWriting().sweep() }
+
+  /// Bytes that a sweep would free, about: superseded bodies of all collections.
+  package func reclaimableBytes() throws(DocumentError) -> UInt64 {
+    try opened().reclaimableBytes()
+  }
+}
+
+extension DocumentCore {
+  /// The one place where automatic compactions learn of the sweep. Called once, when the database is opened.
+  ///
+  /// The store is to call `sweep()` before each compaction that it begins by itself, and to count `reclaimableBytes()` as dead; until it
+  /// can, only `compact()` sweeps.
+  func prepareCompactions() {}
+
+  func reclaimableBytes() throws(DocumentError) -> UInt64 {
+    var sum: UInt64 = 0
+    try DocumentError.typed {
+      try store.forEach(in: shared.withLock { $0 }.database, .prefix(CollectionState.keyPrefix)) { _, value in
+        let state = try value.reading { (bytes) throws(DocumentError) in try CollectionState(bytes) }
+        sum = sum &+ state.reclaimableBytes
+        return true
+      }
+    }
+    return sum
+  }
+}

@@ -1,0 +1,137 @@
+import Dispatch
+import LatewoodDevice
+import LatewoodStore
+
+/// Wakes the database when the next document expires.
+///
+/// Thread safety: all calls from any thread.
+final class ExpiryAlarm: Sendable {
+  private struct State {
+    /// In seconds since 1970; nil: nothing is waited for.
+    var time: UInt64?
+    var isCancelled = false
+  }
+
+  private let state = Guarded(State())
+  let queue = DispatchQueue(label: "latewood.expiry", qos: .utility)
+
+  func cancel() { state.withLock { $0 = State(isCancelled: true) } }
+
+  /// True if there is none that rings as early: then the caller starts one.
+  func wants(_ time: UInt64) -> Bool {
+    state.withLock { state in
+      if state.isCancelled { return false }
+      if let other = state.time, other <= time { return false }
+      state.time = time
+      return true
+    }
+  }
+
+  /// Whether the one for this time is still wanted; it has rung then.
+  func rings(_ time: UInt64) -> Bool {
+    state.withLock { state in
+      guard !state.isCancelled, state.time == time else { return false }
+      state.time = nil
+      return true
+    }
+  }
+}
+
+extension DocumentCore {
+  private static let batchSize = 1000
+
+  /// Forgets what has expired, and waits for what will. Called once, when the database is opened.
+  func startExpiring() throws(DocumentError) {
+    guard !store.isReadOnly else { return }
+    try purgeExpired()
+    if let first = try firstExpiry() { setAlarm(for: first) }
+  }
+
+  func firstExpiry() throws(DocumentError) -> UInt64? {
+    var first: UInt64?
+    for name in try collectionNames(in: store) {
+      guard let collection = try collection(name) else { continue }
+      do throws(DocumentError) {
+        let reads = DocumentReads(.state(try reader()), collection.spaces, name)
+        if let time = try reads.firstExpiry() { first = min(first ?? time, time) }
+      } catch {
+        // Dropped meanwhile.
+        if error.code != .notFound { throw error }
+      }
+    }
+    return first
+  }
+
+  /// Wakes the database at a time, unless it wakes before that anyway.
+  func setAlarm(for time: UInt64) {
+    guard options.expiresByItself, !store.isReadOnly, alarm.wants(time) else { return }
+    let now = options.environment.now()
+    // A document is gone when its second has begun; a day is soon enough to look again.
+    let wait = min(
+      time.multipliedReportingOverflow(by: 1_000_000).partialValue &- min(now, time &* 1_000_000),
+      86_400_000_000)
+    alarm.queue.asyncAfter(deadline: .now() + .microseconds(Int(wait))) { [weak self] in
+      guard let self, alarm.rings(time) else { return }
+      do throws(DocumentError) {
+        try purgeExpired()
+        if let next = try firstExpiry() { setAlarm(for: next) }
+      } catch {
+        // Closed, or it cannot write: whatever it was, the next open or the next batch that sets a time tries again.
+      }
+    }
+  }
+
+  /// - Returns: how many documents it has forgotten.
+  @discardableResult
+  func purgeExpired() throws(DocumentError) -> Int {
+    var count = 0
+    for name in try collectionNames(in: store) {
+      guard let collection = try collection(name) else { continue }
+      while true {
+        let removed = try purgeExpired(in: collection)
+        count += removed
+        if removed < DocumentCore.batchSize { break }
+      }
+    }
+    return count
+  }
+
+  private func purgeExpired(in collection: DocumentCollection) throws(DocumentError) -> Int {
+    let end = now &+ 1
+    do throws(DocumentError) {
+      // Most of the time there is nothing, and no transaction is needed to see that.
+      if try DocumentReads(.state(reader()), collection.spaces, collection.name).expiring(
+        before: end, limit: 1
+      ).isEmpty {
+        return 0
+      }
+      return try write(
+        nil,
+        typed: { (writer) throws(DocumentError) in
+          let work = try writer.work(collection)
+          let due = try writer.reads(collection).expiring(before: end, limit: DocumentCore.batchSize)
+          for (seconds, id) in due {
+            guard let record = try writer.record(id, work), record.expiry == seconds else {
+              throw DocumentError(.corruptData, "the document \(id) is to expire, and does not say so")
+            }
+            try writer.forget(id, work, record, .expired)
+          }
+          return due.count
+        })
+    } catch {
+      // Dropped meanwhile.
+      if error.code == .notFound { return 0 }
+      throw error
+    }
+  }
+
+  private func reader() throws(DocumentError) -> Reader {
+    do { return try store._reader() } catch { throw DocumentError(error) }
+  }
+}
+
+extension DocumentStore {
+  /// Forgets the documents whose time has come by the injected clock. Runs by itself too.
+  @discardableResult
+  package func purgeExpired() throws(DocumentError) -> Int { try openedForWriting().purgeExpired() }
+}

@@ -1,0 +1,143 @@
+import LatewoodStore
+
+/// What a sweep has removed.
+package struct SweepReport: Sendable, Equatable {
+  /// Bodies of revisions that are no leaf's.
+  package var bodies = 0
+  package var blobs = 0
+  /// Blobs that were never finished.
+  package var uploads = 0
+
+  package init(bodies: Int = 0, blobs: Int = 0, uploads: Int = 0) {
+    self.bodies = bodies
+    self.blobs = blobs
+    self.uploads = uploads
+  }
+}
+
+/// Takes away what nothing needs any more: superseded bodies, then blobs that no body refers to and no handle pins.
+///
+/// It works in ordinary transactions of bounded size, so that readers and writers go on and nothing races with it. The space is given back
+/// by the compaction that comes after.
+extension DocumentCore {
+  /// Of one transaction.
+  private static let batchSize = 1000
+
+  @discardableResult
+  func sweep() throws(DocumentError) -> SweepReport {
+    if currentWriter != nil { throw DocumentError(.busy, "a sweep inside of a batch, which must end first") }
+    return try sweeping.withLock { () throws(DocumentError) in
+      var report = SweepReport()
+      for name in try collectionNames(in: store) {
+        guard let collection = try collection(name) else { continue }
+        do throws(DocumentError) {
+          report.bodies += try sweepBodies(collection)
+        } catch {
+          // Dropped meanwhile, with all that was to be swept.
+          if error.code != .notFound { throw error }
+        }
+      }
+      report.blobs = try sweepBlobs()
+      report.uploads = try sweepUploads()
+      return report
+    }
+  }
+
+  private func sweepBodies(_ collection: DocumentCollection) throws(DocumentError) -> Int {
+    var count = 0
+    while true {
+      let removed = try write(
+        .relaxed,
+        typed: { (writer) throws(DocumentError) in
+          let work = try writer.work(collection)
+          let keys = try writer.keys(in: work.spaces.superseded, .all, DocumentCore.batchSize)
+          for key in keys {
+            let place = try key.withUnsafeBytes { bytes in
+              Result { () throws(DocumentError) in try SequenceEntry.sequence(ofKey: bytes) }
+            }.get()
+            try writer.removeBody(place, work)
+          }
+          return keys.count
+        })
+      count += removed
+      if removed < DocumentCore.batchSize { return count }
+    }
+  }
+
+  private func sweepBlobs() throws(DocumentError) -> Int {
+    var count = 0
+    var next = KeyRange.all
+    while true {
+      var doomed: [BlobDigest] = []
+      defer { pins.spare(doomed) }
+      let seen = try write(
+        .relaxed,
+        typed: { (writer) throws(DocumentError) -> [[UInt8]] in
+          let keys = try writer.keys(in: writer.shared.blobs, next, DocumentCore.batchSize)
+          let unused = try writer.unused(keys.compactMap { BlobDigest($0) })
+          doomed = pins.doom(unused)
+          for digest in doomed { try writer.removeBlob(digest) }
+          return keys
+        })
+      count += doomed.count
+      guard seen.count == DocumentCore.batchSize, let last = seen.last else { return count }
+      next = KeyRange(lower: .excluded(last))
+    }
+  }
+
+  private func sweepUploads() throws(DocumentError) -> Int {
+    try write(
+      .relaxed,
+      typed: { (writer) throws(DocumentError) in
+        var count = 0
+        let prefix = DatabaseFacts.uploadPrefix
+        for key in try writer.keys(in: writer.shared.database, .prefix(prefix), .max) {
+          let text = String(decoding: key.dropFirst(prefix.utf8.count), as: UTF8.self)
+          guard let number = UInt64(text), !pins.isActive(number) else { continue }
+          try writer.dropUpload(number)
+          count += 1
+        }
+        return count
+      })
+  }
+}
+
+extension DocumentWriter {
+  func keys(
+    in keyspace: Keyspace, _ range: KeyRange, _ limit: Int
+  ) throws(DocumentError) -> [[UInt8]] {
+    var keys: [[UInt8]] = []
+    try DocumentError.typed {
+      try transaction.forEach(in: keyspace, range) { key, _ in
+        keys.append(key.withUnsafeBytes { Array($0) })
+        return keys.count < limit
+      }
+    }
+    return keys
+  }
+
+  /// Those that no body of any collection refers to.
+  func unused(_ digests: [BlobDigest]) throws(DocumentError) -> [BlobDigest] {
+    var rest = digests
+    for name in try core.collectionNames(in: transaction) {
+      guard let uses = try core.collection(name)?.spaces.uses else { continue }
+      do throws(StoreError) {
+        var unused: [BlobDigest] = []
+        for digest in rest where try transaction.first(in: uses, .prefix(digest.bytes)) == nil {
+          unused.append(digest)
+        }
+        rest = unused
+      } catch { throw DocumentError(error) }
+    }
+    return rest
+  }
+
+  func removeBlob(_ digest: BlobDigest) throws(DocumentError) {
+    guard let record = try core.blobRecord(digest, shared, transaction) else { return }
+    changeCount += 1
+    do throws(StoreError) {
+      try transaction.deleteRange(.prefix(SequenceEntry.key(record.number)), in: shared.chunks)
+      try transaction.delete(digest.bytes, in: shared.blobs)
+    } catch { throw DocumentError(error) }
+  }
+}

@@ -1,0 +1,48 @@
+import LatewoodDevice
+import LatewoodStore
+
+extension DocumentCore {
+  /// The batch that this thread runs.
+  var currentWriter: DocumentWriter? {
+    writing.withLock { writing in
+      guard let writing, writing.thread == Monitor.currentThread else { return nil }
+      return writing.writer
+    }
+  }
+
+  /// Runs a batch, or joins the one that this thread is in.
+  func write<R>(_ durability: Durability?, _ body: (DocumentWriter) throws -> R) throws -> R {
+    if let outer = currentWriter { return try outer.join(body) }
+    let ticket = Guarded<UInt64?>(nil)
+    var events: [CollectionEvent] = []
+    var alarmTime: UInt64?
+    defer { if let ticket = ticket.withLock({ $0 }) { hub.deliver(ticket, events) } }
+    do {
+      let result = try store.write(durability: durability) { transaction in
+        // Under the writer lock: tickets are in the order of commits.
+        ticket.withLock { $0 = hub.takeTicket() }
+        let writer = DocumentWriter(self, transaction)
+        writing.withLock { $0 = (Monitor.currentThread, writer) }
+        defer { writing.withLock { $0 = nil } }
+        let result = try body(writer)
+        try writer.finish()
+        (events, alarmTime) = (writer.events, writer.firstExpiry)
+        return result
+      }
+      if let alarmTime { setAlarm(for: alarmTime) }
+      return result
+    } catch {
+      events = []
+      throw (error as? StoreError).map { DocumentError($0) } ?? error
+    }
+  }
+
+  /// The same for work that throws nothing else.
+  func write<R>(
+    _ durability: Durability?, typed body: (DocumentWriter) throws(DocumentError) -> R
+  ) throws(DocumentError) -> R {
+    do {
+      return try write(durability) { writer throws -> R in try body(writer) }
+    } catch { throw DocumentError.from(error) }
+  }
+}

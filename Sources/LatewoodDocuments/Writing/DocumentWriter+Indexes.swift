@@ -1,0 +1,141 @@
+import LatewoodStore
+
+/// The body of a revision that is new here.
+struct NewBody {
+  var bytes: [UInt8]
+  var blobs: [BlobDigest]
+}
+
+/// The one place where a document's record changes, and with it all that must agree with it.
+extension DocumentWriter {
+  /// - Parameters:
+  ///   - old: what was there.
+  ///   - tree: what is there from now on; not empty.
+  ///   - sequence: the change's.
+  ///   - body: of the revision whose body is at `sequence`.
+  func store(
+    _ id: String, _ work: CollectionWork, _ old: DocumentRecord?, _ tree: RevisionTree, sequence: UInt64,
+    body: NewBody?, kind: DocumentChange.Kind = .saved
+  ) throws(DocumentError) {
+    changeCount += 1
+    let record = DocumentRecord(sequence: sequence, expiry: old?.expiry, tree: tree)
+    guard let head = record.head else { throw DocumentError(.corruptRevisions, "\(id) has no revisions") }
+    let entry = SequenceEntry(sequence: sequence, id: id, head: head)
+    do throws(StoreError) {
+      let spaces = work.spaces
+      if let body {
+        try transaction.put(SequenceEntry.key(sequence), body.bytes, in: spaces.bodies)
+        work.state.bodies += 1
+        work.state.bodyBytes += UInt64(body.bytes.count)
+        for digest in Set(body.blobs) {
+          let key = SequenceEntry.key(sequence)
+          try transaction.put(key + digest.bytes, [UInt8](), in: spaces.references)
+          try transaction.put(digest.bytes + key, [UInt8](), in: spaces.uses)
+          work.state.references += 1
+        }
+        if let node = tree.nodes.first(where: { $0.body == sequence }), !node.isLeaf {
+          try supersede(sequence, work)
+        }
+      }
+      for node in old?.tree.nodes ?? [] where node.isLeaf && node.body != 0 {
+        if tree[node.id]?.isLeaf == false { try supersede(node.body, work) }
+      }
+      if let old { try transaction.delete(SequenceEntry.key(old.sequence), in: spaces.sequences) }
+      try transaction.put(SequenceEntry.key(sequence), entry.encoded(), in: spaces.sequences)
+      try transaction.put(id, record.encoded(), in: spaces.documents)
+      try mark(id, work, old?.head, head)
+    } catch { throw DocumentError(error) }
+    work.changed(DocumentChange(entry, kind), old: old?.sequence)
+  }
+
+  private func supersede(_ body: UInt64, _ work: CollectionWork) throws(StoreError) {
+    try transaction.put(SequenceEntry.key(body), [UInt8](), in: work.spaces.superseded)
+    work.state.superseded += 1
+  }
+
+  /// Marks and counters after a document has changed; nil: it was or is not there.
+  func mark(
+    _ id: String, _ work: CollectionWork, _ old: DocumentRecord.Head?, _ new: DocumentRecord.Head?
+  ) throws(StoreError) {
+    let marks = work.spaces.marks
+    let (wasDeleted, isDeleted) = (old?.isDeleted ?? false, new?.isDeleted ?? false)
+    if wasDeleted != isDeleted {
+      let key = CollectionSpaces.key(CollectionSpaces.Mark.tombstone, id)
+      if isDeleted {
+        try transaction.put(key, [UInt8](), in: marks)
+      } else {
+        try transaction.delete(key, in: marks)
+      }
+    }
+    let (hadConflicts, hasConflicts) = (old?.hasConflicts ?? false, new?.hasConflicts ?? false)
+    if hadConflicts != hasConflicts {
+      let key = CollectionSpaces.key(CollectionSpaces.Mark.conflict, id)
+      if hasConflicts {
+        try transaction.put(key, [UInt8](), in: marks)
+      } else {
+        try transaction.delete(key, in: marks)
+      }
+    }
+    if let old {
+      if old.isDeleted { work.state.tombstones &-= 1 } else { work.state.documents &-= 1 }
+    }
+    if let new {
+      if new.isDeleted { work.state.tombstones += 1 } else { work.state.documents += 1 }
+    }
+  }
+
+  /// Deletes a body that may be there, and what says that it refers to blobs.
+  func removeBody(_ body: UInt64, _ work: CollectionWork) throws(DocumentError) {
+    let key = SequenceEntry.key(body)
+    let spaces = work.spaces
+    let size = try DocumentError.typed {
+      try transaction.withValue(key, in: spaces.bodies) { $0.byteCount }
+    }
+    guard let size else { return }
+    var digests: [[UInt8]] = []
+    if work.state.references > 0 {
+      try DocumentError.typed {
+        try transaction.forEach(in: spaces.references, .prefix(key)) { reference, _ in
+          digests.append(reference.withUnsafeBytes { Array($0.dropFirst(8)) })
+          return true
+        }
+      }
+    }
+    changeCount += 1
+    do throws(StoreError) {
+      try transaction.delete(key, in: spaces.bodies)
+      work.state.bodies &-= 1
+      work.state.bodyBytes &-= UInt64(size)
+      if try transaction.contains(key, in: spaces.superseded) {
+        try transaction.delete(key, in: spaces.superseded)
+        work.state.superseded &-= 1
+      }
+      for digest in digests {
+        try transaction.delete(key + digest, in: spaces.references)
+        try transaction.delete(digest + key, in: spaces.uses)
+        work.state.references &-= 1
+      }
+    } catch { throw DocumentError(error) }
+  }
+
+  /// Throws if a blob is not there: before anything is changed.
+  func check(_ blobs: [BlobDigest]) throws(DocumentError) {
+    for digest in blobs {
+      do throws(StoreError) {
+        if try transaction.contains(digest.bytes, in: shared.blobs) { continue }
+      } catch { throw DocumentError(error) }
+      throw DocumentError(.missingBlob, "the blob \(digest) is not in the database")
+    }
+  }
+}
+
+extension DocumentRecord {
+  /// What its first bytes will say; nil if the tree is empty.
+  var head: Head? {
+    guard let winner = tree.winner else { return nil }
+    let hasConflicts = !winner.isDeleted && tree.nodes.count { $0.isLeaf && !$0.isDeleted } > 1
+    return Head(
+      sequence: sequence, expiry: expiry, winner: winner.id, isDeleted: winner.isDeleted, body: winner.body,
+      hasConflicts: hasConflicts)
+  }
+}

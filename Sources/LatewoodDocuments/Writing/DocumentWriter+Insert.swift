@@ -1,0 +1,70 @@
+import LatewoodStore
+
+/// What became of a revision from another replica.
+package struct InsertedRevision: Sendable, Equatable {
+  package var outcome: RevisionTree.Outcome
+  /// Of the document's last change.
+  package var sequence: UInt64
+  /// False: all of it was known, and nothing was changed.
+  package var isNew: Bool
+}
+
+extension DocumentWriter {
+  /// Takes in a revision as another replica has it. It never conflicts: if it does not follow from a leaf, it becomes a branch.
+  ///
+  /// - Parameters:
+  ///   - history: newest first; each the parent of the one before.
+  ///   - body: canonical; nil: it is not known.
+  /// - Throws: ``DocumentError`` `badRevision` if the history cannot be; `missingBlob`.
+  @discardableResult
+  package func insert(
+    _ id: String, in collection: DocumentCollection, history: [RevisionID], body: [UInt8]?,
+    isDeleted: Bool = false, blobs: [BlobDigest] = []
+  ) throws(DocumentError) -> InsertedRevision {
+    let work = try work(collection)
+    let old = try record(id, work)
+    var tree = old?.tree ?? RevisionTree()
+    let next = work.state.lastSequence + 1
+    let outcome = try tree.insert(history: history, isDeleted: isDeleted, body: body == nil ? 0 : next)
+    tree.prune(to: core.depth.withLock { $0 })
+    if let old, old.tree == tree {
+      return InsertedRevision(outcome: outcome, sequence: old.sequence, isNew: false)
+    }
+    let isKept = body != nil && tree.nodes.contains { $0.body == next }
+    if isKept { try check(blobs) }
+    let sequence = work.takeSequence()
+    let kept = isKept ? body.map { NewBody(bytes: $0, blobs: blobs) } : nil
+    try store(id, work, old, tree, sequence: sequence, body: kept)
+    return InsertedRevision(outcome: outcome, sequence: sequence, isNew: true)
+  }
+
+  /// Ends a conflict: saves a merged body over one leaf, and gives the other undeleted leaves a tombstone.
+  ///
+  /// - Parameters:
+  ///   - keeping: the leaf that the merged body follows from; nil for the winner.
+  ///   - merged: the new body, canonical; nil: the leaf stays as it is.
+  ///   - tombstone: the body of the tombstones, canonical.
+  /// - Returns: the revision that is the winner then.
+  /// - Throws: ``DocumentError`` `notFound`; `conflict` if `keeping` is not an undeleted leaf; `missingBlob`.
+  @discardableResult
+  package func resolveConflicts(
+    of id: String, in collection: DocumentCollection, keeping: RevisionID? = nil, merged: [UInt8]?,
+    blobs: [BlobDigest] = [], tombstone: [UInt8]
+  ) throws(DocumentError) -> SavedRevision {
+    let work = try work(collection)
+    guard let old = try record(id, work), let winner = old.tree.winner else {
+      throw DocumentError(.notFound, "there is no document \(id)")
+    }
+    let kept = keeping ?? winner.id
+    guard let leaf = old.tree[kept], leaf.isLeaf, !leaf.isDeleted else {
+      throw DocumentError(.conflict, "\(kept) is not a current revision of the document \(id)")
+    }
+    var result = SavedRevision(revision: kept, sequence: old.sequence, isNew: false)
+    if let merged { result = try save(id, in: collection, body: merged, parent: kept, blobs: blobs) }
+    for other in old.tree.leaves where other.id != kept && !other.isDeleted {
+      let deletion = try save(id, in: collection, body: tombstone, parent: other.id, isDeleted: true)
+      result.sequence = deletion.sequence
+    }
+    return result
+  }
+}

@@ -1,0 +1,127 @@
+import LatewoodStore
+
+/// What the closure of a batch works with: changes that are committed together, and reads that see them.
+///
+/// Valid only inside the closure, on its thread. Every method either throws before it has changed anything, or has done the whole of what it says;
+/// where the store fails in between, the batch cannot be committed any more.
+package final class DocumentWriter {
+  let core: DocumentCore
+  let transaction: Transaction
+  let shared: DatabaseSpaces
+  private var works: [String: CollectionWork] = [:]
+  private var droppedNames: [String] = []
+  /// Changes so far: an inner batch that fails after it has made some spoils the outer one.
+  var changeCount = 0
+  private var failure: (any Error)?
+  /// The earliest time, in seconds, at which a document of this batch expires.
+  var firstExpiry: UInt64?
+
+  init(_ core: DocumentCore, _ transaction: Transaction) {
+    self.core = core
+    self.transaction = transaction
+    shared = core.shared.withLock { $0 }
+  }
+
+  func join<R>(_ body: (DocumentWriter) throws -> R) throws -> R {
+    let before = changeCount
+    do { return try body(self) } catch {
+      if changeCount != before { failure = failure ?? error }
+      throw error
+    }
+  }
+
+  /// A collection as this batch has it so far.
+  package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
+    DocumentReads(.transaction(transaction), collection.spaces, collection.name)
+  }
+
+  func work(_ collection: DocumentCollection) throws(DocumentError) -> CollectionWork {
+    if let work = works[collection.name] {
+      guard work.spaces.documents == collection.spaces.documents else {
+        throw DocumentError(.notFound, "the collection \(collection.name) has been dropped")
+      }
+      return work
+    }
+    let spaces = collection.spaces
+    // Throws if it has been dropped, also when there is another by its name.
+    try DocumentError.typed { _ = try transaction.contains("a", in: spaces.documents) }
+    let state = try DocumentError.typed {
+      try transaction.withValue(CollectionState.key(collection.name), in: shared.database) { value in
+        try value.reading { (bytes) throws(DocumentError) in try CollectionState(bytes) }
+      }
+    }
+    guard let state else {
+      throw DocumentError(.corruptData, "the state of the collection \(collection.name) is missing")
+    }
+    let work = CollectionWork(collection.name, spaces, state)
+    works[collection.name] = work
+    return work
+  }
+
+  func dropped(_ collection: DocumentCollection) {
+    changeCount += 1
+    works[collection.name] = nil
+    droppedNames.append(collection.name)
+  }
+
+  func putFact(_ key: String, _ value: [UInt8]) throws(DocumentError) {
+    changeCount += 1
+    do { try transaction.put(key, value, in: shared.database) } catch { throw DocumentError(error) }
+  }
+
+  /// The last changes of a batch: the states of the collections that it has changed.
+  func finish() throws {
+    if let failure { throw failure }
+    for work in works.values where work.state != work.startState {
+      try transaction.put(CollectionState.key(work.name), work.state.encoded(), in: shared.database)
+    }
+  }
+
+  var events: [CollectionEvent] {
+    let dropped = droppedNames.map { CollectionEvent(kind: .dropped, collection: $0) }
+    return dropped
+      + works.values.filter { !$0.changes.isEmpty }.map {
+        CollectionEvent(kind: .changed, collection: $0.name, changes: $0.newestChanges)
+      }
+  }
+}
+
+/// One collection in a batch.
+final class CollectionWork {
+  let name: String
+  let spaces: CollectionSpaces
+  let startState: CollectionState
+  var state: CollectionState
+  /// In the order in which they were made.
+  private(set) var changes: [DocumentChange] = []
+  /// Where in `changes` the entry of a sequence is.
+  private var places: [UInt64: Int] = [:]
+  private var replaced: Set<Int> = []
+
+  init(_ name: String, _ spaces: CollectionSpaces, _ state: CollectionState) {
+    self.name = name
+    self.spaces = spaces
+    self.state = state
+    startState = state
+  }
+
+  func takeSequence() -> UInt64 {
+    state.lastSequence += 1
+    return state.lastSequence
+  }
+
+  /// - Parameter old: the sequence that the document had before.
+  func changed(_ change: DocumentChange, old: UInt64?) {
+    if let old, old > startState.lastSequence, let place = places.removeValue(forKey: old) {
+      replaced.insert(place)
+    }
+    if change.sequence > 0 { places[change.sequence] = changes.count }
+    changes.append(change)
+  }
+
+  /// Without those that others of the same batch have replaced.
+  var newestChanges: [DocumentChange] {
+    if replaced.isEmpty { return changes }
+    return changes.enumerated().filter { !replaced.contains($0.offset) }.map(\.element)
+  }
+}

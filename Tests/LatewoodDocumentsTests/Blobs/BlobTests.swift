@@ -1,0 +1,92 @@
+import LatewoodDocuments
+import LatewoodSimulation
+import LatewoodStore
+import Testing
+
+@Suite struct BlobTests {
+  @Test func `SHA-256 gives the digests of FIPS 180-4`() {
+    let examples = [
+      ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+      ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+      (
+        "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+      ),
+      (
+        String(repeating: "a", count: 1_000_000),
+        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
+      ),
+    ]
+    for (text, digest) in examples { #expect(BlobDigest(of: bytes(text)).description == digest) }
+  }
+
+  @Test func `a blob is streamed in and read back by ranges`() throws {
+    let seed = SeededRandom.seed()
+    var random = SeededRandom(seed: seed)
+    let store = try DocumentStore.inMemory()
+    let content = random.bytes(3 << 20 | 12345)
+    let writer = try store.makeBlobWriter()
+    var at = 0
+    while at < content.count {
+      let end = min(content.count, at + random.below(700_000))
+      try content[at..<end].withUnsafeBytes { try writer.write($0) }
+      at = end
+    }
+    let blob = try writer.finish()
+    #expect(blob.digest == BlobDigest(of: content) && blob.length == UInt64(content.count))
+    #expect(try blob.read() == content)
+    for _ in 0..<50 {
+      let start = random.below(content.count)
+      let end = min(content.count, start + random.below(2 << 20))
+      #expect(try blob.read(UInt64(start)..<UInt64(end)) == Array(content[start..<end]), "\(random.replay)")
+    }
+    #expect(try blob.read(UInt64(content.count)..<UInt64.max) == [])
+    try store.expectSound()
+  }
+
+  @Test func `the same bytes are stored once, and go when nobody needs them`() throws {
+    let store = try DocumentStore.inMemory()
+    let content = [UInt8](repeating: 7, count: 100_000)
+    var first: BlobHandle? = try store.putBlob(content)
+    let digest = try #require(first?.digest)
+    var second: BlobHandle? = try store.putBlob(content)
+    #expect(second?.digest == digest)
+    #expect(try store.verify().blobs == 1)
+    #expect(try store.sweep().blobs == 0, "pinned by handles")
+    let saved = try store.save("a", "with", blobs: [digest])
+    first = nil
+    second = nil
+    #expect(try store.sweep().blobs == 0, "used by a document")
+    try store.expectSound()
+    try store.save("a", "without", over: saved.revision)
+    #expect(try store.blob(digest)?.read() == content)
+    #expect(try store.sweep() == SweepReport(bodies: 1, blobs: 1, uploads: 0))
+    #expect(try store.blob(digest) == nil)
+    refusal(.missingBlob) { try store.save("b", "with", blobs: [digest]) }
+    #expect(try store.body("b") == nil)
+    try store.expectSound()
+    withExtendedLifetime((first, second)) {}
+  }
+
+  @Test func `an empty blob is a blob`() throws {
+    let store = try DocumentStore.inMemory()
+    let blob = try store.putBlob([])
+    #expect(blob.length == 0)
+    #expect(try blob.read() == [])
+    try store.save("a", "empty", blobs: [blob.digest])
+    try store.expectSound()
+  }
+
+  @Test func `what a writer leaves behind is taken away`() throws {
+    let store = try DocumentStore.inMemory()
+    do {
+      let writer = try store.makeBlobWriter()
+      try [UInt8](repeating: 1, count: 2 << 20).withUnsafeBytes { try writer.write($0) }
+      #expect(try store.sweep().uploads == 0, "still being written")
+    }
+    _ = try store.makeBlobWriter()
+    #expect(try store.sweep().uploads == 1)
+    let report = try store.verify()
+    #expect(report.isSound && report.blobs == 0)
+  }
+}

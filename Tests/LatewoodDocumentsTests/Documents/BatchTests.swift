@@ -1,0 +1,94 @@
+import LatewoodDevice
+import LatewoodDocuments
+import LatewoodStore
+import Testing
+
+@Suite struct BatchTests {
+  @Test func `a batch that throws leaves no trace, and batches inside of batches join`() throws {
+    let store = try DocumentStore.inMemory()
+    let documents = try store.defaultCollection()
+    #expect(throws: OnPurpose.self) {
+      try store.write { writer in
+        try writer.save("a", in: documents, body: [1], parent: nil)
+        throw OnPurpose()
+      }
+    }
+    #expect(try store.reads(documents).count() == 0)
+    try store.write { _ in
+      try store.save("a", "outer")
+      try store.write { inner in
+        try inner.save("b", in: documents, body: [1], parent: nil)
+        #expect(try store.reads(documents).document("a") != nil, "a batch sees its own changes")
+      }
+    }
+    #expect(try store.reads(documents).count() == 2)
+    try store.expectSound()
+  }
+
+  @Test func `an inner batch that fails spoils the outer one only if it has changed something`() throws {
+    let store = try DocumentStore.inMemory()
+    let documents = try store.defaultCollection()
+    #expect(throws: OnPurpose.self) {
+      try store.write { _ in
+        try store.save("a", "outer")
+        try? store.write { inner in
+          try inner.save("b", in: documents, body: [1], parent: nil)
+          throw OnPurpose()
+        }
+      }
+    }
+    #expect(try store.reads(documents).count() == 0)
+    try store.write { _ in
+      try store.save("a", "outer")
+      refusal(.conflict) { try store.save("a", "again") }
+    }
+    #expect(try store.body("a") == "outer")
+  }
+
+  @Test func `eight threads that update one counter lose no increment`() throws {
+    let directory = try TestDirectory()
+    let store = try DocumentStore.open(at: directory.database)
+    let documents = try store.defaultCollection()
+    inParallel(8) { _ in
+      for _ in 0..<50 {
+        while true {
+          let old = try store.reads(documents).document("counter")
+          let count = old.flatMap { Int(String(decoding: $0.body, as: UTF8.self)) } ?? 0
+          do {
+            // Two threads that both count from 5 to 6 make the same edit; only one of them made it.
+            if try store.save("counter", "\(count + 1)", over: old?.head.winner).isNew { break }
+          } catch let error as DocumentError where error.code == .conflict {}
+        }
+      }
+    }
+    #expect(try store.body("counter") == "400")
+    #expect(try store.reads(documents).lastSequence(in: store) == 400)
+    try store.expectSound()
+    try store.close()
+  }
+
+  @Test func `insertion with history races with updates, and every branch is kept`() throws {
+    let store = try DocumentStore.inMemory()
+    let documents = try store.defaultCollection()
+    let root = try store.save("a", "root").revision
+    inParallel(4) { thread in
+      for number in 0..<50 {
+        if thread % 2 == 0 {
+          let body = bytes("\(thread) \(number)")
+          let id = body.withUnsafeBytes { RevisionID(editing: root, isDeleted: false, body: $0) }
+          try store.write(durability: .relaxed) {
+            try $0.insert("a", in: documents, history: [id, root], body: body)
+          }
+        } else {
+          try store.save("a", "update \(thread) \(number)", policy: .lastWriteWins)
+        }
+        if number % 20 == 0 { try store.sweep() }
+      }
+    }
+    let record = try #require(try store.reads(documents).record(of: "a"))
+    #expect(record.tree.nodes.count >= 100)
+    let bodies = try record.tree.leaves.map { try store.reads(documents).body(at: $0.body) }
+    #expect(bodies.allSatisfy { $0 != nil })
+    try store.expectSound()
+  }
+}

@@ -1,0 +1,145 @@
+import LatewoodDocuments
+import LatewoodStore
+import Testing
+
+@Suite struct SavingTests {
+  let store: DocumentStore
+  let documents: DocumentCollection
+
+  init() throws {
+    store = try DocumentStore.inMemory(options: TestClock().options())
+    documents = try store.defaultCollection()
+  }
+
+  @Test func `a document is saved, read, edited and deleted`() throws {
+    let first = try store.save("a", "one")
+    #expect(first.revision.generation == 1 && first.sequence == 1 && first.isNew)
+    #expect(try store.body("a") == "one")
+    let second = try store.save("a", "two", over: first.revision)
+    #expect(second.revision.generation == 2 && second.sequence == 2)
+    #expect(try store.body("a") == "two")
+    let record = try #require(try store.reads(documents).record(of: "a"))
+    #expect(record.tree.parent(of: second.revision)?.id == first.revision)
+    // The old body is there until a sweep.
+    #expect(try store.reads(documents).body(of: first.revision, in: record) == bytes("one"))
+    try store.delete("a", over: second.revision)
+    #expect(try store.body("a") == nil)
+    #expect(try store.reads(documents).head(of: "a")?.isDeleted == true)
+    refusal(.notFound) { try store.delete("a", over: nil) }
+    refusal(.notFound) { try store.delete("b", over: nil) }
+    try store.expectSound()
+    let report = try store.sweep()
+    #expect(report.bodies == 2)
+    #expect(try store.reads(documents).body(of: first.revision, in: record) == nil)
+    try store.expectSound()
+  }
+
+  @Test func `saving over what is not current is a conflict, unless the last write wins`() throws {
+    let first = try store.save("a", "one")
+    refusal(.conflict) { try store.save("a", "other") }
+    let second = try store.save("a", "two", over: first.revision)
+    refusal(.conflict) { try store.save("a", "late", over: first.revision) }
+    refusal(.conflict) { try store.save("b", "new", over: first.revision) }
+    let last = try store.save("a", "late", over: first.revision, policy: .lastWriteWins)
+    #expect(last.revision.generation == 3)
+    #expect(try store.reads(documents).record(of: "a")?.tree.parent(of: last.revision)?.id == second.revision)
+    #expect(try store.save("a", "new", policy: .lastWriteWins).revision.generation == 4)
+    // The first edit again, after others have gone on: nobody has what they saved.
+    refusal(.conflict) { try store.save("a", "one") }
+    try store.expectSound()
+  }
+
+  @Test func `the same edit made twice is one revision`() throws {
+    let first = try store.save("a", "one")
+    let again = try store.save("a", "one")
+    #expect(again == SavedRevision(revision: first.revision, sequence: first.sequence, isNew: false))
+    let second = try store.save("a", "two", over: first.revision)
+    #expect(try !store.save("a", "two", over: first.revision).isNew)
+    #expect(try store.reads(documents).lastSequence(in: store) == second.sequence)
+    let gone = try store.delete("a", over: second.revision)
+    #expect(try !store.delete("a", over: second.revision).isNew)
+    #expect(try store.reads(documents).lastSequence(in: store) == gone.sequence)
+  }
+
+  @Test func `a document that is created again continues its tombstone`() throws {
+    let first = try store.save("a", "one")
+    let gone = try store.delete("a", over: first.revision)
+    let again = try store.save("a", "one")
+    #expect(again.revision.generation == 3)
+    #expect(try store.reads(documents).record(of: "a")?.tree.parent(of: again.revision)?.id == gone.revision)
+    #expect(try store.reads(documents).totals(in: store) == (1, 0))
+    try store.expectSound()
+  }
+
+  @Test func `a conflict from another replica is shown, listed and resolved`() throws {
+    let first = try store.save("a", "one")
+    let mine = try store.save("a", "mine", over: first.revision)
+    let theirs = bytes("theirs").withUnsafeBytes {
+      RevisionID(editing: first.revision, isDeleted: false, body: $0)
+    }
+    let inserted = try store.write {
+      try $0.insert("a", in: documents, history: [theirs, first.revision], body: bytes("theirs"))
+    }
+    #expect(inserted.outcome == .newBranch && inserted.isNew)
+    let again = try store.write {
+      try $0.insert("a", in: documents, history: [theirs, first.revision], body: bytes("theirs"))
+    }
+    #expect(again.outcome == .internalNode && !again.isNew)
+    var query = DocumentQuery()
+    query.onlyConflicts = true
+    #expect(try store.reads(documents).count(query) == 1)
+    let record = try #require(try store.reads(documents).record(of: "a"))
+    #expect(Set(record.tree.leaves.map(\.id)) == [mine.revision, theirs])
+    #expect(record.tree.commonAncestor(mine.revision, theirs)?.id == first.revision)
+    try store.sweep()
+    // Bodies of unresolved conflicts are not superseded.
+    for leaf in record.tree.leaves { #expect(try store.reads(documents).body(at: leaf.body) != nil) }
+    let resolved = try store.write {
+      try $0.resolveConflicts(of: "a", in: documents, merged: bytes("both"), tombstone: [0])
+    }
+    #expect(try store.body("a") == "both")
+    #expect(resolved.revision.generation == 3)
+    #expect(try store.reads(documents).count(query) == 0)
+    #expect(try store.reads(documents).record(of: "a")?.tree.deletedConflicts.count == 1)
+    try store.expectSound()
+  }
+
+  @Test func `a tree is pruned to the depth of the database`() throws {
+    try store.setDepth(3)
+    var parent: RevisionID?
+    for number in 0..<10 { parent = try store.save("a", "\(number)", over: parent).revision }
+    #expect(try store.reads(documents).record(of: "a")?.tree.nodes.count == 3)
+    try store.expectSound()
+    #expect(try store.sweep().bodies == 9)
+    try store.expectSound()
+  }
+
+  @Test func `purging forgets a document or a branch, and no sequence is given out twice`() throws {
+    let first = try store.save("a", "one")
+    let id = bytes("x").withUnsafeBytes { RevisionID(editing: nil, isDeleted: false, body: $0) }
+    try store.write { try $0.insert("a", in: documents, history: [id], body: bytes("x")) }
+    let loser = min(first.revision, id)
+    #expect(try store.write { try $0.purge("a", in: documents, leaves: [loser]) } == [loser])
+    #expect(try store.reads(documents).record(of: "a")?.tree.nodes.count == 1)
+    try store.expectSound()
+    #expect(try store.write { try $0.purge("a", in: documents) })
+    #expect(try !store.write { try $0.purge("a", in: documents) })
+    #expect(try store.reads(documents).head(of: "a") == nil)
+    #expect(try store.reads(documents).changes() == [])
+    try store.expectSound()
+    #expect(try store.save("a", "one").sequence == 4)
+  }
+
+  @Test func `an ancestor that was known by name gets its body, which the next sweep takes`() throws {
+    let old = bytes("old").withUnsafeBytes { RevisionID(editing: nil, isDeleted: false, body: $0) }
+    let new = bytes("new").withUnsafeBytes { RevisionID(editing: old, isDeleted: false, body: $0) }
+    try store.write { try $0.insert("a", in: documents, history: [new, old], body: bytes("new")) }
+    let filled = try store.write { try $0.insert("a", in: documents, history: [old], body: bytes("old")) }
+    #expect(filled.outcome == .internalNode && filled.isNew)
+    let record = try #require(try store.reads(documents).record(of: "a"))
+    #expect(try store.reads(documents).body(of: old, in: record) == bytes("old"))
+    try store.expectSound()
+    #expect(try store.sweep().bodies == 1)
+    try store.expectSound()
+  }
+}

@@ -1,0 +1,15 @@
+import LatewoodDevice
+
+/// A text file that lies beside the tests.
+enum TextFile {
+  /// The lines of a file beside the one that asks.
+  static func lines(_ name: String, beside file: StaticString = #filePath) throws -> [Substring] {
+    let directory = "\(file)".split(separator: "/", omittingEmptySubsequences: false).dropLast()
+      .joined(separator: "/")
+    let device = try FileVolume().open("\(directory)/\(name)", .readOnly)
+    defer { device.close() }
+    var bytes = [UInt8](repeating: 0, count: Int(try device.size()))
+    _ = try bytes.withUnsafeMutableBytes { try device.read(into: $0, at: 0) }
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+  }
+}
