@@ -24,8 +24,8 @@ let package = Package(
     layer("LatewoodFile", on: ["LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodTree", on: ["LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodStore", on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
-    layer("Latewood", on: ["LatewoodFleece"]),
     layer("LatewoodDocuments", on: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"]),
+    layer("Latewood", on: ["LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"]),
     .executableTarget(
       name: "LatewoodTool", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       swiftSettings: settings),
@@ -51,7 +51,7 @@ let package = Package(
       name: "LatewoodFleeceTests", dependencies: ["LatewoodFleece", "LatewoodDevice", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
-      name: "LatewoodTests", dependencies: ["Latewood", "LatewoodFleece", "LatewoodSimulation"],
+      name: "LatewoodTests", dependencies: ["Latewood", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodDeviceTests", dependencies: ["LatewoodDevice", "LatewoodSimulation"],

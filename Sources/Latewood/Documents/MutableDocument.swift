@@ -18,7 +18,7 @@ public struct MutableDocument: DocumentContent {
   public let sequence: UInt64
   private var content: DocumentValue
 
-  private init(checkedID: String, revisionID: String? = nil, sequence: UInt64 = 0, content: DocumentValue) {
+  init(checkedID: String, revisionID: String? = nil, sequence: UInt64 = 0, content: DocumentValue) {
     id = checkedID
     self.revisionID = revisionID
     self.sequence = sequence
@@ -118,4 +118,12 @@ public struct MutableDocument: DocumentContent {
 
   /// Whether the content is what `other` has.
   public func hasSameContent(as other: some DocumentContent) -> Bool { content == other.body }
+}
+
+extension MutableDocument {
+  /// The same content, as an edit of another revision; nil: of none, as a new document.
+  func rebased(on document: Document?) -> MutableDocument {
+    MutableDocument(
+      checkedID: id, revisionID: document?.revisionID, sequence: document?.sequence ?? 0, content: body)
+  }
 }

@@ -9,7 +9,7 @@ extension DocumentStore {
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
   ) throws(DocumentError) -> CompactionReport {
     let core = try openedForWriting()
-    try core.sweep()
+    // What is swept first: `prepareCompactions`.
     do { return try core.store.compact(bytesPerSecond: bytesPerSecond, progress: progress) } catch {
       throw DocumentError(error)
     }
@@ -26,11 +26,21 @@ extension DocumentStore {
 }
 
 extension DocumentCore {
-  /// The one place where automatic compactions learn of the sweep. Called once, when the database is opened.
-  ///
-  /// The store is to call `sweep()` before each compaction that it begins by itself, and to count `reclaimableBytes()` as dead; until it
-  /// can, only `compact()` sweeps.
-  func prepareCompactions() {}
+  /// Has the store sweep before each compaction, its own too, and count what a sweep would free as dead. Called once, when the database is
+  /// opened.
+  func prepareCompactions() {
+    guard !store.isReadOnly else { return }
+    store.setCompactionPreparation(
+      reclaimable: { [weak self] in
+        do throws(DocumentError) {
+          return try self?.reclaimableBytes() ?? 0
+        } catch {
+          // Closed, or it cannot be read: whoever reads on will say so.
+          return 0
+        }
+      },
+      prepare: { [weak self] in _ = try self?.sweep() })
+  }
 
   func reclaimableBytes() throws(DocumentError) -> UInt64 {
     var sum: UInt64 = 0

@@ -75,7 +75,7 @@ public struct StoreError: Error, Sendable, Equatable {
   /// The system's error number, where a system call failed.
   public var systemError: Int32?
 
-  init(_ fault: Fault, path: String? = nil) {
+  package init(_ fault: Fault, path: String? = nil) {
     code = Code(rawValue: fault.kind.rawValue) ?? .inputOutput
     message = fault.reason
     advice = Self.advice(for: code)

@@ -1,0 +1,158 @@
+import LatewoodDocuments
+import LatewoodFleece
+
+/// One revision of a document, without its content.
+public struct Revision: Sendable, Hashable, Identifiable {
+  /// `generation-digest`.
+  public let id: String
+  /// The revision that it edited; nil if that is not known or not kept.
+  public let parentID: String?
+  /// Whether nothing follows from it. A document with several such revisions that are not deleted is in conflict.
+  public let isLeaf: Bool
+  /// Whether it says that the document is deleted.
+  public let isDeleted: Bool
+}
+
+/// Revisions, and the conflicts between them.
+extension DocumentCollection {
+  /// All revisions that are kept of a document, the newest generation first; empty if there is none.
+  public func revisions(of id: String) throws(DatabaseError) -> [Revision] {
+    guard let record = try record(of: id) else { return [] }
+    return record.tree.nodes.sorted { $0.id > $1.id }.map { node in
+      Revision(
+        id: node.id.description, parentID: record.tree.parent(of: node.id)?.id.description,
+        isLeaf: node.isLeaf, isDeleted: node.isDeleted)
+    }
+  }
+
+  /// A given revision; nil if it is not kept, or its content is gone: that of revisions which are not current goes with the next compaction.
+  public func document(_ id: String, revision: String) throws(DatabaseError) -> Document? {
+    guard let record = try record(of: id) else { return nil }
+    return try document(id, RevisionID(checking: revision), record)
+  }
+
+  /// The revision that a document was made from; nil if it is not kept any more.
+  public func parent(of document: Document) throws(DatabaseError) -> Document? {
+    guard let record = try record(of: document.id),
+      let parent = record.tree.parent(of: try document.parsedRevision)
+    else { return nil }
+    return try self.document(document.id, parent.id, record)
+  }
+
+  /// The newest revision that two revisions of one document both come from: where a merge of three begins. Nil if it is not kept any more.
+  public func commonAncestor(_ a: Document, _ b: Document) throws(DatabaseError) -> Document? {
+    guard let record = try record(of: a.id),
+      let ancestor = record.tree.commonAncestor(try a.parsedRevision, try b.parsedRevision)
+    else { return nil }
+    return try document(a.id, ancestor.id, record)
+  }
+
+  /// The revisions of a document that lost against the current one and wait to be merged; empty if there is no conflict.
+  public func conflicts(of id: String) throws(DatabaseError) -> [Document] {
+    guard let record = try record(of: id) else { return [] }
+    var list: [Document] = []
+    for node in record.tree.conflicts {
+      if let document = try document(id, node.id, record) { list.append(document) }
+    }
+    return list
+  }
+
+  /// Ends a conflict in one transaction: what you have merged becomes the current revision, and all others that waited are deleted.
+  ///
+  /// - Parameter merged: a copy of the revision that it goes on from, usually of the current one.
+  /// - Throws: ``DatabaseError`` `conflict` if that is no current revision any more; `notFound`.
+  @discardableResult
+  public func resolveConflicts(with merged: MutableDocument) throws(DatabaseError) -> Document {
+    let body = try merged.encodedBody(isStrict: database.configuration.isStrict)
+    let tombstone = try MutableDocument(id: merged.id).encodedBody()
+    let kept = try merged.revisionID.map { (text) throws(DatabaseError) in try RevisionID(checking: text) }
+    let blobs = BlobReferences.find(in: merged.body, body)
+    let saved = try write { (writer) throws(DocumentError) in
+      try writer.resolveConflicts(
+        of: merged.id, in: spaces, keeping: kept, merged: body, blobs: blobs, tombstone: tombstone)
+    }
+    database.release(blobs)
+    return Document(
+      id: merged.id, revisionID: saved.revision.description, sequence: saved.sequence, body: body)
+  }
+
+  /// Ends a conflict by choosing one of the revisions as it is.
+  public func resolveConflicts(choosing document: Document) throws(DatabaseError) {
+    let kept = try document.parsedRevision
+    let tombstone = try MutableDocument(id: document.id).encodedBody()
+    try write { (writer) throws(DocumentError) in
+      _ = try writer.resolveConflicts(
+        of: document.id, in: spaces, keeping: kept, merged: nil, tombstone: tombstone)
+    }
+  }
+
+  // MARK: Other replicas
+
+  /// Takes in a revision as another replica has it, with its history. It never fails as a conflict: it becomes one, if it does not follow from
+  /// what is here.
+  ///
+  /// - Parameters:
+  ///   - document: its content.
+  ///   - history: ids of the revision, its parent and so on, newest first; at least the revision's own.
+  ///   - isDeleted: whether it is a deletion.
+  /// - Returns: whether anything was new.
+  /// - Throws: ``DatabaseError`` `badRevisionID` if the ids are not a history; `notFound` if a blob in it was not saved here.
+  @discardableResult
+  public func insert(
+    _ document: MutableDocument, history: [String], isDeleted: Bool = false
+  ) throws(DatabaseError) -> Bool {
+    let body = try document.encodedBody(isStrict: database.configuration.isStrict)
+    var ids: [RevisionID] = []
+    for text in history { ids.append(try RevisionID(checking: text)) }
+    let blobs = BlobReferences.find(in: document.body, body)
+    let inserted = try write { [ids] (writer) throws(DocumentError) in
+      try writer.insert(
+        document.id, in: spaces, history: ids, body: body, isDeleted: isDeleted, blobs: blobs)
+    }
+    database.release(blobs)
+    return inserted.isNew
+  }
+
+  /// Which of some revisions of a document are not here, and which that are here they may come from.
+  public func missingRevisions(
+    of id: String, among revisions: [String]
+  ) throws(DatabaseError) -> (missing: [String], possibleAncestors: [String]) {
+    var asked: [RevisionID] = []
+    for text in revisions { asked.append(try RevisionID(checking: text)) }
+    let tree = try record(of: id)?.tree ?? RevisionTree()
+    let missing = tree.missing(of: asked)
+    return (missing.map(\.description), tree.possibleAncestors(of: missing).map(\.description))
+  }
+
+  /// Forgets single branches of a document, each from a leaf back to where another one leaves. Other replicas are not told.
+  ///
+  /// - Returns: the leaves that were there.
+  @discardableResult
+  public func purge(_ id: String, leaves: [String]) throws(DatabaseError) -> [String] {
+    var ids: [RevisionID] = []
+    for text in leaves { ids.append(try RevisionID(checking: text)) }
+    return try write { [ids] (writer) throws(DocumentError) in
+      try writer.purge(id, in: spaces, leaves: ids)
+    }.map(\.description)
+  }
+
+  // MARK: Reading
+
+  private func record(of id: String) throws(DatabaseError) -> DocumentRecord? {
+    let reads = try reads()
+    return try translating { () throws(DocumentError) in try reads.record(of: id) }
+  }
+
+  private func document(
+    _ id: String, _ revision: RevisionID, _ record: DocumentRecord
+  ) throws(DatabaseError) -> Document? {
+    guard let node = record.tree[revision] else { return nil }
+    let reads = try reads()
+    let body = try translating { () throws(DocumentError) in try reads.body(at: node.body) }
+    guard let body else { return nil }
+    var flags: DocumentFlags = node.isDeleted ? .deleted : []
+    if !record.tree.conflicts.isEmpty { flags.insert(.conflicted) }
+    return Document(
+      id: id, revisionID: revision.description, sequence: node.body, flags: flags, body: body)
+  }
+}

@@ -1,0 +1,43 @@
+import LatewoodDocuments
+
+extension Database {
+  /// The collection that every database has, `_default`.
+  public var defaultCollection: DocumentCollection {
+    get throws(DatabaseError) {
+      guard let collection = try collection(CollectionName.standard) else {
+        throw DatabaseError(.notFound, "the default collection has been dropped")
+      }
+      return collection
+    }
+  }
+
+  /// The collection of a name; nil if there is none.
+  public func collection(_ name: String) throws(DatabaseError) -> DocumentCollection? {
+    try CollectionName.check(name)
+    let spaces = try translating { () throws(DocumentError) in try documents.collection(name) }
+    return spaces.map { DocumentCollection($0, of: self) }
+  }
+
+  /// The collection of a name, made if there is none.
+  ///
+  /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`. Throws `invalidParameter` otherwise.
+  public func createCollection(_ name: String) throws(DatabaseError) -> DocumentCollection {
+    try CollectionName.check(name)
+    let spaces = try translating { () throws(DocumentError) in try documents.createCollection(name) }
+    return DocumentCollection(spaces, of: self)
+  }
+
+  /// The names of all collections, in the order of their bytes.
+  public var collectionNames: [String] {
+    get throws(DatabaseError) {
+      try translating { () throws(DocumentError) in try documents.collectionNames() }
+    }
+  }
+
+  /// Deletes a collection with all its documents, at once. False if there is none.
+  @discardableResult
+  public func dropCollection(_ name: String) throws(DatabaseError) -> Bool {
+    try CollectionName.check(name)
+    return try translating { () throws(DocumentError) in try documents.dropCollection(name) }
+  }
+}

@@ -1,0 +1,59 @@
+import LatewoodDocuments
+import LatewoodStore
+
+extension DatabaseError {
+  init(_ error: DocumentError) {
+    if let store = error.store {
+      self.init(store, error.code)
+      return
+    }
+    self.init(DatabaseError.code(for: error.code), error.message)
+  }
+
+  private static func code(for code: DocumentError.Code) -> Code {
+    switch code {
+    case .badRevision: .badRevisionID
+    case .corruptRevisions: .corruptRevisionData
+    case .corruptData: .corruptData
+    case .notOpen: .notOpen
+    case .notFound, .missingBlob: .notFound
+    case .alreadyExists, .conflict: .conflict
+    case .notWritable: .notWritable
+    case .busy: .busy
+    case .wrongFormat: .wrongFormat
+    case .tooNew: .tooNew
+    case .badArgument: .invalidParameter
+    case .store: .inputOutput
+    }
+  }
+
+  private init(_ error: StoreError, _ code: DocumentError.Code) {
+    let code: Code =
+      switch error.code {
+      case .emptyFile, .notADatabase: .wrongFormat
+      case .isDirectory, .keyTooLong, .keyEmpty, .valueTooLarge, .invalidName, .invalidRange, .cancelled: .invalidParameter
+      case .permissionDenied, .readOnlyMedia, .outOfSpace, .fileTooLarge, .readOnly: .notWritable
+      case .inputOutput, .poisoned, .outOfMemory, .unsupported: .inputOutput
+      default: DatabaseError.code(for: code)
+      }
+    let place = error.path.map { "\($0): " } ?? ""
+    self.init(code, place + error.message, advice: error.advice.isEmpty ? nil : error.advice)
+    offset = error.offset.map { Int(clamping: $0) }
+  }
+
+  init(_ error: StoreError) { self.init(DocumentError(error)) }
+
+  /// What the layers below threw as the error of this one; anything else, which came from a caller's closure, as it is.
+  static func translated(_ error: any Error) -> any Error {
+    switch error {
+    case let error as DocumentError: DatabaseError(error)
+    case let error as StoreError: DatabaseError(error)
+    default: error
+    }
+  }
+}
+
+/// Runs calls of the document engine, and translates what they throw.
+func translating<R>(_ body: () throws(DocumentError) -> R) throws(DatabaseError) -> R {
+  do { return try body() } catch { throw DatabaseError(error) }
+}
