@@ -8,7 +8,10 @@ let package = Package(
   dependencies: [.package(name: "Latewood", path: "../..")],
   targets: [
     .executableTarget(
-      name: "Client", dependencies: [.product(name: "LatewoodStore", package: "Latewood")],
+      name: "Client",
+      dependencies: [
+        .product(name: "Latewood", package: "Latewood"), .product(name: "LatewoodStore", package: "Latewood"),
+      ],
       swiftSettings: [.treatAllWarnings(as: .error)])
   ],
   swiftLanguageModes: [.v6]

@@ -147,8 +147,8 @@ import Testing
     }
   }
 
-  @Test func `every day of 400 years is itself again`() {
-    for day in stride(from: -170_000, through: 170_000, by: 1) {
+  @Test func `days of a thousand years are themselves again`() {
+    for day in stride(from: -180_000, through: 180_000, by: 11) {
       let date = Date(timeIntervalSince1970: Double(day) * 86400)
       if Timestamp.date(Timestamp.text(date)) != date {
         Issue.record("\(date)")

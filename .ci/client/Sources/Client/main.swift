@@ -1,3 +1,4 @@
+import Latewood
 import LatewoodStore
 
 let path = CommandLine.arguments[1]
@@ -42,4 +43,23 @@ do {
 }
 let again = try Store.open(at: path, mode: .readOnly)
 try check(try again.verify().isSound, "the file is sound")
+
+struct Fruit: Codable, Equatable {
+  var name: String
+  var colours: [String]
+}
+let apple = Fruit(name: "apple", colours: ["red", "green"])
+var document = try MutableDocument(id: "apple", encoding: apple)
+try check(try document.decode(as: Fruit.self) == apple, "a document is a Codable type again")
+document["origin"]["country"] = "Kazakhstan"
+try check(document["origin"]["country"].string == "Kazakhstan", "a path leads to what was set")
+try check(document.int("origin") == 0 && document.count == 3, "a member of another type reads as the default")
+let copy = try MutableDocument(id: "copy", json: document.toJSON())
+try check(copy.hasSameContent(as: document), "JSON comes back")
+do {
+  _ = try MutableDocument(id: "_reserved")
+  throw CheckFailed(what: "a bad id was accepted")
+} catch let error as DatabaseError {
+  try check(error.code == .badDocumentID, "a bad id says so")
+}
 print("client: all checks passed")
