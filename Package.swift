@@ -25,7 +25,9 @@ let package = Package(
     layer("LatewoodTree", on: ["LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodStore", on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodDocuments", on: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"]),
-    layer("Latewood", on: ["LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"]),
+    layer(
+      "Latewood",
+      on: ["LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"]),
     .executableTarget(
       name: "LatewoodTool", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       swiftSettings: settings),
@@ -51,7 +53,8 @@ let package = Package(
       name: "LatewoodFleeceTests", dependencies: ["LatewoodFleece", "LatewoodDevice", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
-      name: "LatewoodTests", dependencies: ["Latewood", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodSimulation"],
+      name: "LatewoodTests",
+      dependencies: ["Latewood", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodDeviceTests", dependencies: ["LatewoodDevice", "LatewoodSimulation"],

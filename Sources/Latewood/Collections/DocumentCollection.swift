@@ -161,7 +161,8 @@ public final class DocumentCollection: Sendable {
     _ control: ConcurrencyControl = .failOnConflict
   ) throws(DatabaseError) {
     let revision = try document.parsedRevision
-    let body = try MutableDocument(id: document.id, members).encodedBody(isStrict: database.configuration.isStrict)
+    let body = try MutableDocument(id: document.id, members).encodedBody(
+      isStrict: database.configuration.isStrict)
     try write { (writer) throws(DocumentError) in
       _ = try writer.save(
         document.id, in: spaces, body: body, parent: revision, isDeleted: true, policy: control.policy)
@@ -193,9 +194,11 @@ public final class DocumentCollection: Sendable {
     var isNew: Bool
   }
 
-  func save(_ document: MutableDocument, _ control: ConcurrencyControl) throws(DatabaseError) -> SavedDocument {
+  func save(_ document: MutableDocument, _ control: ConcurrencyControl) throws(DatabaseError) -> SavedDocument
+  {
     let body = try document.encodedBody(isStrict: database.configuration.isStrict)
-    let parent = try document.revisionID.map { (text) throws(DatabaseError) in try RevisionID(checking: text) }
+    let parent = try document.revisionID.map { (text) throws(DatabaseError) in try RevisionID(checking: text)
+    }
     let blobs = BlobReferences.find(in: document.body, body)
     let saved = try write { (writer) throws(DocumentError) in
       try writer.save(

@@ -33,13 +33,17 @@ extension Database {
   public func backup(
     to path: String, bytesPerSecond: UInt64? = nil, progress: ((BackupProgress) -> Void)? = nil
   ) throws(DatabaseError) -> BackupReport {
-    do { return try documents.store.backup(to: path, bytesPerSecond: bytesPerSecond, progress: progress) } catch {
+    do {
+      return try documents.store.backup(to: path, bytesPerSecond: bytesPerSecond, progress: progress)
+    } catch {
       throw DatabaseError(error)
     }
   }
 
   /// Checks everything: every byte that is read by checksum, and that documents, feed, indexes and blobs agree. O(size of the live data).
-  public func verify(progress: ((VerifyProgress) -> Void)? = nil) throws(DatabaseError) -> DatabaseVerification {
+  public func verify(progress: ((VerifyProgress) -> Void)? = nil) throws(DatabaseError)
+    -> DatabaseVerification
+  {
     let report = try translating { () throws(DocumentError) in try documents.verify(progress: progress) }
     let bytes = report.store?.faults.map { "at \($0.offset): \($0.what)" } ?? []
     return DatabaseVerification(

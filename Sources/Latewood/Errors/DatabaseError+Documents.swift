@@ -1,3 +1,4 @@
+import LatewoodBytes
 import LatewoodDocuments
 import LatewoodStore
 
@@ -31,7 +32,8 @@ extension DatabaseError {
     let code: Code =
       switch error.code {
       case .emptyFile, .notADatabase: .wrongFormat
-      case .isDirectory, .keyTooLong, .keyEmpty, .valueTooLarge, .invalidName, .invalidRange, .cancelled: .invalidParameter
+      case .isDirectory, .keyTooLong, .keyEmpty, .valueTooLarge, .invalidName, .invalidRange, .cancelled:
+        .invalidParameter
       case .permissionDenied, .readOnlyMedia, .outOfSpace, .fileTooLarge, .readOnly: .notWritable
       case .inputOutput, .poisoned, .outOfMemory, .unsupported: .inputOutput
       default: DatabaseError.code(for: code)
@@ -42,6 +44,8 @@ extension DatabaseError {
   }
 
   init(_ error: StoreError) { self.init(DocumentError(error)) }
+
+  init(fault: Fault, path: String) { self.init(StoreError(fault, path: path)) }
 
   /// What the layers below threw as the error of this one; anything else, which came from a caller's closure, as it is.
   static func translated(_ error: any Error) -> any Error {

@@ -63,6 +63,13 @@ extension DocumentReads {
 
   /// How many documents there are, and how many of the others are tombstones. O(log n), whatever waits for a checkpoint.
   package func totals(in store: DocumentStore) throws(DocumentError) -> (documents: Int, tombstones: Int) {
+    // What a batch counts is written when it ends.
+    if case .transaction = source {
+      var all = DocumentQuery()
+      all.includesDeleted = true
+      let documents = try count()
+      return (documents, try count(all) - documents)
+    }
     let state = try state(in: store)
     return (Int(clamping: state.documents), Int(clamping: state.tombstones))
   }

@@ -1,0 +1,127 @@
+import LatewoodDocuments
+import LatewoodStore
+
+/// Which documents of a collection, and in what order: by id, whose bytes are compared.
+public struct AllDocumentsQuery: Sendable {
+  /// The first id, or the first after it; nil: from the start.
+  public var from: String?
+  /// The last id; nil: to the end.
+  public var through: String?
+  /// Only ids that begin so.
+  public var prefix: String?
+  public var limit = Int.max
+  /// From the last id to the first.
+  public var descending = false
+  /// Also deleted documents.
+  public var includesDeleted = false
+  /// Only documents in conflict.
+  public var onlyConflicts = false
+
+  public init(
+    from: String? = nil, through: String? = nil, prefix: String? = nil, limit: Int = .max,
+    descending: Bool = false, includesDeleted: Bool = false, onlyConflicts: Bool = false
+  ) {
+    self.from = from
+    self.through = through
+    self.prefix = prefix
+    self.limit = limit
+    self.descending = descending
+    self.includesDeleted = includesDeleted
+    self.onlyConflicts = onlyConflicts
+  }
+
+  var query: DocumentQuery {
+    var query = DocumentQuery()
+    query.range = range
+    query.limit = max(0, limit)
+    query.descending = descending
+    query.includesDeleted = includesDeleted
+    query.onlyConflicts = onlyConflicts
+    return query
+  }
+
+  private var range: KeyRange {
+    var range = prefix.map { KeyRange.prefix($0) } ?? .all
+    if let from { range.lower = Self.later(range.lower, .included(Array(from.utf8))) }
+    if let through { range.upper = Self.earlier(range.upper, .included(Array(through.utf8))) }
+    return range
+  }
+
+  private static func later(_ a: KeyRange.Bound, _ b: KeyRange.Bound) -> KeyRange.Bound {
+    guard let left = key(a), let right = key(b) else { return key(a) == nil ? b : a }
+    return left.lexicographicallyPrecedes(right) ? b : a
+  }
+
+  private static func earlier(_ a: KeyRange.Bound, _ b: KeyRange.Bound) -> KeyRange.Bound {
+    guard let left = key(a), let right = key(b) else { return key(a) == nil ? b : a }
+    return right.lexicographicallyPrecedes(left) ? b : a
+  }
+
+  private static func key(_ bound: KeyRange.Bound) -> [UInt8]? {
+    switch bound {
+    case .unbounded: nil
+    case .included(let key), .excluded(let key): key
+    }
+  }
+}
+
+/// All documents.
+extension DocumentCollection {
+  /// The documents that a query wants.
+  public func documents(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws(DatabaseError) -> [Document]
+  {
+    var list: [Document] = []
+    do {
+      try forEachDocument(query) { document in
+        list.append(document)
+        return true
+      }
+    } catch let error as DatabaseError {
+      throw error
+    } catch {
+      throw DatabaseError(.inputOutput, "\(error)")
+    }
+    return list
+  }
+
+  /// Calls a closure with the documents that a query wants, of one moment, until it returns false. Holds one at a time in memory.
+  public func forEachDocument(
+    _ query: AllDocumentsQuery = AllDocumentsQuery(), _ body: (Document) throws -> Bool
+  ) throws {
+    let reads = try reads()
+    do {
+      try reads.forEachDocument(query.query) { id, head in
+        guard let content = try reads.body(at: head.body) else {
+          // A deleted document need not have any.
+          if head.isDeleted { return try body(Document(id, head, [])) }
+          throw DatabaseError(.corruptData, "the content of the document \(id) is missing")
+        }
+        return try body(Document(id, head, content))
+      }
+    } catch { throw DatabaseError.translated(error) }
+  }
+
+  /// The ids of the documents that a query wants. Reads no content.
+  public func documentIDs(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws(DatabaseError) -> [String]
+  {
+    let reads = try reads()
+    var list: [String] = []
+    do {
+      try reads.forEachDocument(query.query) { id, _ in
+        list.append(id)
+        return true
+      }
+    } catch let error as DocumentError {
+      throw DatabaseError(error)
+    } catch {
+      throw DatabaseError(.inputOutput, "\(error)")
+    }
+    return list
+  }
+
+  /// How many documents a query wants, whatever its limit. O(log n).
+  public func count(_ query: AllDocumentsQuery) throws(DatabaseError) -> Int {
+    let reads = try reads()
+    return try translating { () throws(DocumentError) in try reads.count(query.query) }
+  }
+}

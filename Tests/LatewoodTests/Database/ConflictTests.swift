@@ -1,0 +1,78 @@
+import Latewood
+import Testing
+
+@Suite struct ConflictTests {
+  private let database: Database
+  private let people: DocumentCollection
+
+  init() throws {
+    database = try Database.inMemory()
+    people = try database.defaultCollection
+  }
+
+  @Test func `revisions from elsewhere make conflicts, and merging ends them`() throws {
+    let first = try people.save(MutableDocument(id: "anna", ["name": "Anna"]))
+    var here = first.toMutable()
+    here["city"] = "Porto"
+    let mine = try people.save(here)
+    var there = first.toMutable()
+    there["age"] = 31
+    let digest = String(repeating: "ff", count: 20)
+    #expect(try people.insert(there, history: ["2-\(digest)", first.revisionID]))
+    #expect(try !people.insert(there, history: ["2-\(digest)", first.revisionID]))
+
+    let winner = try #require(try people.document("anna"))
+    #expect(winner.revisionID == "2-\(digest)" && winner.hasConflicts)
+    #expect(try people.conflicts(of: "anna").map(\.revisionID) == [mine.revisionID])
+    #expect(try people.count(AllDocumentsQuery(onlyConflicts: true)) == 1)
+    let base = try #require(try people.commonAncestor(winner, mine))
+    #expect(base.revisionID == first.revisionID && base.keys == ["name"])
+    #expect(try people.missingRevisions(of: "anna", among: ["3-aa", first.revisionID]).missing == ["3-aa"])
+
+    var merged = winner.toMutable()
+    merged["city"] = mine["city"]
+    let result = try people.resolveConflicts(with: merged)
+    #expect(try people.document("anna") == result)
+    #expect(try people.document("anna")?.keys == ["age", "city", "name"])
+    #expect(try people.conflicts(of: "anna").isEmpty)
+    #expect(try people.document("anna")?.hasConflicts == false)
+    #expect(
+      try people.revisions(of: "anna").filter(\.isLeaf).map(\.isDeleted).sorted { !$0 && $1 } == [
+        false, true,
+      ])
+    refusal(.badRevisionID) { try people.insert(there, history: ["x"]) }
+    #expect(try database.verify().faults == [])
+  }
+
+  @Test func `one of several is chosen as it is`() throws {
+    for digest in ["aa", "bb", "cc"] {
+      try people.insert(MutableDocument(id: "anna", ["from": .init(digest)]), history: ["1-\(digest)"])
+    }
+    #expect(try people.conflicts(of: "anna").map(\.revisionID) == ["1-bb", "1-aa"])
+    let chosen = try #require(try people.document("anna", revision: "1-aa"))
+    try people.resolveConflicts(choosing: chosen)
+    #expect(try people.document("anna")?.revisionID == "1-aa")
+    #expect(try people.conflicts(of: "anna").isEmpty)
+    #expect(try people.purge("anna", leaves: ["1-aa", "9-ff"]) == ["1-aa"])
+    #expect(try people.document("anna") == nil)
+  }
+
+  @Test func `a compaction takes old content, but not that of conflicts`() throws {
+    let directory = try TestDirectory()
+    let database = try Database.open(at: directory.file)
+    let people = try database.defaultCollection
+    let first = try people.save(MutableDocument(id: "anna", ["n": 1]))
+    var next = first.toMutable()
+    next["n"] = 2
+    try people.save(next)
+    try people.insert(MutableDocument(id: "anna", ["n": 3]), history: ["2-00", first.revisionID])
+    #expect(try people.document("anna", revision: first.revisionID)?.int("n") == 1)
+    try database.compact()
+    #expect(try people.document("anna", revision: first.revisionID) == nil)
+    #expect(try people.revisions(of: "anna").count == 3)
+    #expect(try people.conflicts(of: "anna").map { $0.int("n") } == [3])
+    #expect(try people.document("anna")?.int("n") == 2)
+    #expect(try database.verify().faults == [])
+    try database.close()
+  }
+}

@@ -1,0 +1,117 @@
+import Dispatch
+import Foundation
+import Latewood
+import Synchronization
+import Testing
+
+@Suite struct FeedTests {
+  private let database: Database
+  private let people: DocumentCollection
+
+  init() throws {
+    database = try Database.inMemory()
+    people = try database.defaultCollection
+  }
+
+  @Test func `the feed has each document once, at its latest change`() throws {
+    for id in ["a", "b", "c"] { try people.save(MutableDocument(id: id, ["id": .init(id)])) }
+    try people.update("a") { document in
+      document["again"] = true
+      return true
+    }
+    try people.delete("b")
+    #expect(try people.changes().map(\.id) == ["c", "a", "b"])
+    #expect(try people.changes().map(\.isDeleted) == [false, false, true])
+    #expect(try people.changes(since: 4).map(\.sequence) == [5])
+    #expect(try people.changes(limit: 1, descending: true).map(\.id) == ["b"])
+    #expect(try people.changes(where: { $0.id != "a" }).map(\.id) == ["c", "b"])
+    let full = try people.changes(FeedOptions(includesDocuments: true, includesAllLeaves: true))
+    #expect(full[1].document?["again"].bool == true)
+    #expect(full[1].leaves == [full[1].revisionID])
+    #expect(full[2].document?.isDeleted == true)
+  }
+
+  @Test func `a live feed misses nothing and repeats nothing`() async throws {
+    let total = 400
+    for number in 0..<100 { try people.save(MutableDocument(id: "\(number)")) }
+    let (database, people) = (database, people)
+    DispatchQueue(label: "writer").async {
+      do {
+        for number in 100..<total {
+          try people.save(MutableDocument(id: "\(number)"))
+          if number % 50 == 0 {
+            try database.inBatch { try people.save(MutableDocument(id: "batch \(number)")) }
+          }
+        }
+        try people.save(MutableDocument(id: "end"))
+      } catch { Issue.record(error) }
+    }
+    var seen: [String] = []
+    var last: UInt64 = 0
+    for try await change in people.feed() {
+      #expect(change.sequence > last)
+      last = change.sequence
+      seen.append(change.id)
+      if change.id == "end" { break }
+    }
+    #expect(Set(seen).count == seen.count)
+    #expect(Set(seen).isSuperset(of: (0..<total).map { "\($0)" }))
+    #expect(seen.count == total + 6 + 1)
+  }
+
+  @Test func `listeners are told after the commit, in order, and not after they have ended`() throws {
+    let queue = DispatchQueue(label: "listener")
+    let told = Mutex<[String]>([])
+    let all = try database.addListener(on: queue) { change in
+      told.withLock { $0.append("\(change.collection): " + change.entries.map(\.id).joined(separator: " ")) }
+    }
+    let one = try people.addListener(for: "b", on: queue) { entry in
+      told.withLock { $0.append("b \(entry.reason)") }
+    }
+    try people.save(MutableDocument(id: "a"))
+    try database.inBatch {
+      try people.save(MutableDocument(id: "b"))
+      try people.save(MutableDocument(id: "c"))
+      queue.sync {}
+      #expect(told.withLock { $0.count } == 1)
+    }
+    try people.insert(MutableDocument(id: "b", ["lost": true]), history: ["1-00"])
+    try people.purge("b")
+    queue.sync {}
+    #expect(
+      told.withLock { $0 } == [
+        "_default: a", "_default: b c", "b saved", "_default: b", "b saved", "_default: b", "b purged",
+      ])
+    one.cancel()
+    all.cancel()
+    try people.save(MutableDocument(id: "b"))
+    queue.sync {}
+    #expect(told.withLock { $0.count } == 7)
+  }
+
+  @Test func `all documents, by range and prefix`() throws {
+    for id in ["a1", "a2", "b1", "b2", "c"] { try people.save(MutableDocument(id: id)) }
+    try people.delete("a2")
+    #expect(try people.documentIDs() == ["a1", "b1", "b2", "c"])
+    #expect(try people.documentIDs(AllDocumentsQuery(descending: true)) == ["c", "b2", "b1", "a1"])
+    #expect(try people.documentIDs(AllDocumentsQuery(prefix: "b")) == ["b1", "b2"])
+    #expect(
+      try people.documentIDs(AllDocumentsQuery(from: "a2", through: "b1", includesDeleted: true)) == [
+        "a2", "b1",
+      ])
+    #expect(try people.documentIDs(AllDocumentsQuery(from: "b2", prefix: "b", limit: 1)) == ["b2"])
+    #expect(try people.count(AllDocumentsQuery(prefix: "a")) == 1)
+    #expect(try people.count(AllDocumentsQuery(prefix: "a", includesDeleted: true)) == 2)
+    #expect(try people.documents(AllDocumentsQuery(limit: 2)).map(\.id) == ["a1", "b1"])
+    #expect(try people.documents(AllDocumentsQuery(limit: 0)).isEmpty)
+  }
+
+  @Test func `local documents are in no feed`() throws {
+    try people.setLocalDocument("checkpoint", ["last": 7])
+    #expect(try people.localDocument("checkpoint")?["last"].int == 7)
+    #expect(try people.localDocumentNames == ["checkpoint"])
+    #expect(try people.changes().isEmpty && people.count == 0)
+    #expect(try people.deleteLocalDocument("checkpoint"))
+    #expect(try people.localDocument("checkpoint") == nil)
+  }
+}
