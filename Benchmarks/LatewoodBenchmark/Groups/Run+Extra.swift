@@ -25,10 +25,14 @@ enum ExtraPart: String, CaseIterable {
 }
 
 extension Run where Engine == LatewoodEngine {
-  /// Runs group `extra`, or one part of it. Returns false if the group is neither.
+  /// Runs group `extra`, or one part of it, or group `documents`. Returns false if the group is none of them.
   func extraGroup(_ group: String) throws -> Bool {
     if group == "extra" {
       try runAllParts()
+      return true
+    }
+    if group == "documents" {
+      try documentsGroup()
       return true
     }
     guard let part = ExtraPart(rawValue: group) else { return false }

@@ -3,7 +3,7 @@ struct BenchmarkOptions: Sendable {
   static let usage = """
     usage: LatewoodBenchmark --group GROUP [--engine latewood|null|sorted] [--n 1000000] [--vsize 100] [--scale 1]
                              [--rww 10] [--dir DIRECTORY] [--round LABEL]
-    groups: vectors, seq, rand, sync, ycsb, extra; parts of extra alone: \(ExtraPart.names)
+    groups: vectors, seq, rand, sync, ycsb, documents, extra; parts of extra alone: \(ExtraPart.names)
     The directory is emptied.
     """
 

@@ -172,6 +172,14 @@ package final class DocumentStore: Sendable {
     do { try opened().store.sync() } catch { throw DocumentError.from(error) }
   }
 
+  /// Of a database that was opened to be read only: takes in what another process has committed since. True if there was anything new.
+  @discardableResult
+  package func refresh() throws(DocumentError) -> Bool {
+    let core = try opened()
+    guard core.store.isReadOnly else { return false }
+    do { return try core.store.refresh() } catch { throw DocumentError(error) }
+  }
+
   // MARK: Collections
 
   /// The collection of a name; nil if there is none.

@@ -62,8 +62,8 @@ extension DocumentReads {
   }
 
   /// How many documents there are, and how many of the others are tombstones. O(log n), whatever waits for a checkpoint.
-  package func totals(in store: DocumentStore) throws(DocumentError) -> (documents: Int, tombstones: Int) {
-    let state = try state(in: store)
+  package func totals() throws(DocumentError) -> (documents: Int, tombstones: Int) {
+    let state = try state()
     return (Int(clamping: state.documents), Int(clamping: state.tombstones))
   }
 }
