@@ -33,6 +33,9 @@ let package = Package(
     .executableTarget(
       name: "FuzzOpen", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       path: "Fuzz/FuzzOpen", swiftSettings: settings),
+    .executableTarget(
+      name: "KillRun", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
+      path: "Fuzz/KillRun", swiftSettings: settings),
     .target(
       name: "LatewoodSimulation",
       dependencies: ["LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"],

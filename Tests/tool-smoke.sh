@@ -64,7 +64,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info verify history get list put delete import export compact demo help; do
+for command in info verify history get list put delete import export compact copy backup demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
@@ -259,6 +259,20 @@ expect 0 "compact JSON" compact c.lw --json ; query "sizes" 'd["bytesAfter"] <= 
 expect 0 "history of a compacted file" history c.lw ; has "says so" "$out" "compaction"
 expect 3 "compact nothing" compact none.lw
 ls c.lw.compacting >/dev/null 2>&1 && fail "a leftover of compact"
+
+# --- copy and backup
+expect 0 "copy" copy c.lw copied.lw ; has "says so" "$out" "Copied"
+"$tool" export copied.lw copied.json
+is "the copy has it all" "$(cat copied.json)" "$(cat after.json)"
+expect 3 "no copy over a file" copy c.lw copied.lw
+expect 0 "backup" backup c.lw backup.lw ; has "says so" "$out" "Backed up"
+expect 0 "something new" put c.lw new value
+expect 0 "the next backup" backup c.lw backup.lw --json ; query "is incremental" 'd["incremental"] and 0 < d["bytesCopied"] < d["fileSize"] / 4' True
+expect 0 "the backup opens" get backup.lw new ; is "and has what is new" "$out" "value"
+expect 0 "it is sound" verify backup.lw
+expect 3 "no backup over a copy" backup c.lw copied.lw
+expect 0 "write to the backup" put backup.lw own value
+expect 3 "which is none any more" backup c.lw backup.lw
 
 # --- beside a writer, and without a reader
 expect 0 "before the writer" put w.lw a b

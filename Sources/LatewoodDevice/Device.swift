@@ -34,10 +34,27 @@ package protocol Device: AnyObject, Sendable {
   /// never makes a file shorter. A sync after a write into such room has no new size to record, which takes a third of its time.
   func reserve(offset: UInt64, length: UInt64)
 
+  /// Blocks of this length, at multiples of it, can be given back one by one; a power of two.
+  var blockLength: UInt64 { get }
+
+  /// Gives whole blocks back to the file system: they read as zeros at once, and the size of the file stays. Until the next sync a power
+  /// cut may bring any of them back.
+  ///
+  /// - Returns: false if the file system or the system cannot do it; then nothing was changed, and it need not be asked again.
+  func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool
+
   var identity: FileIdentity { get }
 
-  /// Takes a lock on the file, shared with other readers and held until `close`, that says that a reader is there.
+  /// Takes a lock on the file, shared with other readers and held until `close`, that says that a reader is there. Waits for whoever has it
+  /// exclusively: a writer does for moments only. Throws `lockedByOtherProcess` if it is not to be had for many seconds.
   func lockForReading() throws(Fault)
+
+  /// Takes the lock exclusively if nobody else has it in any way, in this process or another, and else returns false at once. For a
+  /// device that does not hold it for reading.
+  func tryLockExclusively() throws(Fault) -> Bool
+
+  /// Gives back what `tryLockExclusively` took.
+  func unlockExclusively()
 
   /// Idempotent. The address space stays valid until it is released.
   func close()

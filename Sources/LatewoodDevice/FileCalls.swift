@@ -1,4 +1,4 @@
-/// The three calls that move a file's bytes, as values, so that tests can put interruptions and failures between a `FileDevice` and
+/// The calls that change or move a file's bytes, as values, so that tests can put interruptions and failures between a `FileDevice` and
 /// the system.
 package struct FileCalls: Sendable {
   /// Descriptor, where to, offset; how many bytes were read, 0 at the end of the file.
@@ -7,6 +7,11 @@ package struct FileCalls: Sendable {
   package var write: @Sendable (Int32, UnsafeRawBufferPointer, Int64) throws(ErrorNumber) -> Int
   /// Descriptor.
   package var sync: @Sendable (Int32) throws(ErrorNumber) -> Void
+  /// Descriptor, offset, length.
+  package var punch: @Sendable (Int32, Int64, Int64) throws(ErrorNumber) -> Void = {
+    descriptor, offset, length throws(ErrorNumber) in
+    try SystemCalls.punchHole(descriptor, offset, length)
+  }
 
   package static let system = FileCalls(
     read: { descriptor, target, offset throws(ErrorNumber) in

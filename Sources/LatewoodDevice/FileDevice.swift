@@ -17,6 +17,9 @@ package final class FileDevice: Device {
 
   /// The system moves at most about 2 GiB at once, some systems refuse more.
   private static let longestCall = 1 << 30
+  private static let leastBlock: UInt64 = 4096
+  /// How long a reader waits for the lock. A writer that gives blocks back has it for milliseconds, with pauses between.
+  private static let patienceMilliseconds: UInt64 = 10_000
 
   /// Takes over `number`, the descriptor of the open file.
   init(_ number: Int32, identity: FileIdentity, path: String, calls: FileCalls) {
@@ -134,6 +137,43 @@ package final class FileDevice: Device {
     advise { SystemCalls.reserve($0, position, count) }
   }
 
+  /// Blocks smaller than a page gain nothing; of an answer that is no power of two or very large nothing is known.
+  package var blockLength: UInt64 {
+    let told = FileDevice.leastBlock
+    do {
+      let length = try descriptor.use { number throws(Fault) in
+        do throws(ErrorNumber) {
+          return try SystemCalls.status(number).blockLength
+        } catch {
+          return told
+        }
+      }
+      let isSensible = length.nonzeroBitCount == 1 && length <= 1 << 20
+      return isSensible ? max(length, FileDevice.leastBlock) : FileDevice.leastBlock
+    } catch {
+      return told
+    }
+  }
+
+  package func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {
+    guard let position = Int64(exactly: offset), let count = Int64(exactly: length), count > 0 else {
+      return true
+    }
+    return try descriptor.use { number throws(Fault) in
+      while true {
+        do throws(ErrorNumber) {
+          try calls.punch(number, position, count)
+          return true
+        } catch .interrupted {
+          continue
+        } catch {
+          if error == .notSupported || error == .noSuchCall { return false }
+          throw Fault(error, "give dead blocks of the file back", path: path, offset: offset)
+        }
+      }
+    }
+  }
+
   // Advice to a file that has been closed has nobody to go to; that is its only fault.
   private func advise(_ body: (Int32) -> Void) {
     do {
@@ -142,15 +182,36 @@ package final class FileDevice: Device {
   }
 
   package func lockForReading() throws(Fault) {
+    var waited: UInt64 = 0
+    while try !tryLock(exclusive: false) {
+      guard waited < FileDevice.patienceMilliseconds else {
+        throw Fault(.lockedByOtherProcess, "another process keeps readers out of this file", path: path)
+      }
+      Monitor.sleep(milliseconds: 1)
+      waited += 1
+    }
+  }
+
+  package func tryLockExclusively() throws(Fault) -> Bool { try tryLock(exclusive: true) }
+
+  package func unlockExclusively() {
+    do {
+      try descriptor.use { number throws(Fault) in SystemCalls.unlockFile(number) }
+    } catch {
+      // To close a file gives its lock back.
+    }
+  }
+
+  private func tryLock(exclusive: Bool) throws(Fault) -> Bool {
     try descriptor.use { number throws(Fault) in
       while true {
         do throws(ErrorNumber) {
-          return try SystemCalls.lockFile(number, exclusive: false)
+          try SystemCalls.lockFile(number, exclusive: exclusive)
+          return true
         } catch .interrupted {
           continue
         } catch .wouldBlock {
-          throw Fault(
-            .lockedByOtherProcess, "another process keeps readers out of this file", path: path)
+          return false
         } catch {
           throw Fault(error, "lock the file for reading", path: path)
         }

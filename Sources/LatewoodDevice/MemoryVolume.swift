@@ -69,6 +69,10 @@ private final class MemoryFile: Sendable {
   let inode: UInt64
   /// Grows only, and only after the bytes below it are there.
   let size = Atomic<UInt64>(0)
+  /// Bytes that were given back.
+  let punched = Atomic<UInt64>(0)
+  /// How many devices hold it for reading; -1: one has it exclusively.
+  let readers = Atomic<Int>(0)
 
   init(range: MemoryRange, inode: UInt64) {
     self.range = range
@@ -101,6 +105,7 @@ private final class MemoryDevice: Device {
   private let path: String
   private let isWritable: Bool
   private let isClosed = Atomic<Bool>(false)
+  private let isReading = Atomic<Bool>(false)
 
   init(_ file: MemoryFile, path: String, isWritable: Bool) {
     self.file = file
@@ -139,14 +144,57 @@ private final class MemoryDevice: Device {
     try checkOpen()
     return file.size.load(ordering: .acquiring)
   }
-  func allocatedSize() throws(Fault) -> UInt64 { try size() }
+  func allocatedSize() throws(Fault) -> UInt64 {
+    let size = try size()
+    return size - min(size, file.punched.load(ordering: .relaxed))
+  }
   func permissions() throws(Fault) -> UInt16 { 0o600 }
   func map() throws(Fault) -> AddressSpace { try AddressSpace.over(file.range) }
   func dropCache(_ range: Range<UInt64>) {}
   func startWriteback(offset: UInt64, length: UInt64) {}
   func reserve(offset: UInt64, length: UInt64) {}
-  func lockForReading() throws(Fault) { try checkOpen() }
-  func close() { isClosed.store(true, ordering: .releasing) }
+  var blockLength: UInt64 { SystemCalls.pageLength }
+
+  func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {
+    try checkOpen()
+    precondition(offset % blockLength == 0 && length % blockLength == 0)
+    let (end, overflow) = offset.addingReportingOverflow(length)
+    guard !overflow, end <= file.range.capacity else { return true }
+    // SAFETY: the pages are in the range, and nobody needs what is in them: the protocol says so.
+    guard SystemCalls.discardPages(file.range.base + Int(offset), length: Int(length)) else { return false }
+    file.punched.add(length, ordering: .relaxed)
+    return true
+  }
+
+  func lockForReading() throws(Fault) {
+    try checkOpen()
+    if isReading.exchange(true, ordering: .acquiringAndReleasing) { return }
+    while true {
+      let readers = file.readers.load(ordering: .relaxed)
+      if readers >= 0,
+        file.readers.compareExchange(
+          expected: readers, desired: readers + 1, ordering: .acquiringAndReleasing
+        ).exchanged
+      {
+        return
+      }
+      if readers < 0 { Monitor.sleep(milliseconds: 1) }
+    }
+  }
+
+  func tryLockExclusively() throws(Fault) -> Bool {
+    try checkOpen()
+    return file.readers.compareExchange(expected: 0, desired: -1, ordering: .acquiringAndReleasing).exchanged
+  }
+
+  func unlockExclusively() { file.readers.store(0, ordering: .releasing) }
+
+  func close() {
+    isClosed.store(true, ordering: .releasing)
+    if isReading.exchange(false, ordering: .acquiringAndReleasing) {
+      file.readers.subtract(1, ordering: .acquiringAndReleasing)
+    }
+  }
 
   private func checkOpen() throws(Fault) {
     if isClosed.load(ordering: .acquiring) { throw Fault(.closed, "the file has been closed", path: path) }

@@ -44,6 +44,14 @@ package final class Monitor: @unchecked Sendable {
   /// A number that no other living thread has.
   package static var currentThread: UInt { SystemCalls.thread }
 
+  /// Lets this thread rest.
+  package static func sleep(milliseconds: UInt64) {
+    let monitor = Monitor()
+    monitor.lock()
+    _ = monitor.wait(milliseconds: milliseconds)
+    monitor.unlock()
+  }
+
   package func withLock<Result: ~Copyable, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {

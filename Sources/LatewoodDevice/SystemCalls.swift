@@ -28,6 +28,7 @@ package struct ErrorNumber: Error, Equatable, Sendable {
   package static let wouldBlock = ErrorNumber(EWOULDBLOCK)
   package static let noLocks = ErrorNumber(ENOLCK)
   package static let notSupported = ErrorNumber(EOPNOTSUPP)
+  package static let noSuchCall = ErrorNumber(ENOSYS)
   package static let invalid = ErrorNumber(EINVAL)
   package static let noMemory = ErrorNumber(ENOMEM)
   package static let tooManyOpenInProcess = ErrorNumber(EMFILE)
@@ -51,6 +52,8 @@ enum SystemCalls {
     var identity: FileIdentity
     var size: UInt64
     var allocated: UInt64
+    /// What the file system likes to be asked for.
+    var blockLength: UInt64
     var permissions: UInt16
   }
 
@@ -225,6 +228,34 @@ enum SystemCalls {
     #endif
   }
 
+  /// Takes the blocks of a range from a file, whose size stays. Throws `notSupported` or `noSuchCall` where there is no such thing.
+  static func punchHole(_ descriptor: Int32, _ offset: Int64, _ length: Int64) throws(ErrorNumber) {
+    #if canImport(Glibc)
+      let keepSize: Int32 = 1
+      let punchHole: Int32 = 2
+      guard MemoryLayout<Int>.size == 8, let allocate else { throw ErrorNumber.noSuchCall }
+      _ = try checked(allocate(descriptor, keepSize | punchHole, offset, length))
+    #elseif canImport(Darwin)
+      var hole = fpunchhole_t(fp_flags: 0, reserved: 0, fp_offset: off_t(offset), fp_length: off_t(length))
+      _ = try checked(fcntl(descriptor, F_PUNCHHOLE, &hole))
+    #else
+      throw ErrorNumber.noSuchCall
+    #endif
+  }
+
+  /// Makes whole pages of a mapping from `mapZeroes` zero again, and gives their memory back. False where that cannot be done.
+  static func discardPages(_ address: UnsafeMutableRawPointer, length: Int) -> Bool {
+    #if canImport(Glibc) || canImport(Musl)
+      return madvise(address, length, MADV_DONTNEED) == 0
+    #else
+      // Elsewhere the advice need not make them zero.
+      return false
+    #endif
+  }
+
+  /// Of the machine, in bytes.
+  static var pageLength: UInt64 { UInt64(max(4096, sysconf(Int32(_SC_PAGESIZE)))) }
+
   static func startWriteback(_ descriptor: Int32, _ offset: Int64, _ length: Int64) {
     #if canImport(Glibc)
       let startWriting: UInt32 = 2
@@ -244,6 +275,7 @@ extension SystemCalls.Status {
       device: UInt64(truncatingIfNeeded: info.st_dev), inode: UInt64(truncatingIfNeeded: info.st_ino))
     size = UInt64(max(0, info.st_size))
     allocated = UInt64(max(0, info.st_blocks)) &* 512
+    blockLength = UInt64(max(0, info.st_blksize))
     permissions = UInt16(truncatingIfNeeded: info.st_mode & 0o777)
   }
 }

@@ -17,7 +17,7 @@ package struct CheckpointRecord: Sendable, Equatable {
     package static let transaction = 56
     package static let time = 64
     package static let previousCheckpoint = 72
-    package static let reservedEnd = 80
+    package static let branch = 80
   }
   package static let length = 88
 
@@ -32,6 +32,8 @@ package struct CheckpointRecord: Sendable, Equatable {
   package var previousCheckpoint: UInt64
   /// The first of a file that a compaction or a copy wrote.
   package var isCompaction: Bool
+  /// Drawn anew when somebody begins to write to a backup: two files of one id hold the same log only as far as this is the same. 0 before.
+  package var branch: UInt64 = 0
 
   package init(
     root: Subtree?, replay: ReplayPosition, transaction: UInt64, time: UInt64, previousCheckpoint: UInt64,
@@ -62,6 +64,7 @@ package struct CheckpointRecord: Sendable, Equatable {
     target.set(transaction, at: Offset.transaction)
     target.set(time, at: Offset.time)
     target.set(previousCheckpoint, at: Offset.previousCheckpoint)
+    target.set(branch, at: Offset.branch)
   }
 
   /// Reads the 88 bytes at `source`, the payload of the frame at `frame` in a file of `fileSize` bytes.
@@ -70,15 +73,16 @@ package struct CheckpointRecord: Sendable, Equatable {
   package static func decode(
     from source: UnsafeRawPointer, frame: UInt64, fileSize: UInt64
   ) throws(Fault) -> CheckpointRecord {
-    let record = CheckpointRecord(
+    var record = CheckpointRecord(
       root: try root(from: source, frame: frame),
       replay: ReplayPosition(
         offset: source.u64(Offset.replayOffset), previousChecksum: source.u64(Offset.replayPreviousChecksum)),
       transaction: source.u64(Offset.transaction), time: source.u64(Offset.time),
       previousCheckpoint: source.u64(Offset.previousCheckpoint),
       isCompaction: source.u8(Offset.flags) == 1)
+    record.branch = source.u64(Offset.branch)
     // The level, the flags and the reserved bytes after them are one 64-bit word.
-    guard source.u64(Offset.rootLevel) &>> 8 <= 1, source.u64(Offset.reservedEnd) == 0 else {
+    guard source.u64(Offset.rootLevel) &>> 8 <= 1 else {
       throw Fault.damaged(at: frame, "a checkpoint has reserved bytes that are not zero")
     }
     guard record.replay.offset % FileLayout.frameAlignment == 0, record.replay.offset >= FileLayout.logStart,

@@ -12,6 +12,7 @@ package struct FileHeader: Sendable, Equatable {
     package static let fileID = 16
     package static let created = 32
     package static let optionalFeatures = 40
+    package static let databaseID = 48
     package static let checksum = 4088
   }
 
@@ -25,6 +26,8 @@ package struct FileHeader: Sendable, Equatable {
   package var fileID: (first: UInt64, last: UInt64) { (idFirst, idLast) }
   private let idFirst: UInt64
   private let idLast: UInt64
+  /// The same in all files that a database has had: before and after a compaction, and in its backups.
+  package let databaseID: DatabaseID
   package let requiredFeatures: UInt32
   package let optionalFeatures: UInt32
   /// Microseconds since 1970-01-01 00:00 UTC.
@@ -32,13 +35,15 @@ package struct FileHeader: Sendable, Equatable {
   /// What the checksums of this file start from: FORMAT.md, section 2.
   package let seed: UInt64
 
-  package init(fileID: (first: UInt64, last: UInt64), created: UInt64) {
-    self.init(fileID, created, requiredFeatures: 0, optionalFeatures: 0)
+  package init(fileID: (first: UInt64, last: UInt64), databaseID: DatabaseID, created: UInt64) {
+    self.init(fileID, databaseID, created, requiredFeatures: 0, optionalFeatures: 0)
   }
 
   private init(
-    _ id: (first: UInt64, last: UInt64), _ created: UInt64, requiredFeatures: UInt32, optionalFeatures: UInt32
+    _ id: (first: UInt64, last: UInt64), _ databaseID: DatabaseID, _ created: UInt64,
+    requiredFeatures: UInt32, optionalFeatures: UInt32
   ) {
+    self.databaseID = databaseID
     idFirst = id.first
     idLast = id.last
     self.created = created
@@ -60,6 +65,8 @@ package struct FileHeader: Sendable, Equatable {
     base.set(idLast, at: Offset.fileID + 8)
     base.set(created, at: Offset.created)
     base.set(optionalFeatures, at: Offset.optionalFeatures)
+    base.set(databaseID.first, at: Offset.databaseID)
+    base.set(databaseID.last, at: Offset.databaseID + 8)
     base.set(XXH64.hash(base, Offset.checksum, seed: 0), at: Offset.checksum)
   }
 
@@ -99,7 +106,20 @@ package struct FileHeader: Sendable, Equatable {
       throw Fault(.tooNew, "the file uses features that this program does not know: use a newer one")
     }
     return FileHeader(
-      (base.u64(Offset.fileID), base.u64(Offset.fileID + 8)), base.u64(Offset.created),
+      (base.u64(Offset.fileID), base.u64(Offset.fileID + 8)),
+      DatabaseID(first: base.u64(Offset.databaseID), last: base.u64(Offset.databaseID + 8)),
+      base.u64(Offset.created),
       requiredFeatures: required, optionalFeatures: base.u32(Offset.optionalFeatures))
+  }
+}
+
+/// Tells one database from others, whatever file it is in.
+package struct DatabaseID: Sendable, Hashable {
+  package var first: UInt64
+  package var last: UInt64
+
+  package init(first: UInt64, last: UInt64) {
+    self.first = first
+    self.last = last
   }
 }

@@ -29,10 +29,14 @@ package struct FrameHeader: Sendable, Equatable {
   package static let magic: UInt32 = 0x5246_574C
   /// In the flags of a commit frame: the transaction goes on in the next one.
   package static let continuesFlag: UInt8 = 1
+  /// In the flags of a seal: the log ends here, whatever follows in the file.
+  package static let endsLogFlag: UInt8 = 1
 
   package var checksum: UInt64 = 0
   package var kind: FrameKind
   package var continues = false
+  /// Of the seal that a backup ends in.
+  package var endsLog = false
   package var ownOffset: UInt64
   package var transaction: UInt64
   package var previousChecksum: UInt64
@@ -62,7 +66,8 @@ package struct FrameHeader: Sendable, Equatable {
   func encodeFields(into target: UnsafeMutableRawPointer) {
     target.set(FrameHeader.magic, at: Offset.magic)
     target.set(kind.rawValue, at: Offset.kind)
-    target.set(continues ? FrameHeader.continuesFlag : 0, at: Offset.flags)
+    let flags = continues ? FrameHeader.continuesFlag : endsLog ? FrameHeader.endsLogFlag : 0
+    target.set(flags, at: Offset.flags)
     target.set(UInt16(0), at: Offset.reserved)
     target.set(ownOffset, at: Offset.ownOffset)
     target.set(transaction, at: Offset.transaction)
@@ -87,7 +92,7 @@ package struct FrameHeader: Sendable, Equatable {
     let flags = source.u8(Offset.flags)
     guard source.u32(Offset.magic) == magic, source.u64(Offset.ownOffset) == offset,
       let kind = FrameKind(rawValue: source.u8(Offset.kind)), source.u16(Offset.reserved) == 0,
-      flags == 0 || (kind == .commit && flags == continuesFlag)
+      flags == 0 || (kind == .commit && flags == continuesFlag) || (kind == .seal && flags == endsLogFlag)
     else { return nil }
     var header = FrameHeader(
       kind: kind, ownOffset: offset, transaction: source.u64(Offset.transaction),
@@ -95,7 +100,8 @@ package struct FrameHeader: Sendable, Equatable {
       durableThrough: source.u64(Offset.durableThrough),
       payloadLength: source.u64(Offset.payloadLength))
     header.checksum = source.u64(Offset.checksum)
-    header.continues = flags == continuesFlag
+    header.continues = kind == .commit && flags == continuesFlag
+    header.endsLog = kind == .seal && flags == endsLogFlag
     return header.obeysItsKind ? header : nil
   }
 

@@ -66,6 +66,8 @@ extension LogFile {
       throw Fault(.unsupported, "the log began anew after this checkpoint was begun")
     }
     let offset = append.pointee.tail
+    var record = record
+    record.branch = branch
     // SAFETY: `prepareToAppend` left room for a few thousand bytes.
     let frame = append.pointee.memory + append.pointee.frameStart
     record.encode(into: frame + FrameHeader.length)
@@ -111,6 +113,7 @@ extension LogFile {
     slot.checkpointOffset = checkpoint.offset
     slot.checkpointChecksum = checkpoint.checksum
     slot.transaction = checkpoint.record.transaction
+    slot.oldestWhole = oldestWholeCheckpoint
     // Asked again: if the log began anew just now, what lies beyond that is not in the reach of this checkpoint.
     slot.durableThrough = group.locked { state in
       isNeeded && checkpoint.record.replay.offset >= state.chainStart

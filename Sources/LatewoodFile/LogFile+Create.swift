@@ -40,9 +40,18 @@ extension LogFile {
   static let creationSuffix = ".creating"
 
   /// The first 16 KiB of a new file.
-  static func writeEmptyFile(to device: any Device, _ environment: Environment) throws(Fault) -> FileHeader {
+  ///
+  /// - Parameter databaseID: nil: it is a database of its own.
+  static func writeEmptyFile(
+    to device: any Device, _ environment: Environment, of databaseID: DatabaseID? = nil
+  ) throws(Fault) -> FileHeader {
     try withScratch(Int(FileLayout.logStart)) { block throws(Fault) in
-      let header = encodeEmptyFile(into: block, environment)
+      let now = environment.now()
+      let header = FileHeader(
+        fileID: (environment.random(), environment.random()),
+        databaseID: databaseID ?? DatabaseID(first: environment.random(), last: environment.random()),
+        created: now)
+      encodeEmptyFile(header, into: block, time: now)
       try device.write(UnsafeRawBufferPointer(block), at: 0)
       return header
     }
@@ -54,18 +63,18 @@ extension LogFile {
     }
   }
 
-  private static func encodeEmptyFile(
-    into block: UnsafeMutableRawBufferPointer, _ environment: Environment
-  ) -> FileHeader {
-    let now = environment.now()
-    let header = FileHeader(fileID: (environment.random(), environment.random()), created: now)
+  /// Writes the first 16 KiB of a file without commits.
+  ///
+  /// - Parameter time: of its root slots.
+  static func encodeEmptyFile(
+    _ header: FileHeader, into block: UnsafeMutableRawBufferPointer, time: UInt64
+  ) {
     header.encode(into: block.part(0, FileLayout.headerLength))
     header.encode(into: block.part(FileLayout.headerCopyOffset, FileLayout.headerLength))
     for generation in 0..<2 {
       let target = block.part(FileLayout.slotOffset(generation), FileLayout.slotBlockLength)
-      RootSlot(generation: UInt64(generation), time: now).encode(into: target, seed: header.seed)
+      RootSlot(generation: UInt64(generation), time: time).encode(into: target, seed: header.seed)
     }
-    return header
   }
 
   /// Opens the database at `path`; `recover` must be called before anything else.
@@ -117,7 +126,7 @@ extension LogFile {
     }
   }
 
-  private static func readHeader(_ device: any Device, _ path: String) throws(Fault) -> FileHeader {
+  static func readHeader(_ device: any Device, _ path: String) throws(Fault) -> FileHeader {
     let size = try device.size()
     if size == 0 {
       throw Fault(.emptyFile, "the file is empty: a new database is only made where no file is", path: path)

@@ -41,7 +41,12 @@ extension LogFile {
       view: view, from: choice.replay.offset, to: found.walk.position.offset, apply)
     replayed = found.walk.position
     lastTransactionSeen = found.walk.lastTransaction
+    lastFrameSeen = found.walk.lastFrame
     slotGeneration = choice.slot.generation
+    oldestWholeCheckpoint = choice.slot.oldestWhole
+    branch = choice.checkpoint?.branch ?? 0
+    // From here on this is no backup, and goes its own way.
+    if !isReadOnly, found.walk.hasEnded { branch = environment.random() | 1 }
 
     var report = RecoveryReport()
     report.checkpoint = choice.checkpoint
@@ -51,7 +56,7 @@ extension LogFile {
     report.bytesReplayed = replay.bytes
     report.usedOlderSlot = choice.isOlder
     report.lastTransaction = max(choice.newestTransaction, found.walk.lastTransaction)
-    if found.hasTornTail { report.tornTail = replayed.offset..<size }
+    if found.hasTornTail, !found.walk.hasEnded { report.tornTail = replayed.offset..<size }
     if isReadOnly {
       noteCommitted(through: replayed.offset)
     } else {
@@ -69,7 +74,7 @@ extension LogFile {
     var walk: LogWalk
     /// What slots and frames say was durable.
     var floor: UInt64
-    /// Something other than reserved room lies behind the log.
+    /// Something other than reserved room lies behind the log, or it ends for good: what is appended goes past all that.
     var hasTornTail: Bool
   }
 
@@ -81,17 +86,10 @@ extension LogFile {
         return try findOnce()
       } catch {
         guard isReadOnly, error.kind == .damaged, pause <= 64 else { throw error }
-        LogFile.sleep(milliseconds: pause)
+        Monitor.sleep(milliseconds: pause)
         pause *= 2
       }
     }
-  }
-
-  static func sleep(milliseconds: UInt64) {
-    let monitor = Monitor()
-    monitor.lock()
-    _ = monitor.wait(milliseconds: UInt64(milliseconds))
-    monitor.unlock()
   }
 
   private func findOnce() throws(Fault) -> Found {
@@ -108,7 +106,7 @@ extension LogFile {
     walk.finish()
     return Found(
       choice: choice, walk: walk, floor: try floor(of: walk, slots: choice.durableThrough),
-      hasTornTail: !walk.isFollowedByZeros())
+      hasTornTail: walk.hasEnded || !walk.isFollowedByZeros())
   }
 
   /// The size of the file, if the mapping covers it.
@@ -147,7 +145,7 @@ extension LogFile {
     }
     append.pointee.transaction = lastTransaction
     append.pointee.lastFrameChecksum = isTorn ? 0 : end.previousChecksum
-    endsInSeal = !isTorn && found.walk.lastKind == .seal
+    endsInSeal = !isTorn && found.walk.lastFrame?.kind == .seal
     let floor = found.floor
     group.locked { state in
       state.syncedThrough = floor

@@ -27,6 +27,7 @@ extension LogFile {
     replayed = walk.position
     noteCommitted(through: replayed.offset)
     lastTransactionSeen = walk.lastTransaction
+    lastFrameSeen = walk.lastFrame
     return replay.transactions > before ? .advanced : .unchanged
   }
 
@@ -39,7 +40,7 @@ extension LogFile {
       } catch {
         // A frame half written, while the one after it is already there, looks like damage for a moment.
         guard error.kind == .damaged, pause <= 64 else { throw error }
-        LogFile.sleep(milliseconds: pause)
+        Monitor.sleep(milliseconds: pause)
         pause *= 2
       }
     }
@@ -71,7 +72,8 @@ extension LogFile {
       return nil
     }
     let view = FileView(base: space.base, verified: space.verified, seed: header.seed, limit: size)
-    var walk = LogWalk(view: view, size: size, from: replayed, lastTransaction: lastTransactionSeen)
+    var walk = LogWalk(
+      view: view, size: size, from: replayed, lastTransaction: lastTransactionSeen, after: lastFrameSeen)
     walk.finish()
     _ = try floor(of: walk, slots: slots.reduce(0) { max($0, $1.durableThrough) })
     return walk

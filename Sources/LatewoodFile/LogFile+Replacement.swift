@@ -21,7 +21,7 @@ extension LogFile {
   package func createReplacement() throws(Fault) -> LogFile {
     try checkWriting()
     guard let lock = group.fileLock else { throw Fault(.readOnly, "the file was opened for reading") }
-    let file = try createBeside(path, lock)
+    let file = try createBeside(path, lock, of: header.databaseID)
     // The lock stays with the file that is in place.
     file.keepLock()
     return file
@@ -36,20 +36,22 @@ extension LogFile {
     let lock = try volume.lockForWriting(path)
     do throws(Fault) {
       try LogFile.refuseExisting(path, on: volume)
-      return try createBeside(path, lock)
+      return try createBeside(path, lock, of: nil)
     } catch {
       lock.unlock()
       throw error
     }
   }
 
-  private func createBeside(_ path: String, _ lock: any FileLock) throws(Fault) -> LogFile {
+  private func createBeside(
+    _ path: String, _ lock: any FileLock, of databaseID: DatabaseID?
+  ) throws(Fault) -> LogFile {
     let unfinished = path + LogFile.replacementSuffix
     if try volume.exists(unfinished) { try volume.remove(unfinished) }
     let permissions = try device.permissions()
     let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
     do throws(Fault) {
-      let header = try LogFile.writeEmptyFile(to: device, environment)
+      let header = try LogFile.writeEmptyFile(to: device, environment, of: databaseID)
       let opened = Opened(device: device, header: header, space: try device.map(), fileLock: lock)
       return LogFile(opened, on: volume, path: path, environment: environment)
     } catch {
@@ -92,10 +94,12 @@ extension LogFile {
 
   /// Removes what interrupted work has left beside a database. Under its lock.
   static func removeLeftovers(of path: String, on volume: any Volume) {
-    for suffix in [creationSuffix, replacementSuffix] { removeLeftover(path + suffix, on: volume) }
+    for suffix in [creationSuffix, replacementSuffix, BackupFile.suffix] {
+      removeLeftover(path + suffix, on: volume)
+    }
   }
 
-  private static func removeLeftover(_ path: String, on volume: any Volume) {
+  static func removeLeftover(_ path: String, on volume: any Volume) {
     do {
       if try volume.exists(path) { try volume.remove(path) }
     } catch {

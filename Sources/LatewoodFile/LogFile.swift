@@ -21,7 +21,7 @@ import LatewoodDevice
 /// 4. Calls marked *writer* need the store's writer lock: one thread at a time, each seeing what the one before did. `create`, `open`,
 ///    `recover` and `refresh` come before or instead of a writer and count as one.
 /// 5. `flush`, `writeNodes`, `view`, `durableThrough`, `isPoisoned`, `needsCheckpoint` and `close` come from any thread.
-/// 6. `writeSlot` comes from one thread at a time: the one that checkpoints. It needs no writer lock.
+/// 6. `writeSlot`, `writeBothSlots` and `punch` come from one thread at a time: the one that checkpoints. They need no writer lock.
 /// 7. What `record(at:)` returns is valid until the next call of the writer that appends or begins.
 // SAFETY: by 4 to 6 every variable belongs to one thread at a time, or is guarded by the monitor in `group`.
 package final class LogFile: @unchecked Sendable {
@@ -57,10 +57,16 @@ package final class LogFile: @unchecked Sendable {
   var endsInSeal = false
   /// Of the thread that checkpoints.
   var slotGeneration: UInt64 = 0
+  /// Of a checkpoint frame: those before it are no longer to be read, as the newest root slot says or the next one will. 0: all can be.
+  /// Of the thread that checkpoints; before that, of recovery.
+  package internal(set) var oldestWholeCheckpoint: UInt64 = 0
+  /// `CheckpointRecord.branch` of the checkpoints to come. Set by recovery.
+  var branch: UInt64 = 0
   /// Of a reader: how far it has read.
   var replay = LogReplay()
   var replayed = ReplayPosition.start
   var lastTransactionSeen: UInt64 = 0
+  var lastFrameSeen: FrameHeader?
 
   init(_ opened: Opened, on volume: any Volume, path: String, environment: Environment) {
     self.path = path

@@ -21,9 +21,16 @@ struct LogWalk {
   /// The greatest transaction number in the frames walked, whether it was committed or not.
   private(set) var lastTransaction: UInt64
   private(set) var frames = 0
-  private(set) var lastKind: FrameKind?
+  private(set) var lastFrame: FrameHeader?
+  /// The last frame says that nothing of what follows counts.
+  var hasEnded: Bool { lastFrame?.endsLog ?? false }
 
-  init(view: FileView, size: UInt64, from position: ReplayPosition, lastTransaction: UInt64 = 0) {
+  /// - Parameter lastFrame: the one before `position`, if a walk came there earlier.
+  init(
+    view: FileView, size: UInt64, from position: ReplayPosition, lastTransaction: UInt64 = 0,
+    after lastFrame: FrameHeader? = nil
+  ) {
+    self.lastFrame = lastFrame
     self.view = view
     self.size = size
     self.position = position
@@ -50,7 +57,7 @@ struct LogWalk {
 
   /// The next frame of the log, or nil where it ends.
   mutating func next() -> FrameHeader? {
-    guard let header = LogWalk.frame(at: position.offset, view: view, size: size),
+    guard !hasEnded, let header = LogWalk.frame(at: position.offset, view: view, size: size),
       header.previousChecksum == position.previousChecksum,
       header.kind != .commit || header.transaction >= lastTransaction,
       let end = header.end, let nextOffset = FileLayout.alignedToFrame(end)
@@ -58,7 +65,7 @@ struct LogWalk {
     durableThrough = max(durableThrough, header.durableThrough)
     lastTransaction = max(lastTransaction, header.transaction)
     frames += 1
-    lastKind = header.kind
+    lastFrame = header
     position = ReplayPosition(offset: nextOffset, previousChecksum: header.checksum)
     return header
   }
@@ -89,6 +96,7 @@ struct LogWalk {
   /// Only headers that would say so are looked at closer: in a torn tail there is none, and the search costs no checksums. Someone who
   /// fills a file with such headers makes it cost too much; that counts as damage as well.
   func isContradictedBeyond() -> Bool {
+    if hasEnded { return false }
     var budget = (size &- min(size, position.offset)).multipliedReportingOverflow(by: 16).partialValue
     var at = position.offset
     while let header = nextClaim(from: &at) {

@@ -2,8 +2,8 @@ import LatewoodBytes
 
 /// One of the two places that say where the newest checkpoint is: FORMAT.md, section 4.
 ///
-/// They are the only bytes of a file that are ever overwritten, and never both: slot `generation mod 2` is written while the other,
-/// one generation older, still names a sound checkpoint.
+/// They are the only bytes of a file that are ever overwritten, and never both at once: slot `generation mod 2` is written while the
+/// other, one generation older, still names a sound checkpoint.
 package struct RootSlot: Sendable, Equatable {
   /// Where the fields lie. On disk.
   package enum Offset {
@@ -14,7 +14,7 @@ package struct RootSlot: Sendable, Equatable {
     package static let durableThrough = 32
     package static let transaction = 40
     package static let time = 48
-    package static let reserved = 56
+    package static let oldestWhole = 56
   }
   package static let length = 64
 
@@ -26,6 +26,8 @@ package struct RootSlot: Sendable, Equatable {
   package var transaction: UInt64 = 0
   /// Microseconds since 1970-01-01 00:00 UTC.
   package var time: UInt64
+  /// Of a checkpoint frame: what those before it refer to may have been given back. 0: nothing has.
+  package var oldestWhole: UInt64 = 0
 
   package init(generation: UInt64, time: UInt64) {
     self.generation = generation
@@ -47,12 +49,13 @@ package struct RootSlot: Sendable, Equatable {
     base.set(durableThrough, at: Offset.durableThrough)
     base.set(transaction, at: Offset.transaction)
     base.set(time, at: Offset.time)
+    base.set(oldestWhole, at: Offset.oldestWhole)
     base.set(XXH64.hash(base + 8, RootSlot.length - 8, seed: seed), at: Offset.checksum)
   }
 
   /// Reads the slot at `place`. Whether its checkpoint is sound is not asked here.
   ///
-  /// Throws `damaged` if the checksum, the parity of the generation or a reserved field is wrong.
+  /// Throws `damaged` if the checksum, the parity of the generation or a field is wrong.
   package static func decode(
     from bytes: UnsafeRawBufferPointer, place: Int, seed: UInt64
   ) throws(Fault) -> RootSlot {
@@ -69,7 +72,8 @@ package struct RootSlot: Sendable, Equatable {
     slot.checkpointChecksum = base.u64(Offset.checkpointChecksum)
     slot.durableThrough = base.u64(Offset.durableThrough)
     slot.transaction = base.u64(Offset.transaction)
-    guard slot.place == place, base.u64(Offset.reserved) == 0,
+    slot.oldestWhole = base.u64(Offset.oldestWhole)
+    guard slot.place == place, slot.oldestWhole <= slot.checkpointOffset,
       slot.checkpointOffset != 0 || slot.checkpointChecksum == 0
     else {
       throw Fault.damaged(at: at, "a root slot has impossible fields")

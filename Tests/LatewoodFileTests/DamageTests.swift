@@ -79,7 +79,7 @@ import Testing
   @Test func aFrameOfAnotherFileIsNotTakenForOneOfThis() throws {
     // The same bytes under another file id: every checksum starts from another seed.
     var bytes = sound
-    let header = FileHeader(fileID: (1, 2), created: 3)
+    let header = FileHeader(fileID: (1, 2), databaseID: DatabaseID(first: 4, last: 5), created: 3)
     bytes.withUnsafeMutableBytes { all in
       for copy in [0, 4096] {
         header.encode(into: UnsafeMutableRawBufferPointer(rebasing: all[copy..<copy + 4096]))

@@ -100,6 +100,12 @@ private final class InjectingDevice: Device {
   func startWriteback(offset: UInt64, length: UInt64) {}
   func reserve(offset: UInt64, length: UInt64) {}
   var identity: FileIdentity { inner.identity }
+  var blockLength: UInt64 { inner.blockLength }
+  func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {
+    try inner.punch(offset: offset, length: length)
+  }
   func lockForReading() throws(Fault) { try inner.lockForReading() }
+  func tryLockExclusively() throws(Fault) -> Bool { try inner.tryLockExclusively() }
+  func unlockExclusively() { inner.unlockExclusively() }
   func close() { inner.close() }
 }

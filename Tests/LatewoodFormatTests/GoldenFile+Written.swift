@@ -7,7 +7,7 @@ extension GoldenFile {
     [
       try GoldenFile("empty", ModelledStore()),
       try annotated(), try oneCommit(), try checkpointed(), try highTree(), try rangeDeletes(),
-      try droppedKeyspace(), try compacted(),
+      try droppedKeyspace(), try compacted(), try holes(), try backup(),
     ]
   }
 
@@ -39,6 +39,40 @@ extension GoldenFile {
     try store.checkpoint()
     try store.commit(.put("sizes", "replaced", "after"), .put("sizes", [0], random.bytes(700)))
     return store
+  }
+
+  /// What died was given back, in blocks of a sector; large values live on between holes.
+  private static func holes() throws -> GoldenFile {
+    var options = Store.Options()
+    options.nodeSize = 1024
+    options.inlineValueLimit = 64
+    options.punchingThreshold = 1
+    let store = try ModelledStore(options, seed: 21, on: SimulatedVolume())
+    var random = SeededRandom(seed: 21)
+    try store.commit(.create("fruit"))
+    for _ in 0..<6 {
+      for number in 0..<12 {
+        let key = Array("key \(random.below(60))".utf8)
+        try store.commit(.put("fruit", key, random.bytes(number == 7 ? 900 : 40)))
+      }
+      try store.checkpoint()
+    }
+    try store.commit(.put("fruit", "after", "the last checkpoint"))
+    return try GoldenFile("holes", store)
+  }
+
+  /// A backup that was gone on with once, and a second time not to the end: what lies behind its seal does not count.
+  private static func backup() throws -> GoldenFile {
+    let store = try checkpointedStore()
+    try store.store.backup(to: "backup")
+    try store.commit(.put("sizes", "since", "then"), .delete("sizes", "length 2"))
+    try store.store.backup(to: "backup")
+    var golden = GoldenFile(
+      "backup", try Repository.read(store.volume, "backup"), .reads(listing: store.model.listing))
+    try store.commit(.put("sizes", "since", "that"))
+    try store.checkpoint()
+    golden.bytes += try store.bytes().dropFirst(golden.bytes.count)
+    return golden
   }
 
   /// A compacted file with extents, and commits after that.

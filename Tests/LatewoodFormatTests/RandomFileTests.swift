@@ -50,6 +50,8 @@ private struct RandomRun {
     var options = Store.Options()
     options.nodeSize = 1024 << random.below(6)
     options.inlineValueLimit = 64 << random.below(5)
+    // With holes in them.
+    options.punchingThreshold = 1
     store = try ModelledStore(options, seed: random.next())
     self.isLong = isLong
     var stems: [[UInt8]] = [[]]

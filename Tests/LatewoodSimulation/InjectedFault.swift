@@ -5,7 +5,7 @@ package enum InjectedFault: Sendable, Equatable {
   /// The call takes effect in the cache, and then the machine loses power: this call and all later ones throw. What is left is one
   /// of `crashImages`, so the call may also have had no effect, or part of it.
   case powerCut
-  /// A write of which only the first bytes arrive, or any other call, fails for a fault of the device. A sync loses all it had to do.
+  /// A write or punch of which only the first bytes arrive, or any other call, fails for a fault of the device. A sync loses all it had to do.
   case inputOutput(after: Int = 0)
   /// The same for want of space.
   case outOfSpace(after: Int = 0)
@@ -16,7 +16,7 @@ package enum InjectedFault: Sendable, Equatable {
 /// One call that was made to a simulated disk, for the message of a failed test.
 package struct SimulatedCall: Sendable, CustomStringConvertible {
   package enum Kind: String, Sendable {
-    case create, write, sync, rename, remove, syncDirectory
+    case create, write, punch, sync, rename, remove, syncDirectory
   }
   package let number: Int
   package let kind: Kind
@@ -26,7 +26,7 @@ package struct SimulatedCall: Sendable, CustomStringConvertible {
   package let fault: InjectedFault?
 
   package var description: String {
-    let place = kind == .write ? " \(offset) ..< \(offset + length)" : ""
+    let place = kind == .write || kind == .punch ? " \(offset) ..< \(offset + length)" : ""
     let outcome = fault.map { " -> \($0)" } ?? ""
     return "\(number): \(kind.rawValue) \(path)\(place)\(outcome)"
   }

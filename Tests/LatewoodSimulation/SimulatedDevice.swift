@@ -84,7 +84,11 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   }
 
   func size() throws(Fault) -> UInt64 { try locked { () throws(Fault) in UInt64(file.liveSize) } }
-  func allocatedSize() throws(Fault) -> UInt64 { try size() }
+  func allocatedSize() throws(Fault) -> UInt64 {
+    try locked { () throws(Fault) in
+      UInt64(max(0, file.liveSize - file.holes.count * SimulatedFile.sectorLength))
+    }
+  }
   func permissions() throws(Fault) -> UInt16 { 0o600 }
 
   func map() throws(Fault) -> AddressSpace {
@@ -108,12 +112,51 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     }
   }
 
-  func lockForReading() throws(Fault) {
+  var blockLength: UInt64 { UInt64(SimulatedFile.sectorLength) }
+
+  func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {
     try locked { () throws(Fault) in
-      if !isReading { file.readers += 1 }
-      isReading = true
+      if !volume.canPunch { return false }
+      guard isWritable else { throw Fault(.readOnly, "the file was opened for reading only", path: path) }
+      let block = SimulatedFile.sectorLength
+      let range = Int(offset)..<Int(offset + length)
+      precondition(range.lowerBound % block == 0 && range.upperBound % block == 0)
+      let fault = volume.record(.punch, path, offset: range.lowerBound, length: range.count)
+      var punched = range
+      switch fault {
+      case .inputOutput(let count), .outOfSpace(let count):
+        punched = range.prefix(min(count, range.count) / block * block)
+      case .syncLosingSome: punched = range.prefix(0)
+      case .powerCut, nil: break
+      }
+      file.punch(punched)
+      try volume.fail(fault)
+      return true
     }
   }
+
+  func lockForReading() throws(Fault) {
+    while true {
+      let isLocked = try locked { () throws(Fault) in
+        if file.exclusiveHolder != nil { return false }
+        if !isReading { file.readers += 1 }
+        isReading = true
+        return true
+      }
+      if isLocked { return }
+      Monitor.sleep(milliseconds: 1)
+    }
+  }
+
+  func tryLockExclusively() throws(Fault) -> Bool {
+    try locked { () throws(Fault) in
+      guard file.readers == 0, file.exclusiveHolder == nil else { return false }
+      file.exclusiveHolder = process
+      return true
+    }
+  }
+
+  func unlockExclusively() { volume.locked { file.exclusiveHolder = nil } }
 
   func close() {
     volume.locked {

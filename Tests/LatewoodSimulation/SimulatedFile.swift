@@ -33,8 +33,12 @@ final class SimulatedFile {
   private(set) var durableSize: Int
   private(set) var pending: [Int: Pending] = [:]
   private(set) var lost: [Int: [UInt8]] = [:]
+  /// Sectors that were given back and not written since.
+  private(set) var holes: Set<Int> = []
   /// How many open devices hold a reader's lock.
   var readers = 0
+  /// The process that has the lock exclusively.
+  var exclusiveHolder: Int?
 
   init(inode: UInt64, region: SimulatedRegion, size: Int) {
     self.inode = inode
@@ -71,6 +75,18 @@ final class SimulatedFile {
     region.touch(offset..<end)
     (region.base + offset).copyMemory(from: source, byteCount: bytes.count)
     liveSize = max(liveSize, end)
+    if !holes.isEmpty {
+      holes.subtract(offset / SimulatedFile.sectorLength...(end - 1) / SimulatedFile.sectorLength)
+    }
+  }
+
+  /// Gives whole sectors back: zeros, of which each reaches the disk by itself, or not, as if it had been written.
+  func punch(_ bytes: Range<Int>) {
+    guard !bytes.isEmpty else { return }
+    let zeros = [UInt8](repeating: 0, count: bytes.count)
+    zeros.withUnsafeBytes { write($0, at: bytes.lowerBound) }
+    holes.formUnion(
+      bytes.lowerBound / SimulatedFile.sectorLength..<bytes.upperBound / SimulatedFile.sectorLength)
   }
 
   /// Makes the file longer by zeros, which take no sectors. A power cut before the next sync may undo that.

@@ -37,6 +37,7 @@ extension SimulatedVolume {
   package func kill(process: Int) {
     locked {
       killed.insert(process)
+      for file in files.values where file.exclusiveHolder == process { file.exclusiveHolder = nil }
       writers = writers.filter { $0.value.process != process }
     }
   }

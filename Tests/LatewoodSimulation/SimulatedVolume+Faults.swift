@@ -34,6 +34,12 @@ extension SimulatedVolume {
     set { locked { space = newValue } }
   }
 
+  /// Whether the file system can give blocks back.
+  package var supportsPunching: Bool {
+    get { locked { canPunch } }
+    set { locked { canPunch = newValue } }
+  }
+
   // MARK: Contents
 
   /// The names that a program sees, sorted.

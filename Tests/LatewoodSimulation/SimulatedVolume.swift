@@ -17,7 +17,8 @@ import Synchronization
 /// | a torn sector: part new, part old | only where no durable byte changes (power-safe overwrite; FORMAT.md, section 1) |
 /// | a file that grew without its data: zeroes up to its unsynced size | as above |
 /// | unsynced name changes are lost, the last ones first, as in a journal | a name is promised after `syncDirectory` |
-/// | a write that fails, whole or part way, with the device's fault or for want of space | the call says so |
+/// | blocks that were punched are back, each by itself, after a power cut before the next sync | nobody needs them |
+/// | a write or punch that fails, whole or part way, with the device's fault or for want of space | the call says so |
 /// | a sync that fails and whose data later syncs do not write, though reads show them | the call says so once; it is never asked again |
 /// | a read that fails | the call says so |
 /// | a process that is killed: its locks are free, its unsynced writes stay in the cache | the cache belongs to the system |
@@ -58,6 +59,7 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   var readFaults: Set<Int> = []
   var hasLostPower = false
   var space: Int?
+  var canPunch = true
   var killed: Set<Int> = []
   var writers: [String: SimulatedLock] = [:]
 

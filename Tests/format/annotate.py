@@ -13,7 +13,7 @@ from latewood_log import CHECKPOINT, COMMIT, NODES, SLOTS, file_seed, read_frame
 
 HEADER = [
     (0, 8, "magic"), (8, 4, "format version"), (16, 16, "file id"), (32, 8, "created: {} us after 1970"),
-    (4088, 8, "checksum")]
+    (48, 16, "database id"), (4088, 8, "checksum")]
 SLOT = [
     (0, 8, "checksum"), (8, 8, "generation {}"), (16, 8, "checkpoint offset {}"), (24, 8, "checkpoint checksum"),
     (32, 8, "durable through {}"), (40, 8, "transaction {}"), (48, 8, "time: {} us after 1970")]

@@ -13,7 +13,8 @@ FRAME_HEADER_LENGTH = 56
 CHECKPOINT_LENGTH = 88
 COMMIT, NODES, CHECKPOINT, SEAL = 1, 2, 3, 4
 PUT, PUT_EXTENT, DELETE, DELETE_RANGE = 1, 2, 3, 4
-CONTINUES = 1
+CONTINUES = 1  # in a commit frame
+ENDS = 1  # in a seal
 MAX_KEY = 16384
 MAX_VALUE = 2147483648
 MAX_FULL_KEY = MAX_KEY + 4
@@ -23,10 +24,10 @@ MAX_FILE = 281474976710656
 
 FrameHeader = namedtuple(
     "FrameHeader", "checksum magic kind flags reserved own_offset transaction previous durable payload_length")
-Slot = namedtuple("Slot", "checksum generation checkpoint checkpoint_checksum durable transaction time reserved")
+Slot = namedtuple("Slot", "checksum generation checkpoint checkpoint_checksum durable transaction time oldest_whole")
 Checkpoint = namedtuple(
     "Checkpoint", "root_offset root_length root_checksum entries live_bytes root_level flags reserved"
-    " replay replay_previous transaction time previous reserved_end")
+    " replay replay_previous transaction time previous branch")
 
 
 class Rejected(Exception):
@@ -103,7 +104,7 @@ def obeys(frame):
     header = frame.header
     if header.reserved or frame.end > MAX_FILE or header.kind not in (COMMIT, NODES, CHECKPOINT, SEAL):
         return False
-    if header.flags & ~(CONTINUES if header.kind == COMMIT else 0):
+    if header.flags & ~(CONTINUES if header.kind == COMMIT else ENDS if header.kind == SEAL else 0):
         return False
     if header.kind == COMMIT and header.transaction == 0:
         return False
@@ -118,7 +119,7 @@ def read_checkpoint(data, seed, slot):
     if frame is None or frame.header.kind != CHECKPOINT or frame.header.checksum != slot.checkpoint_checksum:
         return None
     checkpoint = Checkpoint(*struct.unpack_from("<QIIQQBB6sQQQQQQ", data, frame.payload))
-    if checkpoint.flags > 1 or any(checkpoint.reserved) or checkpoint.reserved_end:
+    if checkpoint.flags > 1 or any(checkpoint.reserved):
         return None
     if checkpoint.replay % 8 or not FRAMES_START <= checkpoint.replay <= len(data):
         return None
@@ -138,7 +139,7 @@ def read_slots(data, seed):
         slot = Slot(*struct.unpack_from("<8Q", data, offset))
         if slot.checksum != xxh64(seed, data[offset + 8:offset + SLOT_LENGTH]) or slot.generation % 2 != place:
             continue
-        if slot.reserved or (slot.checkpoint == 0 and slot.checkpoint_checksum):
+        if slot.oldest_whole > slot.checkpoint or (slot.checkpoint == 0 and slot.checkpoint_checksum):
             continue
         floor = max(floor, slot.durable)
         checkpoint = read_checkpoint(data, seed, slot) if slot.checkpoint else None
@@ -160,6 +161,7 @@ class Log:
         position = checkpoint.replay if checkpoint else FRAMES_START
         previous = checkpoint.replay_previous if checkpoint else 0
         pending = []
+        has_ended = False
         while True:
             frame = read_frame(data, seed, position)
             if frame is None or frame.header.previous != previous:
@@ -171,8 +173,12 @@ class Log:
             if frame.header.kind == COMMIT:
                 pending = self._take(frame, pending)
             previous, position = frame.header.checksum, frame.next
-        self.end = position
-        floor = max(floor, floor_after(data, seed, position))
+            has_ended = frame.header.kind == SEAL and frame.header.flags & ENDS
+            if has_ended:
+                break
+        self.end, self.has_ended = position, has_ended
+        if not has_ended:
+            floor = max(floor, floor_after(data, seed, position))
         if position < floor:
             raise Damaged(position, f"the log ends here, but was durable through {floor}")
 

@@ -109,7 +109,9 @@ class Database:
             yield key[4:], self.value(key)
 
     def torn_tail(self):
-        """Bytes after the log, unless all of them are zero: then they are room that was reserved."""
+        """Bytes after the log, unless all of them are zero (room that was reserved) or it ends for good."""
+        if self.log.has_ended:
+            return 0
         step = 1 << 20
         after = range(self.log.end, len(self.data), step)
         return len(self.data) - self.log.end if any(any(self.data[at:at + step]) for at in after) else 0

@@ -1,7 +1,7 @@
 import LatewoodStore
 import Synchronization
 
-/// Parts `compaction` and `bounded`: what giving space back costs, and how far a file grows while it is overwritten.
+/// Part `compaction`: what it costs, and what it leaves.
 extension Run where Engine == LatewoodEngine {
   /// Bytes of all keys and values.
   private var rawBytes: Double { Double(options.records) * Double(16 + options.valueLength) }
@@ -72,26 +72,5 @@ extension Run where Engine == LatewoodEngine {
       }
     }
     return times
-  }
-
-  /// Fifty times the data in random overwrites, with everything as it is by default.
-  func bounded() throws {
-    let engine = try filled(options.records)
-    var worst = 0.0
-    let rounds = Int(50 * options.scale)
-    for round in 0..<(rounds * 10) {
-      try overwrite(engine, options.records / 10, seed: UInt64(round))
-      let statistics = try engine.store.statistics()
-      let allocated = Double(options.directory.size.allocated)
-      worst = max(worst, allocated / Double(max(statistics.liveBytes, 1)))
-    }
-    report.figure("bounded", "most_of_live", worst)
-    // At rest: what the quiet time brings.
-    let start = Process.now
-    while Process.now - start < 6 { Threads.rest(milliseconds: 50) }
-    while engine.store.compactionProgress != nil { Threads.rest(milliseconds: 50) }
-    let live = Double(try engine.store.statistics().liveBytes)
-    report.figure("bounded", "rest_of_live", Double(options.directory.size.allocated) / max(live, 1))
-    try close(engine, after: "bounded")
   }
 }

@@ -8,7 +8,6 @@ enum ExtraPart: String, CaseIterable {
   case deleteRange = "deleterange"
   case count = "count"
   case compaction = "compaction"
-  case bounded = "bounded"
   case recover = "recover"
   /// The process that `recover` starts and that ends by being killed.
   case recoverVictim = "recover-victim"
@@ -25,10 +24,14 @@ enum ExtraPart: String, CaseIterable {
 }
 
 extension Run where Engine == LatewoodEngine {
-  /// Runs group `extra`, or one part of it, or group `documents`. Returns false if the group is none of them.
+  /// Runs group `bounded`, `documents` or `extra`, or one part of that. Returns false if the group is none of these.
   func extraGroup(_ group: String) throws -> Bool {
     if group == "extra" {
       try runAllParts()
+      return true
+    }
+    if group == "bounded" {
+      try boundedGroup()
       return true
     }
     if group == "documents" {
@@ -43,7 +46,6 @@ extension Run where Engine == LatewoodEngine {
     case .deleteRange: try deleteRange()
     case .count: try counting()
     case .compaction: try compaction()
-    case .bounded: try bounded()
     case .recover: try recover()
     case .recoverVictim: try writeAndDie()
     }
@@ -53,7 +55,7 @@ extension Run where Engine == LatewoodEngine {
   /// Each part in a process of its own: memory that one has left behind would be missing in the growth of the
   /// next.
   private func runAllParts() throws {
-    for part in ExtraPart.allCases where part != .recoverVictim && part != .bounded {
+    for part in ExtraPart.allCases where part != .recoverVictim {
       let outcome = ChildProcess.run(options.arguments(group: part.rawValue))
       report.require(part.rawValue, "\(outcome)", "exited(0)", outcome == .exited(0))
     }

@@ -3,7 +3,8 @@ struct BenchmarkOptions: Sendable {
   static let usage = """
     usage: LatewoodBenchmark --group GROUP [--engine latewood|null|sorted] [--n 1000000] [--vsize 100] [--scale 1]
                              [--rww 10] [--dir DIRECTORY] [--round LABEL]
-    groups: vectors, seq, rand, sync, ycsb, documents, extra; parts of extra alone: \(ExtraPart.names)
+                             [--rounds 50] [--whole 1] [--budget 64]
+    groups: vectors, seq, rand, sync, ycsb, bounded, documents, extra; parts of extra alone: \(ExtraPart.names)
     The directory is emptied.
     """
 
@@ -17,6 +18,11 @@ struct BenchmarkOptions: Sendable {
   var scale = 1.0
   /// Seconds of readwhilewriting.
   var readWriteSeconds = 10.0
+  /// How often group `bounded` overwrites all records, how many checkpoints it keeps whole (0: nothing is given back), and how many MiB of
+  /// log a checkpoint gathers.
+  var rounds = 50
+  var wholeCheckpoints = 1
+  var budgetMiB = 64
   var directory = Directory(path: ".build-peers/db.latewood")
   /// The first column of the results.
   var round = "1"
@@ -34,6 +40,9 @@ struct BenchmarkOptions: Sendable {
       case "--vsize": valueLength = try Self.number(value, name) { $0 >= 1 && $0 <= 1_000_000 }
       case "--scale": scale = try Self.number(value, name) { $0 > 0 && $0 <= 1000 }
       case "--rww": readWriteSeconds = try Self.number(value, name) { $0 >= 0 && $0 <= 3600 }
+      case "--rounds": rounds = try Self.number(value, name) { $0 >= 1 && $0 <= 10_000 }
+      case "--whole": wholeCheckpoints = try Self.number(value, name) { $0 >= 0 && $0 <= 1000 }
+      case "--budget": budgetMiB = try Self.number(value, name) { $0 >= 1 && $0 <= 1024 }
       case "--dir": directory = Directory(path: value)
       case "--round": round = value
       default: throw BenchmarkFailure("unknown option \(name)\n\(Self.usage)")

@@ -9,7 +9,6 @@ extension DocumentStore {
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
   ) throws(DocumentError) -> CompactionReport {
     let core = try openedForWriting()
-    try core.sweep()
     do { return try core.store.compact(bytesPerSecond: bytesPerSecond, progress: progress) } catch {
       throw DocumentError(error)
     }
@@ -26,11 +25,16 @@ extension DocumentStore {
 }
 
 extension DocumentCore {
-  /// The one place where automatic compactions learn of the sweep. Called once, when the database is opened.
-  ///
-  /// The store is to call `sweep()` before each compaction that it begins by itself, and to count `reclaimableBytes()` as dead; until it
-  /// can, only `compact()` sweeps.
-  func prepareCompactions() {}
+  /// The one place where compactions learn of the sweep. Called once, when the database is opened.
+  func prepareCompactions() {
+    store.setCompactionPreparation(
+      reclaimable: { [weak self] in
+        do throws(DocumentError) { return try self?.reclaimableBytes() ?? 0 } catch {
+          // Closed, or damaged: nothing to count on, and not the place to say so.
+          return 0
+        }
+      }, prepare: { [weak self] in try self?.sweep() })
+  }
 
   func reclaimableBytes() throws(DocumentError) -> UInt64 {
     var sum: UInt64 = 0

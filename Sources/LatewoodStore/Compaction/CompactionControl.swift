@@ -7,6 +7,8 @@ import LatewoodDevice
 final class CompactionControl: @unchecked Sendable {
   private struct State {
     var isRunning = false
+    /// What runs is a compaction, whose result others may have too.
+    var isShared = false
     var isPaused = false
     var isCancelled = false
     /// The store is closing: no other may begin.
@@ -23,19 +25,20 @@ final class CompactionControl: @unchecked Sendable {
 
   static let cancelled = Fault(.cancelled, "the compaction was cancelled; the file is as it was")
 
-  /// Becomes the running compaction, or waits for the one that runs and returns its result.
+  /// Becomes what runs, or waits for the compaction that runs and returns its result.
   ///
   /// - Parameters:
-  ///   - joins: false: waits for the one that runs and becomes the next.
+  ///   - joins: whether it is a compaction as well; else, and while a copy or backup runs, this waits and becomes the next.
   ///   - isCancelled: asked once, where no call of `cancel` that comes after it became true can be missed.
   func begin(joins: Bool, unless isCancelled: () -> Bool) throws(Fault) -> CompactionReport? {
     monitor.lock()
     defer { monitor.unlock() }
-    while !joins, state.isRunning, !state.isClosed { monitor.wait() }
+    while state.isRunning, !(joins && state.isShared), !state.isClosed { monitor.wait() }
     guard !state.isClosed else { throw Engine.closedFault }
     if isCancelled() { throw CompactionControl.cancelled }
     guard state.isRunning else {
       state.isRunning = true
+      state.isShared = joins
       state.isCancelled = false
       state.progress = CompactionProgress()
       return nil

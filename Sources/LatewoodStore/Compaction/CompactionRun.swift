@@ -53,6 +53,7 @@ final class CompactionRun {
     var options = engine.options
     options.checkpointsInBackground = false
     options.compaction.isAutomatic = false
+    options.punchesHoles = false
     self.new = new
     target = try Engine(
       log: new, path: new.path, isReadOnly: false, options: options, environment: engine.environment)
@@ -61,12 +62,13 @@ final class CompactionRun {
     progress.deadBytes = report.bytesBefore - min(report.bytesBefore, progress.bytesTotal)
   }
 
-  /// - Parameter version: shows the tree of `start`, and keeps its file mapped.
+  /// - Parameter version: shows the tree of `start`, and keeps it and the log after it in the file.
   func run(keeping version: Version) throws(Fault) -> CompactionReport {
     do throws(Fault) {
       tell(0)
+      // Until the last of the log has been read: without the version it might be given back.
+      defer { withExtendedLifetime(version) {} }
       try copy()
-      withExtendedLifetime(version) {}
       try follow(until: CompactionRun.shortTail)
       try verify()
       if new.isReplacement { try takeOver() } else { try settle() }

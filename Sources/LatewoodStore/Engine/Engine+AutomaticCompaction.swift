@@ -26,8 +26,10 @@ extension Engine {
     let log = log
     let size = try log.device.size()
     let allocated = try log.device.allocatedSize()
+    let live = try current().base?.liveBytes ?? 0
+    let reclaimable = preparation.withLock { $0 }?.reclaimable() ?? 0
     return Occupancy(
-      size: min(size, allocated), live: min(size, try current().base?.liveBytes ?? 0),
+      size: min(size, allocated), live: min(size, live - min(live, reclaimable)),
       log: pendingBytes.load(ordering: .relaxed))
   }
 
@@ -36,7 +38,16 @@ extension Engine {
     let budget = UInt64(options.writeBufferBudget)
     guard options.compaction.isAutomatic else { return budget }
     let live = liveBytes.load(ordering: .relaxed)
-    return min(budget, max(Engine.leastThreshold, live / 2))
+    return min(budget, max(Engine.leastThreshold, live / 3))
+  }
+
+  /// Bytes of log that may gather while a checkpoint runs before writers are held back. While one runs two trees are in the file, and the
+  /// log of both: together no more than three times the live data.
+  var pendingLimit: UInt64 {
+    let limit = 2 * UInt64(options.writeBufferBudget)
+    guard options.compaction.isAutomatic else { return limit }
+    let live = liveBytes.load(ordering: .relaxed)
+    return min(limit, max(2 * Engine.leastThreshold, live / 12 * 5))
   }
   private static let leastThreshold: UInt64 = 8 << 20
 

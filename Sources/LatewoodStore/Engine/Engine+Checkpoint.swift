@@ -31,6 +31,11 @@ extension Engine {
   func checkpoint(isForced: Bool) throws(Fault) {
     checkpointing.lock()
     defer { checkpointing.unlock() }
+    try writeCheckpoint(isForced: isForced)
+    try punchDead()
+  }
+
+  private func writeCheckpoint(isForced: Bool) throws(Fault) {
     var isForced = isForced
     takeBackUnwritten()
     while true {
@@ -39,14 +44,15 @@ extension Engine {
       var next = left
       if next == nil { next = try freeze(isForced: isForced) }
       guard let frozen = next else { return }
-      let root = try merge(frozen)
+      let (root, dead) = try merge(frozen)
       do throws(Fault) {
-        try conclude(frozen, root)
+        try conclude(frozen, root, dead)
         if left == nil { return }
       } catch {
         // The log began anew after this buffer was frozen, so no checkpoint may send a reader to where it was. Its tree is as good as
         // any to build on: the next one, of everything, is what the log waits for.
         guard error.kind == .unsupported else { throw error }
+        keepDead(dead)
         install(root)
         isForced = true
       }
@@ -78,25 +84,27 @@ extension Engine {
     head.active = BufferState()
     head.pendingBytes = 0
     pendingBytes.store(0, ordering: .relaxed)
-    swap { old in makeVersion(head, base: old.base, frozen: frozen.buffer) }
+    swap { old in makeVersion(head, base: old.base, frozen: frozen.buffer, hold: old.hold) }
     unfinished = frozen
     return frozen
   }
 
   /// Writes the next base tree and makes it durable, and all of the log before it.
-  private func merge(_ frozen: Frozen) throws(Fault) -> Subtree? {
+  private func merge(_ frozen: Frozen) throws(Fault) -> (root: Subtree?, dead: DeadSpace) {
     let base = try current().base
+    var dead = DeadSpace()
     let log = log
     let root = try BufferMerge.run(
       frozen.buffer, into: base, file: log.view, nodeSize: options.nodeSize, transaction: frozen.transaction,
+      leaving: &dead,
       reserve: { (length) throws(Fault) in try reserve(length) },
       write: { (bytes, offset) throws(Fault) in try log.writeNodes(bytes, at: offset) })
     try log.syncNodes()
-    return root
+    return (root, dead)
   }
 
   /// Names the new tree in the file.
-  private func conclude(_ frozen: Frozen, _ root: Subtree?) throws(Fault) {
+  private func conclude(_ frozen: Frozen, _ root: Subtree?, _ dead: DeadSpace) throws(Fault) {
     let checkpoint = try append(
       CheckpointRecord(
         root: root, replay: frozen.replay, transaction: frozen.transaction, time: environment.now(),
@@ -104,6 +112,7 @@ extension Engine {
     try log.writeSlot(naming: checkpoint)
     lastCheckpoint.store(checkpoint.offset, ordering: .relaxed)
     backgroundFailure.withLock { $0 = nil }
+    release(dead, by: checkpoint)
     install(root)
     compactLater()
   }
@@ -114,11 +123,11 @@ extension Engine {
     defer { unlockForService() }
     unfinished = nil
     liveBytes.store(root?.liveBytes ?? 0, ordering: .relaxed)
-    let log = log
+    let (log, hold) = (log, holdOfNextBase())
     swap { old in
       Version(
         number: old.number, transaction: old.transaction, base: root, active: old.active, frozen: nil,
-        dropCount: old.dropCount, file: log.view, space: log.space, registry: registry)
+        dropCount: old.dropCount, file: log.view, space: log.space, registry: registry, hold: hold)
     }
   }
 

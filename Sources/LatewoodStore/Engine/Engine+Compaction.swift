@@ -51,6 +51,7 @@ extension Engine {
     // From here on writers that are faster than this are held back, or it might never come to an end.
     if holdsWriters { compactionFollowed.store(log.committedPosition.offset, ordering: .relaxed) }
     defer { compactionFollowed.store(.max, ordering: .relaxed) }
+    if holdsWriters, let preparation = preparation.withLock({ $0 }) { try preparation.run() }
     // So that there is a tree of everything, and few transactions have to be followed.
     if !isReadOnly { try checkpoint(isForced: lastCheckpoint.load(ordering: .relaxed) == 0) }
     let (version, start) = try newestTree()
@@ -71,7 +72,8 @@ extension Engine {
     return report
   }
 
-  /// The newest checkpoint, and a version that keeps its tree mapped.
+  /// The newest checkpoint, and a version that keeps its tree mapped and, with all of the log from its replay offset on, from being given
+  /// back to the file system.
   private func newestTree() throws(Fault) -> (Version, CheckpointRecord) {
     checkpointing.lock()
     defer { checkpointing.unlock() }
@@ -98,7 +100,8 @@ extension Engine {
     liveBytes.store(root?.liveBytes ?? 0, ordering: .relaxed)
     head.transaction = transaction
     head.number += 1
-    swap { _ in makeVersion(head, base: root, frozen: nil) }
+    let hold = startPunching(from: checkpoint.offset, replay: checkpoint.record.replay)
+    swap { _ in makeVersion(head, base: root, frozen: nil, hold: hold) }
   }
 
   /// Takes the writer lock if the store can go on in another file; returns when the lock was taken, in nanoseconds.
@@ -130,7 +133,9 @@ extension Engine {
     pendingBytes.store(next.pendingBytes, ordering: .relaxed)
     writebackThrough.store(other.log.tail, ordering: .relaxed)
     backgroundFailure.withLock { $0 = nil }
-    goOn(in: other.log, checkpoint: other.lastCheckpoint.load(ordering: .relaxed))
-    swap { _ in makeVersion(next, base: base, frozen: nil) }
+    let checkpoint = other.lastCheckpoint.load(ordering: .relaxed)
+    goOn(in: other.log, checkpoint: checkpoint)
+    let hold = startPunching(from: checkpoint, replay: other.punching.withLock { $0.replay })
+    swap { _ in makeVersion(next, base: base, frozen: nil, hold: hold) }
   }
 }

@@ -49,6 +49,12 @@ extension Engine {
     result.fileID = Self.hexadecimal(log.header.fileID)
     result.formatVersion = FileHeader.formatVersion
     result.created = log.header.created
+    punching.withLock { state in
+      result.punchedBytes = state.punchedBytes
+      result.punchingFailure = state.failure.map { StoreError($0, path: path) }
+    }
+    // It keeps the newest checkpoint in the file.
+    withExtendedLifetime(version) {}
     return result
   }
 
@@ -73,9 +79,12 @@ extension Engine {
   }
 
   func history() throws(Fault) -> [Checkpoint] {
-    try checkOpen()
+    // It keeps the newest checkpoint in the file; older ones can go while this looks for them.
+    let version = try current()
+    defer { withExtendedLifetime(version) {} }
     var result: [Checkpoint] = []
     let (log, newest) = logAndCheckpoint
+    let oldest = punching.withLock { $0.oldestWhole }
     var offset = newest
     if offset == 0 { return result }
     var record = try record(at: offset, in: log)
@@ -85,6 +94,10 @@ extension Engine {
         entries: record.root?.entries ?? 0, liveBytes: record.root?.liveBytes ?? 0,
         isCompaction: record.isCompaction, fileID: log.header.fileID.first)
       let previous = record.previousCheckpoint
+      if previous < oldest {
+        result.append(checkpoint)
+        return result
+      }
       // Going back only, so that a hostile file cannot send us in circles. What is lost of the past does not hide what is left of it.
       let found = previous < offset ? log.checkpoint(at: previous, size: log.view.limit)?.record : nil
       checkpoint.isOlderLost = previous != 0 && found == nil
@@ -100,6 +113,11 @@ extension Engine {
     guard checkpoint.fileID == log.header.fileID.first else {
       throw Fault(.notFound, "the checkpoint was in a file that has been compacted or copied since")
     }
+    guard let hold = hold(checkpoint: checkpoint.offset) else {
+      throw Fault(
+        .notFound, "the checkpoint is not whole any more: its space was given back", offset: checkpoint.offset
+      )
+    }
     let record = try record(at: checkpoint.offset, in: log)
     guard record.transaction == checkpoint.transaction else {
       throw Fault.damaged(at: checkpoint.offset, "the checkpoint there is of another transaction")
@@ -108,7 +126,8 @@ extension Engine {
       // It shows no buffer, so no node needs to be kept for it. It has a registry of its own because the writer's takes numbers in
       // order only, and transactions go on meanwhile.
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
-      dropCount: Keyspace.pastEpoch, file: log.view, space: log.space, registry: VersionRegistry())
+      dropCount: Keyspace.pastEpoch, file: log.view, space: log.space, registry: VersionRegistry(),
+      hold: hold)
   }
 
   func verify(_ progress: ((VerifyProgress) -> Void)?) throws(Fault) -> VerifyReport {

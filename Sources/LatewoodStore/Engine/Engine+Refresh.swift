@@ -58,7 +58,8 @@ extension Engine {
     head.transaction = report.lastTransaction
     head.dropCount += 1
     goOn(in: next, checkpoint: report.checkpointOffset)
-    swap { _ in makeVersion(head, base: report.checkpoint?.root, frozen: nil) }
+    let hold = startPunching(from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start)
+    swap { _ in makeVersion(head, base: report.checkpoint?.root, frozen: nil, hold: hold) }
     return head.transaction != before
   }
 }

@@ -156,13 +156,12 @@ extension Engine {
   private func slowDown() {
     waitForCompaction()
     guard checkpointScheduled.load(ordering: .relaxed) else { return }
-    let budget = UInt64(options.writeBufferBudget)
-    let pending = pendingBytes.load(ordering: .relaxed)
-    guard pending > 2 * budget else { return }
+    let (pending, limit) = (pendingBytes.load(ordering: .relaxed), pendingLimit)
+    guard pending > limit else { return }
     checkpointEnded.lock()
     defer { checkpointEnded.unlock() }
     if checkpointScheduled.load(ordering: .relaxed) {
-      _ = checkpointEnded.wait(milliseconds: pending > 4 * budget ? 10 : 2)
+      _ = checkpointEnded.wait(milliseconds: pending > 2 * limit ? 10 : 2)
     }
   }
 }

@@ -77,6 +77,8 @@ final class Engine: @unchecked Sendable {
   let compaction = CompactionControl()
   /// By number of keyspace: what becomes of entries when the file is written anew.
   let rewriters = Guarded<[UInt32: Rewriter]>([:])
+  /// What a layer above wants done before the file is compacted.
+  let preparation = Guarded<CompactionPreparation?>(nil)
   let compactionQueue = DispatchQueue(label: "latewood.compaction", qos: .utility)
   let compactionScheduled = Atomic<Bool>(false)
   /// How far the compaction that is running has followed the log; `.max` if none is.
@@ -85,6 +87,13 @@ final class Engine: @unchecked Sendable {
   let compactionConsidered = Atomic<UInt64>(0)
   /// The first failure of a checkpoint in the background, for whoever asks next.
   let backgroundFailure = Guarded<Fault?>(nil)
+
+  /// Dead parts of the file, and who may still read them.
+  let punching = Guarded(Punching())
+  /// While it is above 0 nothing is given back to the file system; see `holdPunching`.
+  let punchingHolds = Atomic<Int>(0)
+  /// Held while blocks are given back.
+  let punchingNow = Monitor()
 
   private(set) var recovery = RecoveryReport()
 
@@ -147,7 +156,8 @@ final class Engine: @unchecked Sendable {
       checkpointTransaction: report.checkpoint?.transaction ?? 0,
       replayedTransactions: report.transactionsReplayed,
       replayedBytes: report.bytesReplayed, tornTail: report.tornTail)
-    let version = makeVersion(head, base: report.checkpoint?.root, frozen: nil)
+    let hold = startPunching(from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start)
+    let version = makeVersion(head, base: report.checkpoint?.root, frozen: nil, hold: hold)
     published.withLock { $0 = version }
     liveBytes.store(report.checkpoint?.root?.liveBytes ?? 0, ordering: .relaxed)
     pendingBytes.store(head.pendingBytes, ordering: .relaxed)
@@ -167,11 +177,11 @@ final class Engine: @unchecked Sendable {
     return (writer.finish(), report)
   }
 
-  func makeVersion(_ head: Head, base: Subtree?, frozen: BufferState?) -> Version {
+  func makeVersion(_ head: Head, base: Subtree?, frozen: BufferState?, hold: BaseHold?) -> Version {
     let log = log
     return Version(
       number: head.number, transaction: head.transaction, base: base, active: head.active, frozen: frozen,
-      dropCount: head.dropCount, file: log.view, space: log.space, registry: registry)
+      dropCount: head.dropCount, file: log.view, space: log.space, registry: registry, hold: hold)
   }
 
   // MARK: Publishing
@@ -180,7 +190,7 @@ final class Engine: @unchecked Sendable {
   func publish(_ head: Head) {
     let old = published.withLock { current -> Version? in
       guard let old = current, head.number > old.number else { return nil }
-      current = makeVersion(head, base: old.base, frozen: old.frozen)
+      current = makeVersion(head, base: old.base, frozen: old.frozen, hold: old.hold)
       return old
     }
     // The old version goes here, outside of the lock: it may be the last reference to a lot of memory.

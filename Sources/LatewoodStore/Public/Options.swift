@@ -29,6 +29,15 @@ extension Store {
     public var checkpointsInBackground = true
     /// When the file is compacted by itself. Default: see ``CompactionPolicy``.
     public var compaction = CompactionPolicy()
+    /// Whether parts of the file that nothing needs any more are given back to the file system after checkpoints, where it can do that
+    /// (Linux and Apple systems). The file then has holes: it takes less space on the disk than its size says. Nothing is given back
+    /// while another process has the file open, or this one a second time; and nothing that an open snapshot shows. Default: true.
+    public var punchesHoles = true
+    /// How many checkpoints, the newest among them, stay whole for ``Store/history()`` and ``Store/snapshot(asOf:)``, at least 1. Under
+    /// random overwrites each takes about as much space as all live data. If nothing is given back, all stay. Default: 1.
+    public var wholeCheckpoints = 1
+    /// Bytes that are worth two syncs and a root slot.
+    package var punchingThreshold: UInt64 = 1 << 20
 
     public init() {}
 
@@ -42,6 +51,7 @@ extension Store {
       options.compaction.urgentDeadShare = min(
         max(compaction.urgentDeadShare, options.compaction.deadShare), 0.95)
       options.compaction.quietTime = max(compaction.quietTime, 0)
+      options.wholeCheckpoints = max(wholeCheckpoints, 1)
       return options
     }
   }

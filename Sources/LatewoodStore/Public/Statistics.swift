@@ -13,6 +13,10 @@ public struct Statistics: Sendable, Equatable {
   public var logBytes: UInt64 = 0
   /// Bytes that neither the newest checkpoint nor the log after it needs.
   public var deadBytes: UInt64 = 0
+  /// Bytes given back to the file system since the store was opened.
+  public var punchedBytes: UInt64 = 0
+  /// Why no more is given back, if that failed; nothing else follows from it.
+  public var punchingFailure: StoreError?
   /// Entries of the newest checkpoint, the catalog's own among them.
   public var entries: UInt64 = 0
   /// Levels of the tree; 0 if it is empty.
@@ -49,7 +53,8 @@ extension Store {
     do { return try engine.statistics() } catch { throw StoreError(error, path: engine.path) }
   }
 
-  /// The checkpoints that are still in the file, newest first. O(checkpoints).
+  /// The checkpoints that are still whole in the file, newest first: as many as ``Store/Options/wholeCheckpoints`` says, and older ones of
+  /// which nothing was given back yet. O(checkpoints).
   ///
   /// Where one before the newest is damaged or gone, the list ends with the one after it, whose ``Checkpoint/isOlderLost`` is set.
   ///
@@ -61,7 +66,9 @@ extension Store {
   /// Opens a checkpoint of the past as a snapshot.
   ///
   /// - Parameter checkpoint: one that ``history()`` gave.
-  /// - Throws: ``StoreError`` `damaged` if there is no checkpoint at its offset.
+  /// While the snapshot is open, nothing that it shows is given back to the file system.
+  ///
+  /// - Throws: ``StoreError`` `notFound` if part of it was given back since; `damaged` if there is no checkpoint at its offset.
   public func snapshot(asOf checkpoint: Checkpoint) throws(StoreError) -> Snapshot {
     do {
       return Snapshot(engine, try engine.version(asOf: checkpoint))

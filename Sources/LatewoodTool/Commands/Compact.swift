@@ -68,19 +68,11 @@ extension CommandDescription {
   private static func compact(
     _ database: Database, rate: UInt64?, on console: Console
   ) throws(Failure) -> CompactionReport {
-    let progress = Progress("Compacting", on: console)
-    let report: CompactionReport
-    do {
-      report = try database.store.compact(bytesPerSecond: rate) { state in
-        // That a progress line cannot be written is no reason to stop.
-        do {
-          let done = UInt64(state.fraction * Double(state.bytesTotal))
-          try progress.update(done, of: state.bytesTotal, unit: Quantity.bytes)
-        } catch {}
+    try shown("Compacting", on: console) { (progress) throws(StoreError) in
+      try database.store.compact(bytesPerSecond: rate) { state in
+        progress(UInt64(state.fraction * Double(state.bytesTotal)), state.bytesTotal)
       }
-    } catch { throw Failure(error) }
-    try progress.finish()
-    return report
+    }
   }
 
   /// What is live, and the header. The log that no checkpoint holds is counted as live, so that it promises too little rather than too much.

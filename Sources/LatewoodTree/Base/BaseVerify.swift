@@ -20,21 +20,25 @@ struct BaseVerifyReport {
 struct BaseVerify {
   private let source: NodeSource
   private let progress: ((BaseVerifyReport) -> Void)?
+  private let floor: UInt64
   private var report = BaseVerifyReport()
   private var seen: Set<UInt64> = []
   /// Offset and length of every node and extent.
   private var places: [(offset: UInt64, length: UInt64)] = []
 
-  /// - Parameter progress: Called now and then with what was done so far.
-  init(source: NodeSource, progress: ((BaseVerifyReport) -> Void)? = nil) {
+  /// - Parameters:
+  ///   - floor: nodes and extents before this offset are not looked at. What lies under a node was written before it.
+  ///   - progress: Called now and then with what was done so far.
+  init(source: NodeSource, from floor: UInt64 = 0, progress: ((BaseVerifyReport) -> Void)? = nil) {
     self.source = source
+    self.floor = floor
     self.progress = progress
   }
 
   static func run(
-    _ tree: BaseTree, progress: ((BaseVerifyReport) -> Void)? = nil
+    _ tree: BaseTree, from floor: UInt64 = 0, progress: ((BaseVerifyReport) -> Void)? = nil
   ) -> BaseVerifyReport {
-    var walk = BaseVerify(source: tree.source, progress: progress)
+    var walk = BaseVerify(source: tree.source, from: floor, progress: progress)
     if let root = tree.root { walk.visit(root, from: nil, below: nil) }
     walk.findOverlaps()
     progress?(walk.report)
@@ -48,7 +52,7 @@ struct BaseVerify {
   /// `low` and `high` are the separators around the subtree.
   private mutating func visit(_ subtree: Subtree, from low: SplitKey?, below high: SplitKey?) {
     let offset = subtree.reference.offset
-    guard let node = proved(subtree) else { return }
+    guard offset >= floor, let node = proved(subtree) else { return }
     report.nodes += 1
     report.bytesChecked &+= UInt64(subtree.reference.length)
     places.append((offset, UInt64(subtree.reference.length)))
@@ -116,6 +120,7 @@ struct BaseVerify {
     let length = UInt64(value.length)
     liveBytes &+= length
     let offset = value.extentOffset
+    if offset < floor { return }
     let file = source.file
     guard offset >= NodeLayout.firstFrame, length <= file.limit, offset <= file.limit - length else {
       return note(offset, "a value's extent does not lie within the file")

@@ -63,6 +63,7 @@ extension TreeBuilder {
     _ subtree: Subtree, separator: SplitKey, upperFence: SplitKey?
   ) throws(Fault) {
     let node = try source.root(subtree)
+    dead.leave(node: subtree.reference)
     if node.isLeaf { return try appendAll(of: node) }
     for index in 0..<node.count {
       try adopt(
@@ -88,7 +89,9 @@ extension TreeBuilder {
       // A node that was made just now was cut to be long enough, and what follows it as well.
       guard !Provisional.isProvisional(levels[above].last.word) else { return }
       let item = levels[above].removeLast()
-      let node = try source.root(item.subtree(level: UInt8(above - 1)))
+      let subtree = item.subtree(level: UInt8(above - 1))
+      let node = try source.root(subtree)
+      dead.leave(node: subtree.reference)
       if above - 1 > level {
         try pushChildren(of: node, after: item.key, level: above - 1)
         continue
@@ -121,6 +124,7 @@ extension TreeBuilder {
     while root.level > 0 {
       let node = try source.root(root)
       guard node.count == 1 else { break }
+      dead.leave(node: root.reference)
       root = node.childSubtree(0)
     }
     return root

@@ -28,6 +28,8 @@ final class TreeBuilder {
   let levels: UnsafeMutablePointer<BuilderLevel>
   /// What the next leaf's separator has to divide its keys from.
   var left = LeftNeighbour.none
+  /// Nodes of the older tree that were opened, and whatever else whoever brings it leaves out.
+  var dead = DeadSpace()
   private var placements = 0
   /// Items on their way into a level that has to advance first.
   private var underway: [BuilderItem] = []

@@ -9,8 +9,9 @@ import LatewoodFile
 /// next      [a c d e] [g i] [m o q] [s u w]        the last two are taken over by reference
 /// ```
 ///
-/// It goes through the base in key order. What no entry of the buffer and no deleted range touches is taken over unread; what lies wholly in
-/// a deleted range is left out unread; a leaf that is touched is written again, once. Memory does not grow with either.
+/// It goes through the base in key order. What no entry of the buffer and no deleted range touches is taken over unread; of what lies wholly
+/// in a deleted range no more is read than tells where its nodes and extents are; a leaf that is touched is written again, once. Memory
+/// grows only with the list of what the new tree does not refer to any more.
 ///
 /// It runs without any lock: base and buffer are both immutable by now.
 package struct BufferMerge: ~Copyable {
@@ -24,19 +25,24 @@ package struct BufferMerge: ~Copyable {
   ///   - base: the tree under it.
   ///   - nodeSize: bytes of a full node.
   ///   - transaction: the last that the new tree holds.
+  ///   - dead: takes what of `base` is not in the new tree, and what of the log is; of no use after a throw.
   ///   - reserve: makes room in the file for nodes of a length in bytes and says at which offset.
   ///   - write: writes bytes into that room.
   /// - Returns: the root of the new tree; nil if it is empty.
   package static func run(
     _ frozen: BufferState, into base: Subtree?, file: FileView, nodeSize: Int, transaction: UInt64,
+    leaving dead: inout DeadSpace,
     reserve: (Int) throws(Fault) -> UInt64,
     write: (UnsafeRawBufferPointer, UInt64) throws(Fault) -> Void
   ) throws(Fault) -> Subtree? {
+    var left = DeadSpace()
+    defer { dead.append(left) }
     // The closures live as long as the region writer, which this call outlives.
-    try withoutActuallyEscaping(reserve) { (reserve) throws(Fault) -> Subtree? in
+    return try withoutActuallyEscaping(reserve) { (reserve) throws(Fault) -> Subtree? in
       try withoutActuallyEscaping(write) { (write) throws(Fault) -> Subtree? in
         let sink = RegionWriter(seed: file.seed, reserve: reserve, write: write)
         var merge = BufferMerge(frozen, file: file, nodeSize: nodeSize, transaction: transaction, sink: sink)
+        defer { left = merge.builder.dead }
         return try merge.run(base)
       }
     }
@@ -71,6 +77,7 @@ package struct BufferMerge: ~Copyable {
   private mutating func merge(_ subtree: Subtree, low: SplitKey, high: SplitKey?) throws(Fault) {
     let deleted = coverage(low, high)
     if deleted == .whole {
+      leave(subtree)
       while isTouched(high) { try takeEntry() }
       return
     }
@@ -78,6 +85,7 @@ package struct BufferMerge: ~Copyable {
       return try builder.adopt(subtree, separator: low, upperFence: high)
     }
     let node = try source.root(subtree)
+    builder.dead.leave(node: subtree.reference)
     if node.isLeaf { return try mergeLeaf(node, high, deleted == .part) }
     for index in 0..<node.count {
       try merge(
@@ -91,6 +99,7 @@ package struct BufferMerge: ~Copyable {
     while isTouched(high) {
       let (place, isFound) = leaf.lowerBound(buffer.key, buffer.keyCount)
       try keep(leaf, index, place, checksRanges)
+      if isFound { leave(leaf.entry(place).value) }
       index = isFound ? place + 1 : place
       try takeEntry()
     }
@@ -106,7 +115,10 @@ package struct BufferMerge: ~Copyable {
       let entry = leaf.entry(index)
       let key = SplitKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount)
       index &+= 1
-      if checksRanges, isDeleted(key) { continue }
+      if checksRanges, isDeleted(key) {
+        leave(entry.value)
+        continue
+      }
       try builder.append(key, entry.value)
     }
   }
@@ -126,6 +138,8 @@ package struct BufferMerge: ~Copyable {
       let record = buffer.space.record(reference)
       let key = SplitKey(record.key, record.keyCount)
       if record.code == OperationCode.putExtent {
+        builder.dead.keep(
+          extent: UInt64(record.value - source.file.base), length: UInt64(record.valueCount))
         try builder.append(
           key, extent: UInt64(record.value - source.file.base), length: UInt64(record.valueCount),
           checksum: record.valueChecksum)
@@ -134,6 +148,30 @@ package struct BufferMerge: ~Copyable {
       }
     }
     buffer.next()
+  }
+
+  // MARK: What is left behind
+
+  @inline(__always) private func leave(_ value: BaseValue) {
+    if value.isExtent { builder.dead.leave(extent: value.extentOffset, length: UInt64(value.length)) }
+  }
+
+  /// A subtree that is left out whole. Leaves are read only if they have extents. What is damaged stays where it is.
+  private func leave(_ subtree: Subtree) {
+    let reference = subtree.reference
+    if subtree.level == 0, subtree.liveBytes == UInt64(reference.length) {
+      let limit = source.file.limit
+      guard reference.offset <= limit, UInt64(reference.length) <= limit - reference.offset else { return }
+      return builder.dead.leave(node: reference)
+    }
+    let node: Node
+    do throws(Fault) { node = try source.root(subtree) } catch { return }
+    builder.dead.leave(node: reference)
+    if node.isLeaf {
+      for index in 0..<node.count { leave(node.entry(index).value) }
+    } else {
+      for index in 0..<node.count { leave(node.childSubtree(index)) }
+    }
   }
 
   // MARK: Deleted ranges

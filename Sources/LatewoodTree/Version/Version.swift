@@ -65,10 +65,12 @@ package final class Version: Sendable {
   package let file: FileView
   private let space: AddressSpace
   private let registry: VersionRegistry
+  /// Keeps what `base` and the buffers refer to in the file; nil where nothing is ever given back.
+  package let hold: BaseHold?
 
   package init(
     number: UInt64, transaction: UInt64, base: Subtree?, active: BufferState, frozen: BufferState?,
-    dropCount: UInt64, file: FileView, space: AddressSpace, registry: VersionRegistry
+    dropCount: UInt64, file: FileView, space: AddressSpace, registry: VersionRegistry, hold: BaseHold? = nil
   ) {
     self.number = number
     self.transaction = transaction
@@ -79,6 +81,7 @@ package final class Version: Sendable {
     self.file = file
     self.space = space
     self.registry = registry
+    self.hold = hold
     reads = ReadView(
       base: base, active: active, frozen: frozen, file: file,
       records: RecordSpace(base: file.base, through: .max, log: nil))
@@ -91,12 +94,7 @@ package final class Version: Sendable {
   package func verifyBase(
     progress: ((_ bytesChecked: UInt64) -> Void)?
   ) -> TreeVerification {
-    let report = BaseVerify.run(
-      BaseTree(root: base, source: NodeSource(file: file)),
-      progress: progress.map { tell in { tell($0.bytesChecked) } })
-    return TreeVerification(
-      nodes: report.nodes, entries: report.entries, extents: report.extents, bytes: report.bytesChecked,
-      faults: report.faults)
+    .run(base, in: file, progress: progress)
   }
 }
 
@@ -107,4 +105,19 @@ package struct TreeVerification {
   package var extents: UInt64
   package var bytes: UInt64
   package var faults: [Fault]
+
+  /// Checks a tree.
+  ///
+  /// - Parameter floor: what lies before this offset in the file is not looked at.
+  package static func run(
+    _ root: Subtree?, in file: FileView, from floor: UInt64 = 0,
+    progress: ((_ bytesChecked: UInt64) -> Void)?
+  ) -> TreeVerification {
+    let report = BaseVerify.run(
+      BaseTree(root: root, source: NodeSource(file: file)), from: floor,
+      progress: progress.map { tell in { tell($0.bytesChecked) } })
+    return TreeVerification(
+      nodes: report.nodes, entries: report.entries, extents: report.extents, bytes: report.bytesChecked,
+      faults: report.faults)
+  }
 }

@@ -88,6 +88,17 @@ extension CrashScript {
         .checkpoint,
       ]),
     CrashScript(
+      name: "blocks given back",
+      steps: (0..<7).flatMap { number -> [Step] in
+        [
+          .transaction(.synchronous, (0..<14).map { put($0 * 3 % 20, 60 + number) }),
+          .transaction(.relaxed, [put(number, 1500), put(40 + number, 700, in: "b")]),
+          .checkpoint,
+          .transaction(.relaxed, [.deleteRange("a", from: key(number * 2), to: key(number * 2 + 3))]),
+        ] + (number == 3 ? [.drop("b")].map { .transaction(.synchronous, [$0]) } : [])
+          + (number == 4 ? [.kill] : [])
+      }),
+    CrashScript(
       name: "closed and opened again",
       steps: (0..<4).flatMap { number -> [Step] in
         [

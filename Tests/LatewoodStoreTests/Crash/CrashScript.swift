@@ -66,16 +66,21 @@ struct CrashScript: Sendable, CustomTestStringConvertible {
     options.nodeSize = 1024
     options.inlineValueLimit = 64
     options.writeBufferBudget = 65536
+    // Every checkpoint gives back what it can, in blocks of a sector.
+    options.punchingThreshold = 1
     return options
   }
 
   static let path = "db"
 
   static func open(
-    _ volume: any Volume, _ mode: Store.OpenMode = .openOrCreate
+    _ volume: any Volume, _ mode: Store.OpenMode = .openOrCreate, at path: String = path,
+    wholeCheckpoints: Int = 1
   ) throws(StoreError) -> Store {
-    try Store.open(
-      at: path, on: volume, mode: mode, options: options(),
+    var options = options()
+    options.wholeCheckpoints = wholeCheckpoints
+    return try Store.open(
+      at: path, on: volume, mode: mode, options: options,
       environment: Environment(
         now: { 1_700_000_000_000_000 }, random: { fileIDs.add(1, ordering: .relaxed).newValue }))
   }

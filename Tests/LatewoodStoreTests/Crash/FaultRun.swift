@@ -154,7 +154,10 @@ final class FaultRun {
   private func check(_ error: StoreError) {
     errors += 1
     if errors >= FaultRun.patience { volume.spaceLimit = nil }
-    let faults = volume.trace.dropFirst(callsBefore).filter { $0.fault != nil && !isOfNewFile($0) }
+    // A punch that fails is no failure of the call that tried it.
+    let faults = volume.trace.dropFirst(callsBefore).filter {
+      $0.fault != nil && !isOfNewFile($0) && $0.kind != .punch
+    }
     let isForGood = faults.contains { call in
       if case .outOfSpace = call.fault { return call.kind == .sync }
       return true

@@ -11,7 +11,7 @@ import Testing
   private let whole: [Checkpoint]
 
   init() throws {
-    let store = try CrashScript.open(volume.process(1))
+    let store = try CrashScript.open(volume.process(1), wholeCheckpoints: 5)
     for round in 0..<5 {
       try store.put("key\(round)", "value", in: store.keyspace("a"))
       try store.checkpoint()

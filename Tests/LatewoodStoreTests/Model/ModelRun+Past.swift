@@ -23,9 +23,14 @@ extension ModelRun {
 
   /// A reader of another process sees everything once it looks, whatever the writer did since.
   func follow() throws {
+    if follower == nil { try openFollower() }
+    guard let follower else { return }
     try follower.refresh()
     try compareAll(follower, model)
     if !options.checkpointsInBackground { #expect(try follower.refresh() == false, "\(random.replay)") }
     if random.oneIn(4) { #expect(try follower.verify().faults == [], "\(random.replay)") }
+    guard !keepsFollower, random.oneIn(2) else { return }
+    try follower.close()
+    self.follower = nil
   }
 }

@@ -14,17 +14,22 @@ final class ModelRun {
   let keys: KeyMaker
   let disk: SimulatedVolume
   let options: Store.Options
+  /// Whether the reader stays open, which keeps blocks from being given back, or comes and goes.
+  let keepsFollower: Bool
   var process = 1
   var store: Store
   var model = OrderedModel()
   var held: [Held] = []
   /// What the checkpoints hold that were asked for, by their transaction.
   var past: [UInt64: OrderedModel] = [:]
-  var follower: Store
+  /// Nil while nobody reads beside the writer, so that blocks can be given back.
+  var follower: Store?
   var operations = 0
   var reopenings = 0
   var compactions = 0
   var pastStates = 0
+  /// Bytes that were given back, until the last reopening.
+  var punched: UInt64 = 0
 
   init(seed: UInt64, style: Int) throws {
     random = SeededRandom(seed: seed)
@@ -37,14 +42,16 @@ final class ModelRun {
     options.durability = .relaxed
     options.nodeSize = style % 2 == 0 ? 1024 : 8192
     options.inlineValueLimit = style % 3 == 0 ? 64 : 512
+    options.punchingThreshold = 1
+    options.wholeCheckpoints = 1 + style % 3
+    keepsFollower = style % 4 == 1
     self.options = options
     store = try Store.open(
       at: "db", on: disk.process(1), mode: .openOrCreate, options: options, environment: .system)
-    follower = try Store.open(
-      at: "db", on: disk.process(0), mode: .readOnly, options: options, environment: .system)
   }
 
   func run(operations wanted: Int) throws {
+    if keepsFollower { try openFollower() }
     while operations < wanted {
       switch random.below(100) {
       case 0..<70: try transaction()
@@ -71,7 +78,12 @@ final class ModelRun {
     held = []
     try store.close()
     try follow()
-    try follower.close()
+    try follower?.close()
+  }
+
+  func openFollower() throws {
+    follower = try Store.open(
+      at: "db", on: disk.process(0), mode: .readOnly, options: options, environment: .system)
   }
 
   func transaction() throws {
@@ -118,6 +130,11 @@ final class ModelRun {
   }
 
   func checkpoint() throws {
+    if random.oneIn(3) {
+      // With nobody left who reads what was, it can be given back.
+      for old in held { try compareAll(old.snapshot, old.model) }
+      held = []
+    }
     try store.checkpoint()
     let statistics = try store.statistics()
     if !options.checkpointsInBackground {
@@ -141,6 +158,7 @@ final class ModelRun {
   func reopen() throws {
     for old in held { try compareAll(old.snapshot, old.model) }
     held = []
+    punched += try store.statistics().punchedBytes
     reopenings += 1
     if random.oneIn(2) { try store.close() } else { disk.kill(process: process) }
     process += 1

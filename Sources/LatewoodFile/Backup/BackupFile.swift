@@ -1,0 +1,283 @@
+import LatewoodBytes
+import LatewoodDevice
+
+/// The file of a backup: the beginning of another file, byte for byte, with root slots and an end of its own.
+///
+/// ```
+/// first        | header | slots | bytes of the source, as far as its log went | end |
+/// the next     | header | slots | as before ....................................| end | bytes since, but for 56 | end |
+/// ```
+///
+/// *End* is a seal that ends the log (FORMAT.md, section 5): what lies behind it has no meaning, so that the next part can be
+/// written there while the file still says what it said before. It stands in place of the header of one of the source's frames.
+///
+/// Invariants:
+/// 1. Apart from the root slots nothing is ever overwritten that the file leads to.
+/// 2. A slot is written when all that it leads to is durable, and its replay begins beyond the end before: nobody reads the frame whose
+///    header is missing. After a crash at any moment the backup is the old one or the new one, whole.
+/// 3. A backup that was opened for writing has commits of its own: its log does not end in such a seal any more, and it is refused.
+///
+/// Thread safety: one thread.
+package final class BackupFile {
+  static let suffix = ".backing-up"
+  private static let pieceLength = 1 << 20
+
+  private let source: LogFile
+  private let path: String
+  private let lock: any FileLock
+  private let device: any Device
+  /// What there was, if it is gone on with.
+  private let existing: LogFile?
+  private var slotGeneration: UInt64
+  /// Before this offset the file has the source's bytes.
+  package let start: UInt64
+  /// A replay that begins below this offset cannot be had from it.
+  package var leastReplay: UInt64 { existing == nil ? start : start + UInt64(FrameHeader.length) }
+  /// Whether an earlier backup is gone on with.
+  package var isIncremental: Bool { existing != nil }
+  private var isClosed = false
+
+  private init(
+    _ source: LogFile, path: String, lock: any FileLock, device: any Device, existing: LogFile?,
+    generation: UInt64, start: UInt64
+  ) {
+    self.source = source
+    self.path = path
+    self.lock = lock
+    self.device = device
+    self.existing = existing
+    slotGeneration = generation
+    self.start = start
+  }
+
+  deinit { close() }
+
+  /// Opens the backup of `source` at `path` to go on with it, or begins one: where no file is, or in the place of a backup that
+  /// was made before the database was compacted.
+  ///
+  /// Throws `alreadyExists` if what is there is anything but a backup of this database that nobody has written to;
+  /// `lockedByThisProcess`, `lockedByOtherProcess`, and what the volume and the device throw.
+  package static func open(at path: String, of source: LogFile) throws(Fault) -> BackupFile {
+    let volume = source.volume
+    let path = try volume.resolved(path)
+    let lock = try volume.lockForWriting(path)
+    do throws(Fault) {
+      if try volume.exists(path), let file = try goOn(at: path, of: source, lock) { return file }
+      return try begin(at: path, of: source, lock)
+    } catch {
+      lock.unlock()
+      throw error
+    }
+  }
+
+  private static func foreign(_ path: String, _ reason: String) -> Fault {
+    Fault(.alreadyExists, reason, path: path)
+  }
+
+  /// Nil if what is there is a backup of the database before it was compacted.
+  private static func goOn(
+    at path: String, of source: LogFile, _ lock: any FileLock
+  ) throws(Fault) -> BackupFile? {
+    let device = try source.volume.open(path, .readWrite)
+    do throws(Fault) {
+      // What a failed sync has left in the cache only must not be built upon.
+      device.dropCache(0..<UInt64.max)
+      let header = try headerOfBackup(device, path)
+      guard header.databaseID == source.header.databaseID else {
+        throw foreign(path, "there is another database")
+      }
+      let opened = LogFile.Opened(device: device, header: header, space: try device.map(), fileLock: nil)
+      let log = LogFile(opened, on: source.volume, path: path, environment: source.environment)
+      guard let end = try log.endOfBackup() else {
+        throw foreign(path, "the file there is no backup, or has been written to since it was one")
+      }
+      guard header == source.header else {
+        log.close()
+        return nil
+      }
+      guard end.branch == source.branch, source.has(end.last) else {
+        throw foreign(path, "the file there is a backup of something that is not in this database's past")
+      }
+      return BackupFile(
+        source, path: path, lock: lock, device: device, existing: log, generation: end.generation,
+        start: end.seal)
+    } catch {
+      device.close()
+      throw error
+    }
+  }
+
+  private static func headerOfBackup(_ device: any Device, _ path: String) throws(Fault) -> FileHeader {
+    do throws(Fault) {
+      return try LogFile.readHeader(device, path)
+    } catch {
+      guard [.emptyFile, .notADatabase, .damaged, .tooNew].contains(error.kind) else { throw error }
+      throw foreign(path, "there is a file that is no backup")
+    }
+  }
+
+  private static func begin(
+    at path: String, of source: LogFile, _ lock: any FileLock
+  ) throws(Fault) -> BackupFile {
+    let unfinished = path + suffix
+    if try source.volume.exists(unfinished) { try source.volume.remove(unfinished) }
+    let permissions = try source.device.permissions()
+    let device = try source.volume.open(unfinished, .createExclusive(permissions: permissions))
+    let file = BackupFile(
+      source, path: path, lock: lock, device: device, existing: nil, generation: 1, start: FileLayout.logStart
+    )
+    do throws(Fault) {
+      try withScratch(Int(FileLayout.logStart)) { block throws(Fault) in
+        LogFile.encodeEmptyFile(source.header, into: block, time: source.environment.now())
+        try device.write(UnsafeRawBufferPointer(block), at: 0)
+      }
+      return file
+    } catch {
+      file.discard()
+      throw error
+    }
+  }
+
+  // MARK: Writing
+
+  /// Copies the source's bytes before `end`, and ends the file there.
+  ///
+  /// - Parameters:
+  ///   - transaction: number of the newest in the source's log before `end`.
+  ///   - step: called after each piece with its length.
+  package func write(
+    through end: ReplayPosition, transaction: UInt64, step: (UInt64) throws(Fault) -> Void
+  ) throws(Fault) {
+    try eachPiece(through: end.offset) { bytes, offset throws(Fault) in
+      // Holes stay holes.
+      if !bytes.allSatisfy({ $0 == 0 }) { try device.write(bytes, at: offset) }
+      try step(UInt64(bytes.count))
+    }
+    var seal = FrameHeader(
+      kind: .seal, ownOffset: end.offset, transaction: transaction, previousChecksum: end.previousChecksum,
+      durableThrough: FileLayout.logStart, payloadLength: 0)
+    seal.endsLog = true
+    try withScratch(FrameHeader.length) { block throws(Fault) in
+      guard let base = block.baseAddress else { return }
+      _ = seal.encode(into: base, seed: source.header.seed)
+      try device.write(UnsafeRawBufferPointer(block), at: end.offset)
+    }
+    try device.sync()
+  }
+
+  /// Reads what was written from the disk and compares it with the source.
+  package func prove(through end: UInt64, step: (UInt64) throws(Fault) -> Void) throws(Fault) {
+    device.dropCache(0..<UInt64.max)
+    try withScratch(BackupFile.pieceLength) { block throws(Fault) in
+      try eachPiece(through: end) { bytes, offset throws(Fault) in
+        let target = UnsafeMutableRawBufferPointer(rebasing: block[..<bytes.count])
+        let count = try device.read(into: target, at: offset)
+        guard count == bytes.count, target.elementsEqual(bytes) || bytes.allSatisfy({ $0 == 0 }) else {
+          throw Fault(
+            .inputOutput, "the backup does not read as it was written: use another disk", path: path,
+            offset: offset)
+        }
+        try step(UInt64(bytes.count))
+      }
+    }
+  }
+
+  /// The source's bytes from `leastReplay` to `end`, piece by piece; ends of pieces are multiples of a block.
+  private func eachPiece(
+    through end: UInt64, _ body: (UnsafeRawBufferPointer, UInt64) throws(Fault) -> Void
+  ) throws(Fault) {
+    var at = leastReplay
+    while at < end {
+      let length = UInt64(BackupFile.pieceLength)
+      let next = min(end, (at / length + 1) * length)
+      // SAFETY: all before `end` is in the source's file, which is mapped as long as its log is held.
+      let bytes = UnsafeRawBufferPointer(start: source.space.base + Int(at), count: Int(next - at))
+      try body(bytes, at)
+      at = next
+    }
+  }
+
+  /// Makes the file what was written: names the checkpoint in its root slots, and gives it its name.
+  ///
+  /// - Parameters:
+  ///   - checkpoint: offset of a checkpoint's frame that was copied, and whose replay does not begin below `leastReplay`.
+  ///   - end: where the source's bytes end.
+  package func publish(checkpoint: UInt64, end: UInt64) throws(Fault) {
+    guard let (record, frame) = source.checkpoint(at: checkpoint, size: end),
+      record.replay.offset >= leastReplay
+    else { throw Fault.damaged(at: checkpoint, "there is no sound checkpoint here") }
+    // A new file has both slots written at once: it has no name yet.
+    for _ in 0..<(isIncremental ? 1 : 2) {
+      slotGeneration += 1
+      var slot = RootSlot(generation: slotGeneration, time: source.environment.now())
+      slot.checkpointOffset = checkpoint
+      slot.checkpointChecksum = frame.checksum
+      slot.transaction = record.transaction
+      slot.durableThrough = end + UInt64(FrameHeader.length)
+      slot.oldestWhole = checkpoint
+      try withScratch(FileLayout.slotBlockLength) { block throws(Fault) in
+        slot.encode(into: block, seed: source.header.seed)
+        try device.write(UnsafeRawBufferPointer(block), at: FileLayout.slotOffset(slot.place))
+      }
+    }
+    try device.sync()
+    guard !isIncremental else { return }
+    try source.volume.rename(path + BackupFile.suffix, to: path)
+    try source.volume.syncDirectory(containing: path)
+  }
+
+  /// Bytes of the file.
+  package func size() throws(Fault) -> UInt64 { try device.size() }
+
+  /// Idempotent.
+  package func close() {
+    if isClosed { return }
+    isClosed = true
+    existing?.close()
+    device.close()
+    lock.unlock()
+  }
+
+  /// Closes it, and removes what is not yet a backup. Best effort.
+  package func discard() {
+    if isClosed { return }
+    if !isIncremental { LogFile.removeLeftover(path + BackupFile.suffix, on: source.volume) }
+    close()
+  }
+}
+
+/// Where a backup goes on.
+private struct BackupEnd {
+  /// Offset of the seal that it ends in.
+  var seal: UInt64
+  /// The frame before that.
+  var last: FrameHeader
+  var branch: UInt64
+  /// Of the newest slot.
+  var generation: UInt64
+}
+
+extension LogFile {
+  /// Nil if it does not end as a backup does.
+  fileprivate func endOfBackup() throws(Fault) -> BackupEnd? {
+    let found = try findNewest()
+    guard found.walk.hasEnded, let seal = found.walk.lastFrame else { return nil }
+    var walk = LogWalk(
+      view: found.walk.view, size: seal.ownOffset, from: found.choice.replay,
+      lastTransaction: found.choice.checkpoint?.transaction ?? 0)
+    walk.finish()
+    guard let last = walk.lastFrame else { return nil }
+    return BackupEnd(
+      seal: seal.ownOffset, last: last, branch: found.choice.checkpoint?.branch ?? 0,
+      generation: try readSlots().first?.generation ?? found.choice.slot.generation)
+  }
+
+  /// Whether this file has the very frame, whose checksum covers, by those before it, all of the log until there; or has had it and given it
+  /// back to the file system.
+  fileprivate func has(_ frame: FrameHeader) -> Bool {
+    let (view, end) = (view, frame.ownOffset + UInt64(FrameHeader.length))
+    guard end <= view.limit else { return false }
+    return LogWalk.frame(at: frame.ownOffset, view: view, size: view.limit) == frame
+      || isPadding(frame.ownOffset..<end)
+  }
+}

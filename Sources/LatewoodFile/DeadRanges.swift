@@ -1,0 +1,165 @@
+/// A stretch of the file that nothing refers to any more.
+package struct DeadRange: Sendable, Equatable {
+  package var start: UInt64
+  package var end: UInt64
+  /// It ends with a node, so that what follows up to the next multiple of 64 may be nothing but padding.
+  package var endsInNode: Bool
+
+  package init(start: UInt64, end: UInt64, endsInNode: Bool) {
+    self.start = start
+    self.end = end
+    self.endsInNode = endsInNode
+  }
+
+  package var length: UInt64 { end - start }
+}
+
+/// Dead stretches of the file, joined where they meet, and the whole blocks in them.
+///
+/// ```
+/// nodes     |====== a ======|pad|====== b ======|pad|header of the next frame ...
+/// blocks    |         |         |         |         |
+///                     \_ whole _/                       the rest waits for its neighbours to die
+/// ```
+///
+/// Invariants:
+/// 1. `ranges` ascend and neither overlap nor touch.
+/// 2. A range holds nothing but what was put in, and the padding between two nodes. Nothing live is shorter than a frame's header and lies
+///    between the end of a node and the next dead byte: a node starts at a multiple of 64 and is longer than `leastNode`, anything else has
+///    a frame's header before it.
+package struct DeadRanges: Sendable {
+  package private(set) var ranges: [DeadRange] = []
+
+  /// Shorter than every node: a header, one head, one slot and one cell.
+  private static let leastNode: UInt64 = 50
+
+  package init() {}
+
+  package var isEmpty: Bool { ranges.isEmpty }
+
+  /// Puts ranges in, in any order; they may overlap with each other and with what is there.
+  ///
+  /// O(all ranges). `isPadding` is asked about the less than 64 bytes between two ranges where their length leaves it open.
+  package mutating func insert(
+    _ added: [DeadRange], isPadding: (_ bytes: Range<UInt64>) -> Bool = { _ in false }
+  ) {
+    if added.isEmpty { return }
+    let added = added.sorted { $0.start < $1.start }
+    var all: [DeadRange] = []
+    all.reserveCapacity(ranges.count + added.count)
+    var old = 0
+    var new = 0
+    while old < ranges.count || new < added.count {
+      let takesOld = new == added.count || (old < ranges.count && ranges[old].start <= added[new].start)
+      let next = takesOld ? ranges[old] : added[new]
+      if takesOld { old += 1 } else { new += 1 }
+      if next.start >= next.end { continue }
+      if let last = all.last, DeadRanges.join(last, next, isPadding) {
+        if next.end >= last.end {
+          all[all.count - 1].end = next.end
+          all[all.count - 1].endsInNode = next.endsInNode
+        }
+      } else {
+        all.append(next)
+      }
+    }
+    ranges = all
+  }
+
+  private static func join(_ last: DeadRange, _ next: DeadRange, _ isPadding: (Range<UInt64>) -> Bool) -> Bool
+  {
+    if next.start <= last.end { return true }
+    guard last.endsInNode, next.start - last.end < FileLayout.nodeAlignment else { return false }
+    return next.start - last.end < leastNode || isPadding(last.end..<next.start)
+  }
+
+  /// Takes out all whole blocks, at multiples of `length`, a power of two and of 64. Ascending, neighbours in one.
+  ///
+  /// Between a node and the end of its block there may be padding alone, of which `isPadding` is asked: what follows the block can have been
+  /// given back long ago, so there is no range to join with.
+  package mutating func takeBlocks(
+    of length: UInt64, isPadding: (_ bytes: Range<UInt64>) -> Bool = { _ in false }
+  ) -> [Range<UInt64>] {
+    var blocks: [Range<UInt64>] = []
+    var rest: [DeadRange] = []
+    rest.reserveCapacity(ranges.count)
+    for var range in ranges {
+      let padded = (range.end + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1)
+      if range.endsInNode, padded > range.end, padded & (length - 1) == 0, isPadding(range.end..<padded) {
+        range.end = padded
+      }
+      let start = (range.start + length - 1) & ~(length - 1)
+      let end = range.end & ~(length - 1)
+      guard start < end else {
+        rest.append(range)
+        continue
+      }
+      blocks.append(start..<end)
+      if range.start < start { rest.append(DeadRange(start: range.start, end: start, endsInNode: false)) }
+      if end < range.end { rest.append(DeadRange(start: end, end: range.end, endsInNode: range.endsInNode)) }
+    }
+    ranges = rest
+    return blocks
+  }
+}
+
+/// What one new tree leaves behind: bytes that only the tree before it refers to, and what it took from the log.
+package struct DeadSpace: Sendable {
+  /// Nodes and extents, in the order in which they were left; neighbours in one.
+  package private(set) var ranges: [DeadRange] = []
+  /// Values in the log that the new tree refers to.
+  package private(set) var kept: [Range<UInt64>] = []
+
+  package init() {}
+
+  package mutating func leave(node: NodeReference) {
+    add(DeadRange(start: node.offset, end: node.offset + UInt64(node.length), endsInNode: true))
+  }
+
+  package mutating func leave(extent offset: UInt64, length: UInt64) {
+    let (end, overflow) = offset.addingReportingOverflow(length)
+    if length > 0, !overflow { add(DeadRange(start: offset, end: end, endsInNode: false)) }
+  }
+
+  package mutating func keep(extent offset: UInt64, length: UInt64) {
+    if length > 0 { kept.append(offset..<offset + length) }
+  }
+
+  private mutating func add(_ range: DeadRange) {
+    // Leaves that were written one after the other die one after the other.
+    if range.endsInNode, let last = ranges.last, last.endsInNode, range.start >= last.end,
+      range.start - last.end < 50
+    {
+      ranges[ranges.count - 1].end = range.end
+    } else {
+      ranges.append(range)
+    }
+  }
+
+  package mutating func append(_ other: DeadSpace) {
+    ranges += other.ranges
+    kept += other.kept
+  }
+
+  /// Takes what was kept out of ranges of the log, and adds the rest to what is dead.
+  package mutating func leave(log: [DeadRange]) {
+    let kept = kept.sorted { $0.lowerBound < $1.lowerBound }
+    var index = 0
+    for range in log {
+      var at = range.start
+      while index < kept.count, kept[index].lowerBound < range.end {
+        let value = kept[index]
+        if value.lowerBound > at {
+          ranges.append(DeadRange(start: at, end: value.lowerBound, endsInNode: false))
+        }
+        at = max(at, value.upperBound)
+        // One that reaches into the next range counts there too.
+        if value.upperBound > range.end { break }
+        index += 1
+      }
+      if at < range.end { ranges.append(DeadRange(start: at, end: range.end, endsInNode: range.endsInNode)) }
+    }
+  }
+
+  package var length: UInt64 { ranges.reduce(0) { $0 &+ $1.length } }
+}

@@ -1,0 +1,119 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+import LatewoodTree
+
+extension Engine {
+  /// What of the file a backup takes.
+  private struct BackupRange {
+    /// Of the newest checkpoint's frame.
+    var checkpoint: UInt64
+    var record: CheckpointRecord
+    /// All room before it that a checkpoint has reserved is filled.
+    var end: ReplayPosition
+    var transaction: UInt64
+    var version: Version
+  }
+
+  /// Brings a backup up to date, on this thread.
+  func backup(
+    to path: String, bytesPerSecond: UInt64?, _ progress: ((BackupProgress) -> Void)?
+  ) throws(Fault) -> BackupReport {
+    try checkOpen()
+    try refuseInsideTransaction("a backup was asked for")
+    if isReadOnly {
+      throw Fault(.readOnly, "only the process that writes can make a backup; a copy can be made by any")
+    }
+    _ = try compaction.begin(joins: false, unless: { false })
+    defer { compaction.end(.failure(CompactionControl.cancelled)) }
+    // What is dead would read as zeros in one place and as it was in the other.
+    holdPunching()
+    defer { releasePunching() }
+    let began = MonotonicClock.nanoseconds
+    let file = try BackupFile.open(at: path, of: log)
+    do throws(Fault) {
+      var report = try write(file, CompactionThrottle(bytesPerSecond: bytesPerSecond), progress)
+      file.close()
+      report.duration = (MonotonicClock.nanoseconds - began) / 1000
+      return report
+    } catch {
+      file.discard()
+      throw error
+    }
+  }
+
+  private func write(
+    _ file: BackupFile, _ throttle: CompactionThrottle, _ tell: ((BackupProgress) -> Void)?
+  ) throws(Fault) -> BackupReport {
+    try checkpoint(isForced: lastCheckpoint.load(ordering: .relaxed) == 0)
+    var range = try rangeToBackUp()
+    var report = BackupReport()
+    report.isIncremental = file.isIncremental
+    report.transaction = range.transaction
+    // Nothing was appended since.
+    if range.end.offset == file.start, file.isIncremental {
+      report.fileSize = try file.size()
+      return report
+    }
+    if range.record.replay.offset < file.leastReplay {
+      try checkpoint(isForced: true)
+      range = try rangeToBackUp()
+      report.transaction = range.transaction
+    }
+    let end = range.end.offset
+    try verify(range, from: file.start)
+    var done: UInt64 = 0
+    let total = 2 * (end - min(end, file.leastReplay))
+    let step = { (bytes: UInt64) throws(Fault) in
+      done += bytes
+      try self.compaction.checkpoint()
+      tell?(BackupProgress(fraction: 0.99 * Double(done) / Double(max(total, 1)), bytesTotal: total / 2))
+    }
+    try file.write(through: range.end, transaction: range.transaction) { bytes throws(Fault) in
+      try throttle.pass(bytes, compaction)
+      try step(bytes)
+    }
+    try file.prove(through: end, step: step)
+    try file.publish(checkpoint: range.checkpoint, end: end)
+    withExtendedLifetime(range.version) {}
+    tell?(BackupProgress(fraction: 1, bytesTotal: total / 2))
+    report.bytesCopied = total / 2
+    report.fileSize = try file.size()
+    return report
+  }
+
+  private func rangeToBackUp() throws(Fault) -> BackupRange {
+    // No checkpoint is under way, so that all room for nodes is filled.
+    checkpointing.lock()
+    defer { checkpointing.unlock() }
+    let version = try current()
+    let (log, offset) = logAndCheckpoint
+    guard let (record, _) = log.checkpoint(at: offset, size: log.view.limit) else {
+      throw Fault.damaged(at: offset, "there is no sound checkpoint here")
+    }
+    let (end, transaction) = try committedEnd()
+    // A power cut must not take from this file what the backup has, or the next one could not go on from there.
+    try log.flush(through: CommitPosition(offset: end.offset), durable: true)
+    return BackupRange(
+      checkpoint: offset, record: record, end: end, transaction: transaction, version: version)
+  }
+
+  private func committedEnd() throws(Fault) -> (ReplayPosition, transaction: UInt64) {
+    lockForService()
+    defer { unlockForService() }
+    try checkOpen()
+    try log.checkWriting()
+    if log.isInterrupted { throw Fault(.outOfSpace, "the disk is full: make room, then try again") }
+    return (log.replayPosition, log.lastTransaction)
+  }
+
+  /// Damage must not get into a backup: all that is new in it is proved first.
+  private func verify(_ range: BackupRange, from start: UInt64) throws(Fault) {
+    let log = log
+    let tree = TreeVerification.run(range.record.root, in: log.view, from: start, progress: nil)
+    if let fault = tree.faults.first { throw fault }
+    let frames = try log.verify(through: range.end.offset)
+    // A damaged root slot or copy of the header does not come along.
+    if let fault = frames.faults.first(where: { ($0.offset ?? 0) >= FileLayout.logStart }) { throw fault }
+  }
+}

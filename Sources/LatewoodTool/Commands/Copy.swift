@@ -1,0 +1,114 @@
+import LatewoodStore
+
+extension OperandDescription {
+  static let copy = OperandDescription(name: "TARGET", summary: "path of the new file, where none is yet")
+  static let backup = OperandDescription(
+    name: "TARGET", summary: "path of the backup: where no file is, or an earlier backup")
+}
+
+extension CommandDescription {
+  static let copy = CommandDescription(
+    name: "copy",
+    summary: "write a compacted copy that is a database of its own",
+    operands: [.database, .copy],
+    options: [.rate],
+    discussion: [
+      "The copy has what is live, in the order of the keys, and an identity of its own. It appears when it is whole and has been "
+        + "read back. It works beside an app that has the database open, and shows what was committed when this began.",
+      "To bring the same copy up to date again and again see latewood backup.",
+    ],
+    examples: [
+      ExampleDescription(line: "latewood copy my.latewood small.latewood", explanation: "Take a copy along.")
+    ],
+    json: [#"{"bytesBefore":BYTES,"bytesAfter":BYTES,"microseconds":NUMBER}"#]
+  ) { arguments, console throws(Failure) in
+    let (target, rate) = (try arguments.text(1), try arguments.number(of: .rate))
+    let report = try Database.reading(arguments).closing { (database) throws(Failure) in
+      try shown("Copying", on: console) { (progress) throws(StoreError) in
+        try database.store.copy(to: target, bytesPerSecond: rate) { state in
+          progress(UInt64(state.fraction * Double(state.bytesTotal)), state.bytesTotal)
+        }
+      }
+    }
+    if console.printsJSON {
+      try console.json { writer in
+        writer.beginObject()
+        writer.member("bytesBefore", report.bytesBefore)
+        writer.member("bytesAfter", report.bytesAfter)
+        writer.member("microseconds", report.duration)
+        writer.endObject()
+      }
+    } else {
+      try console.line(
+        "\(console.style.good("Copied")): \(Quantity.bytes(report.bytesAfter)) in "
+          + "\(Quantity.duration(nanoseconds: report.duration * 1000)).")
+    }
+    return .success
+  }
+
+  static let backup = CommandDescription(
+    name: "backup",
+    summary: "make a backup, or bring one up to date",
+    operands: [.database, .backup],
+    options: [.rate],
+    discussion: [
+      "The first backup copies the file; each after it copies only what was appended since, unless the database was compacted "
+        + "between. What is copied is verified first and read back from the disk. If it is interrupted, the backup stays as "
+        + "it was.",
+      "A backup opens by itself. Read it, or work with a copy of it: once something was written to it, it is refused here. "
+        + "The database must not be open for writing elsewhere; an app makes backups with Store.backup(to:).",
+    ],
+    examples: [
+      ExampleDescription(
+        line: "latewood backup my.latewood /media/disk/my.latewood", explanation: "Do this every evening.")
+    ],
+    json: [
+      #"{"incremental":true|false,"bytesCopied":BYTES,"fileSize":BYTES,"#,
+      #"  "transaction":NUMBER,"microseconds":NUMBER}"#,
+    ]
+  ) { arguments, console throws(Failure) in
+    let (target, rate) = (try arguments.text(1), try arguments.number(of: .rate))
+    let report = try Database.open(arguments, .openExisting).closing { (database) throws(Failure) in
+      try shown("Backing up", on: console) { (progress) throws(StoreError) in
+        try database.store.backup(to: target, bytesPerSecond: rate) { state in
+          progress(UInt64(state.fraction * Double(state.bytesTotal)), state.bytesTotal)
+        }
+      }
+    }
+    if console.printsJSON {
+      try console.json { writer in
+        writer.beginObject()
+        writer.member("incremental", report.isIncremental)
+        writer.member("bytesCopied", report.bytesCopied)
+        writer.member("fileSize", report.fileSize)
+        writer.member("transaction", report.transaction)
+        writer.member("microseconds", report.duration)
+        writer.endObject()
+      }
+    } else {
+      let kind = report.isIncremental ? "Brought up to date" : "Backed up"
+      try console.line(
+        "\(console.style.good(kind)): \(Quantity.bytes(report.bytesCopied)) copied in "
+          + "\(Quantity.duration(nanoseconds: report.duration * 1000)); the backup has "
+          + "\(Quantity.bytes(report.fileSize)).")
+    }
+    return .success
+  }
+
+  /// Runs `body` with a progress line.
+  static func shown<R>(
+    _ title: String, on console: Console,
+    _ body: (_ progress: @escaping (_ done: UInt64, _ total: UInt64) -> Void) throws(StoreError) -> R
+  ) throws(Failure) -> R {
+    let progress = Progress(title, on: console)
+    let result: R
+    do throws(StoreError) {
+      result = try body { done, total in
+        // That a progress line cannot be written is no reason to stop.
+        do { try progress.update(done, of: total, unit: Quantity.bytes) } catch {}
+      }
+    } catch { throw Failure(error) }
+    try progress.finish()
+    return result
+  }
+}

@@ -1,0 +1,40 @@
+import LatewoodDevice
+
+/// Keeps one base tree, and the log after its checkpoint, from being given back to the file system.
+///
+/// All versions over one base share one hold. The numbers of versions would not do: a checkpoint's swap makes a version of the same
+/// number over another base.
+package final class BaseHold: Sendable {
+  /// How many base trees there were before this one since the store was opened.
+  package let epoch: UInt64
+  private let registry: BaseRegistry
+
+  package init(epoch: UInt64, registry: BaseRegistry) {
+    self.epoch = epoch
+    self.registry = registry
+    registry.add(epoch)
+  }
+
+  deinit { registry.remove(epoch) }
+}
+
+/// Which base trees somebody may still read.
+///
+/// Thread safety: any thread.
+package final class BaseRegistry: Sendable {
+  private let counts = Guarded<[UInt64: Int]>([:])
+
+  package init() {}
+
+  fileprivate func add(_ epoch: UInt64) { counts.withLock { $0[epoch, default: 0] += 1 } }
+
+  fileprivate func remove(_ epoch: UInt64) {
+    counts.withLock { counts in
+      guard let count = counts[epoch] else { return }
+      counts[epoch] = count > 1 ? count - 1 : nil
+    }
+  }
+
+  /// The epoch of the oldest that is held; nil if there is none.
+  package var oldest: UInt64? { counts.withLock { $0.keys.min() } }
+}

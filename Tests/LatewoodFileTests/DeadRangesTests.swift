@@ -1,0 +1,73 @@
+import LatewoodBytes
+import LatewoodFile
+import Testing
+
+/// Dead stretches of a file: what joins, what makes a block, and what must not.
+@Suite("Dead ranges")
+struct DeadRangesTests {
+  private func range(_ start: UInt64, _ end: UInt64, node: Bool = false) -> DeadRange {
+    DeadRange(start: start, end: end, endsInNode: node)
+  }
+
+  private func joined(_ added: DeadRange..., isPadding: Bool = false) -> [Range<UInt64>] {
+    var dead = DeadRanges()
+    for one in added { dead.insert([one]) { _ in isPadding } }
+    var atOnce = DeadRanges()
+    atOnce.insert(added.reversed()) { _ in isPadding }
+    #expect(dead.ranges == atOnce.ranges)
+    return dead.ranges.map { $0.start..<$0.end }
+  }
+
+  @Test("join where they touch or overlap, and nowhere else")
+  func joining() {
+    #expect(joined(range(100, 200), range(200, 300)) == [100..<300])
+    #expect(joined(range(100, 200), range(150, 180), range(199, 250)) == [100..<250])
+    #expect(joined(range(100, 200), range(201, 300)) == [100..<200, 201..<300])
+    #expect(joined(range(100, 200), range(208, 300), isPadding: true) == [100..<200, 208..<300])
+  }
+
+  @Test("join over the padding after a node, and over what was found to be padding")
+  func padding() {
+    #expect(joined(range(64, 100, node: true), range(128, 200)) == [64..<200])
+    #expect(joined(range(64, 136, node: true), range(192, 300)) == [64..<136, 192..<300])
+    #expect(joined(range(64, 136, node: true), range(192, 300), isPadding: true) == [64..<300])
+    #expect(joined(range(64, 136, node: true), range(256, 300), isPadding: true) == [64..<136, 256..<300])
+  }
+
+  @Test("give whole blocks away and keep the rest")
+  func blocks() {
+    var dead = DeadRanges()
+    dead.insert([range(500, 2100), range(3000, 3100), range(4096, 4608)])
+    #expect(dead.takeBlocks(of: 512) == [512..<2048, 4096..<4608])
+    #expect(dead.ranges == [range(500, 512), range(2048, 2100), range(3000, 3100)])
+    dead.insert([range(2100, 3000)])
+    #expect(dead.takeBlocks(of: 512) == [2048..<3072])
+    #expect(dead.ranges == [range(500, 512), range(3072, 3100)])
+  }
+
+  @Test("end a block with padding if that is all that follows a node in it")
+  func lastPadding() {
+    var dead = DeadRanges()
+    dead.insert([range(512, 1000, node: true)])
+    #expect(dead.takeBlocks(of: 512) == [])
+    #expect(dead.takeBlocks(of: 512) { $0 == 1000..<1024 } == [512..<1024])
+    dead.insert([range(2048, 2500)])
+    #expect(dead.takeBlocks(of: 512) { _ in true } == [])
+  }
+
+  @Test("of the log leave out what a tree refers to")
+  func log() {
+    var space = DeadSpace()
+    space.keep(extent: 600, length: 100)
+    space.keep(extent: 300, length: 50)
+    space.keep(extent: 350, length: 0)
+    space.leave(extent: 10, length: 5)
+    space.leave(extent: .max, length: 5)
+    space.leave(log: [range(200, 650), range(650, 900), range(1000, 1100)])
+    #expect(
+      space.ranges == [
+        range(10, 15), range(200, 300), range(350, 600), range(700, 900), range(1000, 1100),
+      ])
+    #expect(space.length == 655)
+  }
+}

@@ -1,0 +1,122 @@
+import Dispatch
+import LatewoodDevice
+import LatewoodSimulation
+import LatewoodTree
+import Synchronization
+import Testing
+
+@testable import LatewoodStore
+
+/// What is committed while a compaction runs.
+@Suite struct FollowingTests {
+  private let directory: StoreDirectory
+
+  init() throws { directory = try StoreDirectory() }
+
+  @Test func `memory does not grow with the commits that are followed`() throws {
+    var options = Store.Options()
+    options.durability = .relaxed
+    options.compaction = .manual
+    let store = try Store.open(at: directory.store, options: options)
+    let fruit = try store.keyspace("fruit")
+    try store.put("apple", "0", in: fruit)
+    var commits: UInt64 = 0
+    let report = try store.compact { _ in
+      guard commits == 0 else { return }
+      do {
+        while commits < 20_000 {
+          commits += 1
+          try store.put("apple", "\(commits)", in: fruit)
+        }
+      } catch { Issue.record(error) }
+    }
+    #expect(report.transactionsMeanwhile == commits)
+    #expect(store.engine.head.active.layer.memoryLength <= 1 << 20)
+    #expect(try store.get("apple", in: fruit) == Array("\(commits)".utf8))
+    #expect(try store.verify().isSound)
+  }
+
+  @Test func `keyspaces that are dropped and made meanwhile`() throws {
+    var options = Store.Options()
+    options.compaction = .manual
+    let store = try Store.open(at: directory.store, options: options)
+    for name in ["fruit", "stone"] {
+      let keyspace = try store.keyspace(name)
+      try store.write { transaction in
+        for number in 0..<2000 { try transaction.put("key \(number)", "value \(number)", in: keyspace) }
+      }
+    }
+    var isFirst = true
+    try store.compact { _ in
+      guard isFirst else { return }
+      isFirst = false
+      do {
+        try store.dropKeyspace(store.keyspace("fruit"))
+        try store.put("key", "value", in: store.keyspace("wood"))
+        try store.put("key", "again", in: store.keyspace("fruit"))
+      } catch { Issue.record(error) }
+    }
+    #expect(try store.content()["fruit"] == [Array("key".utf8): Array("again".utf8)])
+    #expect(try store.content()["wood"] == [Array("key".utf8): Array("value".utf8)])
+    #expect(try store.content()["stone"]?.count == 2000)
+    let content = try store.content()
+    #expect(try store.verify().faults == [])
+    try store.close()
+    let again = try Store.open(at: directory.store, options: options)
+    #expect(try again.content() == content)
+    #expect(try again.verify().faults == [])
+  }
+
+  @Test func `a compaction waits for a copy or backup, and is one of its own`() throws {
+    let store = try Store.open(at: directory.store)
+    try store.put("key", "value", in: store.keyspace("fruit"))
+    let fileID = try store.statistics().fileID
+    store.pauseCompaction()
+    let group = DispatchGroup()
+    let directory = directory
+    DispatchQueue(label: "test").async(group: group) {
+      do { try store.backup(to: directory.path + "/backup") } catch { Issue.record(error) }
+    }
+    while store.compactionProgress == nil { Monitor.sleep(milliseconds: 1) }
+    DispatchQueue(label: "test").async(group: group) {
+      do { try store.compact() } catch { Issue.record(error) }
+    }
+    Monitor.sleep(milliseconds: 20)
+    store.resumeCompaction()
+    group.wait()
+    #expect(try store.statistics().fileID != fileID)
+  }
+
+  @Test func `what a layer above keeps until then goes before it, and counts as dead`() throws {
+    var options = Store.Options()
+    options.compaction.quietTime = 0.01
+    options.compaction.minimumSize = 1 << 16
+    options.durability = .relaxed
+    let store = try Store.open(at: directory.store, options: options)
+    let (kept, old) = (try store.keyspace("kept"), try store.keyspace("old"))
+    try store.write { transaction in
+      for number in 0..<1000 {
+        try transaction.put("key \(number)", [UInt8](repeating: 1, count: 200), in: kept)
+        try transaction.put("key \(number)", [UInt8](repeating: 2, count: 400), in: old)
+      }
+    }
+    let fileID = try store.statistics().fileID
+    let isCalled = Atomic<Bool>(false)
+    store.setCompactionPreparation(
+      reclaimable: { isCalled.load(ordering: .relaxed) ? 0 : 400_000 },
+      prepare: {
+        isCalled.store(true, ordering: .relaxed)
+        try store.write { try $0.deleteRange(.all, in: old) }
+      })
+    try store.checkpoint()
+    while try store.statistics().fileID == fileID { Monitor.sleep(milliseconds: 5) }
+    #expect(try store.content()["old"] == [:])
+    #expect(try store.count(in: kept) == 1000)
+    #expect(try store.verify().faults == [])
+    struct Refusal: Error {}
+    store.setCompactionPreparation(reclaimable: { 0 }, prepare: { throw Refusal() })
+    refusal(.cancelled) { try store.compact() }
+    try store.put("still", "here", in: kept)
+    try store.close()
+  }
+}
