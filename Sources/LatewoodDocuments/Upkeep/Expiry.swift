@@ -107,19 +107,19 @@ extension DocumentCore {
       ).isEmpty {
         return 0
       }
-      return try write(
-        nil,
-        typed: { (writer) throws(DocumentError) in
-          let work = try writer.work(collection)
-          let due = try writer.reads(collection).expiring(before: end, limit: DocumentCore.batchSize)
-          for (seconds, id) in due {
-            guard let record = try writer.record(id, work), record.expiry == seconds else {
-              throw DocumentError(.corruptData, "the document \(id) is to expire, and does not say so")
-            }
-            try writer.forget(id, work, record, .expired)
+      return try batch(nil) { (writer) throws(DocumentError) in
+        let work = try writer.work(collection)
+        let due = try writer.reads(collection).expiring(before: end, limit: DocumentCore.batchSize)
+        for (seconds, id) in due {
+          guard let record = try writer.record(id, work), record.expiry == seconds else {
+            // An entry that no document answers to. To refuse because of it would keep the whole database shut; verification tells of it.
+            try writer.forgetExpiry(seconds, id, work)
+            continue
           }
-          return due.count
-        })
+          try writer.forget(id, work, record, .expired)
+        }
+        return due.count
+      }
     } catch {
       // Dropped meanwhile.
       if error.code == .notFound { return 0 }

@@ -112,6 +112,13 @@ import Testing
     try store.expectSound()
     #expect(try store.sweep().bodies == 9)
     try store.expectSound()
+    try store.setDepth(2)
+    #expect(try store.reads(documents).record(of: "a")?.tree.nodes.count == 3)
+    let before = try store.reads(documents).changes()
+    try store.sweep()
+    #expect(try store.reads(documents).record(of: "a")?.tree.nodes.count == 2)
+    #expect(try store.reads(documents).changes() == before)
+    try store.expectSound()
   }
 
   @Test func `purging forgets a document or a branch, and no sequence is given out twice`() throws {
