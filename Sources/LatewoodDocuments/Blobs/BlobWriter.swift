@@ -71,8 +71,8 @@ package final class BlobWriter {
     var isPinned = false
     do throws(DocumentError) {
       let kept = try core.batch(.relaxed) { (writer) throws(DocumentError) in
-        // In a transaction no sweep is removing anything, so what is there can be pinned.
-        isPinned = core.pins.pin(digest)
+        core.pins.pinWritten(digest)
+        isPinned = true
         try writer.putBlob(digest, record)
         return try core.blobRecord(digest, spaces, writer.transaction) ?? record
       }

@@ -121,6 +121,17 @@ import Testing
     try store.expectSound()
   }
 
+  @Test func `a compaction that the store makes by itself sweeps first`() throws {
+    let first = try store.save("a", "one")
+    try store.save("a", "two", over: first.revision)
+    #expect(try store.reclaimableBytes() == 3)
+    let record = try #require(try store.reads(documents).record(of: "a"))
+    try store.store.compact()
+    #expect(try store.reads(documents).body(of: first.revision, in: record) == nil)
+    #expect(try store.reclaimableBytes() == 0)
+    try store.expectSound()
+  }
+
   @Test func `purging forgets a document or a branch, and no sequence is given out twice`() throws {
     let first = try store.save("a", "one")
     let id = bytes("x").withUnsafeBytes { RevisionID(editing: nil, isDeleted: false, body: $0) }
