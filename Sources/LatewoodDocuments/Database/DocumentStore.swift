@@ -42,7 +42,7 @@ package final class DocumentStore: Sendable {
 
   /// Opens a database file, or shares the one that this process has open already.
   ///
-  /// Opened for writing, it first forgets what has expired meanwhile.
+  /// Opened for writing, it first forgets what has expired meanwhile. Of one that is shared, the options of the first open count.
   ///
   /// - Throws: ``DocumentError``: what the store throws; `wrongFormat` if the file holds something else than documents, `tooNew`.
   package static func open(
