@@ -32,7 +32,8 @@ let package = Package(
       name: "LatewoodTool", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       swiftSettings: settings),
     .executableTarget(
-      name: "LatewoodBenchmark", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
+      name: "LatewoodBenchmark",
+      dependencies: ["LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       path: "Benchmarks/LatewoodBenchmark", swiftSettings: settings),
     .executableTarget(
       name: "LatewoodJSONBenchmark", dependencies: ["LatewoodFleece"],

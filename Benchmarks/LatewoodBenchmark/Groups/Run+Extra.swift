@@ -24,7 +24,7 @@ enum ExtraPart: String, CaseIterable {
 }
 
 extension Run where Engine == LatewoodEngine {
-  /// Runs group `bounded`, or `extra`, or one part of that. Returns false if the group is none of these.
+  /// Runs group `bounded`, `documents` or `extra`, or one part of that. Returns false if the group is none of these.
   func extraGroup(_ group: String) throws -> Bool {
     if group == "extra" {
       try runAllParts()
@@ -32,6 +32,10 @@ extension Run where Engine == LatewoodEngine {
     }
     if group == "bounded" {
       try boundedGroup()
+      return true
+    }
+    if group == "documents" {
+      try documentsGroup()
       return true
     }
     guard let part = ExtraPart(rawValue: group) else { return false }

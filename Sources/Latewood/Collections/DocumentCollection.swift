@@ -54,7 +54,7 @@ public final class DocumentCollection: Sendable {
   public var count: Int {
     get throws(DatabaseError) {
       let reads = try reads()
-      return try translating { () throws(DocumentError) in try reads.totals(in: documents).documents }
+      return try translating { () throws(DocumentError) in try reads.totals().documents }
     }
   }
 

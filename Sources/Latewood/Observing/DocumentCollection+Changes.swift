@@ -48,7 +48,7 @@ extension DocumentCollection {
   public var lastSequence: UInt64 {
     get throws(DatabaseError) {
       let reads = try reads()
-      return try translating { () throws(DocumentError) in try reads.lastSequence(in: documents) }
+      return try translating { () throws(DocumentError) in try reads.lastSequence() }
     }
   }
 

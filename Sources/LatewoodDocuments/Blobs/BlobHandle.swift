@@ -1,3 +1,4 @@
+import LatewoodDevice
 import LatewoodStore
 
 /// A blob of an open database. As long as there is a handle the blob stays, whether or not a document refers to it.
@@ -5,22 +6,23 @@ import LatewoodStore
 /// Thread safety: all calls from any thread.
 package final class BlobHandle: Sendable {
   package let digest: BlobDigest
-  private let record: BlobRecord
+  /// Where its chunks were last.
+  private let record: Guarded<BlobRecord>
+  /// Bytes.
+  package let length: UInt64
   private let core: DocumentCore
   private let spaces: DatabaseSpaces
 
   /// The blob is pinned already; this lets go of it in the end.
   init(_ digest: BlobDigest, _ record: BlobRecord, _ core: DocumentCore, _ spaces: DatabaseSpaces) {
     self.digest = digest
-    self.record = record
+    self.record = Guarded(record)
+    length = record.length
     self.core = core
     self.spaces = spaces
   }
 
   deinit { core.pins.unpin(digest) }
-
-  /// Bytes.
-  package var length: UInt64 { record.length }
 
   /// The bytes of a range, as much of it as there is. Holds as many bytes in memory, and no more.
   package func read(_ range: Range<UInt64>) throws(DocumentError) -> [UInt8] {
@@ -48,19 +50,31 @@ package final class BlobHandle: Sendable {
       let chunk = at / chunkLength
       let start = Int(at - chunk * chunkLength)
       let end = Int(min(range.upperBound - chunk * chunkLength, chunkLength))
-      let key = BlobRecord.chunkKey(record.number, chunk)
-      let goesOn = try core.store.withValue(key, in: spaces.chunks) { value in
+      let goesOn = try withChunk(chunk) { value in
         guard value.byteCount == Int(min(length - chunk * chunkLength, chunkLength)) else {
           throw DocumentError(.corruptData, "chunk \(chunk) of the blob \(digest) has another length")
         }
         return try body(value.extracting(start..<end))
       }
-      guard let goesOn else {
-        throw DocumentError(.corruptData, "chunk \(chunk) of the blob \(digest) is missing")
-      }
       if !goesOn { return }
       at = chunk * chunkLength + UInt64(end)
     }
+  }
+
+  private func withChunk<R>(_ chunk: UInt64, _ body: (RawSpan) throws -> R) throws -> R {
+    let known = record.withLock { $0 }
+    if let result = try core.store.withValue(
+      BlobRecord.chunkKey(known.number, chunk), in: spaces.chunks, body)
+    {
+      return result
+    }
+    // Found just while a sweep took it away and a writer brought it again: then it is under another number.
+    if let fresh = try core.blobRecord(digest, spaces, core.store), fresh.number != known.number {
+      record.withLock { $0 = fresh }
+      let key = BlobRecord.chunkKey(fresh.number, chunk)
+      if let result = try core.store.withValue(key, in: spaces.chunks, body) { return result }
+    }
+    throw DocumentError(.corruptData, "chunk \(chunk) of the blob \(digest) is missing")
   }
 }
 

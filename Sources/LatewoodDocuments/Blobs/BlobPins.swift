@@ -25,6 +25,14 @@ final class BlobPins: Sendable {
     }
   }
 
+  /// Pins one that a transaction is just putting in: what a sweep before it has removed is something else.
+  func pinWritten(_ digest: BlobDigest) {
+    state.withLock { state in
+      state.doomed.remove(digest)
+      state.counts[digest, default: 0] += 1
+    }
+  }
+
   func unpin(_ digest: BlobDigest) {
     state.withLock { state in
       guard let count = state.counts[digest] else { return }

@@ -18,16 +18,14 @@ package final class BlobWriter {
     self.core = core
     let spaces = core.shared.withLock { $0 }
     self.spaces = spaces
-    number = try core.write(
-      .relaxed,
-      typed: { (writer) throws(DocumentError) in
-        let key = DatabaseFacts.blobNumberKey
-        let number = (try DatabaseFacts.number(key, in: spaces, writer.transaction) ?? 0) &+ 1
-        try writer.putFact(key, DatabaseFacts.encoded(number))
-        try writer.putFact(DatabaseFacts.uploadPrefix + String(number), [])
-        core.pins.began(number)
-        return number
-      })
+    number = try core.batch(.relaxed) { (writer) throws(DocumentError) in
+      let key = DatabaseFacts.blobNumberKey
+      let number = (try DatabaseFacts.number(key, in: spaces, writer.transaction) ?? 0) &+ 1
+      try writer.putFact(key, DatabaseFacts.encoded(number))
+      try writer.putFact(DatabaseFacts.uploadPrefix + String(number), [])
+      core.pins.began(number)
+      return number
+    }
   }
 
   deinit {
@@ -53,14 +51,12 @@ package final class BlobWriter {
   private func flush() throws(DocumentError) {
     guard chunk < 1 << 32 else { throw DocumentError(.badArgument, "a blob has at most 4 PiB") }
     let key = BlobRecord.chunkKey(number, chunk)
-    try core.write(
-      .relaxed,
-      typed: { (writer) throws(DocumentError) in
-        writer.changeCount += 1
-        do throws(StoreError) {
-          try writer.transaction.put(key, pending, in: spaces.chunks)
-        } catch { throw DocumentError(error) }
-      })
+    try core.batch(.relaxed) { (writer) throws(DocumentError) in
+      writer.changeCount += 1
+      do throws(StoreError) {
+        try writer.transaction.put(key, pending, in: spaces.chunks)
+      } catch { throw DocumentError(error) }
+    }
     chunk += 1
     pending.removeAll(keepingCapacity: true)
   }
@@ -74,14 +70,12 @@ package final class BlobWriter {
     let record = BlobRecord(number: number, length: length)
     var isPinned = false
     do throws(DocumentError) {
-      let kept = try core.write(
-        .relaxed,
-        typed: { (writer) throws(DocumentError) in
-          // In a transaction no sweep is removing anything, so what is there can be pinned.
-          isPinned = core.pins.pin(digest)
-          try writer.putBlob(digest, record)
-          return try core.blobRecord(digest, spaces, writer.transaction) ?? record
-        })
+      let kept = try core.batch(.relaxed) { (writer) throws(DocumentError) in
+        core.pins.pinWritten(digest)
+        isPinned = true
+        try writer.putBlob(digest, record)
+        return try core.blobRecord(digest, spaces, writer.transaction) ?? record
+      }
       core.pins.ended(number)
       return BlobHandle(digest, kept, core, spaces)
     } catch {
@@ -91,7 +85,7 @@ package final class BlobWriter {
   }
 
   private func discard() throws(DocumentError) {
-    try core.write(.relaxed, typed: { (writer) throws(DocumentError) in try writer.dropUpload(number) })
+    try core.batch(.relaxed) { (writer) throws(DocumentError) in try writer.dropUpload(number) }
   }
 }
 

@@ -23,6 +23,8 @@ final class CollectionSpaces: Sendable {
   }
 
   let documents, sequences, bodies, superseded, marks, local, expiry, references, uses: Keyspace
+  /// Shared with all collections: where the state of this one is.
+  let database: Keyspace
 
   static let names = [
     "documents", "sequences", "bodies", "superseded", "marks", "local", "expiry", "references", "uses",
@@ -41,8 +43,10 @@ final class CollectionSpaces: Sendable {
     expiry = try find("expiry/\(collection)")
     references = try find("references/\(collection)")
     uses = try find("uses/\(collection)")
+    database = try find("database")
   }
 
+  /// Those that go with the collection.
   var all: [Keyspace] {
     [documents, sequences, bodies, superseded, marks, local, expiry, references, uses]
   }

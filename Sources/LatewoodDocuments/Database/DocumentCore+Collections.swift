@@ -33,15 +33,13 @@ extension DocumentCore {
 
   func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
     try refuseInBatch("a collection is created")
-    try write(
-      nil,
-      typed: { (writer) throws(DocumentError) in
-        do throws(StoreError) {
-          let spaces = writer.shared
-          if try writer.transaction.contains(CollectionState.key(name), in: spaces.database) { return }
-          try DocumentCore.createCollection(name, writer.transaction, spaces)
-        } catch { throw DocumentError(error) }
-      })
+    try batch(nil) { (writer) throws(DocumentError) in
+      do throws(StoreError) {
+        let spaces = writer.shared
+        if try writer.transaction.contains(CollectionState.key(name), in: spaces.database) { return }
+        try DocumentCore.createCollection(name, writer.transaction, spaces)
+      } catch { throw DocumentError(error) }
+    }
     guard let created = try collection(name) else {
       throw DocumentError(.notFound, "the collection \(name) was dropped while it was created")
     }
@@ -51,15 +49,13 @@ extension DocumentCore {
   func dropCollection(_ name: String) throws(DocumentError) -> Bool {
     try refuseInBatch("a collection is dropped")
     guard let collection = try collection(name) else { return false }
-    try write(
-      nil,
-      typed: { (writer) throws(DocumentError) in
-        do throws(StoreError) {
-          for keyspace in collection.spaces.all { try writer.transaction.dropKeyspace(keyspace) }
-          try writer.transaction.delete(CollectionState.key(name), in: writer.shared.database)
-        } catch { throw DocumentError(error) }
-        writer.dropped(collection)
-      })
+    try batch(nil) { (writer) throws(DocumentError) in
+      do throws(StoreError) {
+        for keyspace in collection.spaces.all { try writer.transaction.dropKeyspace(keyspace) }
+        try writer.transaction.delete(CollectionState.key(name), in: writer.shared.database)
+      } catch { throw DocumentError(error) }
+      writer.dropped(collection)
+    }
     do throws(StoreError) {
       let others = collections.withLock { known in
         if known[name] === collection { known[name] = nil }

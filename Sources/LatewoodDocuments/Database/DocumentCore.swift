@@ -20,7 +20,6 @@ final class DocumentCore: Sendable {
   let pins = BlobPins()
   let alarm = ExpiryAlarm()
   let depth: Guarded<Int>
-  let identity: [UInt8]
   /// One sweep at a time.
   let sweeping = Monitor()
   let writing = Guarded<(thread: UInt, writer: DocumentWriter)?>(nil)
@@ -46,8 +45,7 @@ final class DocumentCore: Sendable {
           .tooNew, "the documents are in format \(format), this is for \(DatabaseFacts.format)")
       }
       let depth = try DatabaseFacts.number(DatabaseFacts.depthKey, in: spaces, store)
-      self.depth = Guarded(Int(clamping: min(depth ?? UInt64(RevisionTree.usualDepth), 1 << 30)))
-      identity = try store.get(DatabaseFacts.identityKey, in: spaces.database) ?? []
+      self.depth = Guarded(Int(min(max(depth ?? UInt64(RevisionTree.usualDepth), 1), 1 << 30)))
       shared = Guarded(spaces)
     } catch {
       throw DocumentError.from(error)
@@ -63,8 +61,9 @@ final class DocumentCore: Sendable {
         try transaction.put(DatabaseFacts.identityKey, identity, in: spaces.database)
         try transaction.put(
           DatabaseFacts.formatKey, DatabaseFacts.encoded(DatabaseFacts.format), in: spaces.database)
-        try transaction.put(
-          DatabaseFacts.depthKey, DatabaseFacts.encoded(UInt64(max(1, options.depth))), in: spaces.database)
+        let depth = DatabaseFacts.encoded(UInt64(max(1, options.depth)))
+        try transaction.put(DatabaseFacts.depthKey, depth, in: spaces.database)
+        try transaction.put(DatabaseFacts.deepestKey, depth, in: spaces.database)
         try createCollection(DocumentCollection.defaultName, transaction, spaces)
       }
     }

@@ -42,7 +42,7 @@ package final class DocumentStore: Sendable {
 
   /// Opens a database file, or shares the one that this process has open already.
   ///
-  /// Opened for writing, it first forgets what has expired meanwhile.
+  /// Opened for writing, it first forgets what has expired meanwhile. Of one that is shared, the options of the first open count.
   ///
   /// - Throws: ``DocumentError``: what the store throws; `wrongFormat` if the file holds something else than documents, `tooNew`.
   package static func open(
@@ -126,6 +126,11 @@ package final class DocumentStore: Sendable {
     return core
   }
 
+  /// Whether this process has the file at a path open for writing: then it must not be deleted or replaced.
+  package static func isOpen(at path: String) throws(DocumentError) -> Bool {
+    do { return OpenStores.isOpen(try FileVolume().resolved(path)) } catch { throw DocumentError.from(error) }
+  }
+
   // MARK: Facts
 
   /// The store below.
@@ -144,32 +149,40 @@ package final class DocumentStore: Sendable {
   package func renewIdentity() throws(DocumentError) {
     let core = try openedForWriting()
     let random = core.options.environment.random
-    try core.write(
-      nil,
-      typed: { (writer) throws(DocumentError) in
-        try writer.putFact(
-          DatabaseFacts.identityKey, SequenceEntry.key(random()) + SequenceEntry.key(random()))
-      })
+    try core.batch(nil) { (writer) throws(DocumentError) in
+      try writer.putFact(
+        DatabaseFacts.identityKey, SequenceEntry.key(random()) + SequenceEntry.key(random()))
+    }
   }
 
   /// Generations of revisions that are kept.
   package var depth: Int { core.depth.withLock { $0 } }
 
-  /// Keeps this many generations from now on, at least 1. A document is pruned when it is changed next.
+  /// Keeps this many generations from now on, at least 1. A document is pruned when it is changed next, all others by the next sweep.
   package func setDepth(_ depth: Int) throws(DocumentError) {
     let core = try openedForWriting()
-    let depth = max(1, depth)
-    try core.write(
-      nil,
-      typed: { (writer) throws(DocumentError) in
-        try writer.putFact(DatabaseFacts.depthKey, DatabaseFacts.encoded(UInt64(depth)))
-      })
+    let depth = min(max(1, depth), 1 << 30)
+    try core.batch(nil) { (writer) throws(DocumentError) in
+      let deepest = try DatabaseFacts.number(
+        DatabaseFacts.deepestKey, in: writer.shared, writer.transaction)
+      try writer.putFact(DatabaseFacts.depthKey, DatabaseFacts.encoded(UInt64(depth)))
+      try writer.putFact(
+        DatabaseFacts.deepestKey, DatabaseFacts.encoded(max(deepest ?? .max, UInt64(depth))))
+    }
     core.depth.withLock { $0 = depth }
   }
 
   /// Makes everything committed so far survive a power cut.
   package func sync() throws(DocumentError) {
     do { try opened().store.sync() } catch { throw DocumentError.from(error) }
+  }
+
+  /// Of a database that was opened to be read only: takes in what another process has committed since. True if there was anything new.
+  @discardableResult
+  package func refresh() throws(DocumentError) -> Bool {
+    let core = try opened()
+    guard core.store.isReadOnly else { return false }
+    do { return try core.store.refresh() } catch { throw DocumentError(error) }
   }
 
   // MARK: Collections

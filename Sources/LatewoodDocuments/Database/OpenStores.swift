@@ -27,6 +27,8 @@ enum OpenStores {
     return existing(path)
   }
 
+  static func isOpen(_ path: String) -> Bool { open.withLock { $0[path] != nil } }
+
   private static func existing(_ path: String) -> DocumentCore? {
     guard let core = open.withLock({ $0[path] }) else { return nil }
     core.users.withLock { $0 += 1 }

@@ -3,13 +3,12 @@ import LatewoodStore
 /// The feed.
 extension DocumentReads {
   /// The last sequence that was given out; purges do not take it back. O(log n).
-  package func lastSequence(in store: DocumentStore) throws(DocumentError) -> UInt64 {
-    try state(in: store).lastSequence
+  package func lastSequence() throws(DocumentError) -> UInt64 {
+    try state().lastSequence
   }
 
-  func state(in store: DocumentStore) throws(DocumentError) -> CollectionState {
-    let shared = try store.opened().shared.withLock { $0 }
-    let state = try read(CollectionState.key(name), in: shared.database) { (bytes) throws(DocumentError) in
+  func state() throws(DocumentError) -> CollectionState {
+    let state = try read(CollectionState.key(name), in: spaces.database) { (bytes) throws(DocumentError) in
       try CollectionState(bytes)
     }
     guard let state else { throw DocumentError(.notFound, "the collection \(name) has been dropped") }

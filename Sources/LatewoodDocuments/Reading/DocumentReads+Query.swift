@@ -62,7 +62,7 @@ extension DocumentReads {
   }
 
   /// How many documents there are, and how many of the others are tombstones. O(log n), whatever waits for a checkpoint.
-  package func totals(in store: DocumentStore) throws(DocumentError) -> (documents: Int, tombstones: Int) {
+  package func totals() throws(DocumentError) -> (documents: Int, tombstones: Int) {
     // What a batch counts is written when it ends.
     if case .transaction = source {
       var all = DocumentQuery()
@@ -70,7 +70,7 @@ extension DocumentReads {
       let documents = try count()
       return (documents, try count(all) - documents)
     }
-    let state = try state(in: store)
+    let state = try state()
     return (Int(clamping: state.documents), Int(clamping: state.tombstones))
   }
 }

@@ -24,7 +24,7 @@ struct CollectionState: Sendable, Equatable {
   /// Bytes that a sweep would free, about.
   var reclaimableBytes: UInt64 {
     guard bodies > 0 else { return 0 }
-    return UInt64(Double(bodyBytes) / Double(bodies) * Double(superseded))
+    return UInt64(Double(bodyBytes) * (Double(min(superseded, bodies)) / Double(bodies)))
   }
 
   func encoded() -> [UInt8] {
@@ -53,6 +53,9 @@ struct CollectionState: Sendable, Equatable {
     superseded = try source.varint()
     references = try source.varint()
     guard source.isAtEnd else { throw source.fault("it is too long") }
-    guard lastSequence < 1 << 62 else { throw source.fault("the sequences are used up") }
+    // What follows may count on from any of these without a look.
+    for number in [lastSequence, documents, tombstones, bodies, bodyBytes, superseded, references] {
+      guard number < 1 << 62 else { throw source.fault("it counts \(number)") }
+    }
   }
 }

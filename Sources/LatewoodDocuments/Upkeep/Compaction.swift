@@ -9,7 +9,6 @@ extension DocumentStore {
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
   ) throws(DocumentError) -> CompactionReport {
     let core = try openedForWriting()
-    // What is swept first: `prepareCompactions`.
     do { return try core.store.compact(bytesPerSecond: bytesPerSecond, progress: progress) } catch {
       throw DocumentError(error)
     }
@@ -26,20 +25,15 @@ extension DocumentStore {
 }
 
 extension DocumentCore {
-  /// Has the store sweep before each compaction, its own too, and count what a sweep would free as dead. Called once, when the database is
-  /// opened.
+  /// The one place where compactions learn of the sweep. Called once, when the database is opened.
   func prepareCompactions() {
-    guard !store.isReadOnly else { return }
     store.setCompactionPreparation(
       reclaimable: { [weak self] in
-        do throws(DocumentError) {
-          return try self?.reclaimableBytes() ?? 0
-        } catch {
-          // Closed, or it cannot be read: whoever reads on will say so.
+        do throws(DocumentError) { return try self?.reclaimableBytes() ?? 0 } catch {
+          // Closed, or damaged: nothing to count on, and not the place to say so.
           return 0
         }
-      },
-      prepare: { [weak self] in _ = try self?.sweep() })
+      }, prepare: { [weak self] in try self?.sweep() })
   }
 
   func reclaimableBytes() throws(DocumentError) -> UInt64 {

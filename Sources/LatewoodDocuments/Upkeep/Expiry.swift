@@ -12,6 +12,9 @@ final class ExpiryAlarm: Sendable {
     var isCancelled = false
   }
 
+  /// In microseconds.
+  static let longestWait: UInt64 = 86_400_000_000
+
   private let state = Guarded(State())
   let queue = DispatchQueue(label: "latewood.expiry", qos: .utility)
 
@@ -66,10 +69,9 @@ extension DocumentCore {
   func setAlarm(for time: UInt64) {
     guard options.expiresByItself, !store.isReadOnly, alarm.wants(time) else { return }
     let now = options.environment.now()
-    // A document is gone when its second has begun; a day is soon enough to look again.
-    let wait = min(
-      time.multipliedReportingOverflow(by: 1_000_000).partialValue &- min(now, time &* 1_000_000),
-      86_400_000_000)
+    let (due, overflow) = time.multipliedReportingOverflow(by: 1_000_000)
+    // A document is gone when its second has begun. A day is soon enough to look at the clock again.
+    let wait = overflow ? ExpiryAlarm.longestWait : min(due > now ? due - now : 0, ExpiryAlarm.longestWait)
     alarm.queue.asyncAfter(deadline: .now() + .microseconds(Int(wait))) { [weak self] in
       guard let self, alarm.rings(time) else { return }
       do throws(DocumentError) {
@@ -105,19 +107,19 @@ extension DocumentCore {
       ).isEmpty {
         return 0
       }
-      return try write(
-        nil,
-        typed: { (writer) throws(DocumentError) in
-          let work = try writer.work(collection)
-          let due = try writer.reads(collection).expiring(before: end, limit: DocumentCore.batchSize)
-          for (seconds, id) in due {
-            guard let record = try writer.record(id, work), record.expiry == seconds else {
-              throw DocumentError(.corruptData, "the document \(id) is to expire, and does not say so")
-            }
-            try writer.forget(id, work, record, .expired)
+      return try batch(nil) { (writer) throws(DocumentError) in
+        let work = try writer.work(collection)
+        let due = try writer.reads(collection).expiring(before: end, limit: DocumentCore.batchSize)
+        for (seconds, id) in due {
+          guard let record = try writer.record(id, work), record.expiry == seconds else {
+            // An entry that no document answers to. To refuse because of it would keep the whole database shut; verification tells of it.
+            try writer.forgetExpiry(seconds, id, work)
+            continue
           }
-          return due.count
-        })
+          try writer.forget(id, work, record, .expired)
+        }
+        return due.count
+      }
     } catch {
       // Dropped meanwhile.
       if error.code == .notFound { return 0 }

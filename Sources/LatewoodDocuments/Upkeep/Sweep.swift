@@ -21,14 +21,16 @@ package struct SweepReport: Sendable, Equatable {
 /// by the compaction that comes after.
 extension DocumentCore {
   /// Of one transaction.
-  private static let batchSize = 1000
+  static let sweepSize = 1000
 
   @discardableResult
   func sweep() throws(DocumentError) -> SweepReport {
     if currentWriter != nil { throw DocumentError(.busy, "a sweep inside of a batch, which must end first") }
     return try sweeping.withLock { () throws(DocumentError) in
       var report = SweepReport()
-      for name in try collectionNames(in: store) {
+      let names = try collectionNames(in: store)
+      try prune(names)
+      for name in names {
         guard let collection = try collection(name) else { continue }
         do throws(DocumentError) {
           report.bodies += try sweepBodies(collection)
@@ -46,21 +48,19 @@ extension DocumentCore {
   private func sweepBodies(_ collection: DocumentCollection) throws(DocumentError) -> Int {
     var count = 0
     while true {
-      let removed = try write(
-        .relaxed,
-        typed: { (writer) throws(DocumentError) in
-          let work = try writer.work(collection)
-          let keys = try writer.keys(in: work.spaces.superseded, .all, DocumentCore.batchSize)
-          for key in keys {
-            let place = try key.withUnsafeBytes { bytes in
-              Result { () throws(DocumentError) in try SequenceEntry.sequence(ofKey: bytes) }
-            }.get()
-            try writer.removeBody(place, work)
-          }
-          return keys.count
-        })
+      let removed = try batch(.relaxed) { (writer) throws(DocumentError) in
+        let work = try writer.work(collection)
+        let keys = try writer.keys(in: work.spaces.superseded, .all, DocumentCore.sweepSize)
+        for key in keys {
+          let place = try key.withUnsafeBytes { bytes in
+            Result { () throws(DocumentError) in try SequenceEntry.sequence(ofKey: bytes) }
+          }.get()
+          try writer.removeBody(place, work)
+        }
+        return keys.count
+      }
       count += removed
-      if removed < DocumentCore.batchSize { return count }
+      if removed < DocumentCore.sweepSize { return count }
     }
   }
 
@@ -70,35 +70,31 @@ extension DocumentCore {
     while true {
       var doomed: [BlobDigest] = []
       defer { pins.spare(doomed) }
-      let seen = try write(
-        .relaxed,
-        typed: { (writer) throws(DocumentError) -> [[UInt8]] in
-          let keys = try writer.keys(in: writer.shared.blobs, next, DocumentCore.batchSize)
-          let unused = try writer.unused(keys.compactMap { BlobDigest($0) })
-          doomed = pins.doom(unused)
-          for digest in doomed { try writer.removeBlob(digest) }
-          return keys
-        })
+      let seen = try batch(.relaxed) { (writer) throws(DocumentError) -> [[UInt8]] in
+        let keys = try writer.keys(in: writer.shared.blobs, next, DocumentCore.sweepSize)
+        let unused = try writer.unused(keys.compactMap { BlobDigest($0) })
+        doomed = pins.doom(unused)
+        for digest in doomed { try writer.removeBlob(digest) }
+        return keys
+      }
       count += doomed.count
-      guard seen.count == DocumentCore.batchSize, let last = seen.last else { return count }
+      guard seen.count == DocumentCore.sweepSize, let last = seen.last else { return count }
       next = KeyRange(lower: .excluded(last))
     }
   }
 
   private func sweepUploads() throws(DocumentError) -> Int {
-    try write(
-      .relaxed,
-      typed: { (writer) throws(DocumentError) in
-        var count = 0
-        let prefix = DatabaseFacts.uploadPrefix
-        for key in try writer.keys(in: writer.shared.database, .prefix(prefix), .max) {
-          let text = String(decoding: key.dropFirst(prefix.utf8.count), as: UTF8.self)
-          guard let number = UInt64(text), !pins.isActive(number) else { continue }
-          try writer.dropUpload(number)
-          count += 1
-        }
-        return count
-      })
+    try batch(.relaxed) { (writer) throws(DocumentError) in
+      var count = 0
+      let prefix = DatabaseFacts.uploadPrefix
+      for key in try writer.keys(in: writer.shared.database, .prefix(prefix), .max) {
+        let text = String(decoding: key.dropFirst(prefix.utf8.count), as: UTF8.self)
+        guard let number = UInt64(text), !pins.isActive(number) else { continue }
+        try writer.dropUpload(number)
+        count += 1
+      }
+      return count
+    }
   }
 }
 

@@ -38,8 +38,8 @@ extension DocumentCore {
   }
 
   /// The same for work that throws nothing else.
-  func write<R>(
-    _ durability: Durability?, typed body: (DocumentWriter) throws(DocumentError) -> R
+  func batch<R>(
+    _ durability: Durability?, _ body: (DocumentWriter) throws(DocumentError) -> R
   ) throws(DocumentError) -> R {
     do {
       return try write(durability) { writer throws -> R in try body(writer) }

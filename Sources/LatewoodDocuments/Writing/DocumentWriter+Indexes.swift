@@ -91,7 +91,10 @@ extension DocumentWriter {
     let size = try DocumentError.typed {
       try transaction.withValue(key, in: spaces.bodies) { $0.byteCount }
     }
-    guard let size else { return }
+    guard let size else {
+      try unlistSuperseded(key, work)
+      return
+    }
     var digests: [[UInt8]] = []
     if work.state.references > 0 {
       try DocumentError.typed {
@@ -106,15 +109,21 @@ extension DocumentWriter {
       try transaction.delete(key, in: spaces.bodies)
       work.state.bodies &-= 1
       work.state.bodyBytes &-= UInt64(size)
-      if try transaction.contains(key, in: spaces.superseded) {
-        try transaction.delete(key, in: spaces.superseded)
-        work.state.superseded &-= 1
-      }
       for digest in digests {
         try transaction.delete(key + digest, in: spaces.references)
         try transaction.delete(digest + key, in: spaces.uses)
         work.state.references &-= 1
       }
+    } catch { throw DocumentError(error) }
+    try unlistSuperseded(key, work)
+  }
+
+  private func unlistSuperseded(_ key: [UInt8], _ work: CollectionWork) throws(DocumentError) {
+    do throws(StoreError) {
+      guard try transaction.contains(key, in: work.spaces.superseded) else { return }
+      changeCount += 1
+      try transaction.delete(key, in: work.spaces.superseded)
+      work.state.superseded &-= 1
     } catch { throw DocumentError(error) }
   }
 

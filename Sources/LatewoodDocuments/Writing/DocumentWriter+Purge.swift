@@ -51,6 +51,14 @@ extension DocumentWriter {
     work.changed(DocumentChange(gone: id, kind), old: old.sequence)
   }
 
+  /// Removes an entry of the index alone.
+  func forgetExpiry(_ seconds: UInt64, _ id: String, _ work: CollectionWork) throws(DocumentError) {
+    changeCount += 1
+    do throws(StoreError) {
+      try transaction.delete(CollectionSpaces.expiryKey(seconds, id), in: work.spaces.expiry)
+    } catch { throw DocumentError(error) }
+  }
+
   /// Sets when a document is forgotten, or that it is not. That is no edit: it makes no revision, and other replicas are not told.
   ///
   /// - Parameter seconds: since 1970-01-01 00:00 UTC; nil for never. A time that has passed: soon.

@@ -88,6 +88,9 @@ extension DocumentWriter {
     blobs: [BlobDigest]
   ) throws(DocumentError) -> SavedRevision {
     let parent = old.tree.nodes[place].id
+    guard parent.generation < RevisionID.maximumGeneration else {
+      throw DocumentError(.badRevision, "nothing can follow from \(parent)")
+    }
     let edited = body.withUnsafeBytes { RevisionID(editing: parent, isDeleted: isDeleted, body: $0) }
     if old.tree.contains(edited) {
       return SavedRevision(revision: edited, sequence: old.sequence, isNew: false)

@@ -68,6 +68,28 @@ import Testing
     withExtendedLifetime((first, second)) {}
   }
 
+  @Test func `blobs that come and go beside sweeps are whole as long as somebody has them`() throws {
+    let store = try DocumentStore.inMemory()
+    inParallel(4) { thread in
+      for number in 0..<60 {
+        if thread == 0 {
+          try store.sweep()
+          continue
+        }
+        let content = [UInt8](repeating: UInt8(number % 3), count: 5000)
+        let blob = try store.putBlob(content)
+        guard try blob.read() == content, let again = try store.blob(blob.digest), try again.read() == content
+        else { throw OnPurpose() }
+        try store.save("\(thread) \(number)", "x", blobs: [blob.digest])
+        let documents = try store.defaultCollection()
+        try store.write { _ = try $0.purge("\(thread) \(number)", in: documents) }
+      }
+    }
+    #expect(try store.sweep().bodies == 0)
+    let report = try store.verify()
+    #expect(report.faults == [] && report.blobs == 0)
+  }
+
   @Test func `an empty blob is a blob`() throws {
     let store = try DocumentStore.inMemory()
     let blob = try store.putBlob([])

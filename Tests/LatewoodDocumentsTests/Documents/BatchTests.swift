@@ -62,7 +62,7 @@ import Testing
       }
     }
     #expect(try store.body("counter") == "400")
-    #expect(try store.reads(documents).lastSequence(in: store) == 400)
+    #expect(try store.reads(documents).lastSequence() == 400)
     try store.expectSound()
     try store.close()
   }

@@ -43,7 +43,7 @@ import Testing
       } == ["other", "doc-19"])
     #expect(try ids { $0.limit = 0 } == [])
     #expect(try ids { $0.onlyConflicts = true } == [])
-    #expect(try store.reads(documents).totals(in: store) == (20, 1))
+    #expect(try store.reads(documents).totals() == (20, 1))
   }
 
   @Test func `the feed has each document once, at its latest change`() throws {

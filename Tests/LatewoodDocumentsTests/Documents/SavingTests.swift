@@ -55,10 +55,10 @@ import Testing
     #expect(again == SavedRevision(revision: first.revision, sequence: first.sequence, isNew: false))
     let second = try store.save("a", "two", over: first.revision)
     #expect(try !store.save("a", "two", over: first.revision).isNew)
-    #expect(try store.reads(documents).lastSequence(in: store) == second.sequence)
+    #expect(try store.reads(documents).lastSequence() == second.sequence)
     let gone = try store.delete("a", over: second.revision)
     #expect(try !store.delete("a", over: second.revision).isNew)
-    #expect(try store.reads(documents).lastSequence(in: store) == gone.sequence)
+    #expect(try store.reads(documents).lastSequence() == gone.sequence)
   }
 
   @Test func `a document that is created again continues its tombstone`() throws {
@@ -67,7 +67,7 @@ import Testing
     let again = try store.save("a", "one")
     #expect(again.revision.generation == 3)
     #expect(try store.reads(documents).record(of: "a")?.tree.parent(of: again.revision)?.id == gone.revision)
-    #expect(try store.reads(documents).totals(in: store) == (1, 0))
+    #expect(try store.reads(documents).totals() == (1, 0))
     try store.expectSound()
   }
 
@@ -111,6 +111,24 @@ import Testing
     #expect(try store.reads(documents).record(of: "a")?.tree.nodes.count == 3)
     try store.expectSound()
     #expect(try store.sweep().bodies == 9)
+    try store.expectSound()
+    try store.setDepth(2)
+    #expect(try store.reads(documents).record(of: "a")?.tree.nodes.count == 3)
+    let before = try store.reads(documents).changes()
+    try store.sweep()
+    #expect(try store.reads(documents).record(of: "a")?.tree.nodes.count == 2)
+    #expect(try store.reads(documents).changes() == before)
+    try store.expectSound()
+  }
+
+  @Test func `a compaction that the store makes by itself sweeps first`() throws {
+    let first = try store.save("a", "one")
+    try store.save("a", "two", over: first.revision)
+    #expect(try store.reclaimableBytes() == 3)
+    let record = try #require(try store.reads(documents).record(of: "a"))
+    try store.store.compact()
+    #expect(try store.reads(documents).body(of: first.revision, in: record) == nil)
+    #expect(try store.reclaimableBytes() == 0)
     try store.expectSound()
   }
 

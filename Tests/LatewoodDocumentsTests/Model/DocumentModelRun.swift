@@ -199,7 +199,7 @@ final class DocumentModelRun {
       try reads.count(conflicts) == model.documents.values.count { $0.live.count > 1 }, "\(random.replay)")
     let feed = model.documents.map { ($1.sequence, $0) }.sorted { $0.0 < $1.0 }
     #expect(try reads.changes().map(\.id) == feed.map(\.1), "\(random.replay)")
-    #expect(try reads.lastSequence(in: store) == model.lastSequence, "\(random.replay)")
+    #expect(try reads.lastSequence() == model.lastSequence, "\(random.replay)")
     #expect(try reads.localNames() == model.local.keys.sorted(), "\(random.replay)")
     for (name, body) in model.local { #expect(try reads.local(name) == body, "\(random.replay)") }
   }

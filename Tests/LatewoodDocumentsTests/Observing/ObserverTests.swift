@@ -129,4 +129,15 @@ import Testing
     try store.close()
     await #expect(throws: DocumentError.self) { try await closed.value }
   }
+
+  @Test func `a live feed throws when its collection is dropped`() async throws {
+    let store = try DocumentStore.inMemory()
+    let fruit = try store.createCollection("fruit")
+    let feed = store.liveChanges(of: fruit)
+    let reader = Task { for try await change in feed where change.id == "never" { return } }
+    try store.save("apple", "x", in: fruit)
+    try store.dropCollection("fruit")
+    let error = await #expect(throws: DocumentError.self) { try await reader.value }
+    #expect(error?.code == .notFound)
+  }
 }

@@ -1,0 +1,56 @@
+import LatewoodStore
+
+/// Trees that are deeper than the database keeps them, because its depth was greater once.
+extension DocumentCore {
+  func prune(_ names: [String]) throws(DocumentError) {
+    let depth = depth.withLock { $0 }
+    let spaces = shared.withLock { $0 }
+    let deepest = try DatabaseFacts.number(DatabaseFacts.deepestKey, in: spaces, store)
+    guard deepest ?? .max > UInt64(depth) else { return }
+    for name in names {
+      guard let collection = try collection(name) else { continue }
+      do throws(DocumentError) {
+        var last: [UInt8]?
+        repeat { last = try prune(collection, after: last, to: depth) } while last != nil
+      } catch {
+        // Dropped meanwhile.
+        if error.code != .notFound { throw error }
+      }
+    }
+    // If the depth is another one by now, all is to be looked at again.
+    try batch(nil) { (writer) throws(DocumentError) in
+      guard self.depth.withLock({ $0 }) == depth else { return }
+      try writer.putFact(DatabaseFacts.deepestKey, DatabaseFacts.encoded(UInt64(depth)))
+    }
+  }
+
+  /// - Returns: the last id of this part; nil when there are no more.
+  private func prune(
+    _ collection: DocumentCollection, after last: [UInt8]?, to depth: Int
+  ) throws(DocumentError) -> [UInt8]? {
+    try batch(.relaxed) { (writer) throws(DocumentError) -> [UInt8]? in
+      let work = try writer.work(collection)
+      let range = last.map { KeyRange(lower: .excluded($0)) } ?? .all
+      let keys = try writer.keys(in: work.spaces.documents, range, DocumentCore.sweepSize)
+      for key in keys { try writer.prune(key, work, to: depth) }
+      return keys.count < DocumentCore.sweepSize ? nil : keys.last
+    }
+  }
+}
+
+extension DocumentWriter {
+  /// Prunes one document: no leaf goes, so that neither the feed nor an index changes.
+  fileprivate func prune(_ key: [UInt8], _ work: CollectionWork, to depth: Int) throws(DocumentError) {
+    let documents = work.spaces.documents
+    let record = try DocumentError.typed {
+      try transaction.withValue(key, in: documents) { value in
+        try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }
+      }
+    }
+    guard var record, record.tree.prune(to: depth) else { return }
+    changeCount += 1
+    do throws(StoreError) {
+      try transaction.put(key, record.encoded(), in: documents)
+    } catch { throw DocumentError(error) }
+  }
+}
