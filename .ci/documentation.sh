@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 graphs=.build-documentation/graphs
 rm -rf .build-documentation/archive "$graphs"
 mkdir -p "$graphs"
-for product in LatewoodStore; do
+for product in LatewoodStore Latewood; do
   swift build --target "$product" --scratch-path .build-documentation \
     -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$PWD/$graphs"
   find "$graphs" -type f ! -name "$product*.symbols.json" -delete
