@@ -20,6 +20,8 @@ final class DocumentCore: Sendable {
   let pins = BlobPins()
   let alarm = ExpiryAlarm()
   let depth: Guarded<Int>
+  /// Where batches run that do not block their caller.
+  let queue = DispatchQueue(label: "latewood.batches", qos: .userInitiated, attributes: .concurrent)
   /// One sweep at a time.
   let sweeping = Monitor()
   let writing = Guarded<(thread: UInt, writer: DocumentWriter)?>(nil)
@@ -83,7 +85,7 @@ final class DocumentCore: Sendable {
 
   func shutDown() throws(DocumentError) {
     alarm.cancel()
-    hub.close()
+    hub.tellAll(.closed)
     do { try store.close() } catch { throw DocumentError(error) }
   }
 }

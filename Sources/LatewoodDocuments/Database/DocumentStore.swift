@@ -182,7 +182,11 @@ package final class DocumentStore: Sendable {
   package func refresh() throws(DocumentError) -> Bool {
     let core = try opened()
     guard core.store.isReadOnly else { return false }
-    do { return try core.store.refresh() } catch { throw DocumentError(error) }
+    do throws(StoreError) {
+      let isNew = try core.store.refresh()
+      if isNew { core.hub.tellAll(.refreshed) }
+      return isNew
+    } catch { throw DocumentError(error) }
   }
 
   // MARK: Collections
@@ -226,6 +230,17 @@ package final class DocumentStore: Sendable {
     durability: Durability? = nil, _ body: (DocumentWriter) throws -> R
   ) throws -> R {
     try openedForWriting().write(durability, body)
+  }
+
+  /// The same without blocking the caller's thread: the closure runs on a Dispatch queue.
+  @discardableResult
+  package func write<R: Sendable>(
+    durability: Durability? = nil, _ body: @escaping @Sendable (DocumentWriter) throws -> R
+  ) async throws -> R {
+    let core = try openedForWriting()
+    return try await withCheckedThrowingContinuation { continuation in
+      core.queue.async { continuation.resume(with: Result { try core.write(durability, body) }) }
+    }
   }
 
   // MARK: Reading

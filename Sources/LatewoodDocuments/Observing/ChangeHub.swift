@@ -58,14 +58,15 @@ final class ChangeHub: Sendable {
     return token
   }
 
-  func close() {
+  /// Tells all observers something about the whole database.
+  func tellAll(_ kind: CollectionEvent.Kind) {
     // Their handlers go outside of the lock: they may be the last references to much.
-    let old = state.withLock { state in
-      defer { state.observers = [] }
+    let observers = state.withLock { state in
+      defer { if kind == .closed { state.observers = [] } }
       return state.observers
     }
-    for observer in old {
-      observer.tell(CollectionEvent(kind: .closed, collection: observer.collection ?? ""))
+    for observer in observers {
+      observer.tell(CollectionEvent(kind: kind, collection: observer.collection ?? ""))
     }
   }
 }

@@ -42,6 +42,8 @@ package struct DocumentChange: Sendable, Equatable {
 package struct CollectionEvent: Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
     case changed
+    /// Another process may have changed it, or any other: which documents is not known.
+    case refreshed
     /// The collection is gone.
     case dropped
     /// The database has been closed: no event comes after this one.
@@ -49,7 +51,7 @@ package struct CollectionEvent: Sendable, Equatable {
   }
 
   package var kind: Kind
-  /// Its name; empty when the database has been closed and all collections were observed.
+  /// Its name; empty where the event is about the whole database and all collections were observed.
   package var collection: String
   /// In the order of their sequences, those that are gone where they went.
   package var changes: [DocumentChange] = []

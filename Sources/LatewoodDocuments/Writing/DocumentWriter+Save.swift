@@ -43,65 +43,46 @@ extension DocumentWriter {
     blobs: [BlobDigest] = [], policy: SavePolicy = .refuseConflicts
   ) throws(DocumentError) -> SavedRevision {
     let work = try work(collection)
-    let old = try record(id, work)
-    func edit(of parent: RevisionID?) -> RevisionID {
-      body.withUnsafeBytes { RevisionID(editing: parent, isDeleted: isDeleted, body: $0) }
-    }
-    guard let old, let winner = old.tree.winner else {
+    let edit = Edit(id: id, body: NewBody(bytes: body, blobs: blobs), isDeleted: isDeleted)
+    guard let old = try record(id, work), let winner = old.tree.winner else {
       if isDeleted { throw DocumentError(.notFound, "there is no document \(id) to delete") }
       guard parent == nil || policy == .lastWriteWins else {
         throw DocumentError(.conflict, "the document \(id) is not there any more")
       }
-      var tree = RevisionTree()
-      let edited = edit(of: nil)
-      try check(blobs)
-      let sequence = work.takeSequence()
-      tree.append(edited, after: nil, isDeleted: false, body: sequence)
-      try store(id, work, nil, tree, sequence: sequence, body: NewBody(bytes: body, blobs: blobs))
-      return SavedRevision(revision: edited, sequence: sequence, isNew: true)
+      return try append(edit, work, nil, after: nil, as: edit.revision(after: nil))
     }
     if isDeleted, winner.isDeleted, parent == nil || parent == winner.id {
       throw DocumentError(.notFound, "the document \(id) is deleted already")
     }
-    let edited = edit(of: parent)
+    let revision = edit.revision(after: parent)
     // A retry, unless others have gone on from there: then it is a conflict like any other.
-    if let same = old.tree[edited], same.isLeaf, policy == .refuseConflicts || edited == winner.id {
-      return SavedRevision(revision: edited, sequence: old.sequence, isNew: false)
+    if let same = old.tree[revision], same.isLeaf, policy == .refuseConflicts || revision == winner.id {
+      return SavedRevision(revision: revision, sequence: old.sequence, isNew: false)
     }
-    var place = parent.flatMap { old.tree.index(of: $0) }
-    if parent == nil, winner.isDeleted { place = old.tree.winnerIndex }
-    if place.map({ !old.tree.nodes[$0].isLeaf }) ?? true {
-      guard policy == .lastWriteWins else {
-        throw DocumentError(
-          .conflict,
-          "the document \(id) is at \(winner.id), and what was to be saved follows from \(parent.map { "\($0)" } ?? "nothing")"
-        )
-      }
-      place = old.tree.winnerIndex
+    if let parent, let place = old.tree.index(of: parent), old.tree.nodes[place].isLeaf {
+      return try append(edit, work, old, after: place, as: revision)
     }
-    guard let place else { throw DocumentError(.corruptRevisions, "the document \(id) has no revisions") }
-    return try append(id, work, old, place, body: body, isDeleted: isDeleted, blobs: blobs)
+    guard policy == .lastWriteWins || (parent == nil && winner.isDeleted) else {
+      let base = parent.map { "\($0)" } ?? "nothing"
+      throw DocumentError(.conflict, "the document \(id) is at \(winner.id), and this follows from \(base)")
+    }
+    return try append(edit, work, old, after: old.tree.winnerIndex, as: edit.revision(after: winner.id))
   }
 
+  /// - Parameter place: of the leaf that it follows from; nil: the document is new.
   private func append(
-    _ id: String, _ work: CollectionWork, _ old: DocumentRecord, _ place: Int, body: [UInt8], isDeleted: Bool,
-    blobs: [BlobDigest]
+    _ edit: Edit, _ work: CollectionWork, _ old: DocumentRecord?, after place: Int?, as revision: RevisionID
   ) throws(DocumentError) -> SavedRevision {
-    let parent = old.tree.nodes[place].id
-    guard parent.generation < RevisionID.maximumGeneration else {
-      throw DocumentError(.badRevision, "nothing can follow from \(parent)")
+    guard revision.generation <= RevisionID.maximumGeneration else {
+      throw DocumentError(.badRevision, "the document \(edit.id) has been edited too often")
     }
-    let edited = body.withUnsafeBytes { RevisionID(editing: parent, isDeleted: isDeleted, body: $0) }
-    if old.tree.contains(edited) {
-      return SavedRevision(revision: edited, sequence: old.sequence, isNew: false)
-    }
-    try check(blobs)
-    var tree = old.tree
+    try check(edit.body.blobs)
+    var tree = old?.tree ?? RevisionTree()
     let sequence = work.takeSequence()
-    tree.append(edited, after: place, isDeleted: isDeleted, body: sequence)
+    tree.append(revision, after: place, isDeleted: edit.isDeleted, body: sequence)
     tree.prune(to: core.depth.withLock { $0 })
-    try store(id, work, old, tree, sequence: sequence, body: NewBody(bytes: body, blobs: blobs))
-    return SavedRevision(revision: edited, sequence: sequence, isNew: true)
+    try store(edit.id, work, old, tree, sequence: sequence, body: edit.body)
+    return SavedRevision(revision: revision, sequence: sequence, isNew: true)
   }
 
   /// The record of a document as this batch has it.
@@ -111,5 +92,16 @@ extension DocumentWriter {
         try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }
       }
     }
+  }
+}
+
+/// What is to become a revision.
+private struct Edit {
+  var id: String
+  var body: NewBody
+  var isDeleted: Bool
+
+  func revision(after parent: RevisionID?) -> RevisionID {
+    body.bytes.withUnsafeBytes { RevisionID(editing: parent, isDeleted: isDeleted, body: $0) }
   }
 }

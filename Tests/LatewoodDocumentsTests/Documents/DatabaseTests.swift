@@ -1,5 +1,6 @@
 import LatewoodDevice
 import LatewoodDocuments
+import LatewoodSimulation
 import LatewoodStore
 import Testing
 
@@ -25,6 +26,31 @@ import Testing
     #expect(try other.body("a") == "one", "also after a compaction has put another file there")
     try again.close()
     try other.close()
+  }
+
+  @Test func `a reader of another process sees what is committed after it refreshes, and feeds go on then`()
+    async throws
+  {
+    let disk = SimulatedVolume()
+    let options = TestClock().options()
+    let writer = try DocumentStore.open(at: "db", on: disk.process(1), mode: .createNew, options: options)
+    let reader = try DocumentStore.open(at: "db", on: disk.process(2), mode: .readOnly, options: options)
+    try writer.save("a", "one")
+    #expect(try reader.body("a") == nil)
+    let feed = reader.liveChanges(of: try reader.defaultCollection())
+    let first = Task {
+      for try await change in feed { return change.id }
+      return "nothing"
+    }
+    #expect(try reader.refresh())
+    #expect(try await first.value == "a")
+    #expect(try reader.body("a") == "one")
+    #expect(try reader.verify().isSound)
+    let documents = try writer.defaultCollection()
+    let saved = try await writer.write { try $0.save("b", in: documents, body: [1], parent: nil) }
+    #expect(saved.sequence == 2)
+    try reader.close()
+    try writer.close()
   }
 
   @Test func `a refused second creation leaves the counts of handles right`() throws {
