@@ -46,7 +46,9 @@ import Testing
     }
     #expect(last == 1)
     let after = try store.statistics()
-    #expect(after.fileSize == report.bytesAfter && report.bytesBefore >= before.fileSize)
+    // A seal may have come since.
+    #expect(after.fileSize >= report.bytesAfter && after.fileSize <= report.bytesAfter + 64)
+    #expect(report.bytesBefore >= before.fileSize)
     #expect(after.fileSize * 2 < before.fileSize)
     #expect(after.fileID != before.fileID)
     #expect(after.transaction == before.transaction)
