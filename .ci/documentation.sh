@@ -3,7 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 graphs=.build-documentation/graphs
-rm -rf .build-documentation/archive "$graphs"
+# A target that is up to date would not write its symbols again.
+rm -rf .build-documentation
 mkdir -p "$graphs"
 for product in LatewoodStore Latewood; do
   swift build --target "$product" --scratch-path .build-documentation \

@@ -12,7 +12,9 @@ extension DocumentCollection {
   ///
   /// It happens within a second of that time while the database is open for writing, and else when it is opened next.
   ///
-  /// - Parameter date: rounded down to a second; nil: never.
+  /// - Parameters:
+  ///   - id: of the document.
+  ///   - date: rounded down to a second; nil: never.
   /// - Throws: ``DatabaseError`` `notFound` if there is no such document; `invalidParameter` if the date is before 1970.
   public func setExpiration(of id: String, _ date: Date?) throws(DatabaseError) {
     let seconds = try date.map { (date) throws(DatabaseError) in
@@ -43,7 +45,9 @@ extension DocumentCollection {
 
   /// Keeps a local document, in the place of what there is.
   ///
-  /// - Parameter name: by the rules of document ids. Throws `badDocumentID` otherwise.
+  /// - Parameters:
+  ///   - name: by the rules of document ids. Throws `badDocumentID` otherwise.
+  ///   - members: all of its content.
   public func setLocalDocument(
     _ name: String, _ members: [String: DocumentValue]
   ) throws(DatabaseError) {

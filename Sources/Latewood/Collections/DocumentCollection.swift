@@ -91,9 +91,11 @@ public final class DocumentCollection: Sendable {
 
   /// Saves a document, and asks a handler when somebody else has saved it since.
   ///
-  /// - Parameter handler: gets what was to be saved, to be changed, and the current revision, nil if it has been deleted. It returns
-  ///   whether to save: then what it left replaces the current revision; else nothing is saved. It may be asked again, when somebody was
-  ///   faster again. Do not save in it.
+  /// - Parameters:
+  ///   - document: what was changed.
+  ///   - handler: gets what was to be saved, to be changed, and the current revision, nil if it has been deleted. It returns
+  ///     whether to save: then what it left replaces the current revision; else nothing is saved. It may be asked again, when somebody was
+  ///     faster again. Do not save in it.
   /// - Returns: nil if the handler said no.
   @discardableResult
   public func save(
@@ -154,7 +156,8 @@ public final class DocumentCollection: Sendable {
   ///
   /// - Parameters:
   ///   - document: as it was read. If somebody has saved it since, that is a conflict.
-  ///   - keeping: members that the deleted document has from now on.
+  ///   - members: what the deleted document has from now on.
+  ///   - control: who wins if somebody has saved it since.
   /// - Throws: ``DatabaseError`` `conflict`, `notFound` if it is deleted already.
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],

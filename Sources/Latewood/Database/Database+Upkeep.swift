@@ -16,7 +16,7 @@ extension Database {
   /// Writes the file anew without what is dead, while reads and writes go on. It happens by itself too: see ``Configuration/compaction``.
   ///
   /// Afterwards the content of revisions that are not current is gone, that of unresolved conflicts excepted, and blobs that nothing
-  /// refers to are as well. See ``LatewoodStore/Store/compact(bytesPerSecond:progress:)-(UInt64?,_)``.
+  /// refers to are as well.
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil

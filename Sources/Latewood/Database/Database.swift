@@ -58,6 +58,7 @@ public final class Database: Sendable {
   /// - Parameters:
   ///   - path: of the file.
   ///   - mode: default: for writing, made if there is no file.
+  ///   - configuration: of this open; what is kept in the file is not changed by it.
   /// - Throws: ``DatabaseError`` `notFound`, `busy` if another process writes to it, `wrongFormat`, `tooNew`, `corruptData`, `notWritable`,
   ///   `inputOutput`; `conflict` if a new one was asked for and there is one.
   public static func open(

@@ -58,6 +58,7 @@ extension DocumentCollection {
   ///   - since: the first is the one after it; 0 for all.
   ///   - limit: how many at most.
   ///   - descending: from the latest to the earliest.
+  ///   - options: what entries bring along.
   ///   - filter: which entries; those it refuses do not count for the limit.
   public func changes(
     since: UInt64 = 0, limit: Int = .max, descending: Bool = false, _ options: FeedOptions = FeedOptions(),

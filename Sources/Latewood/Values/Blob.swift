@@ -15,7 +15,10 @@ public struct Blob: Sendable, Hashable {
   /// Of the content, in bytes.
   public let length: UInt64
 
-  /// - Parameter digest: `sha256-` and 32 bytes in base64. Throws `invalidParameter` if it is something else.
+  /// - Parameters:
+  ///   - contentType: as on the web; nil if it is not known.
+  ///   - digest: `sha256-` and 32 bytes in base64. Throws `invalidParameter` if it is something else.
+  ///   - length: of the content, in bytes.
   public init(contentType: String?, digest: String, length: UInt64) throws(DatabaseError) {
     guard Blob.sum(of: digest) != nil else {
       throw DatabaseError(
