@@ -35,6 +35,8 @@ package struct TreeCopy: ~Copyable {
     package var transaction: UInt64
     package var reserve: (_ length: Int) throws(Fault) -> UInt64
     package var write: (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void
+    /// Called when a region of nodes has been written, and before it all extents that they name.
+    package var didPlace: (_ region: Range<UInt64>) throws(Fault) -> Void
     /// Called after each leaf with the bytes of old tree that are done since the last call.
     package var step: (_ bytes: UInt64) throws(Fault) -> Void
 
@@ -42,6 +44,7 @@ package struct TreeCopy: ~Copyable {
       view: FileView, nodeSize: Int, inlineValueLimit: Int, transaction: UInt64,
       reserve: @escaping (_ length: Int) throws(Fault) -> UInt64,
       write: @escaping (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void,
+      didPlace: @escaping (_ region: Range<UInt64>) throws(Fault) -> Void,
       step: @escaping (_ bytes: UInt64) throws(Fault) -> Void
     ) {
       self.view = view
@@ -50,6 +53,7 @@ package struct TreeCopy: ~Copyable {
       self.transaction = transaction
       self.reserve = reserve
       self.write = write
+      self.didPlace = didPlace
       self.step = step
     }
   }
@@ -89,7 +93,9 @@ package struct TreeCopy: ~Copyable {
     self.file = file
     self.target = target
     self.rewriters = rewriters
-    let sink = RegionWriter(seed: target.view.seed, reserve: target.reserve, write: target.write)
+    let sink = RegionWriter(
+      seed: target.view.seed, pieceLength: 1 << 20, reserve: target.reserve, write: target.write,
+      didPlace: target.didPlace)
     builder = TreeBuilder(
       sink: sink, source: NodeSource(file: target.view), nodeSize: target.nodeSize,
       transaction: target.transaction)
