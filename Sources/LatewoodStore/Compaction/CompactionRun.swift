@@ -1,3 +1,4 @@
+import Dispatch
 import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
@@ -7,7 +8,7 @@ import LatewoodTree
 ///
 /// ```
 /// copy       the tree of the newest checkpoint, in key order, into NAME.compacting            commits go on
-///              a thread reads the new file back from the disk behind it
+///              a thread reads the old file ahead of it, another reads the new file back from the disk behind it
 /// follow     transactions that the log has brought since, until few are left                  commits go on
 /// verify     the rest of the new file, read from the disk                                     commits go on
 /// switch     writers wait: the last transactions, sync, rename, sync of the directory, swap   milliseconds
@@ -35,6 +36,7 @@ final class CompactionRun {
   private var report = CompactionReport()
   private var progress = CompactionProgress()
   private var copiedAndTold: UInt64 = 0
+  private let readAhead: ReadAhead
   private let readBack: ReadBack
   /// The tree that was copied, and where the log goes on after it.
   private var copied: (root: Subtree?, end: UInt64) = (nil, FileLayout.logStart)
@@ -59,6 +61,7 @@ final class CompactionRun {
     self.new = new
     target = try Engine(
       log: new, path: new.path, isReadOnly: false, options: options, environment: engine.environment)
+    readAhead = ReadAhead(start.root, in: old.view)
     readBack = ReadBack(new)
     report.bytesBefore = try old.device.size()
     progress.bytesTotal = start.root?.liveBytes ?? 0
@@ -88,7 +91,9 @@ final class CompactionRun {
   // MARK: Copy
 
   private func copy() throws(Fault) {
-    let (new, readBack, options) = (new, readBack, engine.options)
+    let (new, readAhead, readBack, options) = (new, readAhead, readBack, engine.options)
+    DispatchQueue(label: "latewood.readahead", qos: .utility).async { readAhead.run() }
+    defer { readAhead.stop() }
     new.continueTransactions(after: start.transaction)
     let copying = TreeCopy.Target(
       view: new.view, nodeSize: options.nodeSize, inlineValueLimit: options.inlineValueLimit,
@@ -110,6 +115,7 @@ final class CompactionRun {
 
   private func didCopy(_ bytes: UInt64) throws(Fault) {
     progress.bytesCopied += bytes
+    readAhead.didTake(bytes)
     try engine.compaction.checkpoint()
     try throttle.pass(bytes, engine.compaction)
     guard progress.bytesCopied - copiedAndTold >= 1 << 20 else { return }

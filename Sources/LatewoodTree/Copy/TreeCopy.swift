@@ -103,6 +103,35 @@ package struct TreeCopy: ~Copyable {
   }
 
   private mutating func take(_ leaf: Node) throws(Fault) {
+    if !rewriters.isEmpty { return try rewrite(leaf) }
+    var extentLength = 0
+    for index in 0..<leaf.count {
+      let entry = leaf.entry(index)
+      let key = SplitKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount)
+      if entry.value.isExtent {
+        if extentLength == 0 { extentLength = try reserveExtents(of: leaf, from: index) }
+        try append(key, try entry.value.bytes(in: file))
+      } else {
+        try builder.append(key, inline: entry.value.pointer, entry.value.length)
+      }
+    }
+    try extents.flush()
+    try target.step(UInt64(leaf.length) + UInt64(extentLength))
+  }
+
+  /// Makes room for all extents of a leaf, the first of which is at `index`, of their exact length; returns that.
+  private func reserveExtents(of leaf: Node, from index: Int) throws(Fault) -> Int {
+    var length = 0
+    for index in index..<leaf.count {
+      let value = leaf.entry(index).value
+      if value.isExtent { length += value.length }
+    }
+    if length > 0 { extents.begin(at: try target.reserve(length)) }
+    return length
+  }
+
+  /// The same where entries may be changed or dropped: what is kept decides how long the extents are together.
+  private mutating func rewrite(_ leaf: Node) throws(Fault) {
     waiting.removeAll(keepingCapacity: true)
     var extentLength = 0
     for index in 0..<leaf.count {
