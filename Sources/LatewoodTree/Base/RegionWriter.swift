@@ -62,8 +62,9 @@ final class RegionWriter: NodeSink {
       try place()
       start = 0
     }
-    // The node's room and the gap before it start as zeros, and no more than that: most checkpoints are far smaller than a region.
-    (memory + used).initializeMemory(as: UInt8.self, repeating: 0, count: start + length - used)
+    // The gap before the node and its header start as zeros; all else of it is written.
+    let zeros = start - used + min(NodeLayout.arrays, length)
+    (memory + used).initializeMemory(as: UInt8.self, repeating: 0, count: zeros)
     used = start + length
     starts.append(start)
     return (memory + start, Provisional.mark | UInt64(starts.count - 1))
