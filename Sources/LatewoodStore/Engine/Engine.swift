@@ -78,6 +78,8 @@ final class Engine: @unchecked Sendable {
   /// By number of keyspace: what becomes of entries when the file is written anew.
   let rewriters = Guarded<[UInt32: Rewriter]>([:])
   let compactionQueue = DispatchQueue(label: "latewood.compaction", qos: .utility)
+  /// What a compaction has left behind, until `forgetReplaced`.
+  let replaced = Guarded<(file: LogFile, version: Version)?>(nil)
   let compactionScheduled = Atomic<Bool>(false)
   /// How far the compaction that is running has followed the log; `.max` if none is.
   let compactionFollowed = Atomic<UInt64>(.max)
