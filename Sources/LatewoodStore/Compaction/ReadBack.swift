@@ -23,6 +23,8 @@ final class ReadBack: @unchecked Sendable {
     var regions: ArraySlice<Range<UInt64>> = []
     /// Below it nothing will be written again.
     var limit: UInt64 = 0
+    /// How far the system has been asked to start writing the file to the disk.
+    var writtenBack = FileLayout.logStart
     var isBusy = false
     var isStopped = false
     var isImpossible = false
@@ -60,10 +62,14 @@ final class ReadBack: @unchecked Sendable {
   /// Called, and returns, with the monitor held.
   private func prove(_ region: Range<UInt64>) {
     let limit = state.limit
+    // What was added last is on its way to the disk while this one is read.
+    let unwritten = limit < .max && limit > state.writtenBack ? state.writtenBack..<limit : nil
+    state.writtenBack = max(state.writtenBack, limit)
     state.isBusy = true
     state.regions.removeFirst()
     monitor.unlock()
     var fault: Fault?
+    if let unwritten { device.startWriteback(offset: unwritten.lowerBound, length: UInt64(unwritten.count)) }
     do throws(Fault) { try proof.take(region, below: limit) } catch { fault = error }
     monitor.lock()
     state.isBusy = false
