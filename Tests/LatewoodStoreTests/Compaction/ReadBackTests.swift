@@ -98,7 +98,8 @@ import Testing
       call += way == .withCheckpoints ? 9 : 1
     }
     print("ReadBackTests: \(way), \(refused) of \(call) calls refused")
-    #expect(refused >= 3)
+    // With commits meanwhile only every ninth call is tried, and most are not of the new file.
+    #expect(refused >= (way == .withCheckpoints ? 1 : 10))
     #expect(try store.verify().isSound)
     try store.close()
   }
