@@ -39,7 +39,19 @@
   }
 
   /// Reads bytes from outside: nil if the number runs over `end`, does not fit 64 bits, or is longer than it need be.
-  @inlinable package static func read(
+  @inlinable @inline(__always) package static func read(
+    _ source: UnsafeRawPointer, end: UnsafeRawPointer
+  ) -> (value: UInt64, length: Int)? {
+    // Nearly all there are have one or two bytes.
+    guard end - source >= 2 else { return readAny(source, end: end) }
+    let first = UInt64(source.u8(0))
+    if first < 0x80 { return (first, 1) }
+    let second = UInt64(source.u8(1))
+    if second < 0x80, second > 0 { return (first & 0x7F | second &<< 7, 2) }
+    return readAny(source, end: end)
+  }
+
+  @inlinable @inline(never) static func readAny(
     _ source: UnsafeRawPointer, end: UnsafeRawPointer
   ) -> (value: UInt64, length: Int)? {
     let available = end - source

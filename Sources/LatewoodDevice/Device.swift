@@ -27,6 +27,15 @@ package protocol Device: AnyObject, Sendable {
   /// Asks the system to forget what it caches of the range, so that reads see the disk. An upper bound of `UInt64.max` is the end of
   /// the file. Best effort.
   func dropCache(_ range: Range<UInt64>)
+  /// Reads as `read` does, but what the disk has and not what the system caches of it. What was written there before goes to the disk
+  /// first, which makes nothing durable; the cache stays as it is.
+  ///
+  /// - Parameters:
+  ///   - target: its address and length are multiples of `directAlignment`.
+  ///   - offset: a multiple of that too.
+  /// - Returns: how many bytes were read; nil where there is no such way. Then it need not be asked again.
+  func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int?
+
   /// Asks the system to start writing the range to the disk without waiting. Best effort.
   func startWriteback(offset: UInt64, length: UInt64)
 
@@ -59,6 +68,9 @@ package protocol Device: AnyObject, Sendable {
   /// Idempotent. The address space stays valid until it is released.
   func close()
 }
+
+/// What memory and offsets of reads past the cache are multiples of: no disk has longer blocks.
+package let directAlignment = 4096
 
 /// What a file is, whatever it is called: the same for every open of it.
 package struct FileIdentity: Hashable, Sendable {

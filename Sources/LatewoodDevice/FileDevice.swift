@@ -12,6 +12,7 @@ package final class FileDevice: Device {
   private let path: String
   private let descriptor: OpenDescriptor
   private let calls: FileCalls
+  private let direct: DirectReads
   /// Bytes that the mapping covers; without one, all that an offset can say.
   private let capacity = Atomic<UInt64>(UInt64(Int64.max))
 
@@ -27,6 +28,7 @@ package final class FileDevice: Device {
     self.identity = identity
     self.path = path
     self.calls = calls
+    direct = DirectReads(path: path, identity: identity)
   }
 
   package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
@@ -118,6 +120,12 @@ package final class FileDevice: Device {
     }
     capacity.store(space.capacity, ordering: .relaxed)
     return space
+  }
+
+  package func readFromDisk(
+    into target: UnsafeMutableRawBufferPointer, at offset: UInt64
+  ) throws(Fault) -> Int? {
+    try direct.read(into: target, at: offset)
   }
 
   package func dropCache(_ range: Range<UInt64>) {
@@ -219,5 +227,8 @@ package final class FileDevice: Device {
     }
   }
 
-  package func close() { descriptor.close() }
+  package func close() {
+    direct.close()
+    descriptor.close()
+  }
 }

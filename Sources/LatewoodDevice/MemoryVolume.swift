@@ -150,6 +150,10 @@ private final class MemoryDevice: Device {
   }
   func permissions() throws(Fault) -> UInt16 { 0o600 }
   func map() throws(Fault) -> AddressSpace { try AddressSpace.over(file.range) }
+  /// There is no disk behind this memory.
+  func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int? {
+    nil
+  }
   func dropCache(_ range: Range<UInt64>) {}
   func startWriteback(offset: UInt64, length: UInt64) {}
   func reserve(offset: UInt64, length: UInt64) {}

@@ -79,6 +79,23 @@ enum SystemCalls {
     }
   }
 
+  /// An open of its own for reads that go past the cache. Throws `notSupported` where the system has none.
+  static func openDirect(_ path: String) throws(ErrorNumber) -> Int32 {
+    guard let direct else { throw .notSupported }
+    return try checked(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | direct))
+  }
+
+  /// O_DIRECT, which the importer does not show. It is not the same number on all machines.
+  private static var direct: Int32? {
+    #if os(Linux) && (arch(x86_64) || arch(i386) || arch(riscv64) || arch(s390x))
+      0o40000
+    #elseif os(Linux) && (arch(arm64) || arch(arm))
+      0o200000
+    #else
+      nil
+    #endif
+  }
+
   static func openLockFile(_ path: String) throws(ErrorNumber) -> Int32 {
     try checked(open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode_t(0o600)))
   }
@@ -190,77 +207,6 @@ enum SystemCalls {
 
   static func unmap(_ address: UnsafeRawPointer, length: Int) {
     _ = munmap(UnsafeMutableRawPointer(mutating: address), length)
-  }
-
-  // MARK: Advice to the system, best effort
-
-  static func forgetCache(_ descriptor: Int32, _ offset: Int64, _ length: Int64) {
-    #if canImport(Glibc) || canImport(Musl)
-      _ = posix_fadvise(descriptor, off_t(offset), off_t(length), POSIX_FADV_DONTNEED)
-    #endif
-  }
-
-  #if canImport(Glibc)
-    private typealias SyncFileRange = @convention(c) (Int32, Int64, Int64, UInt32) -> Int32
-
-    // The importer does not show sync_file_range; the library has it.
-    private static let syncFileRange: SyncFileRange? = {
-      guard let symbol = dlsym(nil, "sync_file_range") else { return nil }
-      // SAFETY: the type is that of sync_file_range(2) with 64-bit offsets, on 64-bit Linux the only one there is.
-      return unsafeBitCast(symbol, to: SyncFileRange.self)
-    }()
-  #endif
-
-  #if canImport(Glibc)
-    private typealias Allocate = @convention(c) (Int32, Int32, Int64, Int64) -> Int32
-
-    // The importer does not show fallocate either. posix_fallocate would write where the file system cannot do it.
-    private static let allocate: Allocate? = {
-      guard let symbol = dlsym(nil, "fallocate") else { return nil }
-      // SAFETY: the type is that of fallocate(2) with 64-bit offsets, on 64-bit Linux the only one there is.
-      return unsafeBitCast(symbol, to: Allocate.self)
-    }()
-  #endif
-
-  static func reserve(_ descriptor: Int32, _ offset: Int64, _ length: Int64) {
-    #if canImport(Glibc)
-      if MemoryLayout<Int>.size == 8 { _ = allocate?(descriptor, 0, offset, length) }
-    #endif
-  }
-
-  /// Takes the blocks of a range from a file, whose size stays. Throws `notSupported` or `noSuchCall` where there is no such thing.
-  static func punchHole(_ descriptor: Int32, _ offset: Int64, _ length: Int64) throws(ErrorNumber) {
-    #if canImport(Glibc)
-      let keepSize: Int32 = 1
-      let punchHole: Int32 = 2
-      guard MemoryLayout<Int>.size == 8, let allocate else { throw ErrorNumber.noSuchCall }
-      _ = try checked(allocate(descriptor, keepSize | punchHole, offset, length))
-    #elseif canImport(Darwin)
-      var hole = fpunchhole_t(fp_flags: 0, reserved: 0, fp_offset: off_t(offset), fp_length: off_t(length))
-      _ = try checked(fcntl(descriptor, F_PUNCHHOLE, &hole))
-    #else
-      throw ErrorNumber.noSuchCall
-    #endif
-  }
-
-  /// Makes whole pages of a mapping from `mapZeroes` zero again, and gives their memory back. False where that cannot be done.
-  static func discardPages(_ address: UnsafeMutableRawPointer, length: Int) -> Bool {
-    #if canImport(Glibc) || canImport(Musl)
-      return madvise(address, length, MADV_DONTNEED) == 0
-    #else
-      // Elsewhere the advice need not make them zero.
-      return false
-    #endif
-  }
-
-  /// Of the machine, in bytes.
-  static var pageLength: UInt64 { UInt64(max(4096, sysconf(Int32(_SC_PAGESIZE)))) }
-
-  static func startWriteback(_ descriptor: Int32, _ offset: Int64, _ length: Int64) {
-    #if canImport(Glibc)
-      let startWriting: UInt32 = 2
-      if MemoryLayout<Int>.size == 8 { _ = syncFileRange?(descriptor, offset, length, startWriting) }
-    #endif
   }
 }
 

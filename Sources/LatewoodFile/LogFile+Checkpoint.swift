@@ -33,10 +33,12 @@ extension LogFile {
 
   /// Writes nodes where there was room reserved for them. From any thread.
   ///
-  /// In pieces of 128 KiB: larger writes hold the file system's lock for so long that commits wait. Throws `outOfSpace`, after which the
+  /// In pieces of 128 KiB, unless nobody commits to this file: larger writes hold the file system's lock for so long that commits wait. Throws `outOfSpace`, after which the
   /// log is as usable as before and only these nodes are missing; `inputOutput`, which ends all writing; `poisoned`, `closed`.
-  package func writeNodes(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
-    try group.writeAside(bytes, at: offset, pieces: LogFile.nodePieceLength)
+  package func writeNodes(
+    _ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int = LogFile.nodePieceLength
+  ) throws(Fault) {
+    try group.writeAside(bytes, at: offset, pieces: pieces)
     // The file is this long now, and the tree may be read before a frame behind it is written: that can fail for lack of space.
     let end = offset + UInt64(bytes.count)
     group.locked { $0.touchableThrough = max($0.touchableThrough, end) }

@@ -96,6 +96,9 @@ private final class InjectingDevice: Device {
       withExtendedLifetime(space) {}
     }
   }
+  func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int? {
+    try inner.readFromDisk(into: target, at: offset)
+  }
   func dropCache(_ range: Range<UInt64>) {}
   func startWriteback(offset: UInt64, length: UInt64) {}
   func reserve(offset: UInt64, length: UInt64) {}

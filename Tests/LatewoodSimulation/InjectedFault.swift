@@ -11,6 +11,8 @@ package enum InjectedFault: Sendable, Equatable {
   case outOfSpace(after: Int = 0)
   /// A sync fails, and some sectors reached the disk before; others are lost. Any other call fails as with `inputOutput`.
   case syncLosingSome
+  /// A write that the cache shows and the disk never gets, of which nobody is told. Any other call succeeds.
+  case lost
 }
 
 /// One call that was made to a simulated disk, for the message of a failed test.

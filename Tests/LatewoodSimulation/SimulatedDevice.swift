@@ -41,6 +41,14 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     }
   }
 
+  func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int? {
+    precondition(offset % UInt64(directAlignment) == 0 && target.count % directAlignment == 0)
+    guard volume.locked({ volume.readsFromDisk }) else { return nil }
+    let count = try read(into: target, at: offset)
+    volume.locked { file.showDisk(in: target, at: Int(offset), count) }
+    return count
+  }
+
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
     try locked { () throws(Fault) in
       guard isWritable else { throw Fault(.readOnly, "the file was opened for reading only", path: path) }
@@ -54,7 +62,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
       switch fault {
       case .inputOutput(let count), .outOfSpace(let count): arriving = min(count, arriving)
       case .syncLosingSome: arriving = 0
-      case .powerCut, nil: break
+      case .powerCut, .lost, nil: break
       }
       if let space = volume.space {
         let others = Set(volume.names.values).subtracting([file.inode])
@@ -66,6 +74,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
         }
       }
       file.write(UnsafeRawBufferPointer(rebasing: bytes[..<arriving]), at: start)
+      if fault == .lost { file.lose(start..<start + arriving) }
       try volume.fail(fault)
     }
   }
@@ -74,7 +83,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     try locked { () throws(Fault) in
       let fault = volume.record(.sync, name)
       switch fault {
-      case nil: file.sync()
+      case nil, .lost: file.sync()
       case .powerCut: break
       case .inputOutput, .outOfSpace: file.failSync { _ in false }
       case .syncLosingSome: file.failSync { _ in volume.random.oneIn(2) }
@@ -127,7 +136,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
       case .inputOutput(let count), .outOfSpace(let count):
         punched = range.prefix(min(count, range.count) / block * block)
       case .syncLosingSome: punched = range.prefix(0)
-      case .powerCut, nil: break
+      case .powerCut, .lost, nil: break
       }
       file.punch(punched)
       try volume.fail(fault)

@@ -109,6 +109,17 @@ final class SimulatedFile {
     pending.removeAll(keepingCapacity: true)
   }
 
+  /// What was just written never comes to the disk, and no sync tells.
+  func lose(_ bytes: Range<Int>) {
+    guard !bytes.isEmpty else { return }
+    let last = (bytes.upperBound - 1) / SimulatedFile.sectorLength
+    for sector in bytes.lowerBound / SimulatedFile.sectorLength...last {
+      guard let state = pending.removeValue(forKey: sector) else { continue }
+      lost[sector] = state.before ?? [UInt8](repeating: 0, count: SimulatedFile.sectorLength)
+    }
+    durableSize = max(durableSize, size(implying: last))
+  }
+
   /// Reads see the disk again where the cache had what the disk has not. What is pending stays in the cache, as it does in life.
   func dropCache(_ range: Range<Int>) {
     for (sector, bytes) in lost
@@ -116,6 +127,16 @@ final class SimulatedFile {
     {
       replaceLive(sector, bytes)
       lost[sector] = nil
+    }
+  }
+
+  /// Puts what the disk has in the place of what the cache shows. What is pending has been sent to the disk before it is read.
+  func showDisk(in target: UnsafeMutableRawBufferPointer, at offset: Int, _ count: Int) {
+    for (sector, bytes) in lost {
+      let start = SimulatedFile.start(sector)
+      for at in max(start, offset)..<max(start, offset, min(start + bytes.count, offset + count)) {
+        target[at - offset] = bytes[at - start]
+      }
     }
   }
 

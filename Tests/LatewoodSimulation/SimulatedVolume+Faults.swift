@@ -40,6 +40,12 @@ extension SimulatedVolume {
     set { locked { canPunch = newValue } }
   }
 
+  /// Whether the system has reads that go past its cache.
+  package var supportsReadsFromDisk: Bool {
+    get { locked { readsFromDisk } }
+    set { locked { readsFromDisk = newValue } }
+  }
+
   // MARK: Contents
 
   /// The names that a program sees, sorted.
@@ -108,7 +114,7 @@ extension SimulatedVolume {
 
   func fail(_ fault: InjectedFault?) throws(Fault) {
     switch fault {
-    case nil: return
+    case nil, .lost: return
     case .powerCut:
       hasLostPower = true
       throw Fault(.inputOutput, "the simulated machine lost power during this call")

@@ -20,6 +20,7 @@ import Synchronization
 /// | blocks that were punched are back, each by itself, after a power cut before the next sync | nobody needs them |
 /// | a write or punch that fails, whole or part way, with the device's fault or for want of space | the call says so |
 /// | a sync that fails and whose data later syncs do not write, though reads show them | the call says so once; it is never asked again |
+/// | a write that never reaches the disk, though the cache shows it and the call succeeds | only where it is read back: a compaction |
 /// | a read that fails | the call says so |
 /// | a process that is killed: its locks are free, its unsynced writes stay in the cache | the cache belongs to the system |
 ///
@@ -60,6 +61,7 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   var hasLostPower = false
   var space: Int?
   var canPunch = true
+  var readsFromDisk = true
   var killed: Set<Int> = []
   var writers: [String: SimulatedLock] = [:]
 
@@ -153,7 +155,7 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
     _ kind: SimulatedCall.Kind, _ path: String, _ body: () throws(Fault) -> Void
   ) throws(Fault) {
     let fault = record(kind, path)
-    if fault == nil || fault == .powerCut { try body() }
+    if fault == nil || fault == .powerCut || fault == .lost { try body() }
     try fail(fault)
   }
 }

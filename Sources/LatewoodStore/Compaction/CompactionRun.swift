@@ -1,3 +1,4 @@
+import Dispatch
 import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
@@ -7,8 +8,9 @@ import LatewoodTree
 ///
 /// ```
 /// copy       the tree of the newest checkpoint, in key order, into NAME.compacting            commits go on
+///              a thread reads the old file ahead of it, another reads the new file back from the disk behind it
 /// follow     transactions that the log has brought since, until few are left                  commits go on
-/// verify     the new file, read from the disk                                                 commits go on
+/// verify     the rest of the new file, read from the disk                                     commits go on
 /// switch     writers wait: the last transactions, sync, rename, sync of the directory, swap   milliseconds
 /// ```
 ///
@@ -34,8 +36,10 @@ final class CompactionRun {
   private var report = CompactionReport()
   private var progress = CompactionProgress()
   private var copiedAndTold: UInt64 = 0
-  /// How far the system has been asked to start writing the new file to the disk.
-  private var writtenBack = FileLayout.logStart
+  private let readAhead: ReadAhead
+  private let readBack: ReadBack
+  /// The tree that was copied, and where the log goes on after it.
+  private var copied: (root: Subtree?, end: UInt64) = (nil, FileLayout.logStart)
 
   /// - Parameters:
   ///   - start: the newest checkpoint of the engine's file.
@@ -57,6 +61,8 @@ final class CompactionRun {
     self.new = new
     target = try Engine(
       log: new, path: new.path, isReadOnly: false, options: options, environment: engine.environment)
+    readAhead = ReadAhead(start.root, in: old.view)
+    readBack = ReadBack(new)
     report.bytesBefore = try old.device.size()
     progress.bytesTotal = start.root?.liveBytes ?? 0
     progress.deadBytes = report.bytesBefore - min(report.bytesBefore, progress.bytesTotal)
@@ -64,6 +70,8 @@ final class CompactionRun {
 
   /// - Parameter version: shows the tree of `start`, and keeps it and the log after it in the file.
   func run(keeping version: Version) throws(Fault) -> CompactionReport {
+    readBack.start()
+    defer { readBack.stop() }
     do throws(Fault) {
       tell(0)
       // Until the last of the log has been read: without the version it might be given back.
@@ -74,6 +82,7 @@ final class CompactionRun {
       if new.isReplacement { try takeOver() } else { try settle() }
       return report
     } catch {
+      readBack.stop()
       new.discard()
       throw error
     }
@@ -82,32 +91,37 @@ final class CompactionRun {
   // MARK: Copy
 
   private func copy() throws(Fault) {
+    let (new, readAhead, readBack, options) = (new, readAhead, readBack, engine.options)
+    DispatchQueue(label: "latewood.readahead", qos: .utility).async { readAhead.run() }
+    defer { readAhead.stop() }
     new.continueTransactions(after: start.transaction)
-    let (new, options) = (new, engine.options)
     let copying = TreeCopy.Target(
       view: new.view, nodeSize: options.nodeSize, inlineValueLimit: options.inlineValueLimit,
       transaction: start.transaction,
       reserve: { (length) throws(Fault) in try new.reserveNodes(length: length) },
-      write: { (bytes, offset) throws(Fault) in try new.writeNodes(bytes, at: offset) },
+      // Nobody commits to this file meanwhile.
+      write: { (bytes, offset) throws(Fault) in try new.writeNodes(bytes, at: offset, pieces: 1 << 20) },
+      didPlace: { (region) throws(Fault) in
+        // With the headers of frames, so that the blocks they share with nodes are not written again later.
+        try new.flush(through: new.committedPosition, durable: false)
+        try readBack.add(region)
+      },
       step: { (bytes) throws(Fault) in try self.didCopy(bytes) })
     let root = try TreeCopy.run(
       start.root, in: old.view, to: copying, rewriters: engine.rewriters.withLock { $0 })
+    copied = (root, new.tail)
     try target.begin(with: root, transaction: start.transaction)
   }
 
   private func didCopy(_ bytes: UInt64) throws(Fault) {
     progress.bytesCopied += bytes
+    readAhead.didTake(bytes)
     try engine.compaction.checkpoint()
     try throttle.pass(bytes, engine.compaction)
     guard progress.bytesCopied - copiedAndTold >= 1 << 20 else { return }
     copiedAndTold = progress.bytesCopied
     let total = Double(max(progress.bytesCopied, progress.bytesTotal))
     tell(CompactionRun.copyShare * Double(progress.bytesCopied) / total)
-    let end = new.tail
-    if end - writtenBack >= 8 << 20 {
-      new.device.startWriteback(offset: writtenBack, length: end - writtenBack)
-      writtenBack = end
-    }
   }
 
   // MARK: Follow
@@ -154,10 +168,13 @@ final class CompactionRun {
   private func verify() throws(Fault) {
     try new.flush(through: new.committedPosition, durable: false)
     try new.syncNodes()
-    new.device.dropCache(0..<UInt64.max)
     target.publish(target.head)
+    let isProved = try isTreeProved()
+    // Header, root slots and log, and where it was not read behind the copy the tree, are read through the cache.
+    new.device.dropCache(0..<(isProved ? FileLayout.logStart : .max))
+    if isProved { new.device.dropCache(copied.end & ~UInt64(directAlignment - 1)..<UInt64.max) }
     let base = CompactionRun.copyShare + CompactionRun.followShare
-    let found = try target.verify { verified in
+    let found = try target.verify(isTreeProved: isProved) { verified in
       let share = Double(verified.bytesChecked) / Double(max(verified.bytesTotal, 1))
       self.tell(base + (0.99 - base) * min(share, 1))
     }
@@ -165,6 +182,13 @@ final class CompactionRun {
       throw Fault.damaged(at: fault.offset, "the new file does not read as it was written: \(fault.what)")
     }
     try engine.compaction.checkpoint()
+  }
+
+  /// Whether the newest tree is the one that was copied, and was read back from the disk. It is another one if there was so much to follow
+  /// that checkpoints were written.
+  private func isTreeProved() throws(Fault) -> Bool {
+    guard try target.current().base == copied.root else { return false }
+    return try readBack.finish(copied.root) { () throws(Fault) in try engine.compaction.checkpoint() }
   }
 
   // MARK: Settle

@@ -38,8 +38,21 @@ extension Engine {
     } catch {
       result = .failure(error)
     }
+    forgetReplaced()
     compaction.end(result)
     return try result.get()
+  }
+
+  /// Lets go of the file that was replaced, on another thread: when nobody has it any more the system gives up all that it cached of it, and
+  /// its blocks, which takes as long as to copy some of it.
+  private func forgetReplaced() {
+    DispatchQueue.global(qos: .utility).async { [replaced] in
+      let old = replaced.withLock { old in
+        defer { old = nil }
+        return old
+      }
+      withExtendedLifetime(old) {}
+    }
   }
 
   private func runRewriting(
@@ -63,7 +76,9 @@ extension Engine {
       new.discard()
       throw error
     }
+    let old = log
     var report = try run.run(keeping: version)
+    replaced.withLock { $0 = (old, version) }
     report.duration = (MonotonicClock.nanoseconds - began) / 1000
     var last = compaction.progress ?? CompactionProgress()
     last.fraction = 1

@@ -130,7 +130,10 @@ extension Engine {
       hold: hold)
   }
 
-  func verify(_ progress: ((VerifyProgress) -> Void)?) throws(Fault) -> VerifyReport {
+  /// - Parameter isTreeProved: the nodes and extents of the newest checkpoint have been read and checked already.
+  func verify(
+    isTreeProved: Bool = false, _ progress: ((VerifyProgress) -> Void)?
+  ) throws(Fault) -> VerifyReport {
     let log = log
     let version = try current()
     var report = VerifyReport()
@@ -140,14 +143,16 @@ extension Engine {
     let logLength = logEnd > logStart ? logEnd - logStart : 0
     // What the file says of itself may be more than any file has.
     let total = logLength + min(version.base?.liveBytes ?? 0, log.view.limit)
-    let tree = version.verifyBase { checked in
-      progress?(VerifyProgress(bytesChecked: checked, bytesTotal: total))
+    if !isTreeProved {
+      let tree = version.verifyBase { checked in
+        progress?(VerifyProgress(bytesChecked: checked, bytesTotal: total))
+      }
+      report.nodes = tree.nodes
+      report.entries = tree.entries
+      report.extents = tree.extents
+      report.bytesChecked = tree.bytes
+      report.faults = tree.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
     }
-    report.nodes = tree.nodes
-    report.entries = tree.entries
-    report.extents = tree.extents
-    report.bytesChecked = tree.bytes
-    report.faults = tree.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
     let catalog = CatalogVerify.run(version)
     report.faults += catalog.faults
     // Where the tree is damaged has usually been told.

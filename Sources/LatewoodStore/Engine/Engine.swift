@@ -80,6 +80,8 @@ final class Engine: @unchecked Sendable {
   /// What a layer above wants done before the file is compacted.
   let preparation = Guarded<CompactionPreparation?>(nil)
   let compactionQueue = DispatchQueue(label: "latewood.compaction", qos: .utility)
+  /// What a compaction has left behind, until `forgetReplaced`.
+  let replaced = Guarded<(file: LogFile, version: Version)?>(nil)
   let compactionScheduled = Atomic<Bool>(false)
   /// How far the compaction that is running has followed the log; `.max` if none is.
   let compactionFollowed = Atomic<UInt64>(.max)

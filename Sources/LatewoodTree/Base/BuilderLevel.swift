@@ -13,6 +13,9 @@ import LatewoodBytes
 struct BuilderLevel {
   let isLeaf: Bool
   private(set) var items: UnsafeMutablePointer<BuilderItem>
+  /// What was allocated. Before `items` there is what has gone into nodes.
+  private var memory: UnsafeMutablePointer<BuilderItem>
+  /// Items that there is room for from `items` on.
   private var capacity = 0
   private(set) var count = 0
   private(set) var held = 0
@@ -25,10 +28,11 @@ struct BuilderLevel {
     self.isLeaf = isLeaf
     // SAFETY: `items` always has room for `capacity` items, of which the first `count` are initialized; they are trivial.
     capacity = 64
-    items = .allocate(capacity: capacity)
+    memory = .allocate(capacity: capacity)
+    items = memory
   }
 
-  func deallocate() { items.deallocate() }
+  func deallocate() { memory.deallocate() }
 
   @inline(__always) var currentCount: Int { count &- held }
   var isEmpty: Bool { count == 0 }
@@ -77,11 +81,18 @@ struct BuilderLevel {
   }
 
   private mutating func grow() {
-    let larger = UnsafeMutablePointer<BuilderItem>.allocate(capacity: capacity * 2)
-    larger.moveInitialize(from: items, count: count)
-    items.deallocate()
-    items = larger
-    capacity *= 2
+    let gone = items - memory
+    if gone >= count {
+      memory.moveInitialize(from: items, count: count)
+      capacity += gone
+    } else {
+      capacity = (capacity + gone) * 2
+      let larger = UnsafeMutablePointer<BuilderItem>.allocate(capacity: capacity)
+      larger.moveInitialize(from: items, count: count)
+      memory.deallocate()
+      memory = larger
+    }
+    items = memory
   }
 
   /// The current node is finished; what was held before it has been written.
@@ -93,9 +104,9 @@ struct BuilderLevel {
 
   /// The first `number` items are in a node now. What is left of those held stays held.
   mutating func removeFirst(_ number: Int) {
-    let rest = count - number
-    if rest > 0 { items.update(from: items + number, count: rest) }
-    count = rest
+    count -= number
+    items += number
+    capacity -= number
     let cutsCurrent = number > held
     held = max(0, held - number)
     if cutsCurrent { recount() }

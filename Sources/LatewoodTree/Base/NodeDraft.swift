@@ -36,7 +36,7 @@ struct NodeDraft {
     self.length = length
   }
 
-  /// Writes the node to zeroed memory of `length` bytes, and says what lies in and under it.
+  /// Writes the node to memory of `length` bytes, in which the header's are zeros, and says what lies in and under it.
   func write(to target: UnsafeMutableRawPointer) -> (entries: UInt64, liveBytes: UInt64) {
     target.set(isLeaf ? NodeLayout.leafKind : NodeLayout.branchKind, at: NodeLayout.kind)
     target.set(level, at: NodeLayout.level)
@@ -50,7 +50,12 @@ struct NodeDraft {
     if firstKey < count { copyPrefix(of: items[firstKey].key, to: target + prefix) }
     var at = prefix &+ prefixCount
     var totals = (entries: UInt64(0), liveBytes: UInt64(length))
-    if !isLeaf { writeChildren(to: target, &totals) }
+    if !isLeaf {
+      writeChildren(to: target, &totals)
+      // The first child has no separator.
+      target.set(UInt32(0), at: heads)
+      target.set(UInt16(0), at: slots)
+    }
     for index in firstKey..<max(count, firstKey) {
       // SAFETY: `length` was summed up over the same items, so everything written here lies within it.
       let item = items + index

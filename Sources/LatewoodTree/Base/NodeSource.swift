@@ -31,7 +31,11 @@ struct NodeSource {
 
   /// Checks the node itself, whatever was proved before. Its reference lies within the file.
   @inline(never) func prove(_ reference: NodeReference) throws(Fault) {
-    try NodeValidation(file: file, reference: reference, minimumKeyLength: minimumKeyLength).run()
+    // SAFETY: the whole node lies within the file by the check of the reference.
+    let base = file.base + Int(truncatingIfNeeded: reference.offset)
+    try NodeValidation(
+      base: base, seed: file.seed, reference: reference, minimumKeyLength: minimumKeyLength
+    ).run()
     file.markVerified(reference.offset, FileView.Proof.node)
   }
 

@@ -6,18 +6,17 @@ import LatewoodFile
 /// The checksum proves only that the bytes were written as they are; whoever wrote them may have meant harm. So after this the
 /// invariants 1 to 3 of `Node` hold for any bytes whatever.
 struct NodeValidation {
-  let file: FileView
+  /// The node, in memory at least as long as the reference says.
+  let base: UnsafeRawPointer
+  /// The file seed.
+  let seed: UInt64
   let reference: NodeReference
   /// Of the keys of a leaf. A separator may be shorter.
   let minimumKeyLength: Int
 
-  private var base: UnsafeRawPointer { file.base + Int(truncatingIfNeeded: reference.offset) }
-
   private func fault(_ reason: String) -> Fault { Fault.damaged(at: reference.offset, reason) }
 
-  /// The reference lies within the file.
   func run() throws(Fault) {
-    let base = base
     let length = Int(reference.length)
     guard length <= NodeLayout.maximumLength, length >= 48 else {
       throw fault("a node's length is not between 48 and 65,535 bytes")
@@ -25,8 +24,8 @@ struct NodeValidation {
     guard Int(base.u32(NodeLayout.length)) == length else {
       throw fault("a node has another length than the reference to it says")
     }
-    // SAFETY: the whole node lies within the file by the check of the reference.
-    let sum = XXH64.hash(base + NodeLayout.kind, length - NodeLayout.kind, seed: file.seed)
+    // SAFETY: the memory is that long.
+    let sum = XXH64.hash(base + NodeLayout.kind, length - NodeLayout.kind, seed: seed)
     guard sum == base.u64(NodeLayout.checksum) else { throw fault("a node does not match its checksum") }
     guard UInt32(truncatingIfNeeded: sum) == reference.checksum else {
       throw fault("a node is not the one that was referred to")

@@ -11,7 +11,7 @@ import LatewoodFile
 ///
 /// Nodes come children first, so that when a node is reached, the checksums of its children are known.
 final class RegionWriter: NodeSink {
-  /// Bytes written by one call of `write`: larger ones hold the file system's lock and stall commits.
+  /// Bytes written by one call of `write` into a file that takes commits: larger ones hold the file system's lock and stall them.
   static let pieceLength = 128 << 10
 
   typealias Reserve = (_ length: Int) throws(Fault) -> UInt64
@@ -19,9 +19,11 @@ final class RegionWriter: NodeSink {
 
   private let seed: UInt64
   private let capacity: Int
+  private let pieceLength: Int
   private let memory: UnsafeMutableRawPointer
   private let reserve: Reserve
   private let write: Write
+  private let didPlace: ((_ region: Range<UInt64>) throws(Fault) -> Void)?
   /// Bytes of `memory` up to the end of the last node.
   private var used = 0
   private var starts: [Int] = []
@@ -35,8 +37,11 @@ final class RegionWriter: NodeSink {
   ///   - capacity: Of a region, in bytes.
   ///   - reserve: Makes room in the file and returns the offset, a multiple of 64, where it starts.
   ///   - write: Writes a piece of a region at its place in the file.
+  ///   - didPlace: Called when all of a region has been written.
   init(
-    seed: UInt64, capacity: Int = 1 << 20, reserve: @escaping Reserve, write: @escaping Write
+    seed: UInt64, capacity: Int = 1 << 20, pieceLength: Int = RegionWriter.pieceLength,
+    reserve: @escaping Reserve, write: @escaping Write,
+    didPlace: ((_ region: Range<UInt64>) throws(Fault) -> Void)? = nil
   ) {
     self.seed = seed
     self.capacity = max(capacity, NodeLayout.maximumLength + 1)
@@ -44,6 +49,8 @@ final class RegionWriter: NodeSink {
     memory = .allocate(byteCount: self.capacity, alignment: NodeLayout.alignment)
     self.reserve = reserve
     self.write = write
+    self.pieceLength = pieceLength
+    self.didPlace = didPlace
   }
 
   deinit { memory.deallocate() }
@@ -55,8 +62,9 @@ final class RegionWriter: NodeSink {
       try place()
       start = 0
     }
-    // The node's room and the gap before it start as zeros, and no more than that: most checkpoints are far smaller than a region.
-    (memory + used).initializeMemory(as: UInt8.self, repeating: 0, count: start + length - used)
+    // The gap before the node and its header start as zeros; all else of it is written.
+    let zeros = start - used + min(NodeLayout.arrays, length)
+    (memory + used).initializeMemory(as: UInt8.self, repeating: 0, count: zeros)
     used = start + length
     starts.append(start)
     return (memory + start, Provisional.mark | UInt64(starts.count - 1))
@@ -81,11 +89,12 @@ final class RegionWriter: NodeSink {
     for start in starts { references.append(seal(memory + start, at: offset + UInt64(start))) }
     var at = 0
     while at < used {
-      let length = min(RegionWriter.pieceLength, used - at)
+      let length = min(pieceLength, used - at)
       try write(UnsafeRawBufferPointer(start: memory + at, count: length), offset + UInt64(at))
       at += length
     }
     bytesWritten += UInt64(used)
+    try didPlace?(offset..<offset + UInt64(used))
     starts.removeAll(keepingCapacity: true)
     used = 0
     placements += 1

@@ -35,6 +35,8 @@ package struct TreeCopy: ~Copyable {
     package var transaction: UInt64
     package var reserve: (_ length: Int) throws(Fault) -> UInt64
     package var write: (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void
+    /// Called when a region of nodes has been written, and before it all extents that they name.
+    package var didPlace: (_ region: Range<UInt64>) throws(Fault) -> Void
     /// Called after each leaf with the bytes of old tree that are done since the last call.
     package var step: (_ bytes: UInt64) throws(Fault) -> Void
 
@@ -42,6 +44,7 @@ package struct TreeCopy: ~Copyable {
       view: FileView, nodeSize: Int, inlineValueLimit: Int, transaction: UInt64,
       reserve: @escaping (_ length: Int) throws(Fault) -> UInt64,
       write: @escaping (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void,
+      didPlace: @escaping (_ region: Range<UInt64>) throws(Fault) -> Void,
       step: @escaping (_ bytes: UInt64) throws(Fault) -> Void
     ) {
       self.view = view
@@ -50,6 +53,7 @@ package struct TreeCopy: ~Copyable {
       self.transaction = transaction
       self.reserve = reserve
       self.write = write
+      self.didPlace = didPlace
       self.step = step
     }
   }
@@ -89,7 +93,9 @@ package struct TreeCopy: ~Copyable {
     self.file = file
     self.target = target
     self.rewriters = rewriters
-    let sink = RegionWriter(seed: target.view.seed, reserve: target.reserve, write: target.write)
+    let sink = RegionWriter(
+      seed: target.view.seed, pieceLength: 1 << 20, reserve: target.reserve, write: target.write,
+      didPlace: target.didPlace)
     builder = TreeBuilder(
       sink: sink, source: NodeSource(file: target.view), nodeSize: target.nodeSize,
       transaction: target.transaction)
@@ -97,6 +103,35 @@ package struct TreeCopy: ~Copyable {
   }
 
   private mutating func take(_ leaf: Node) throws(Fault) {
+    if !rewriters.isEmpty { return try rewrite(leaf) }
+    var extentLength = 0
+    for index in 0..<leaf.count {
+      let entry = leaf.entry(index)
+      let key = SplitKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount)
+      if entry.value.isExtent {
+        if extentLength == 0 { extentLength = try reserveExtents(of: leaf, from: index) }
+        try append(key, try entry.value.bytes(in: file))
+      } else {
+        try builder.append(key, inline: entry.value.pointer, entry.value.length)
+      }
+    }
+    try extents.flush()
+    try target.step(UInt64(leaf.length) + UInt64(extentLength))
+  }
+
+  /// Makes room for all extents of a leaf, the first of which is at `index`, of their exact length; returns that.
+  private func reserveExtents(of leaf: Node, from index: Int) throws(Fault) -> Int {
+    var length = 0
+    for index in index..<leaf.count {
+      let value = leaf.entry(index).value
+      if value.isExtent { length += value.length }
+    }
+    if length > 0 { extents.begin(at: try target.reserve(length)) }
+    return length
+  }
+
+  /// The same where entries may be changed or dropped: what is kept decides how long the extents are together.
+  private mutating func rewrite(_ leaf: Node) throws(Fault) {
     waiting.removeAll(keepingCapacity: true)
     var extentLength = 0
     for index in 0..<leaf.count {
