@@ -118,3 +118,50 @@ extension timespec {
     tv_nsec = .init(truncatingIfNeeded: nanoseconds % 1_000_000_000)
   }
 }
+
+/// Threads of one's own.
+extension SystemCalls {
+  private final class Work: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+
+  /// False if the system has no room for another thread.
+  static func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
+    let work = Unmanaged.passRetained(Work(body))
+    #if canImport(Darwin)
+      var thread: pthread_t?
+      let result = pthread_create(&thread, nil, { SystemCalls.run($0) }, work.toOpaque())
+    #else
+      var thread = pthread_t()
+      let result = pthread_create(
+        &thread, nil, { $0.flatMap { SystemCalls.run($0) } }, work.toOpaque())
+    #endif
+    guard result == 0 else {
+      work.release()
+      return false
+    }
+    #if canImport(Darwin)
+      if let thread { pthread_detach(thread) }
+    #else
+      pthread_detach(thread)
+    #endif
+    return true
+  }
+
+  private static func run(_ pointer: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    // SAFETY: the pointer is the one that `startThread` made, and comes here once.
+    Unmanaged<Work>.fromOpaque(pointer).takeRetainedValue().body()
+    return nil
+  }
+
+  /// Gives this thread the least share of the processor, for good.
+  static func yieldToOthers() {
+    #if canImport(Darwin)
+      pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0)
+    #else
+      // On Linux the priority is one of the thread, not of the process.
+      _ = setpriority(.init(PRIO_PROCESS.rawValue), 0, 19)
+    #endif
+  }
+}

@@ -92,7 +92,7 @@ final class CompactionRun {
 
   private func copy() throws(Fault) {
     let (new, readAhead, readBack, options) = (new, readAhead, readBack, engine.options)
-    DispatchQueue(label: "latewood.readahead", qos: .utility).async { readAhead.run() }
+    BackgroundThread.run { readAhead.run() }
     defer { readAhead.stop() }
     new.continueTransactions(after: start.transaction)
     let copying = TreeCopy.Target(

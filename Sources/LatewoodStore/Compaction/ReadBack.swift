@@ -47,7 +47,7 @@ final class ReadBack: @unchecked Sendable {
     }
   }
 
-  func start() { DispatchQueue(label: "latewood.readback", qos: .utility).async { self.run() } }
+  func start() { BackgroundThread.run { self.run() } }
 
   private static let impossible = Fault(.unsupported, "there are no reads past the cache here")
 
