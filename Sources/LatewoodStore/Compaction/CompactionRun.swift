@@ -132,10 +132,12 @@ final class CompactionRun {
   private func follow(until rest: UInt64, mayPause: Bool = true) throws(Fault) {
     for round in 0..<64 {
       if mayPause { try engine.compaction.checkpoint() }
+      let committed = engine.committedBytes.load(ordering: .relaxed)
       let end = old.committedPosition
       if !old.isReadOnly { try old.flush(through: end, durable: false) }
       let length = end.offset - min(end.offset, follower.offset)
       try advance(through: end)
+      if new.isReplacement { engine.compactionFollowed.store(committed, ordering: .relaxed) }
       tell(CompactionRun.copyShare + CompactionRun.followShare * Double(round + 1) / 64)
       if length <= rest { return }
     }
@@ -152,7 +154,6 @@ final class CompactionRun {
       throw error
     }
     try replayed.finish()
-    if new.isReplacement { engine.compactionFollowed.store(follower.offset, ordering: .relaxed) }
     report.transactionsMeanwhile += replayed.count
   }
 

@@ -75,7 +75,7 @@ extension Engine {
   func waitForCompaction() {
     let followed = compactionFollowed.load(ordering: .relaxed)
     guard followed != .max else { return }
-    let end = log.committedPosition.offset
+    let end = committedBytes.load(ordering: .relaxed)
     let limit = max(Engine.leastThreshold, liveBytes.load(ordering: .relaxed) / 8)
     guard end > followed, end - followed > limit else { return }
     let isFar = end - followed > limit + limit / 2

@@ -62,7 +62,7 @@ extension Engine {
     let began = MonotonicClock.nanoseconds
     try compaction.checkpoint()
     // From here on writers that are faster than this are held back, or it might never come to an end.
-    if holdsWriters { compactionFollowed.store(log.committedPosition.offset, ordering: .relaxed) }
+    if holdsWriters { compactionFollowed.store(committedBytes.load(ordering: .relaxed), ordering: .relaxed) }
     defer { compactionFollowed.store(.max, ordering: .relaxed) }
     if holdsWriters, let preparation = preparation.withLock({ $0 }) { try preparation.run() }
     // So that there is a tree of everything, and few transactions have to be followed.

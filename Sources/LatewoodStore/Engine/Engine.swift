@@ -83,7 +83,9 @@ final class Engine: @unchecked Sendable {
   /// What a compaction has left behind, until `forgetReplaced`.
   let replaced = Guarded<(file: LogFile, version: Version)?>(nil)
   let compactionScheduled = Atomic<Bool>(false)
-  /// How far the compaction that is running has followed the log; `.max` if none is.
+  /// Bytes of log that commits have written since the store was opened.
+  let committedBytes = Atomic<UInt64>(0)
+  /// How many of them the compaction that is running has followed; `.max` if none is.
   let compactionFollowed = Atomic<UInt64>(.max)
   /// Where the log ended when a commit last asked whether to compact.
   let compactionConsidered = Atomic<UInt64>(0)

@@ -264,6 +264,9 @@ public final class Transaction: Readable, ReadGate {
     committed.pendingBytes += log.tail - start
     engine.head = committed
     engine.pendingBytes.store(committed.pendingBytes, ordering: .relaxed)
+    // Under the writer lock nobody else adds.
+    let before = engine.committedBytes.load(ordering: .relaxed)
+    engine.committedBytes.store(before &+ (log.tail - start), ordering: .relaxed)
   }
 
   func abort() {
