@@ -27,7 +27,10 @@ let package = Package(
     layer("LatewoodDocuments", on: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"]),
     layer("Latewood", on: ["LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"]),
     .executableTarget(
-      name: "LatewoodTool", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
+      name: "LatewoodTool",
+      dependencies: [
+        "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes",
+      ],
       swiftSettings: settings),
     .executableTarget(
       name: "LatewoodBenchmark", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
