@@ -29,7 +29,10 @@ let package = Package(
       "Latewood",
       on: ["LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"]),
     .executableTarget(
-      name: "LatewoodTool", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
+      name: "LatewoodTool",
+      dependencies: [
+        "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes",
+      ],
       swiftSettings: settings),
     .executableTarget(
       name: "LatewoodBenchmark",

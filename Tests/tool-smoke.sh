@@ -64,7 +64,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info verify history get list put delete import export compact copy backup demo help; do
+for command in info verify history get list put delete import export compact copy backup collections demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
@@ -227,6 +227,51 @@ expect 1 "export of no keyspace" export k.lw --keyspace no
 printf '[1,\n2,\n x]' >late.json ; expect 6 "late error" import late.lw late.json ; has "place" "$err" "line 3, column 2"
 expect 0 "deep" import deep.lw - < <(printf '[%.0s' $(seq 512); printf ']%.0s' $(seq 512))
 expect 6 "too deep" import deep2.lw - < <(printf '[%.0s' $(seq 600))
+
+# --- documents
+document_roundtrip() {
+  rm -f rt.lw rt.json
+  expect 0 "documents in: $1" import rt.lw "$1" --documents
+  expect 0 "documents out: $1" export rt.lw rt.json --documents
+  if python3 - "$1" rt.json <<'P'; then passed=$((passed + 1)); else fail "$1 comes back equal as documents"; fi
+import json, sys
+def load(path):
+    text = open(path, encoding="utf-8").read()
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return ("lines", [json.loads(line) for line in text.splitlines() if line.strip()])
+sys.exit(0 if load(sys.argv[1]) == load(sys.argv[2]) else 1)
+P
+  expect 0 "they are sound: $1" verify rt.lw
+}
+printf '[{"id":"b","n":1.5},{"id":"a","big":18446744073709551615,"deep":{"x":[[],{},null]}}]' >docs.json
+document_roundtrip docs.json
+document_roundtrip lines.json
+document_roundtrip one.json
+document_roundtrip none.json
+expect 0 "ids of a member" import doc.lw docs.json --documents --collection films --id id --json
+query "in the collection" 'd["collection"],d["format"],d["added"]' "('films', 'array', 2)"
+expect 0 "again" import doc.lw docs.json --documents --collection films --id id --json
+query "are there" 'd["replaced"]' 2
+expect 6 "fail" import doc.lw docs.json --documents --collection films --id id --existing fail
+expect 6 "counted ids need an empty one" import doc.lw docs.json --documents --collection films
+expect 0 "replace" import doc.lw docs.json --documents --collection films --replace
+expect 6 "no entries into documents" import doc.lw lines.json ; has "says so" "$err" "--documents"
+expect 6 "no entry into documents" put doc.lw a b
+expect 6 "no documents into entries" import k.lw docs.json --documents
+expect 6 "no document" import x1.lw mixed.json --documents ; has "says why" "$err" "object"
+printf '{"_id":"x"}' >reserved.json
+expect 6 "reserved" import x2.lw reserved.json --documents ; has "which" "$err" "_id"
+expect 2 "--key" import x3.lw docs.json --documents --key id
+expect 2 "--id" import x3.lw docs.json --id id
+expect 0 "collections" collections doc.lw ; has "films" "$out" "2 documents"
+expect 0 "collections JSON" collections doc.lw --json
+query "counts" '[(c["name"],c["documents"]) for c in d["collections"]]' "[('_default', 0), ('films', 2)]"
+expect 1 "no such collection" export doc.lw --documents --collection none
+if [ -d "$data" ]; then
+  for file in "$data"/*.json; do document_roundtrip "$file"; done
+fi
 
 # --- an import that is killed keeps a first part, and says so
 mkfifo slow

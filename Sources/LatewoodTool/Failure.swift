@@ -1,4 +1,6 @@
 import LatewoodBytes
+import LatewoodDocuments
+import LatewoodFleece
 import LatewoodStore
 
 /// Why a command stopped: the one error of the tool. It becomes two lines on standard error and an exit code.
@@ -40,6 +42,8 @@ struct Failure: Error, Equatable {
     switch error {
     case let failure as Failure: self = failure
     case let error as StoreError: self.init(error)
+    case let error as DocumentError: self.init(error)
+    case let error as FleeceError: self.init(.damaged, code: "damaged", Self.withoutStop(error.reason))
     case let fault as Fault: self.init(fault)
     default: self.init(.inputOutput, code: "unknown", "\(error)")
     }
@@ -50,6 +54,24 @@ struct Failure: Error, Equatable {
       Self.exitCode(of: error.code.rawValue), code: error.code.rawValue, Self.withoutStop(error.message),
       advice: Self.advice(for: error), path: error.path)
     offset = error.offset
+  }
+
+  init(_ error: DocumentError) {
+    if let store = error.store {
+      self.init(store)
+      return
+    }
+    let (exitCode, advice): (ExitCode, String) =
+      switch error.code {
+      case .wrongFormat: (.badInput, "Use the commands for entries, or another file for documents.")
+      case .corruptRevisions, .corruptData: (.damaged, "`latewood verify` says what else is damaged.")
+      case .notFound: (.no, "")
+      case .tooNew, .alreadyExists, .notOpen, .notWritable: (.cannotOpen, "")
+      case .conflict: (.no, "Read the document again, and say which revision is to be replaced.")
+      case .badRevision, .missingBlob, .badArgument: (.badInput, "")
+      case .busy, .store: (.inputOutput, "")
+      }
+    self.init(exitCode, code: error.code.rawValue, Self.withoutStop(error.message), advice: advice)
   }
 
   init(_ fault: Fault) {

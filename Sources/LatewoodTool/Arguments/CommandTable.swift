@@ -2,7 +2,7 @@
 enum CommandTable {
   static let commands: [CommandDescription] = [
     .info, .verify, .history, .get, .list, .put, .delete, .importing, .exporting, .compact, .copy, .backup,
-    .demo, .help,
+    .collections, .demo, .help,
     .demoWriter,
   ]
 

@@ -18,6 +18,7 @@ extension CommandDescription {
     let key = try arguments.key(1)
     let name = try Database.keyspaceName(arguments)
     let deleted = try Database.open(arguments, .openExisting).closing { (database) throws(Failure) in
+      try database.refusingDocuments()
       let keyspace = try database.keyspace(arguments)
       do {
         guard try database.store.contains(key, in: keyspace) else { return false }

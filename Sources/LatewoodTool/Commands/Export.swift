@@ -1,4 +1,6 @@
 import LatewoodDevice
+import LatewoodDocuments
+import LatewoodFleece
 import LatewoodStore
 
 extension OptionDescription {
@@ -17,7 +19,7 @@ extension CommandDescription {
         name: "TARGET", summary: "path of a file that does not exist yet; - or nothing: standard output",
         isOptional: true),
     ],
-    options: [.keyspace, .exportFormat, .asOf],
+    options: [.keyspace, .exportFormat, .asOf, .documents, .collection],
     discussion: [
       "A keyspace that was filled by import comes out as the JSON that went in: an array as an array, "
         + "lines as lines, a document as itself. Everything else comes out as entries, one line for each: "
@@ -25,6 +27,8 @@ extension CommandDescription {
         + "bytes are not UTF-8. import reads all of these.",
       "The forms array, lines and document need values that are JSON; entries never fails. A target is "
         + "written under another name first and renamed when it is complete.",
+      "With --documents, the documents of a collection, ordered by id: in the form of the import, or else "
+        + "as lines. Ids are not part of the text; deleted documents and losing revisions are left out.",
     ],
     examples: [
       ExampleDescription(
@@ -43,26 +47,15 @@ extension CommandDescription {
   ) { arguments, console throws(Failure) in
     let start = MonotonicClock.nanoseconds
     let path = arguments.operand(1) == nil ? "-" : try arguments.text(1)
-    let (name, exporter) = try Database.reading(arguments).closing { (database) throws(Failure) in
-      let keyspace = try database.keyspace(arguments)
-      let snapshot = try database.snapshot(arguments)
-      let record = try ImportRecord.read(about: keyspace, in: database)
-      if record?.isComplete == false {
-        try console.note(
-          "The import of \(KeyText.shown((record?.source ?? "").utf8)) was interrupted; this is a first part of it."
-        )
-      }
-      let wanted = try arguments.text(of: .exportFormat).flatMap(ImportRecord.Shape.init(rawValue:))
-      let target = try ExportTarget(path: path, console: console)
-      var exporter = Exporter(
-        snapshot, keyspace, to: target.output, progress: Progress("Exporting", on: console))
-      try target.completing { () throws(Failure) in try exporter.run(wanted: wanted, record: record) }
-      return (keyspace.name, exporter)
-    }
+    try arguments.checkDocumentOptions()
+    let place = arguments.has(.documents) ? "collection" : "keyspace"
+    let (name, exporter) =
+      try arguments.has(.documents)
+      ? exportDocuments(arguments, to: path, console) : exportEntries(arguments, to: path, console)
     let nanoseconds = MonotonicClock.nanoseconds &- start
     if console.printsJSON {
       var writer = JSONWriter()
-      exporter.write(to: &writer, keyspace: name, nanoseconds: nanoseconds)
+      exporter.write(to: &writer, place, name, nanoseconds: nanoseconds)
       writer.lineBreak()
       try (path == "-" ? console.error : console.output).write(writer.take())
     } else if path != "-" {
@@ -71,5 +64,68 @@ extension CommandDescription {
           + "\(Quantity.bytes(exporter.length)), in \(Quantity.duration(nanoseconds: nanoseconds)).")
     }
     return .success
+  }
+
+  private static func exportEntries(
+    _ arguments: Arguments, to path: String, _ console: Console
+  ) throws(Failure) -> (String, Exporter) {
+    try Database.reading(arguments).closing { (database) throws(Failure) in
+      let keyspace = try database.keyspace(arguments)
+      let snapshot = try database.snapshot(arguments)
+      let total: Int
+      do { total = try snapshot.count(in: keyspace) } catch { throw Failure(error) }
+      let record = try ImportRecord.read(about: keyspace, in: database)
+      let exporter = try run(arguments, record, .entries, total, to: path, console) { take in
+        try snapshot.forEach(in: keyspace) { key, value in
+          try take(key.bytes(), value.bytes())
+          return true
+        }
+      }
+      return (keyspace.name, exporter)
+    }
+  }
+
+  private static func exportDocuments(
+    _ arguments: Arguments, to path: String, _ console: Console
+  ) throws(Failure) -> (String, Exporter) {
+    try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
+      let collection = try database.collection(arguments)
+      let reads: DocumentReads
+      let total: Int
+      do throws(DocumentError) {
+        reads = try database.store.snapshot().reads(collection)
+        total = try reads.count()
+      } catch { throw Failure(error) }
+      let record = try ImportRecord.read(reads)
+      let exporter = try run(arguments, record, .lines, total, to: path, console) { take in
+        try reads.forEachDocument { id, head in
+          guard let body = try reads.body(at: head.body) else {
+            throw Failure(.damaged, code: "damaged", "the body of the document \(id) is missing")
+          }
+          try take(Array(id.utf8), try JSON.text(of: body))
+          return true
+        }
+      }
+      return (collection.name, exporter)
+    }
+  }
+
+  private static func run(
+    _ arguments: Arguments, _ record: ImportRecord?, _ fallback: ImportRecord.Shape, _ total: Int,
+    to path: String, _ console: Console,
+    entries: (_ take: ([UInt8], [UInt8]) throws -> Void) throws -> Void
+  ) throws(Failure) -> Exporter {
+    if let record, !record.isComplete {
+      try console.note(
+        "The import of \(KeyText.shown(record.source.utf8)) was interrupted; this is a first part of it.")
+    }
+    let wanted = try arguments.text(of: .exportFormat).flatMap(ImportRecord.Shape.init(rawValue:))
+    let target = try ExportTarget(path: path, console: console)
+    var exporter = Exporter(to: target.output, progress: Progress("Exporting", on: console))
+    try target.completing { () throws(Failure) in
+      try exporter.run(
+        wanted: wanted, record: record, fallback: fallback, total: UInt64(total), entries: entries)
+    }
+    return exporter
   }
 }

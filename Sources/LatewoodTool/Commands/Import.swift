@@ -21,7 +21,9 @@ extension CommandDescription {
     operands: [
       .database, OperandDescription(name: "SOURCE", summary: "path of a JSON text; - reads standard input"),
     ],
-    options: [.keyspace, .keyField, .importFormat, .existing, .replace],
+    options: [
+      .keyspace, .keyField, .importFormat, .existing, .replace, .documents, .collection, .idField,
+    ],
     discussion: [
       "SOURCE is one of four forms. array: one array; each element becomes a value. lines: JSON texts one "
         + "after the other, best one to a line; each becomes a value. document: one JSON text of any kind, "
@@ -36,6 +38,10 @@ extension CommandDescription {
         + "value and one transaction. If it fails midway, what came before is in the database, and "
         + "export says that the import was not complete.",
       "export gives back the same JSON; with --key, ordered by key.",
+      "With --documents, each value becomes a document of a collection, and must be an object. --id FIELD "
+        + "takes the place of --key; without it ids are counted like keys, and a document goes under its "
+        + "file name. A document that is there already gets a new revision. Numbers become 64-bit integers "
+        + "or doubles, and members are put in order. A file holds either entries or documents.",
     ],
     examples: [
       ExampleDescription(
@@ -45,15 +51,23 @@ extension CommandDescription {
         line: "latewood import people.latewood people.json --key contact.email",
         explanation: "Keys from a member of a member."),
       ExampleDescription(
+        line: "latewood import films.latewood movies.json --documents --collection films",
+        explanation: "Each film as a document."),
+      ExampleDescription(
         line: "gunzip -c log.json.gz | latewood import log.latewood -", explanation: "From a pipe."),
     ],
     json: [
-      #"{"keyspace":"NAME","format":"array|lines|document|entries","values":NUMBER,"#,
+      #"{"keyspace":"NAME" (with --documents "collection"),"#,
+      #"  "format":"array|lines|document|entries","values":NUMBER,"#,
       #"  "added":NUMBER,"replaced":NUMBER,"kept":NUMBER,"nanoseconds":NUMBER}"#,
     ]
   ) { arguments, console throws(Failure) in
     let start = MonotonicClock.nanoseconds
-    let name = try Database.keyspaceName(arguments)
+    try arguments.checkDocumentOptions()
+    let isOfDocuments = arguments.has(.documents)
+    let name =
+      try isOfDocuments
+      ? DocumentDatabase.collectionName(arguments) : Database.keyspaceName(arguments)
     guard name != ImportRecord.keyspaceName else {
       throw .usage("the keyspace .imports is for the tool's own notes", advice: "Choose another name.")
     }
@@ -61,12 +75,20 @@ extension CommandDescription {
     var importer = Importer(from: source, keyspaceName: name, progress: Progress("Importing", on: console))
     // The first value is read before the database is opened: what is no JSON at all creates no database.
     try importer.begin(arguments)
-    let report = try Database.open(arguments, .openOrCreate).closing { (database) throws(Failure) in
-      try importer.run(database, arguments)
-    }
+    let report =
+      try isOfDocuments
+      ? DocumentDatabase.open(arguments, .openOrCreate).closing { (database) throws(Failure) in
+        try importer.run(database, arguments)
+      }
+      : Database.open(arguments, .openOrCreate).closing { (database) throws(Failure) in
+        try database.refusingDocuments()
+        return try importer.run(database, arguments)
+      }
     let nanoseconds = MonotonicClock.nanoseconds &- start
     if console.printsJSON {
-      try console.json { report.write(to: &$0, keyspace: name, nanoseconds: nanoseconds) }
+      try console.json {
+        report.write(to: &$0, isOfDocuments ? "collection" : "keyspace", name, nanoseconds: nanoseconds)
+      }
     } else {
       try report.print(on: console, keyspace: name, nanoseconds: nanoseconds)
     }
@@ -96,9 +118,11 @@ struct ImportReport: Equatable {
     }
   }
 
-  func write(to writer: inout JSONWriter, keyspace: String, nanoseconds: UInt64) {
+  func write(
+    to writer: inout JSONWriter, _ place: String, _ name: String, nanoseconds: UInt64
+  ) {
     writer.beginObject()
-    writer.member("keyspace", keyspace)
+    writer.member(place, name)
     writer.member("format", shape.rawValue)
     writer.member("values", values)
     writer.member("added", added)

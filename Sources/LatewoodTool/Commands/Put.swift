@@ -29,6 +29,7 @@ extension CommandDescription {
     let name = try Database.keyspaceName(arguments)
     let (replaced, transaction) = try Database.open(arguments, .openOrCreate).closing {
       (database) throws(Failure) in
+      try database.refusingDocuments()
       do {
         let replaced = try database.store.write { transaction in
           let keyspace = try transaction.keyspace(name)

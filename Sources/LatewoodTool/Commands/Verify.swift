@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodDocuments
 import LatewoodStore
 
 extension CommandDescription {
@@ -9,7 +10,9 @@ extension CommandDescription {
     discussion: [
       "Checks every checksum, the order of the keys, all counts, and that everything that is referred to "
         + "is in the file. It changes nothing. If there are faults, each is listed with its offset and the "
-        + "exit code is 1; if the database cannot even be opened for damage, it is 4."
+        + "exit code is 1; if the database cannot even be opened for damage, it is 4.",
+      "If the file holds documents, it also checks that records, feeds, bodies, indexes and counters agree, "
+        + "and reads every blob.",
     ],
     examples: [
       ExampleDescription(
@@ -19,41 +22,61 @@ extension CommandDescription {
     json: [
       #"{"sound":true|false,"transaction":NUMBER,"nodes":NUMBER,"entries":NUMBER,"#,
       #"  "extents":NUMBER,"frames":NUMBER,"bytesChecked":BYTES,"#,
-      #"  "faults":[{"offset":BYTES,"what":"TEXT"}, ...]}"#,
+      #"  "faults":[{"offset":BYTES,"what":"TEXT"}, ...],"#,
+      #"  "documents":{"documents":NUMBER,"bodies":NUMBER,"blobs":NUMBER,"#,
+      #"    "faults":["TEXT", ...]}}, the last member only if there are documents"#,
     ]
   ) { arguments, console throws(Failure) in
     let start = MonotonicClock.nanoseconds
-    let report = try Database.reading(arguments).closing { (database) throws(Failure) in
-      let progress = Progress("Verifying", on: console)
-      // The store's callback cannot throw; that a progress line cannot be written is no reason to stop.
-      let report: VerifyReport
-      do {
-        report = try database.store.verify { state in
-          do { try progress.update(state.bytesChecked, of: state.bytesTotal, unit: Quantity.bytes) } catch {}
-        }
-      } catch { throw Failure(error) }
-      try progress.finish()
-      return report
-    }
+    let (report, documents) = try check(arguments, on: console)
     if console.printsJSON {
-      try console.json { write(report, to: &$0) }
+      try console.json { write(report, documents, to: &$0) }
     } else {
-      try print(report, nanoseconds: MonotonicClock.nanoseconds &- start, on: console)
+      try print(report, documents, nanoseconds: MonotonicClock.nanoseconds &- start, on: console)
     }
-    return report.isSound ? .success : .no
+    return report.isSound && documents?.isSound != false ? .success : .no
+  }
+
+  /// The report on the bytes, and that on the documents if the file holds any.
+  private static func check(
+    _ arguments: Arguments, on console: Console
+  ) throws(Failure) -> (VerifyReport, DocumentVerifyReport?) {
+    let progress = Progress("Verifying", on: console)
+    // The callback cannot throw; that a progress line cannot be written is no reason to stop.
+    func show(_ state: VerifyProgress) {
+      do { try progress.update(state.bytesChecked, of: state.bytesTotal, unit: Quantity.bytes) } catch {}
+    }
+    let (report, holdsDocuments) = try Database.reading(arguments).closing { (database) throws(Failure) in
+      do {
+        return (try database.store.verify { show($0) }, try database.holdsDocuments())
+      } catch { throw Failure(error) }
+    }
+    var documents: DocumentVerifyReport?
+    // Where the bytes are damaged already, what the documents say follows from that.
+    if holdsDocuments, report.isSound {
+      documents = try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
+        do throws(DocumentError) { return try database.store.verify { show($0) } } catch {
+          throw Failure(error)
+        }
+      }
+    }
+    try progress.finish()
+    return (report, documents)
   }
 
   private static func print(
-    _ report: VerifyReport, nanoseconds: UInt64, on console: Console
+    _ report: VerifyReport, _ documents: DocumentVerifyReport?, nanoseconds: UInt64, on console: Console
   ) throws(Failure) {
+    for fault in documents?.faults ?? [] { try console.output.write(HelpText.paragraph(fault, indent: 2)) }
     for fault in report.faults {
       let lines = HelpText.paragraph("offset \(fault.offset): \(fault.what)", indent: 2)
       try console.output.write(lines)
     }
+    let faults = report.faults.count + (documents?.faults.count ?? 0)
     let verdict =
-      report.isSound
+      faults == 0
       ? console.style.good("Sound.")
-      : console.style.bad(Quantity.count(report.faults.count, "fault.", "faults."))
+      : console.style.bad(Quantity.count(faults, "fault.", "faults."))
     try console.line(
       "\(verdict) Checked \(Quantity.bytes(report.bytesChecked)) in \(Quantity.duration(nanoseconds: nanoseconds)):"
     )
@@ -61,11 +84,18 @@ extension CommandDescription {
       "\(Quantity.count(report.nodes, "node", "nodes")), \(Quantity.count(report.entries, "entry", "entries")), "
         + "\(Quantity.count(report.extents, "large value", "large values")), "
         + "\(Quantity.count(report.frames, "frame", "frames")) of log.")
+    guard let documents else { return }
+    try console.line(
+      "\(Quantity.count(documents.documents, "document", "documents")), "
+        + "\(Quantity.count(documents.bodies, "body", "bodies")), "
+        + "\(Quantity.count(documents.blobs, "blob", "blobs")).")
   }
 
-  private static func write(_ report: VerifyReport, to writer: inout JSONWriter) {
+  private static func write(
+    _ report: VerifyReport, _ documents: DocumentVerifyReport?, to writer: inout JSONWriter
+  ) {
     writer.beginObject()
-    writer.member("sound", report.isSound)
+    writer.member("sound", report.isSound && documents?.isSound != false)
     writer.member("transaction", report.transaction)
     writer.member("nodes", report.nodes)
     writer.member("entries", report.entries)
@@ -81,6 +111,18 @@ extension CommandDescription {
       writer.endObject()
     }
     writer.endArray()
+    if let documents {
+      writer.name("documents")
+      writer.beginObject()
+      writer.member("documents", documents.documents)
+      writer.member("bodies", documents.bodies)
+      writer.member("blobs", documents.blobs)
+      writer.name("faults")
+      writer.beginArray()
+      for fault in documents.faults { writer.string(fault) }
+      writer.endArray()
+      writer.endObject()
+    }
     writer.endObject()
   }
 }

@@ -44,9 +44,11 @@ struct Database {
       if let keyspace = try store.existingKeyspace(name) { return keyspace }
       let names = try store.keyspaces().map(\.name).filter { $0 != ImportRecord.keyspaceName }
       let advice =
-        names.isEmpty
-        ? "The database has no keyspaces yet; `latewood put` and `latewood import` make them."
-        : "There are: \(Self.shownList(names)). Choose one with --keyspace."
+        try holdsDocuments()
+        ? "The file holds documents: give --documents, or see `latewood collections`."
+        : names.isEmpty
+          ? "The database has no keyspaces yet; `latewood put` and `latewood import` make them."
+          : "There are: \(Self.shownList(names)). Choose one with --keyspace."
       throw Failure(
         .no, code: "noSuchKeyspace", "there is no keyspace \(KeyText.shown(name.utf8))", advice: advice,
         path: path)

@@ -1,40 +1,38 @@
-import LatewoodStore
-
-/// One run of `export`: writes the entries of a keyspace in one of the four forms, one entry in memory at a time.
+/// One run of `export`: writes the entries of a keyspace, or documents, in one of the four forms, one entry in memory at a time.
 struct Exporter {
-  private let snapshot: Snapshot
-  private let keyspace: Keyspace
   private let output: Output
   private let progress: Progress
   private(set) var shape = ImportRecord.Shape.entries
   private(set) var count: UInt64 = 0
   var length: UInt64 { output.length }
 
-  init(_ snapshot: Snapshot, _ keyspace: Keyspace, to output: Output, progress: Progress) {
-    self.snapshot = snapshot
-    self.keyspace = keyspace
+  init(to output: Output, progress: Progress) {
     self.output = output
     self.progress = progress
   }
 
-  mutating func run(wanted: ImportRecord.Shape?, record: ImportRecord?) throws(Failure) {
+  /// - Parameters:
+  ///   - fallback: the form where neither the user nor an import says which, and where one document is many.
+  ///   - entries: calls a closure with the key and the value of each.
+  mutating func run(
+    wanted: ImportRecord.Shape?, record: ImportRecord?, fallback: ImportRecord.Shape, total: UInt64,
+    entries: (_ take: (_ key: [UInt8], _ value: [UInt8]) throws -> Void) throws -> Void
+  ) throws(Failure) {
     do {
-      let total = UInt64(try snapshot.count(in: keyspace))
-      shape = wanted ?? record?.shape ?? .entries
+      shape = wanted ?? record?.shape ?? fallback
       if shape == .document, total != 1 {
         // Several documents in a keyspace are no single document any more, but they are entries.
         guard wanted == nil else {
           throw Failure.badInput(
-            "the keyspace has \(Quantity.count(total, "entry", "entries")), and a document is one",
+            "there are \(Quantity.count(total, "entry", "entries")), and a document is one",
             advice: "Choose --format array, lines or entries, or get a single key.")
         }
-        shape = .entries
+        shape = fallback
       }
       if shape == .array { try output.write("[") }
-      try snapshot.forEach(in: keyspace) { key, value in
-        try add(key.bytes(), value.bytes())
+      try entries { key, value in
+        try add(key, value)
         try progress.update(count, of: total) { Quantity.count($0) }
-        return true
       }
       if shape == .array { try output.write(count == 0 ? "]\n" : "\n]\n") }
       try output.flush()
@@ -60,9 +58,9 @@ struct Exporter {
     if shape != .array { try output.write("\n") }
   }
 
-  func write(to writer: inout JSONWriter, keyspace: String, nanoseconds: UInt64) {
+  func write(to writer: inout JSONWriter, _ place: String, _ name: String, nanoseconds: UInt64) {
     writer.beginObject()
-    writer.member("keyspace", keyspace)
+    writer.member(place, name)
     writer.member("format", shape.rawValue)
     writer.member("values", count)
     writer.member("bytes", length)

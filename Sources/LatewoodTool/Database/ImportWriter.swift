@@ -1,10 +1,20 @@
 import LatewoodStore
 
+/// What takes the values that an import has read.
+protocol ImportTarget {
+  var added: Int { get }
+  var replaced: Int { get }
+  var kept: Int { get }
+  /// - Parameter line: in the source, for messages.
+  mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure)
+  mutating func finish() throws(Failure)
+}
+
 /// Puts entries into a keyspace, many to a transaction, so that memory stays bounded whatever the size of the source.
 ///
 /// Transactions are `.relaxed` until `finish`, which makes everything durable at once: an import that is interrupted has kept some first
 /// part of the source, and its `ImportRecord` says that it is not complete.
-struct ImportWriter {
+struct ImportWriter: ImportTarget {
   enum Existing: String, CaseIterable { case replace, keep, fail }
 
   private static let batchBytes = 4 << 20
@@ -80,7 +90,7 @@ struct ImportWriter {
     pendingBytes = 0
   }
 
-  private static func exists(_ key: [UInt8], line: Int) -> Failure {
+  static func exists(_ key: [UInt8], line: Int) -> Failure {
     var failure = Failure(
       .badInput, code: "keyExists", "the key \(Arguments.quoted(key)) is there already",
       advice: "--existing replace takes the later value, --existing keep the earlier.")

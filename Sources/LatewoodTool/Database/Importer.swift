@@ -2,12 +2,13 @@ import LatewoodStore
 
 /// One run of `import`: finds out what the source is, and turns its values into entries.
 struct Importer {
-  private let source: ImportSource
+  let source: ImportSource
   private let keyspaceName: String
   private let progress: Progress
   private var elements: JSONElements
-  private var shape = ImportRecord.Shape.entries
-  private var keys = ImportKeys.place
+  private(set) var shape = ImportRecord.Shape.entries
+  private(set) var keys = ImportKeys.place
+  private var isOfDocuments = false
   /// The value that was read last; nil after the last.
   private var value: [UInt8]? = []
 
@@ -21,7 +22,8 @@ struct Importer {
   /// Reads the first value and finds out the form of the source.
   mutating func begin(_ arguments: Arguments) throws(Failure) {
     let wanted = try arguments.text(of: .importFormat).flatMap(ImportRecord.Shape.init(rawValue:))
-    let field = arguments.bytes(of: .keyField)
+    isOfDocuments = arguments.has(.documents)
+    let field = arguments.bytes(of: isOfDocuments ? .idField : .keyField)
     guard wanted != .entries || field == nil else {
       throw .usage("--key and --format entries do not go together", advice: "Entries bring their keys along.")
     }
@@ -41,6 +43,10 @@ struct Importer {
   /// Imports all values.
   mutating func run(_ database: Database, _ arguments: Arguments) throws(Failure) -> ImportReport {
     var writer = try makeWriter(database, arguments)
+    return try run(into: &writer)
+  }
+
+  mutating func run(into writer: inout some ImportTarget) throws(Failure) -> ImportReport {
     do throws(Failure) {
       while let value {
         try put(value, into: &writer)
@@ -65,8 +71,8 @@ struct Importer {
   ) throws(Failure) -> ImportRecord.Shape {
     if layout == .array { return .array }
     // Nothing at all is what exporting an empty keyspace gives.
-    guard let first else { return .entries }
-    if field == nil, ExportedEntry(first) != nil { return .entries }
+    guard let first else { return isOfDocuments ? .lines : .entries }
+    if field == nil, !isOfDocuments, ExportedEntry(first) != nil { return .entries }
     return try elements.isAtEnd() ? .document : .lines
   }
 
@@ -112,7 +118,7 @@ struct Importer {
       removesOld: arguments.has(.replace))
   }
 
-  private func put(_ value: [UInt8], into writer: inout ImportWriter) throws(Failure) {
+  private func put(_ value: [UInt8], into writer: inout some ImportTarget) throws(Failure) {
     let line = elements.line
     guard shape == .entries else {
       let key: [UInt8]

@@ -1,0 +1,37 @@
+/// What ids, names and members may be. Each function gives the reason why something is refused, to go behind its name; nil if it is allowed.
+package enum NameRules {
+  package static let longestID = 240
+  package static let longestCollection = 251
+  /// Members that no document can have at its top, because they mean something else wherever documents are exchanged.
+  package static let reservedMembers: Set<String> = [
+    "_id", "_rev", "_deleted", "_attachments", "_removed", "_sequence",
+  ]
+
+  /// Ids: 1 to 240 bytes of UTF-8, no underscore at the start, no control characters.
+  package static func fault(ofID id: String) -> String? {
+    if id.utf8.isEmpty { return "is empty" }
+    if id.utf8.count > longestID { return "is \(id.utf8.count) bytes long; at most \(longestID) are allowed" }
+    if id.utf8.first == UInt8(ascii: "_") { return "starts with an underscore" }
+    for scalar in id.unicodeScalars where scalar.properties.generalCategory == .control {
+      return "has the control character U+\(String(scalar.value, radix: 16, uppercase: true))"
+    }
+    return nil
+  }
+
+  /// Collections: 1 to 251 of the characters A-Z, a-z, 0-9, _, - and %, the first neither _ nor %; and `_default`.
+  package static func fault(ofCollection name: String) -> String? {
+    if name == DocumentCollection.defaultName { return nil }
+    guard let first = name.utf8.first else { return "is empty" }
+    if name.utf8.count > longestCollection { return "is \(name.utf8.count) bytes long" }
+    if first == UInt8(ascii: "_") || first == UInt8(ascii: "%") { return "starts with _ or %" }
+    let isAllowed = name.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "%"):
+        true
+      default: false
+      }
+    }
+    return isAllowed ? nil : "has other characters than letters, digits, _, - and %"
+  }
+}

@@ -1,0 +1,83 @@
+import LatewoodDocuments
+
+extension CommandDescription {
+  static let collections = CommandDescription(
+    name: "collections",
+    summary: "list the collections of documents",
+    operands: [.database],
+    discussion: [
+      "Each line is a collection: how many documents it has, how many of them have conflicts, how many "
+        + "tombstones of deleted documents there are, and the last sequence of its feed."
+    ],
+    examples: [
+      ExampleDescription(line: "latewood collections films.latewood", explanation: "What is in the file.")
+    ],
+    json: [
+      #"{"collections":[{"name":"NAME","documents":NUMBER,"conflicts":NUMBER,"#,
+      #"  "tombstones":NUMBER,"lastSequence":NUMBER}, ...]}"#,
+    ]
+  ) { arguments, console throws(Failure) in
+    let facts = try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
+      try CollectionFacts.all(of: database.store)
+    }
+    if console.printsJSON {
+      try console.json { writer in
+        writer.beginObject()
+        writer.name("collections")
+        writer.beginArray()
+        for fact in facts { fact.write(to: &writer) }
+        writer.endArray()
+        writer.endObject()
+      }
+    } else {
+      for fact in facts { try console.line(fact.line) }
+    }
+    return .success
+  }
+}
+
+/// What the tool tells of a collection.
+struct CollectionFacts {
+  let name: String
+  let documents: Int
+  let conflicts: Int
+  let tombstones: Int
+  let lastSequence: UInt64
+
+  static func all(of store: DocumentStore) throws(Failure) -> [CollectionFacts] {
+    var list: [CollectionFacts] = []
+    do throws(DocumentError) {
+      let snapshot = try store.snapshot()
+      for name in try snapshot.collectionNames() {
+        guard let collection = try store.collection(name) else { continue }
+        let reads = snapshot.reads(collection)
+        var query = DocumentQuery()
+        query.onlyConflicts = true
+        let totals = try reads.totals(in: store)
+        list.append(
+          CollectionFacts(
+            name: name, documents: totals.documents, conflicts: try reads.count(query),
+            tombstones: totals.tombstones, lastSequence: try reads.lastSequence(in: store)))
+      }
+    } catch { throw Failure(error) }
+    return list
+  }
+
+  var line: String {
+    var text = DisplayWidth.padded(DisplayWidth.fitted(KeyText.shown(name.utf8), to: 28), to: 30)
+    text += Quantity.count(documents, "document", "documents")
+    if conflicts > 0 { text += ", \(Quantity.count(conflicts)) in conflict" }
+    if tombstones > 0 { text += ", \(Quantity.count(tombstones)) deleted" }
+    return DisplayWidth.fitted(text, to: 80)
+  }
+
+  func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("name", name)
+    writer.member("documents", documents)
+    writer.member("conflicts", conflicts)
+    writer.member("tombstones", tombstones)
+    writer.member("lastSequence", lastSequence)
+    writer.endObject()
+  }
+}

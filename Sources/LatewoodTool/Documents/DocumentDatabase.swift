@@ -1,0 +1,104 @@
+import LatewoodDocuments
+import LatewoodStore
+
+/// A database of documents that a command has opened.
+struct DocumentDatabase {
+  let store: DocumentStore
+  let path: String
+
+  /// Opens it to be read only, which works beside a process that writes.
+  static func reading(_ arguments: Arguments) throws(Failure) -> DocumentDatabase {
+    try open(arguments, .readOnly)
+  }
+
+  static func open(_ arguments: Arguments, _ mode: Store.OpenMode) throws(Failure) -> DocumentDatabase {
+    let path = try arguments.text(0)
+    var options = DocumentOptions()
+    options.store.compaction = .manual
+    options.expiresByItself = false
+    do throws(DocumentError) {
+      return DocumentDatabase(
+        store: try DocumentStore.open(at: path, mode: mode, options: options), path: path)
+    } catch {
+      var failure = Failure(error)
+      failure.path = failure.path ?? path
+      throw failure
+    }
+  }
+
+  /// Closes it after `body`. A failure of `body` counts for more than one of closing.
+  func closing<R>(_ body: (DocumentDatabase) throws(Failure) -> R) throws(Failure) -> R {
+    let result: R
+    do throws(Failure) { result = try body(self) } catch {
+      do throws(DocumentError) { try store.close() } catch {}
+      throw error
+    }
+    do throws(DocumentError) { try store.close() } catch { throw Failure(error) }
+    return result
+  }
+
+  static func collectionName(_ arguments: Arguments) throws(Failure) -> String {
+    let name = try arguments.text(of: .collection) ?? DocumentCollection.defaultName
+    if let fault = NameRules.fault(ofCollection: name) {
+      throw .usage("the name of the collection \(fault)")
+    }
+    return name
+  }
+
+  /// The collection that the arguments name, which must exist.
+  func collection(_ arguments: Arguments) throws(Failure) -> DocumentCollection {
+    let name = try Self.collectionName(arguments)
+    do throws(DocumentError) {
+      if let collection = try store.collection(name) { return collection }
+    } catch { throw Failure(error) }
+    throw Failure(
+      .no, code: "noSuchCollection", "there is no collection \(KeyText.shown(name.utf8))",
+      advice: "`latewood collections` lists those of the file.", path: path)
+  }
+
+  func reads(_ collection: DocumentCollection) throws(Failure) -> DocumentReads {
+    do throws(DocumentError) { return try store.reads(collection) } catch { throw Failure(error) }
+  }
+}
+
+extension Database {
+  /// Whether the file belongs to the document engine, whose keyspaces must not be written to one by one.
+  func holdsDocuments() throws(Failure) -> Bool {
+    do {
+      return try store.existingKeyspace("documents/\(DocumentCollection.defaultName)") != nil
+        && store.existingKeyspace("database") != nil
+    } catch { throw Failure(error) }
+  }
+
+  /// For commands that write plain entries.
+  func refusingDocuments() throws(Failure) {
+    guard try holdsDocuments() else { return }
+    throw Failure(
+      .badInput, code: "holdsDocuments", "the file holds documents, and this command writes plain entries",
+      advice: "Use `latewood import --documents`, or another file for the entries.", path: path)
+  }
+}
+
+extension OptionDescription {
+  static let documents = OptionDescription(
+    name: "--documents", summary: "documents of a collection instead of entries of a keyspace")
+  static let collection = OptionDescription(
+    name: "--collection", value: "NAME", summary: "with --documents: the collection; _default if not given")
+  static let idField = OptionDescription(
+    name: "--id", value: "FIELD",
+    summary: "with --documents: the member whose value becomes the id; a.b looks inside a")
+}
+
+extension Arguments {
+  /// Refuses options that go only with `--documents`, or not with it.
+  func checkDocumentOptions() throws(Failure) {
+    let wrong: [OptionDescription] =
+      has(.documents) ? [.keyspace, .keyField, .asOf] : [.collection, .idField]
+    for option in wrong where has(option) {
+      throw .usage("\(option.name) \(has(.documents) ? "does not go" : "goes only") with --documents")
+    }
+    if has(.documents), try text(of: .importFormat) == ImportRecord.Shape.entries.rawValue {
+      throw .usage("--format entries does not go with --documents")
+    }
+  }
+}

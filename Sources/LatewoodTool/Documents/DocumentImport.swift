@@ -1,0 +1,165 @@
+import LatewoodDocuments
+import LatewoodFleece
+import LatewoodStore
+
+/// Puts documents into a collection, a thousand to a batch.
+///
+/// Batches are `.relaxed` until `finish`, as with `ImportWriter`; the record of the import is the local document `latewood.import`.
+struct DocumentImport: ImportTarget {
+  private static let batchDocuments = 1000
+  private static let batchBytes = 4 << 20
+
+  private let store: DocumentStore
+  private let collection: DocumentCollection
+  private let existing: ImportWriter.Existing
+  private var record: ImportRecord
+  private var removesOld: Bool
+  private let parser = BodyParser()
+  private var batch: [(id: String, body: [UInt8], line: Int)] = []
+  private var pendingBytes = 0
+  private(set) var added = 0
+  private(set) var replaced = 0
+  private(set) var kept = 0
+
+  init(
+    _ store: DocumentStore, _ collection: DocumentCollection, record: ImportRecord,
+    existing: ImportWriter.Existing, removesOld: Bool
+  ) {
+    self.store = store
+    self.collection = collection
+    self.record = record
+    self.record.isComplete = false
+    self.existing = existing
+    self.removesOld = removesOld
+  }
+
+  mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure) {
+    do throws(Failure) {
+      let id = String(decoding: key, as: UTF8.self)
+      if let fault = NameRules.fault(ofID: id) {
+        throw .badInput("the document id \(Arguments.quoted(key)) \(fault)")
+      }
+      batch.append((id, try body(of: value), line))
+    } catch {
+      var failure = error
+      failure.line = line
+      throw failure
+    }
+    pendingBytes += value.count
+    if batch.count >= Self.batchDocuments || pendingBytes >= Self.batchBytes { try commit(.relaxed) }
+  }
+
+  mutating func finish() throws(Failure) {
+    record.isComplete = true
+    try commit(.synchronous)
+  }
+
+  /// The stored form of a document's JSON text.
+  private func body(of text: [UInt8]) throws(Failure) -> [UInt8] {
+    guard text.first == UInt8(ascii: "{") else {
+      throw .badInput(
+        "this is not an object, and a document must be one",
+        advice: "Values of other kinds can be imported as entries, without --documents.")
+    }
+    let bytes: [UInt8]
+    do throws(FleeceError) {
+      bytes = try parser.parse(text)
+      let root = try FleeceBody(bytes).root
+      for name in NameRules.reservedMembers where try root.element(for: name) != nil {
+        throw FleeceError(.misuse, "the member \(name) is reserved")
+      }
+    } catch { throw .badInput("this cannot be a document: \(error.reason)") }
+    return bytes
+  }
+
+  private mutating func commit(_ durability: Durability) throws(Failure) {
+    let (batch, existing, collection, removesOld) = (batch, existing, collection, removesOld)
+    var counts = (added: 0, replaced: 0, kept: 0)
+    do {
+      let note = try JSON.fleece(from: record.encoded)
+      try store.write(durability: durability) { writer in
+        if removesOld { try Self.removeAll(writer, collection) }
+        try writer.putLocal(ImportRecord.localName, in: collection, body: note)
+        for document in batch {
+          let isThere = try writer.reads(collection).head(of: document.id).map { !$0.isDeleted } ?? false
+          if isThere, existing == .keep {
+            counts.kept += 1
+            continue
+          }
+          if isThere, existing == .fail {
+            throw ImportWriter.exists(Array(document.id.utf8), line: document.line)
+          }
+          try writer.save(
+            document.id, in: collection, body: document.body, parent: nil, policy: .lastWriteWins)
+          if isThere { counts.replaced += 1 } else { counts.added += 1 }
+        }
+      }
+    } catch { throw Failure(error) }
+    added += counts.added
+    replaced += counts.replaced
+    kept += counts.kept
+    self.removesOld = false
+    self.batch.removeAll(keepingCapacity: true)
+    pendingBytes = 0
+  }
+
+  private static func removeAll(_ writer: DocumentWriter, _ collection: DocumentCollection) throws {
+    var query = DocumentQuery()
+    query.includesDeleted = true
+    var ids: [String] = []
+    try writer.reads(collection).forEachDocument(query) { id, _ in
+      ids.append(id)
+      return true
+    }
+    for id in ids { try writer.purge(id, in: collection) }
+  }
+}
+
+/// The parser's tables, kept from one document to the next.
+private final class BodyParser {
+  private var parser = JSONParser()
+
+  func parse(_ text: [UInt8]) throws(FleeceError) -> [UInt8] { try parser.parse(text) }
+}
+
+extension ImportRecord {
+  /// Under which a collection keeps it.
+  static let localName = "latewood.import"
+
+  /// What is known about a collection; nil if nothing was imported into it.
+  static func read(_ reads: DocumentReads) throws(Failure) -> ImportRecord? {
+    do {
+      guard let body = try reads.local(localName) else { return nil }
+      return ImportRecord(try JSON.text(of: body))
+    } catch { throw Failure(error) }
+  }
+}
+
+extension Importer {
+  /// Imports all values as documents.
+  mutating func run(_ database: DocumentDatabase, _ arguments: Arguments) throws(Failure) -> ImportReport {
+    let name = try DocumentDatabase.collectionName(arguments)
+    var record = ImportRecord(shape: shape, source: source.name, isComplete: false)
+    let collection: DocumentCollection
+    var isEmpty = true
+    do throws(DocumentError) {
+      collection = try database.store.createCollection(name)
+      isEmpty = try database.store.reads(collection).count() == 0
+    } catch { throw Failure(error) }
+    if !isEmpty, !arguments.has(.replace) {
+      if keys == .place {
+        throw Failure(
+          .badInput, code: "collectionInUse", "the collection \(name) is not empty",
+          advice:
+            "Choose another with --collection, remove what it holds with --replace, or choose ids with --id.",
+          path: database.path)
+      }
+      if try ImportRecord.read(database.reads(collection))?.shape != shape { record.shape = .lines }
+    }
+    var target = DocumentImport(
+      database.store, collection, record: record,
+      existing: try arguments.text(of: .existing).flatMap(ImportWriter.Existing.init(rawValue:)) ?? .replace,
+      removesOld: arguments.has(.replace))
+    return try run(into: &target)
+  }
+}
