@@ -53,11 +53,11 @@ struct CollectionFacts {
         let reads = snapshot.reads(collection)
         var query = DocumentQuery()
         query.onlyConflicts = true
-        let totals = try reads.totals(in: store)
+        let totals = try reads.totals()
         list.append(
           CollectionFacts(
             name: name, documents: totals.documents, conflicts: try reads.count(query),
-            tombstones: totals.tombstones, lastSequence: try reads.lastSequence(in: store)))
+            tombstones: totals.tombstones, lastSequence: try reads.lastSequence()))
       }
     } catch { throw Failure(error) }
     return list
