@@ -266,6 +266,7 @@ expect 6 "reserved" import x2.lw reserved.json --documents ; has "which" "$err" 
 expect 2 "--key" import x3.lw docs.json --documents --key id
 expect 2 "--id" import x3.lw docs.json --id id
 expect 0 "collections" collections doc.lw ; has "films" "$out" "2 documents"
+expect 0 "info of documents" info doc.lw ; has "collections" "$out" "2 documents"
 expect 0 "collections JSON" collections doc.lw --json
 query "counts" '[(c["name"],c["documents"]) for c in d["collections"]]' "[('_default', 0), ('films', 2)]"
 expect 0 "doc get" doc get doc.lw 0000000001 --collection films ; query "member" 'd["id"]' a
