@@ -64,7 +64,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info verify history get list put delete import export compact copy backup collections demo help; do
+for command in info verify history get list put delete import export compact copy backup collections doc demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
@@ -266,8 +266,16 @@ expect 6 "reserved" import x2.lw reserved.json --documents ; has "which" "$err" 
 expect 2 "--key" import x3.lw docs.json --documents --key id
 expect 2 "--id" import x3.lw docs.json --id id
 expect 0 "collections" collections doc.lw ; has "films" "$out" "2 documents"
+expect 0 "info of documents" info doc.lw ; has "collections" "$out" "2 documents"
 expect 0 "collections JSON" collections doc.lw --json
 query "counts" '[(c["name"],c["documents"]) for c in d["collections"]]' "[('_default', 0), ('films', 2)]"
+expect 0 "doc get" doc get doc.lw 0000000001 --collection films ; query "member" 'd["id"]' a
+expect 1 "no such document" doc get doc.lw none
+expect 2 "no such action" doc fetch doc.lw none
+expect 0 "revisions" doc revisions doc.lw 0000000001 --collection films ; has "one" "$out" "winner"
+expect 0 "revisions JSON" doc revisions doc.lw 0000000001 --collection films --json
+query "one" '[(r["leaf"],r["parent"]) for r in d["revisions"]]' "[(True, None)]"
+expect 0 "conflicts" doc conflicts doc.lw 0000000001 --collection films ; is "none" "$out" ""
 expect 1 "no such collection" export doc.lw --documents --collection none
 if [ -d "$data" ]; then
   for file in "$data"/*.json; do document_roundtrip "$file"; done

@@ -30,7 +30,7 @@ extension CommandDescription {
         writer.endObject()
       }
     } else {
-      for fact in facts { try console.line(fact.line) }
+      for fact in facts { try console.line(fact.line(in: console.width)) }
     }
     return .success
   }
@@ -63,12 +63,12 @@ struct CollectionFacts {
     return list
   }
 
-  var line: String {
+  func line(in width: Int) -> String {
     var text = DisplayWidth.padded(DisplayWidth.fitted(KeyText.shown(name.utf8), to: 28), to: 30)
     text += Quantity.count(documents, "document", "documents")
     if conflicts > 0 { text += ", \(Quantity.count(conflicts)) in conflict" }
     if tombstones > 0 { text += ", \(Quantity.count(tombstones)) deleted" }
-    return DisplayWidth.fitted(text, to: 80)
+    return DisplayWidth.fitted(text, to: width)
   }
 
   func write(to writer: inout JSONWriter) {

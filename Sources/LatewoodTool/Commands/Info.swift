@@ -21,16 +21,27 @@ extension CommandDescription {
       #"  "logBytes":BYTES,"deadBytes":BYTES,"treeHeight":NUMBER,"#,
       #"  "recovery":{"replayedTransactions":NUMBER,"replayedBytes":BYTES,"#,
       #"    "tornTail":null or {"offset":BYTES,"length":BYTES}},"#,
-      #"  "keyspaces":[{"name":"TEXT","entries":NUMBER}, ...]}"#,
+      #"  "keyspaces":[{"name":"TEXT","entries":NUMBER}, ...],"#,
+      #"  "collections":[as `latewood collections` prints them]}"#,
     ]
   ) { arguments, console throws(Failure) in
     let info = try Database.reading(arguments).closing { (database) throws(Failure) in
-      try DatabaseInfo(of: database)
+      var info = try DatabaseInfo(of: database)
+      if try database.holdsDocuments() {
+        info.collections = try DocumentDatabase.reading(arguments).closing { (documents) throws(Failure) in
+          try CollectionFacts.all(of: documents.store)
+        }
+      }
+      return info
     }
     if console.printsJSON {
       try console.json { info.write(to: &$0) }
     } else {
       try info.print(on: console)
+      if !info.collections.isEmpty {
+        try console.line(console.style.bold("collections"))
+        for collection in info.collections { try console.line("  " + collection.line(in: 78)) }
+      }
     }
     return .success
   }
@@ -43,6 +54,7 @@ private struct DatabaseInfo {
   let checkpoints: Int
   let recovery: RecoveryReport
   var keyspaces: [(name: String, entries: Int)] = []
+  var collections: [CollectionFacts] = []
 
   init(of database: Database) throws(Failure) {
     path = database.path
@@ -132,6 +144,10 @@ private struct DatabaseInfo {
       writer.member("entries", keyspace.entries)
       writer.endObject()
     }
+    writer.endArray()
+    writer.name("collections")
+    writer.beginArray()
+    for collection in collections { collection.write(to: &writer) }
     writer.endArray()
     writer.endObject()
   }

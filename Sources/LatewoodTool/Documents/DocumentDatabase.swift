@@ -12,7 +12,10 @@ struct DocumentDatabase {
   }
 
   static func open(_ arguments: Arguments, _ mode: Store.OpenMode) throws(Failure) -> DocumentDatabase {
-    let path = try arguments.text(0)
+    try open(path: try arguments.text(0), mode)
+  }
+
+  static func open(path: String, _ mode: Store.OpenMode) throws(Failure) -> DocumentDatabase {
     var options = DocumentOptions()
     options.store.compaction = .manual
     options.expiresByItself = false
