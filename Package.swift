@@ -24,7 +24,7 @@ let package = Package(
     layer("LatewoodFile", on: ["LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodTree", on: ["LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodStore", on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
-    layer("LatewoodDocuments", on: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"]),
+    layer("LatewoodDocuments", on: ["LatewoodStore", "LatewoodFleece", "LatewoodDevice", "LatewoodBytes"]),
     layer(
       "Latewood",
       on: ["LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"]),

@@ -21,7 +21,7 @@ package enum FleeceLimits {
   /// How much all values of `length` bytes may be when shared ones are counted each time, in bytes.
   ///
   /// Few bytes can stand for exponentially many values: arrays of pointers to one array, and so on. A walk ends here instead.
-  static func expansion(ofLength length: Int) -> Int {
+  package static func expansion(ofLength length: Int) -> Int {
     let (product, overflow) = length.multipliedReportingOverflow(by: 256)
     return overflow
       ? Int.max : product.addingReportingOverflow(1 << 20).overflow ? Int.max : product + 1 << 20

@@ -66,7 +66,7 @@ extension DocumentCollection {
     let body = try merged.encodedBody(isStrict: database.configuration.isStrict)
     let tombstone = try MutableDocument(id: merged.id).encodedBody()
     let kept = try merged.revisionID.map { (text) throws(DatabaseError) in try RevisionID(checking: text) }
-    let blobs = BlobReferences.find(in: merged.body, body)
+    let blobs = BlobReferences.find(in: body)
     let saved = try write { (writer) throws(DocumentError) in
       try writer.resolveConflicts(
         of: merged.id, in: spaces, keeping: kept, merged: body, blobs: blobs, tombstone: tombstone)
@@ -104,7 +104,7 @@ extension DocumentCollection {
     let body = try document.encodedBody(isStrict: database.configuration.isStrict)
     var ids: [RevisionID] = []
     for text in history { ids.append(try RevisionID(checking: text)) }
-    let blobs = BlobReferences.find(in: document.body, body)
+    let blobs = BlobReferences.find(in: body)
     let inserted = try write { [ids] (writer) throws(DocumentError) in
       try writer.insert(
         document.id, in: spaces, history: ids, body: body, isDeleted: isDeleted, blobs: blobs)

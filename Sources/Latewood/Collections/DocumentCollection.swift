@@ -202,7 +202,7 @@ public final class DocumentCollection: Sendable {
     let body = try document.encodedBody(isStrict: database.configuration.isStrict)
     let parent = try document.revisionID.map { (text) throws(DatabaseError) in try RevisionID(checking: text)
     }
-    let blobs = BlobReferences.find(in: document.body, body)
+    let blobs = BlobReferences.find(in: body)
     let saved = try write { (writer) throws(DocumentError) in
       try writer.save(
         document.id, in: spaces, body: body, parent: parent, blobs: blobs, policy: control.policy)

@@ -89,8 +89,11 @@ struct DocumentImport: ImportTarget {
           if isThere, existing == .fail {
             throw ImportWriter.exists(Array(document.id.utf8), line: document.line)
           }
+          // A blob that is not here can come later, or never; one that is here must stay.
+          let blobs = try BlobReferences.find(in: document.body).filter { try store.blob($0) != nil }
           try writer.save(
-            document.id, in: collection, body: document.body, parent: nil, policy: .lastWriteWins)
+            document.id, in: collection, body: document.body, parent: nil, blobs: blobs,
+            policy: .lastWriteWins)
           if isThere { counts.replaced += 1 } else { counts.added += 1 }
         }
       }
