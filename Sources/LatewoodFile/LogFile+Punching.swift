@@ -2,6 +2,9 @@ import LatewoodBytes
 
 /// Giving dead parts of the file back to the file system: FORMAT.md, section 1.
 extension LogFile {
+  /// A multiple of every length of a block.
+  private static let longestPunch: UInt64 = 1 << 20
+
   /// The frames between two places of the log, without the room that nodes frames reserve: what a replay needs that starts at the first and
   /// not one that starts at the second.
   ///
@@ -61,10 +64,13 @@ extension LogFile {
     while let block = blocks.last {
       if enough() { return .busy }
       precondition(block.lowerBound >= FileLayout.logStart)
-      guard try device.punch(offset: block.lowerBound, length: UInt64(block.count)) else {
+      // While the system gives some back nobody can write to the file.
+      let start = max(block.lowerBound, block.upperBound - min(block.upperBound, LogFile.longestPunch))
+      guard try device.punch(offset: start, length: block.upperBound - start) else {
         return .unsupported
       }
       blocks.removeLast()
+      if start > block.lowerBound { blocks.append(block.lowerBound..<start) }
     }
     return .done
   }
