@@ -328,17 +328,19 @@ expect 0 "write to the backup" put backup.lw own value
 expect 3 "which is none any more" backup c.lw backup.lw
 
 # --- beside a writer, and without a reader
-expect 0 "before the writer" put w.lw a b
+printf '{"id":"a","b":1}' >w.json
+expect 0 "before the writer" import w.lw w.json --documents --id id
 "$tool" demo-writer w.lw >acks 2>/dev/null &
 writer=$!
 for _ in $(seq 100); do [ -s acks ] && break; sleep 0.05; done
-expect 0 "read beside a writer" get w.lw a ; is "beside" "$out" b
+expect 0 "read beside a writer" doc get w.lw a ; has "beside" "$out" '"b":1'
 expect 0 "verify beside a writer" verify w.lw
-expect 3 "write beside a writer" put w.lw a c ; has "says why" "$err" "process"
+expect 3 "write beside a writer" import w.lw w.json --documents --id id ; has "says why" "$err" "process"
 { kill -9 $writer && wait $writer; } 2>/dev/null
-expect 0 "write after it" put w.lw a c
+expect 0 "write after it" import w.lw w.json --documents --id id --existing replace
 last=$(tail -n 2 acks | head -n 1)
-expect 0 "its last word holds" get w.lw "first/$(printf '%010d' "$last")" --keyspace written
+expect 0 "its last word holds" doc get w.lw "first-$(printf '%010d' "$last")" --collection written
+expect 0 "compact documents" compact w.lw ; expect 0 "they are sound" verify w.lw
 "$tool" list d.lw 2>err | head -n 1 >/dev/null
 is "a broken pipe is quiet" "$(cat err)" ""
 python3 - "$tool" >/dev/null <<'P' || fail "exit code of a broken pipe"

@@ -37,9 +37,7 @@ extension CommandDescription {
     let report =
       try isDry
       ? Database.reading(arguments).closing { (database) throws(Failure) in try estimate(database) }
-      : Database.open(arguments, .openExisting).closing { (database) throws(Failure) in
-        try compact(database, rate: rate, on: console)
-      }
+      : compact(arguments, rate: rate, on: console)
     let saved = report.bytesBefore - min(report.bytesBefore, report.bytesAfter)
     if console.printsJSON {
       try console.json { writer in
@@ -66,10 +64,27 @@ extension CommandDescription {
   }
 
   private static func compact(
-    _ database: Database, rate: UInt64?, on console: Console
+    _ arguments: Arguments, rate: UInt64?, on console: Console
+  ) throws(Failure) -> CompactionReport {
+    let holdsDocuments = try Database.reading(arguments).closing { (database) throws(Failure) in
+      try database.holdsDocuments()
+    }
+    guard holdsDocuments else {
+      return try Database.open(arguments, .openExisting).closing { (database) throws(Failure) in
+        try compact(database.store, rate: rate, on: console)
+      }
+    }
+    // So that what only old revisions need goes first.
+    return try DocumentDatabase.open(arguments, .openExisting).closing { (database) throws(Failure) in
+      try compact(database.store.store, rate: rate, on: console)
+    }
+  }
+
+  private static func compact(
+    _ store: Store, rate: UInt64?, on console: Console
   ) throws(Failure) -> CompactionReport {
     try shown("Compacting", on: console) { (progress) throws(StoreError) in
-      try database.store.compact(bytesPerSecond: rate) { state in
+      try store.compact(bytesPerSecond: rate) { state in
         progress(UInt64(state.fraction * Double(state.bytesTotal)), state.bytesTotal)
       }
     }

@@ -8,9 +8,10 @@ extension CommandDescription {
     summary: "see it work, and survive being killed",
     options: [.keep],
     discussion: [
-      "Makes a database in the directory for temporary files (TMPDIR, or /tmp), imports a small data set, "
-        + "reads it in several ways, starts a second process that writes and kills it in the middle, "
-        + "opens the database again, checks that every transaction that was acknowledged is there, and "
+      "Makes a database in the directory for temporary files (TMPDIR, or /tmp), saves a small data set as documents, "
+        + "resolves conflicts, asks what changed, keeps a blob, lets a document expire, compacts the file, "
+        + "starts a second process that writes and kills it in the middle, "
+        + "opens the database again, checks that every batch that was acknowledged is there, and "
         + "verifies the file. The exit code is 1 if anything is not as promised; then the database is kept."
     ],
     examples: [

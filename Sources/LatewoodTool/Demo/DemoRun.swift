@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodDocuments
 import LatewoodStore
 
 /// The demo from beginning to end, on a database of its own in the directory for temporary files.
@@ -17,8 +18,8 @@ final class DemoRun {
 
   func run() throws(Failure) {
     do {
-      var store = try Store.open(at: path, mode: .createNew)
-      try readAndWrite(store)
+      var store = try DocumentStore.open(at: path, mode: .createNew, options: options)
+      try useDocuments(store)
       try store.close()
       let acknowledged = try killWriter()
       store = try reopen()
@@ -28,50 +29,15 @@ final class DemoRun {
     } catch { throw Failure(error) }
   }
 
+  private var options: DocumentOptions {
+    var options = DocumentOptions()
+    options.store.compaction = .manual
+    return options
+  }
+
   /// Removes the directory.
   func cleanUp() throws(Failure) {
     do { try Directories.removeTree(directory) } catch { throw Failure(error) }
-  }
-
-  // MARK: Reading and writing
-
-  private func readAndWrite(_ store: Store) throws {
-    let entries = TreeCores.entries()
-    let cores = try store.keyspace("cores")
-    try step("import") {
-      try store.write { transaction in
-        for entry in entries { try transaction.put(entry.key, entry.value, in: cores) }
-      }
-      let count = try store.count(in: cores)
-      return (count == entries.count, "Imported \(count) tree cores in one durable transaction.")
-    }
-    try step("get") {
-      let entry = entries[16]
-      let value = try store.get(entry.key, in: cores)
-      return (
-        value == Array(entry.value.utf8),
-        "Read \(entry.key): \(Quantity.count(value?.count ?? 0)) bytes, as they were put."
-      )
-    }
-    try step("range") {
-      var keys: [[UInt8]] = []
-      try store.forEach(in: cores, .prefix("quercus-")) { key, _ in
-        keys.append(key.bytes())
-        return true
-      }
-      let expected = entries.map { Array($0.key.utf8) }.filter { $0.starts(with: "quercus-".utf8) }
-        .sorted { $0.lexicographicallyPrecedes($1) }
-      return (keys == expected, "Read the range quercus-: \(keys.count) oaks, in order.")
-    }
-    try step("count") {
-      let count = try store.count(in: cores, .between("a", "q"))
-      let rank = try store.rank(of: "quercus-robur/", in: cores)
-      let expectedRank = entries.count { $0.key < "quercus-robur/" }
-      return (
-        rank == expectedRank && count == entries.count { $0.key < "q" },
-        "Counted without reading: \(count) keys from a to p; quercus-robur/ would be key number \(rank)."
-      )
-    }
   }
 
   // MARK: The kill
@@ -95,18 +61,18 @@ final class DemoRun {
       return (
         wasRunning && acknowledgements.last > 0 && acknowledgements.isInOrder,
         "Killed a process (kill -9) while it was writing; it had \(Quantity.count(acknowledgements.last)) "
-          + "transactions acknowledged as durable."
+          + "batches acknowledged as durable."
       )
     }
     return acknowledgements.last
   }
 
-  private func reopen() throws -> Store {
-    var opened: Store?
+  private func reopen() throws -> DocumentStore {
+    var opened: DocumentStore?
     try step("recovery") {
-      let store = try Store.open(at: path, mode: .openExisting)
+      let store = try DocumentStore.open(at: path, mode: .openExisting, options: options)
       opened = store
-      let report = store.recovery
+      let report = store.store.recovery
       var text =
         "Opened it again: replayed \(Quantity.count(report.replayedTransactions, "transaction", "transactions")), "
       text += "\(Quantity.bytes(report.replayedBytes)) of log; "
@@ -119,51 +85,47 @@ final class DemoRun {
     return opened
   }
 
-  private func checkAcknowledged(_ acknowledged: Int, in store: Store) throws {
+  private func checkAcknowledged(_ acknowledged: Int, in store: DocumentStore) throws {
     try step("acknowledged") {
-      guard let keyspace = try store.existingKeyspace(DemoWriter.keyspaceName) else {
+      guard let collection = try store.collection(DemoWriter.collectionName) else {
         return (false, "Nothing that the killed process wrote is there.")
       }
-      let halves = [DemoWriter.first, DemoWriter.second]
+      let reads = try store.reads(collection)
       var missing = 0
       for number in stride(from: 1, through: acknowledged, by: 1) {
-        for half in halves
-        where try store.get(DemoWriter.key(half, number), in: keyspace) != DemoWriter.value(half, number) {
-          missing += 1
+        for half in DemoWriter.halves {
+          let found = try reads.document(DemoWriter.id(half, number))?.body
+          if found != (try DemoWriter.body(half, number)) { missing += 1 }
         }
       }
-      let found = try halves.map { try store.count(in: keyspace, .prefix($0)) }
+      let found = try DemoWriter.halves.map { half in
+        var query = DocumentQuery()
+        query.range = .prefix(half)
+        return try reads.count(query)
+      }
       // The kill can fall between the commit and its acknowledgement: one more is no less.
       let isWhole = found[0] == found[1] && (acknowledged...acknowledged + 1).contains(found[0])
       return (
         missing == 0 && isWhole,
-        "Checked all \(Quantity.count(acknowledged)) acknowledged transactions: "
-          + (missing == 0 ? "every byte is there" : "\(Quantity.count(missing)) entries are missing")
+        "Checked all \(Quantity.count(acknowledged)) acknowledged batches: "
+          + (missing == 0 ? "every document is there" : "\(Quantity.count(missing)) documents are missing")
           + (isWhole ? ", none by halves." : ", but others are there by halves.")
-      )
-    }
-    try step("untouched") {
-      let cores = try store.keyspace("cores")
-      let count = try TreeCores.entries().count { try store.get($0.key, in: cores) == Array($0.value.utf8) }
-      return (
-        count == TreeCores.count,
-        "Checked what was there before: \(count) of \(TreeCores.count) tree cores as they were."
       )
     }
   }
 
-  private func checkSoundness(of store: Store) throws {
+  private func checkSoundness(of store: DocumentStore) throws {
     try step("verify") {
-      try store.checkpoint()
+      try store.store.checkpoint()
       let report = try store.verify()
       return (
         report.isSound,
-        "Wrote a checkpoint and verified the file: \(Quantity.count(report.nodes, "node", "nodes")), "
-          + "\(Quantity.count(report.entries, "entry", "entries")), \(Quantity.count(report.faults.count, "fault", "faults"))."
+        "Verified the file, every byte and every index: \(Quantity.count(report.documents, "document", "documents")), "
+          + "\(Quantity.count(report.blobs, "blob", "blobs")), \(Quantity.count(report.faults.count, "fault", "faults"))."
       )
     }
     try step("space") {
-      let statistics = try store.statistics()
+      let statistics = try store.store.statistics()
       return (
         statistics.liveBytes <= statistics.fileSize,
         "The file has \(Quantity.bytes(statistics.fileSize)): \(Quantity.bytes(statistics.liveBytes)) live, "
@@ -172,7 +134,7 @@ final class DemoRun {
     }
   }
 
-  private func step(_ name: String, _ body: () throws -> (isKept: Bool, text: String)) throws {
+  func step(_ name: String, _ body: () throws -> (isKept: Bool, text: String)) throws {
     let start = MonotonicClock.nanoseconds
     let (isKept, text) = try body()
     let nanoseconds = MonotonicClock.nanoseconds &- start

@@ -1,36 +1,41 @@
-import LatewoodStore
+import LatewoodDocuments
+import LatewoodFleece
 
-/// The writer that the demo kills: it commits transaction after transaction and tells of each one once it is durable.
+/// The writer that the demo kills: it commits batch after batch and tells of each one once it is durable.
 ///
-/// Transaction n puts two entries, so that half a transaction would show.
+/// Batch n saves two documents, so that half a batch would show.
 enum DemoWriter {
-  static let keyspaceName = "written"
-  static let first = "first/"
-  static let second = "second/"
+  static let collectionName = "written"
+  static let halves = ["first", "second"]
 
-  static func key(_ half: String, _ number: Int) -> [UInt8] { Array(half.utf8) + ImportKeys.place(number) }
+  static func id(_ half: String, _ number: Int) -> String {
+    "\(half)-\(String(decoding: ImportKeys.place(number), as: UTF8.self))"
+  }
 
-  static func value(_ half: String, _ number: Int) -> [UInt8] {
-    Array("\(half)\(number): ".utf8) + (0..<200).map { UInt8(ascii: "a") + UInt8((number + $0) % 26) }
+  static func body(_ half: String, _ number: Int) throws(FleeceError) -> [UInt8] {
+    let letters = (0..<200).map { UInt8(ascii: "a") + UInt8((number + $0) % 26) }
+    return try JSON.fleece(
+      from: #"{"half":"\#(half)","number":\#(number),"text":"\#(String(decoding: letters, as: UTF8.self))"}"#)
   }
 }
 
 extension CommandDescription {
   static let demoWriter = CommandDescription(
     name: "demo-writer",
-    summary: "write without end, and print what is durable",
+    summary: "write documents without end, and print what is durable",
     operands: [.database],
     isHidden: true
   ) { arguments, console throws(Failure) in
-    let database = try Database.open(arguments, .openExisting)
+    let database = try DocumentDatabase.open(arguments, .openExisting)
     do {
-      let keyspace = try database.store.keyspace(DemoWriter.keyspaceName)
+      let collection = try database.store.createCollection(DemoWriter.collectionName)
       var number = 1
       while true {
-        let current = number
-        try database.store.write { transaction in
-          for half in [DemoWriter.first, DemoWriter.second] {
-            try transaction.put(DemoWriter.key(half, current), DemoWriter.value(half, current), in: keyspace)
+        try database.store.write { writer in
+          for half in DemoWriter.halves {
+            try writer.save(
+              DemoWriter.id(half, number), in: collection, body: try DemoWriter.body(half, number),
+              parent: nil)
           }
         }
         // Only now may anybody rely on it. If the demo is gone, this write fails and ends the loop.
