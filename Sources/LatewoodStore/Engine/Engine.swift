@@ -148,7 +148,13 @@ final class Engine: @unchecked Sendable {
   // MARK: Recovery
 
   private func recover() throws(Fault) {
-    let log = log
+    if try show(replayed: log) { try checkpoint(isForced: true) }
+  }
+
+  /// Lets readers see what the log says; true if a checkpoint must follow.
+  ///
+  /// A function of its own: while it ran, its version would keep that checkpoint from giving anything back, and have it wait for nothing.
+  @inline(never) private func show(replayed log: LogFile) throws(Fault) -> Bool {
     let (state, report) = try replay(log, into: head.active.layer, version: 1)
     head.active = state
     head.transaction = report.lastTransaction
@@ -165,7 +171,7 @@ final class Engine: @unchecked Sendable {
     published.withLock { $0 = version }
     liveBytes.store(report.checkpoint?.root?.liveBytes ?? 0, ordering: .relaxed)
     pendingBytes.store(head.pendingBytes, ordering: .relaxed)
-    if !isReadOnly, report.needsCheckpoint { try checkpoint(isForced: true) }
+    return !isReadOnly && report.needsCheckpoint
   }
 
   /// Walks the log into a write buffer.
