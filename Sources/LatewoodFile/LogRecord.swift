@@ -57,10 +57,23 @@ import LatewoodBytes
 }
 
 extension LogRecord {
-  /// Decodes a record from outside that lies in `start ..< end`; nil if it does not obey FORMAT.md, section 6.
-  package static func validated(
-    at start: UnsafeRawPointer, end: UnsafeRawPointer
-  ) -> (record: LogRecord, length: Int)? {
+  /// What stands in front of the key: enough to say where the record ends.
+  package struct Lengths {
+    package var code: UInt8
+    /// Of the key; of a range, of its lower bound.
+    package var key: Int
+    /// Of the value; of a range, of its upper bound.
+    package var value: Int
+    package var valueChecksum: UInt32
+    /// Bytes before the key.
+    package var start: Int
+    /// Bytes of the whole record.
+    package var total: Int { start + key + value }
+  }
+
+  /// Reads the front of a record from outside that lies in `start ..< end`; nil if it does not obey FORMAT.md, section 6. Key and value may
+  /// reach beyond `end`.
+  package static func lengths(at start: UnsafeRawPointer, end: UnsafeRawPointer) -> Lengths? {
     guard start < end else { return nil }
     let code = start.u8(0)
     guard code >= OperationCode.put, code <= OperationCode.deleteRange else { return nil }
@@ -72,16 +85,25 @@ extension LogRecord {
       second = read.value
       at += read.length
     }
+    var checksum: UInt32 = 0
     if code == OperationCode.putExtent {
       guard end - at >= 4 else { return nil }
+      checksum = at.u32(0)
       at += 4
     }
     guard lengthsAreLegal(code, first.value, second) else { return nil }
-    // Both are far below 2^32 by now, so that the sum cannot overflow.
-    let contents = Int(first.value) + Int(second)
-    guard contents <= end - at else { return nil }
+    // Both are far below 2^32 by now, so that their sum cannot overflow.
+    return Lengths(
+      code: code, key: Int(first.value), value: Int(second), valueChecksum: checksum, start: at - start)
+  }
+
+  /// Decodes a record from outside that lies in `start ..< end`; nil if it does not obey FORMAT.md, section 6.
+  package static func validated(
+    at start: UnsafeRawPointer, end: UnsafeRawPointer
+  ) -> (record: LogRecord, length: Int)? {
+    guard let lengths = lengths(at: start, end: end), lengths.total <= end - start else { return nil }
     // SAFETY: every byte that the trusting initializer reads was just found to be before `end`.
-    return (LogRecord(trusted: start), at - start + contents)
+    return (LogRecord(trusted: start), lengths.total)
   }
 
   private static func lengthsAreLegal(_ code: UInt8, _ first: UInt64, _ second: UInt64) -> Bool {

@@ -1,0 +1,70 @@
+import LatewoodBytes
+import LatewoodFile
+import LatewoodTree
+
+/// What can still be read of a branch whose checksum is wrong: the references to those children that are what they say.
+struct DamagedBranch {
+  /// A run of children that are not known, by their places in the branch; nil is the end, wherever it was.
+  struct Run {
+    var lowerBound: Int
+    var upperBound: Int?
+  }
+
+  private(set) var children: [(index: Int, subtree: Subtree)] = []
+  /// How many children there were, if the branch's own header can be believed.
+  private var count: Int?
+
+  init(_ subtree: Subtree, in source: SalvageSource, seed: UInt64) throws(Fault) {
+    let reference = subtree.reference
+    guard subtree.level > 0, reference.offset < source.size else { return }
+    let length = min(UInt64(reference.length), source.size - reference.offset, UInt64(FileLayout.nodeLimit))
+    let bytes = try source.bytes(at: reference.offset, count: Int(length)) ?? []
+    if bytes.count >= NodeLayout.arrays {
+      count = bytes.withUnsafeBytes { Self.count($0, subtree) }
+    }
+    let room = (bytes.count - NodeLayout.arrays) / NodeLayout.childLength
+    guard room > 0 else { return }
+    for index in 0..<min(room, count ?? room) {
+      let child = bytes.withUnsafeBytes { bytes -> Subtree? in
+        // SAFETY: `room` children lie within the bytes.
+        guard let base = bytes.baseAddress else { return nil }
+        let place = base + (NodeLayout.arrays + index * NodeLayout.childLength)
+        return Subtree(
+          reference: NodeReference(
+            offset: place.u64(NodeLayout.childOffset), length: place.u32(NodeLayout.childReferenceLength),
+            checksum: place.u32(NodeLayout.childChecksum)),
+          level: subtree.level - 1, entries: place.u64(NodeLayout.childEntries),
+          liveBytes: place.u64(NodeLayout.childLiveBytes))
+      }
+      guard let child,
+        try SalvagedNode(child.reference, level: child.level, in: source, seed: seed) != nil
+      else { continue }
+      children.append((index, child))
+    }
+  }
+
+  private static func count(_ bytes: UnsafeRawBufferPointer, _ subtree: Subtree) -> Int? {
+    guard let base = bytes.baseAddress else { return nil }
+    let count = Int(base.u16(NodeLayout.count))
+    guard base.u8(NodeLayout.kind) == NodeLayout.branchKind, base.u8(NodeLayout.level) == subtree.level,
+      base.u64(NodeLayout.ownOffset) == subtree.reference.offset,
+      base.u32(NodeLayout.length) == subtree.reference.length, count > 0,
+      NodeLayout.arrays + count * NodeLayout.childLength <= Int(subtree.reference.length)
+    else { return nil }
+    return count
+  }
+
+  func child(_ index: Int) -> Subtree? { children.first { $0.index == index }?.subtree }
+
+  /// Where children are missing between and beside those that are known.
+  var missing: [Run] {
+    var runs: [Run] = []
+    var next = 0
+    for child in children {
+      if child.index > next { runs.append(Run(lowerBound: next, upperBound: child.index)) }
+      next = child.index + 1
+    }
+    if count.map({ next < $0 }) ?? true { runs.append(Run(lowerBound: next, upperBound: nil)) }
+    return runs
+  }
+}

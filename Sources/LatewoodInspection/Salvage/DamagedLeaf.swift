@@ -1,0 +1,153 @@
+import LatewoodBytes
+import LatewoodFile
+import LatewoodTree
+
+/// What can still be read of a leaf whose checksum is wrong: the cells that lie outside of what was destroyed.
+///
+/// One checksum covers the whole leaf, so that nothing here is proved. What speaks for a cell: the reference to the leaf says its length and
+/// how many entries it has; the head of each key repeats its first bytes; the keys ascend between the separators around the leaf. A disk
+/// loses whole blocks, so a block in which more entries fail than pass is taken for destroyed, with every cell that has a byte in it.
+struct DamagedLeaf {
+  private(set) var cells: [(index: Int, entry: SalvagedEntry)] = []
+  private(set) var count = 0
+  private let range: KeyIntervals.Interval
+
+  private static let blockLength: UInt64 = 4096
+
+  /// One entry, and the bytes that say it.
+  private struct Candidate {
+    var index: Int
+    var entry: SalvagedEntry?
+    var places: [Range<Int>]
+  }
+
+  init(_ lost: SalvageTree.LostLeaf, in source: SalvageSource) throws(Fault) {
+    range = lost.range
+    let offset = lost.reference.offset
+    guard offset < source.size, Int(lost.reference.length) <= FileLayout.nodeLimit else { return }
+    let length = min(UInt64(lost.reference.length), source.size - offset)
+    let bytes = try source.bytes(at: offset, count: Int(length)) ?? []
+    bytes.withUnsafeBytes { read($0, lost) }
+  }
+
+  /// Gives what could be read to `sink`, as the newest state of the leaf's keys.
+  ///
+  /// What is saved under a key already, by something that proves itself, and is the same, is thereby known to be the newest.
+  func save(
+    from source: SalvageSource, seed: UInt64, ranges: KeyIntervals, into sink: any SalvageSink
+  ) throws(Fault) {
+    var next = 0
+    var after = range.low
+    func deleteBetween(_ high: [UInt8]?) throws(Fault) {
+      let span = KeyIntervals.Interval(low: after, high: high)
+      for part in ranges.clipping(span) { try sink.delete(from: part.low, to: part.high) }
+    }
+    for (index, entry) in cells {
+      // Two cells side by side leave no room for a key between them: one that is there was deleted.
+      if index == next, index > 0 || !after.isEmpty { try deleteBetween(entry.key) }
+      (next, after) = (index + 1, entry.key.successor)
+      guard ranges.contains(entry.key), let value = try entry.bytes(in: source, seed: seed) else { continue }
+      let saved = try sink.saved(entry.key)
+      if saved?.trust == .certain { continue }
+      try sink.put(entry.key, value, saved?.value == value ? .certain : .unproven)
+    }
+    if next == count, next > 0, range.high != nil { try deleteBetween(range.high) }
+  }
+
+  private mutating func read(_ bytes: UnsafeRawBufferPointer, _ lost: SalvageTree.LostLeaf) {
+    let reference = lost.reference
+    guard let base = bytes.baseAddress, bytes.count > NodeLayout.arrays,
+      base.u64(NodeLayout.ownOffset) == reference.offset, base.u32(NodeLayout.length) == reference.length,
+      base.u8(NodeLayout.kind) == NodeLayout.leafKind, UInt64(base.u16(NodeLayout.count)) == lost.entries
+    else { return }
+    let count = Int(base.u16(NodeLayout.count))
+    let prefixStart = NodeLayout.arrays + count * (NodeLayout.headLength + NodeLayout.slotLength)
+    let prefixEnd = prefixStart + Int(base.u16(NodeLayout.prefixLength))
+    guard prefixEnd <= bytes.count else { return }
+    let prefix = prefixStart..<prefixEnd
+    let candidates = (0..<count).map { index in
+      candidate(index, count, bytes, Array(bytes[prefix]), lost.range)
+    }
+    let destroyed = Self.destroyed(candidates, bytes, offset: reference.offset)
+    func isTouched(_ place: Range<Int>) -> Bool {
+      !place.isEmpty && destroyed.contains { $0.overlaps(place) }
+    }
+    if isTouched(0..<NodeLayout.arrays) || isTouched(prefix) { return }
+    var before: [UInt8]?
+    for candidate in candidates where !candidate.places.contains(where: isTouched) {
+      guard let entry = candidate.entry, before.map({ $0.lexicographicallyPrecedes(entry.key) }) ?? true
+      else {
+        continue
+      }
+      before = entry.key
+      cells.append((candidate.index, entry))
+    }
+    self.count = count
+  }
+
+  private func candidate(
+    _ index: Int, _ count: Int, _ bytes: UnsafeRawBufferPointer, _ prefix: [UInt8],
+    _ range: KeyIntervals.Interval
+  ) -> Candidate {
+    let head = NodeLayout.arrays + index * NodeLayout.headLength
+    let slot = NodeLayout.arrays + count * NodeLayout.headLength + index * NodeLayout.slotLength
+    var result = Candidate(
+      index: index, places: [head..<head + NodeLayout.headLength, slot..<slot + NodeLayout.slotLength])
+    guard let base = bytes.baseAddress else { return result }
+    // SAFETY: the arrays lie within the bytes; of the cell every part is found to lie there before it is read.
+    let end = base + bytes.count
+    let start = Int(base.u16(slot))
+    guard start >= NodeLayout.arrays, start < bytes.count else { return result }
+    result.places.append(start..<start + 1)
+    guard let key = Varint.read(base + start, end: end),
+      let tagged = Varint.read(base + (start + key.length), end: end)
+    else { return result }
+    let suffix = start + key.length + tagged.length
+    let isExtent = tagged.value & 1 == 1
+    guard key.value <= UInt64(bytes.count - suffix) else { return result }
+    let value = suffix + Int(key.value)
+    let inside = isExtent ? UInt64(NodeLayout.extentLength) : tagged.value >> 1
+    guard inside <= UInt64(bytes.count - value), tagged.value >> 1 <= NodeLayout.maximumValueLength,
+      KeyOrder.head(base + suffix, Int(key.value)) == base.u32(head)
+    else { return result }
+    let whole = prefix + bytes[suffix..<value]
+    guard whole.count >= NodeLayout.minimumKeyLength, whole.count <= NodeLayout.maximumKeyLength,
+      range.contains(whole)
+    else { return result }
+    result.places[2] = start..<value + Int(inside)
+    let cell = base + value
+    result.entry = SalvagedEntry(
+      key: whole,
+      value: isExtent
+        ? .extent(offset: cell.u64(0), length: Int(tagged.value >> 1), checksum: cell.u32(8))
+        : .inline(Array(bytes[value..<value + Int(inside)])))
+    return result
+  }
+
+  /// The parts of the leaf that lie in destroyed blocks of the file.
+  private static func destroyed(
+    _ candidates: [Candidate], _ bytes: UnsafeRawBufferPointer, offset: UInt64
+  ) -> [Range<Int>] {
+    var blocks: [Range<Int>] = []
+    var start = 0
+    while start < bytes.count {
+      let rest = blockLength - (offset + UInt64(start)) % blockLength
+      let end = min(bytes.count, start + Int(rest))
+      blocks.append(start..<end)
+      start = end
+    }
+    return blocks.filter { block in
+      if bytes[block].allSatisfy({ $0 == 0 }) { return true }
+      // An entry that passes speaks for all its parts. One that fails speaks against its cell; without a cell, against its slot.
+      var balance = 0
+      for candidate in candidates {
+        if candidate.entry != nil {
+          balance += candidate.places.contains { $0.overlaps(block) } ? 1 : 0
+        } else if let last = candidate.places.last {
+          balance -= last.overlaps(block) ? 1 : 0
+        }
+      }
+      return balance < 0
+    }
+  }
+}

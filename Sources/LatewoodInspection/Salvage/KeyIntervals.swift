@@ -1,0 +1,65 @@
+/// Ranges of full keys, in order and apart from each other.
+struct KeyIntervals {
+  /// From `low` on and before `high`; nil is no bound.
+  struct Interval: Equatable {
+    var low: [UInt8]
+    var high: [UInt8]?
+
+    func contains(_ key: [UInt8]) -> Bool {
+      !key.lexicographicallyPrecedes(low) && (high.map { key.lexicographicallyPrecedes($0) } ?? true)
+    }
+
+    /// What is in both; nil if nothing can be.
+    func clipped(to other: Interval) -> Interval? {
+      let low = low.lexicographicallyPrecedes(other.low) ? other.low : low
+      let high = Self.earlier(high, other.high)
+      if let high, !low.lexicographicallyPrecedes(high) { return nil }
+      return Interval(low: low, high: high)
+    }
+
+    private static func earlier(_ a: [UInt8]?, _ b: [UInt8]?) -> [UInt8]? {
+      guard let a else { return b }
+      guard let b else { return a }
+      return a.lexicographicallyPrecedes(b) ? a : b
+    }
+  }
+
+  private(set) var intervals: [Interval] = []
+
+  init(_ ranges: some Sequence<Interval>) {
+    for range in ranges.sorted(by: { $0.low.lexicographicallyPrecedes($1.low) }) {
+      guard let last = intervals.last, Self.touches(last, range.low) else {
+        intervals.append(range)
+        continue
+      }
+      // Ranges that overlap become one.
+      if let high = last.high {
+        let isLonger = range.high.map { high.lexicographicallyPrecedes($0) } ?? true
+        if isLonger { intervals[intervals.count - 1].high = range.high }
+      }
+    }
+  }
+
+  var isEmpty: Bool { intervals.isEmpty }
+
+  private static func touches(_ interval: Interval, _ low: [UInt8]) -> Bool {
+    interval.high.map { low.lexicographicallyPrecedes($0) } ?? true
+  }
+
+  func contains(_ key: [UInt8]) -> Bool {
+    var (start, end) = (0, intervals.count)
+    while start < end {
+      let middle = (start + end) / 2
+      if key.lexicographicallyPrecedes(intervals[middle].low) { end = middle } else { start = middle + 1 }
+    }
+    return start > 0 && intervals[start - 1].contains(key)
+  }
+
+  /// What of `range` is in the intervals.
+  func clipping(_ range: Interval) -> [Interval] { intervals.compactMap { $0.clipped(to: range) } }
+}
+
+extension Array where Element == UInt8 {
+  /// The least key that is greater than this one.
+  var successor: [UInt8] { self + [0] }
+}

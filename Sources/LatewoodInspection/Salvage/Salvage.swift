@@ -1,0 +1,116 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+
+/// Reads whatever is readable from a damaged file, and never writes to it.
+///
+/// ```
+/// survey   all frames, past damage: checkpoints, gaps, which transactions can be missing
+/// base     the tree of the newest checkpoint, as far as it goes                    -> certain
+/// past     for the ranges it has lost: older leaves and commits, in their order    -> certain, if no transaction since
+///          can be missing; else older versions
+///          the cells of a damaged leaf beside what was destroyed                   -> unproven, or borne out by the past
+/// log      the commits behind the checkpoint, also after damage                    -> certain
+///          operations beside the damage in it                                      -> unproven
+/// ```
+///
+/// What comes later counts, so a key that was deleted does not come back as long as the delete, or a later leaf without the key, is there.
+///
+/// Memory: one node or value, one number for each damaged place, and for lost ranges one reference for each older leaf in them.
+package struct Salvage {
+  struct State {
+    let source: SalvageSource
+    let identity: SalvageIdentity
+    let survey: SalvageSurvey
+    /// What lies before this offset was durable once, as slots and frames say.
+    var floor: UInt64
+  }
+
+  private let state: State
+  private let base: SalvageBase
+
+  /// Surveys the file.
+  ///
+  /// - Parameter identity: of the file; nil to read it from the header.
+  /// - Throws: `damaged` if the identity is not to be had, or nothing in the file has it; `notADatabase`; what the device throws.
+  package init(_ device: any Device, identity: SalvageIdentity? = nil) throws(Fault) {
+    let source = try SalvageSource(device)
+    let known: SalvageIdentity
+    if let identity { known = identity } else { known = try SalvageIdentity.find(in: source) }
+    let survey = try SalvageSurvey(source, seed: known.seed)
+    if survey.frames == 0, try !known.isBorneOut(by: source) {
+      throw Fault(.damaged, "nothing in the file has this file id", offset: 0)
+    }
+    base = try SalvageBase(source, known, survey)
+    state = State(
+      source: source, identity: known, survey: survey,
+      floor: max(survey.durableThrough, base.durableThrough))
+  }
+
+  /// Reads the entries whose full keys are from `low` on and before `high`; nil is no bound.
+  ///
+  /// - Parameter keyspaces: the numbers of those that there are; nil if that is not known yet.
+  package func run(
+    from low: [UInt8], to high: [UInt8]?, keyspaces: Set<UInt32>?, into sink: any SalvageSink
+  ) throws(Fault) -> SalvageReport {
+    let bounds = KeyIntervals.Interval(low: low, high: high)
+    let source = state.source
+    var report = SalvageReport()
+    report.fileSize = source.size
+    report.origin = state.identity.origin
+    report.checkpoint = base.checkpoint?.offset
+    report.transaction = base.checkpoint?.record.transaction ?? 0
+    report.isRootSlotDamaged = base.isRootSlotDamaged
+    var tree = SalvageTree(source, seed: state.identity.seed, bounds: bounds, into: sink)
+    if let root = base.checkpoint?.record.root {
+      try tree.read(root, in: KeyIntervals.Interval(low: [], high: nil))
+    }
+    var lost = tree.lost
+    if base.isTreeLost {
+      lost.append(
+        SalvageReport.LostRange(what: .tree, offset: 0, length: 0, low: bounds.low, high: bounds.high))
+    }
+    if !lost.isEmpty { try recall(lost, tree.leaves, keyspaces, sink, &report) }
+    if !base.isTreeLost {
+      var log = SalvageReplay(
+        state, purpose: .log, ranges: KeyIntervals([bounds]), keyspaces: keyspaces, wholeAfter: 0, into: sink)
+      try log.run(base.replay..<max(base.replay, source.size))
+      report.transaction = max(report.transaction, log.transaction)
+      report.damagedLog = log.damage
+      for value in log.lostValues { lost.append(value) }
+    }
+    for index in lost.indices {
+      lost[index].saved = try sink.count(from: lost[index].low, to: lost[index].high)
+    }
+    report.note(lost)
+    report.unreadable = source.unreadable
+    return report
+  }
+
+  /// Makes up ranges that the tree has lost.
+  private func recall(
+    _ lost: [SalvageReport.LostRange], _ leaves: [SalvageTree.LostLeaf], _ keyspaces: Set<UInt32>?,
+    _ sink: any SalvageSink, _ report: inout SalvageReport
+  ) throws(Fault) {
+    let ranges = KeyIntervals(lost.map { KeyIntervals.Interval(low: $0.low, high: $0.high) })
+    let end = base.isTreeLost ? UInt64.max : base.replay
+    let newest = base.checkpoint?.record.transaction ?? .max
+    let wholeAfter = state.survey.wholeAfter(before: end, upTo: newest)
+    let older = try OlderLeaves(
+      in: state.source, seed: state.identity.seed, of: ranges, upTo: newest,
+      takesDamaged: lost.contains { $0.what == .branch || $0.what == .tree })
+    var past = SalvageReplay(
+      state, purpose: .past, ranges: ranges, keyspaces: keyspaces, wholeAfter: wholeAfter, into: sink)
+    try past.run(FileLayout.logStart..<max(FileLayout.logStart, end), leaves: older.places)
+    if base.isTreeLost {
+      report.transaction = max(report.transaction, past.transaction)
+      report.damagedLog += past.damage
+    }
+    // Commits that are there from the first one on say everything that the leaves did.
+    if wholeAfter == 0 { return }
+    for leaf in leaves {
+      let cells = try DamagedLeaf(leaf, in: state.source)
+      try cells.save(from: state.source, seed: state.identity.seed, ranges: ranges, into: sink)
+    }
+  }
+}

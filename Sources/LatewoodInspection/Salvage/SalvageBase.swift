@@ -1,0 +1,62 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// The checkpoint that a salvage starts from.
+///
+/// That of the newest slot that is whole, as any reader would; but where the log behind it is damaged, a later one that the file has. Without
+/// slots, the newest checkpoint in the file.
+struct SalvageBase {
+  private(set) var checkpoint: SalvageSurvey.FoundCheckpoint?
+  private(set) var isRootSlotDamaged = false
+  /// There must have been a tree, and nothing leads to it.
+  private(set) var isTreeLost = false
+  /// The greatest that a slot says.
+  private(set) var durableThrough: UInt64 = 0
+
+  /// Where the log goes on that the checkpoint does not hold.
+  var replay: UInt64 { checkpoint?.record.replay.offset ?? FileLayout.logStart }
+
+  init(_ source: SalvageSource, _ identity: SalvageIdentity, _ survey: SalvageSurvey) throws(Fault) {
+    var slots: [RootSlot] = []
+    for place in 0..<2 {
+      if let slot = try identity.slot(place, of: source) {
+        slots.append(slot)
+      } else {
+        isRootSlotDamaged = true
+      }
+    }
+    slots.sort { $0.generation > $1.generation }
+    durableThrough = slots.map(\.durableThrough).max() ?? 0
+    var startsEmpty = false
+    for slot in slots {
+      if slot.checkpointOffset == 0 {
+        startsEmpty = true
+        break
+      }
+      checkpoint = survey.checkpoints.first {
+        $0.offset == slot.checkpointOffset && $0.checksum == slot.checkpointChecksum
+      }
+      if checkpoint != nil { break }
+    }
+    if checkpoint == nil, !startsEmpty || slots.count < 2 {
+      checkpoint = Self.newest(survey.checkpoints)
+    } else if let gap = survey.gaps.first(where: { [replay] in $0.range.lowerBound >= replay }) {
+      // A backup ends in a seal; what follows was copied there and never finished.
+      let end = survey.ends.first { [replay] in $0 >= replay } ?? .max
+      let later = survey.checkpoints.filter { $0.offset > gap.range.lowerBound && $0.offset < end }
+      if let newer = Self.newest(later),
+        newer.record.transaction >= checkpoint?.record.transaction ?? 0
+      {
+        checkpoint = newer
+      }
+    }
+    // A tree of which no slot and no frame speaks any more: its leaves are all that is left of it.
+    isTreeLost = checkpoint == nil && (survey.hasNodes || slots.isEmpty) && !(startsEmpty && slots.count == 2)
+  }
+
+  private static func newest(
+    _ checkpoints: [SalvageSurvey.FoundCheckpoint]
+  ) -> SalvageSurvey.FoundCheckpoint? {
+    checkpoints.max { ($0.record.transaction, $0.offset) < ($1.record.transaction, $1.offset) }
+  }
+}

@@ -1,0 +1,206 @@
+import LatewoodBytes
+import LatewoodFile
+import LatewoodTree
+
+/// Applies what the log says, in the order of the transactions, with older leaves in between where a part of the tree is to be made up.
+///
+/// ```
+/// transaction   3        5          7        7        9
+///               commit   leaf       commit   leaf     commit
+///                        of what held after it: it replaces all keys from its first to its last
+/// ```
+///
+/// A key that an older leaf or commit put and a later one deleted is thereby gone, as far as the later one is still there.
+struct SalvageReplay {
+  enum Purpose {
+    /// The log behind the checkpoint: what it says is the newest there is.
+    case log
+    /// What led to the state of the checkpoint, for ranges that its tree has lost.
+    case past
+  }
+
+  private let source: SalvageSource
+  private let identity: SalvageIdentity
+  private let survey: SalvageSurvey
+  private let sink: any SalvageSink
+  private let purpose: Purpose
+  private let ranges: KeyIntervals
+  private let keyspaces: Set<UInt32>?
+  /// Every transaction after this one is in the file.
+  private let wholeAfter: UInt64
+  /// What lies before this offset was durable once.
+  private let floor: UInt64
+
+  private var openTransaction: UInt64 = 0
+  private var openPayloads: [Range<UInt64>] = []
+  private var isOpenBroken = false
+  /// Nothing says that what is read from here on had been committed.
+  private var isUnacknowledged = false
+  private(set) var damage: [SalvageReport.DamagedLog] = []
+  private(set) var transaction: UInt64 = 0
+  private(set) var lostValues: [SalvageReport.LostRange] = []
+
+  init(
+    _ state: Salvage.State, purpose: Purpose, ranges: KeyIntervals, keyspaces: Set<UInt32>?,
+    wholeAfter: UInt64, into sink: any SalvageSink
+  ) {
+    source = state.source
+    identity = state.identity
+    survey = state.survey
+    floor = state.floor
+    self.purpose = purpose
+    self.ranges = ranges
+    self.keyspaces = keyspaces
+    self.wholeAfter = wholeAfter
+    self.sink = sink
+  }
+
+  /// - Parameter leaves: the oldest first.
+  mutating func run(_ range: Range<UInt64>, leaves: [OlderLeaves.Place] = []) throws(Fault) {
+    var leaves = leaves[...]
+    var frames = SalvageFrames(source, seed: identity.seed, from: range.lowerBound)
+    pieces: while let piece = try frames.next() {
+      switch piece {
+      case .gap(let gap):
+        if gap.lowerBound >= range.upperBound { break pieces }
+        try pass(gap.clamped(to: range))
+      case .frame(let header):
+        if header.ownOffset >= range.upperBound { break pieces }
+        try sink.progress(header.ownOffset, of: source.size)
+        if header.endsLog, purpose == .log { break pieces }
+        guard header.kind == .commit, let end = header.end else { continue }
+        while let leaf = leaves.first, leaf.transaction < header.transaction {
+          leaves.removeFirst()
+          try apply(leaf)
+        }
+        try take(header, end)
+      }
+    }
+    if isOpenBroken { try applyOpen(.unproven) }
+    for leaf in leaves { try apply(leaf) }
+  }
+
+  // MARK: Transactions
+
+  private mutating func take(_ header: FrameHeader, _ end: UInt64) throws(Fault) {
+    if header.transaction != openTransaction {
+      // One that another interrupts was given up, unless its end was destroyed.
+      if isOpenBroken { try applyOpen(.unproven) }
+      openPayloads = []
+      isOpenBroken = false
+      openTransaction = header.transaction
+    }
+    openPayloads.append(header.ownOffset + UInt64(FrameHeader.length)..<end)
+    if header.continues { return }
+    try applyOpen(isUnacknowledged ? .unproven : trust(header.transaction))
+    transaction = max(transaction, header.transaction)
+    openTransaction = 0
+  }
+
+  private func trust(_ transaction: UInt64) -> SalvageTrust {
+    purpose == .log || transaction > wholeAfter ? .certain : .older(transaction)
+  }
+
+  private mutating func applyOpen(_ trust: SalvageTrust) throws(Fault) {
+    for payload in openPayloads {
+      var at = payload.lowerBound
+      while let operation = try SalvagedOperation(at: at, end: payload.upperBound, in: source) {
+        // The frame's checksum proves its values, too.
+        try apply(operation, trust)
+        at = operation.end
+      }
+    }
+    openPayloads = []
+    isOpenBroken = false
+  }
+
+  // MARK: Operations
+
+  private func apply(_ operation: SalvagedOperation, _ trust: SalvageTrust) throws(Fault) {
+    if operation.isRange {
+      let high = try operation.value(in: source)
+      let span = KeyIntervals.Interval(low: operation.key, high: high)
+      guard operation.key.lexicographicallyPrecedes(high) else { return }
+      for part in ranges.clipping(span) { try sink.delete(from: part.low, to: part.high) }
+      return
+    }
+    guard ranges.contains(operation.key) else { return }
+    if operation.isPut {
+      try sink.put(operation.key, try operation.value(in: source), trust)
+    } else {
+      try sink.delete(operation.key)
+    }
+  }
+
+  /// The newest value of a key cannot be read: what was there before is older than it should be.
+  private func markOlder(_ key: [UInt8]) throws(Fault) {
+    guard let (value, trust) = try sink.saved(key) else { return }
+    if case .certain = trust { try sink.put(key, value, .older(transaction)) }
+  }
+
+  // MARK: Leaves
+
+  private func apply(_ place: OlderLeaves.Place) throws(Fault) {
+    if let entries = place.damagedEntries {
+      let leaf = SalvageTree.LostLeaf(
+        reference: place.reference, entries: entries, range: KeyIntervals.Interval(low: [], high: nil))
+      return try DamagedLeaf(leaf, in: source)
+        .save(from: source, seed: identity.seed, ranges: ranges, into: sink)
+    }
+    guard let leaf = try SalvagedNode(place.reference, level: 0, in: source, seed: identity.seed),
+      let first = leaf.entries.first, let last = leaf.entries.last
+    else { return }
+    let trust: SalvageTrust = place.transaction >= wholeAfter ? .certain : .older(place.transaction)
+    let span = KeyIntervals.Interval(low: first.key, high: last.key.successor)
+    var entries = leaf.entries[...]
+    for part in ranges.clipping(span) {
+      entries = entries.drop { $0.key.lexicographicallyPrecedes(part.low) }
+      let inside = entries.prefix { part.contains($0.key) }
+      var puts: [(key: [UInt8], value: [UInt8], trust: SalvageTrust)] = []
+      for entry in inside {
+        if let value = try entry.bytes(in: source, seed: identity.seed) {
+          puts.append((entry.key, value, trust))
+        } else if let (value, _) = try sink.saved(entry.key) {
+          puts.append((entry.key, value, .older(place.transaction)))
+        }
+      }
+      try sink.delete(from: part.low, to: part.high)
+      for put in puts { try sink.put(put.key, put.value, put.trust) }
+    }
+  }
+
+  // MARK: Damage
+
+  private mutating func pass(_ range: Range<UInt64>) throws(Fault) {
+    guard !range.isEmpty else { return }
+    let gap = survey.gaps.first { $0.range.overlaps(range) }
+    if let gap, gap.isZero, gap.isAtEnd { return }
+    isOpenBroken = isOpenBroken || !openPayloads.isEmpty
+    if range.lowerBound >= floor { isUnacknowledged = true }
+    var found = SalvageReport.DamagedLog(range: range, transactions: gap?.lost)
+    found.isUnacknowledged = range.lowerBound >= floor
+    var rescue = try OperationRescue(in: range, of: source, seed: identity.seed, keyspaces: keyspaces)
+    var hasLostValue = false
+    while let piece = try rescue.next() {
+      switch piece {
+      case .operation(let operation):
+        // What stood in the open transaction comes before it.
+        if isOpenBroken { try applyOpen(.unproven) }
+        try apply(operation, .unproven)
+        found.operations += 1
+      case .lostValue(let operation):
+        guard ranges.contains(operation.key) else { continue }
+        hasLostValue = true
+        try markOlder(operation.key)
+        lostValues.append(
+          SalvageReport.LostRange(
+            what: .value, offset: operation.offset, length: UInt64(operation.lengths.total),
+            low: operation.key, high: operation.key.successor, expected: 1))
+      }
+    }
+    // A gap that no transaction can have been in held a checkpoint, a seal or the head of a room for nodes: nothing is lost by it.
+    if gap?.lost != nil || gap?.isAtEnd == true || found.operations > 0 || hasLostValue {
+      damage.append(found)
+    }
+  }
+}

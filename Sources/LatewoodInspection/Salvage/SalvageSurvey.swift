@@ -1,0 +1,109 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// What one pass over all frames of a file says: where it is damaged, which checkpoints it has, and for which transactions the log is whole.
+struct SalvageSurvey {
+  /// Bytes between frames.
+  struct Gap {
+    var range: Range<UInt64>
+    /// The newest transaction before it.
+    var before: UInt64
+    /// Transactions that can have been in it. At the end of the file, nobody knows.
+    var lost: ClosedRange<UInt64>?
+    var isAtEnd = false
+    /// Nothing but zeros: reserved room at the end, or space that was given back.
+    var isZero = false
+    /// A frame after it begins the log anew, as after a tail that was never acknowledged.
+    var isBeforeRestart = false
+  }
+
+  struct FoundCheckpoint {
+    var offset: UInt64
+    var checksum: UInt64
+    var record: CheckpointRecord
+  }
+
+  private(set) var gaps: [Gap] = []
+  private(set) var checkpoints: [FoundCheckpoint] = []
+  /// The greatest *durable through* of all frames.
+  private(set) var durableThrough: UInt64 = 0
+  /// Offsets of seals that end the log of a backup.
+  private(set) var ends: [UInt64] = []
+  private(set) var hasNodes = false
+  private(set) var frames = 0
+  /// Numbers of transactions that are missing between two frames without a gap: given up, or before the file was compacted.
+  private var skips: [(offset: UInt64, through: UInt64)] = []
+
+  init(_ source: SalvageSource, seed: UInt64) throws(Fault) {
+    var walk = SalvageFrames(source, seed: seed, from: FileLayout.logStart)
+    var newest: UInt64 = 0
+    while let piece = try walk.next() {
+      switch piece {
+      case .gap(let range):
+        var gap = Gap(range: range, before: newest)
+        gap.isAtEnd = range.upperBound == source.size
+        gap.isZero =
+          try source.firstNonZero(from: range.lowerBound, to: range.upperBound) == range.upperBound
+        gaps.append(gap)
+      case .frame(let header):
+        frames += 1
+        if let last = gaps.indices.last, gaps[last].range.upperBound == header.ownOffset {
+          // A commit's own number is the first that cannot be lost; any other frame says which was the last begun before it.
+          let first = newest + 1
+          let final = header.kind == .commit ? header.transaction &- 1 : header.transaction
+          if final >= first {
+            gaps[last].lost = first...final
+          } else if header.kind == .commit, header.transaction == newest {
+            // The gap is in the middle of a transaction.
+            gaps[last].lost = newest...newest
+          }
+          gaps[last].isBeforeRestart = header.previousChecksum == 0
+        }
+        let through = header.kind == .commit ? header.transaction &- 1 : header.transaction
+        if through > newest { skips.append((header.ownOffset, through)) }
+        newest = max(newest, header.transaction)
+        try take(header, source)
+      }
+    }
+  }
+
+  private mutating func take(_ header: FrameHeader, _ source: SalvageSource) throws(Fault) {
+    durableThrough = max(durableThrough, header.durableThrough)
+    switch header.kind {
+    case .checkpoint:
+      let place = header.ownOffset + UInt64(FrameHeader.length)
+      let record = try source.withBytes(at: place, count: CheckpointRecord.length) { start in
+        // One that says the impossible is passed over like one that is not there.
+        do throws(Fault) {
+          return try CheckpointRecord.decode(
+            from: start, frame: header.ownOffset, fileSize: source.size) as CheckpointRecord?
+        } catch {
+          return nil
+        }
+      }
+      if let record, let record {
+        checkpoints.append(
+          FoundCheckpoint(offset: header.ownOffset, checksum: header.checksum, record: record))
+      }
+    case .nodes: hasNodes = true
+    case .seal: if header.endsLog { ends.append(header.ownOffset) }
+    case .commit: break
+    }
+  }
+
+  /// The least number such that all transactions after it, up to those whose log ends at `end`, are in frames of the file.
+  ///
+  /// - Parameter newest: the transaction of the checkpoint that was read.
+  func wholeAfter(before end: UInt64, upTo newest: UInt64) -> UInt64 {
+    var whole: UInt64 = 0
+    for gap in gaps where gap.range.lowerBound < end {
+      if let lost = gap.lost { whole = max(whole, lost.upperBound) }
+    }
+    for skip in skips where skip.offset < end { whole = max(whole, skip.through) }
+    // The tree of a compacted file holds what no frame of it does.
+    for checkpoint in checkpoints where checkpoint.record.isCompaction {
+      if checkpoint.record.transaction <= newest { whole = max(whole, checkpoint.record.transaction) }
+    }
+    return whole
+  }
+}

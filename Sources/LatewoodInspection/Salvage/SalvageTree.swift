@@ -1,0 +1,118 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// Reads the tree of a checkpoint as far as it goes, and notes what it cannot read: which node or value, and between which keys.
+///
+/// A damaged leaf costs only itself. Of a damaged branch the children are taken whose references can still be read: each of them proves
+/// itself, and its reference proves that it was meant.
+struct SalvageTree {
+  /// A node that was meant but is not there.
+  struct LostLeaf {
+    var reference: NodeReference
+    var entries: UInt64
+    var range: KeyIntervals.Interval
+  }
+
+  private let source: SalvageSource
+  private let seed: UInt64
+  private let bounds: KeyIntervals.Interval
+  private let sink: any SalvageSink
+  private(set) var lost: [SalvageReport.LostRange] = []
+  private(set) var leaves: [LostLeaf] = []
+  /// A file that leads to the same nodes again and again is not walked for ever.
+  private var visitsLeft: UInt64
+  private var bytesRead: UInt64 = 0
+
+  init(
+    _ source: SalvageSource, seed: UInt64, bounds: KeyIntervals.Interval, into sink: any SalvageSink
+  ) {
+    self.source = source
+    self.seed = seed
+    self.bounds = bounds
+    self.sink = sink
+    visitsLeft = source.size / FileLayout.nodeAlignment
+  }
+
+  /// - Parameter range: what the separators above leave to the subtree.
+  mutating func read(_ subtree: Subtree, in range: KeyIntervals.Interval) throws(Fault) {
+    guard let range = range.clipped(to: bounds), visitsLeft > 0 else { return }
+    visitsLeft -= 1
+    guard let node = try SalvagedNode(subtree.reference, level: subtree.level, in: source, seed: seed) else {
+      return try pass(subtree, range)
+    }
+    bytesRead += UInt64(subtree.reference.length)
+    try sink.progress(bytesRead, of: source.size)
+    for entry in node.entries where range.contains(entry.key) { try take(entry) }
+    for (index, child) in node.children.enumerated() {
+      let low = child.separator ?? range.low
+      let high = index + 1 < node.children.count ? node.children[index + 1].separator : range.high
+      if let inside = KeyIntervals.Interval(low: low, high: high).clipped(to: range) {
+        try read(child.subtree, in: inside)
+      }
+    }
+  }
+
+  private mutating func take(_ entry: SalvagedEntry) throws(Fault) {
+    if let value = try entry.bytes(in: source, seed: seed) {
+      return try sink.put(entry.key, value, .certain)
+    }
+    guard case .extent(let offset, let length, _) = entry.value else { return }
+    lost.append(
+      SalvageReport.LostRange(
+        what: .value, offset: offset, length: UInt64(length), low: entry.key, high: entry.key.successor,
+        expected: 1))
+  }
+
+  // MARK: Damage
+
+  private mutating func pass(_ subtree: Subtree, _ range: KeyIntervals.Interval) throws(Fault) {
+    if subtree.level == 0 {
+      leaves.append(
+        LostLeaf(reference: subtree.reference, entries: subtree.entries, range: range))
+      note(.leaf, subtree, range, expected: subtree.entries)
+      return
+    }
+    let branch = try DamagedBranch(subtree, in: source, seed: seed)
+    for child in branch.children { try read(child.subtree, in: range) }
+    let known = branch.children.reduce(UInt64(0)) { $0 &+ $1.subtree.entries }
+    if known == subtree.entries { return }
+    let runs = branch.missing
+    for run in runs {
+      var gap = range
+      if run.lowerBound > 0, let before = branch.child(run.lowerBound - 1),
+        let key = try edge(of: before, isLast: true)
+      {
+        gap.low = key.successor
+      }
+      if let upper = run.upperBound, let after = branch.child(upper),
+        let key = try edge(of: after, isLast: false)
+      {
+        gap.high = key
+      }
+      guard let gap = gap.clipped(to: range) else { continue }
+      let expected = runs.count == 1 && known < subtree.entries ? subtree.entries - known : nil
+      note(.branch, subtree, gap, expected: expected)
+    }
+  }
+
+  private mutating func note(
+    _ what: SalvageReport.LostRange.What, _ subtree: Subtree, _ range: KeyIntervals.Interval,
+    expected: UInt64?
+  ) {
+    lost.append(
+      SalvageReport.LostRange(
+        what: what, offset: subtree.reference.offset, length: UInt64(subtree.reference.length),
+        low: range.low, high: range.high, expected: expected))
+  }
+
+  /// The first or last key under a subtree; nil if the way to it is damaged.
+  private func edge(of subtree: Subtree, isLast: Bool) throws(Fault) -> [UInt8]? {
+    var subtree = subtree
+    while let node = try SalvagedNode(subtree.reference, level: subtree.level, in: source, seed: seed) {
+      if node.level == 0 { return isLast ? node.entries.last?.key : node.entries.first?.key }
+      guard let child = isLast ? node.children.last : node.children.first else { return nil }
+      subtree = child.subtree
+    }
+    return nil
+  }
+}

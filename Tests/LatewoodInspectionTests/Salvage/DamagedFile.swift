@@ -1,0 +1,45 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodStore
+
+/// A file in memory whose bytes a test has destroyed. It cannot be written to.
+final class DamagedFile: Device {
+  private let bytes: [UInt8]
+  private let unreadable: [Range<UInt64>]
+
+  init(_ bytes: [UInt8], unreadable: [Range<UInt64>] = []) {
+    self.bytes = bytes
+    self.unreadable = unreadable
+  }
+
+  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
+    guard offset < UInt64(bytes.count) else { return 0 }
+    let count = min(target.count, bytes.count - Int(offset))
+    let range = offset..<offset + UInt64(count)
+    if unreadable.contains(where: { $0.overlaps(range) }) { throw Fault(.inputOutput, "a bad block") }
+    target.copyBytes(from: bytes[Int(offset)..<Int(offset) + count])
+    return count
+  }
+
+  func size() throws(Fault) -> UInt64 { UInt64(bytes.count) }
+  func allocatedSize() throws(Fault) -> UInt64 { UInt64(bytes.count) }
+  func permissions() throws(Fault) -> UInt16 { 0o600 }
+  var identity: FileIdentity { FileIdentity(device: 1, inode: 1) }
+  var blockLength: UInt64 { 4096 }
+  func lockForReading() throws(Fault) {}
+  func tryLockExclusively() throws(Fault) -> Bool { true }
+  func unlockExclusively() {}
+  func dropCache(_ range: Range<UInt64>) {}
+  func startWriteback(offset: UInt64, length: UInt64) {}
+  func reserve(offset: UInt64, length: UInt64) {}
+  func close() {}
+
+  private static let refusal = Fault(.readOnly, "a salvage must not do this to its source")
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) { throw Self.refusal }
+  func sync() throws(Fault) { throw Self.refusal }
+  func map() throws(Fault) -> AddressSpace { throw Self.refusal }
+  func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int? {
+    nil
+  }
+  func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool { throw Self.refusal }
+}

@@ -1,0 +1,64 @@
+import LatewoodBytes
+import LatewoodFile
+import LatewoodTree
+
+@testable import LatewoodInspection
+
+/// Where in a sound file each entry lies: every byte without which it cannot be read.
+///
+/// An entry of a leaf: its cell, its head and slot, the prefix that it shares with its neighbours and the header that says how long that is;
+/// if its value is large, the value. An entry of the log: the operation.
+struct EntryPlaces {
+  private(set) var places: [[UInt8]: [Range<UInt64>]] = [:]
+
+  init(in bytes: [UInt8]) throws {
+    let source = try SalvageSource(DamagedFile(bytes))
+    let identity = try SalvageIdentity.find(in: source)
+    let survey = try SalvageSurvey(source, seed: identity.seed)
+    let base = try SalvageBase(source, identity, survey)
+    bytes.withUnsafeBytes { file in
+      if let root = base.checkpoint?.record.root, let start = file.baseAddress { visit(root, start) }
+    }
+    var frames = SalvageFrames(source, seed: identity.seed, from: base.replay)
+    while let piece = try frames.next() {
+      guard case .frame(let header) = piece, header.kind == .commit, let end = header.end else { continue }
+      var at = header.ownOffset + UInt64(FrameHeader.length)
+      while let operation = try SalvagedOperation(at: at, end: end, in: source) {
+        at = operation.end
+        if operation.isRange {
+          let high = try operation.value(in: source)
+          for key in places.keys
+          where !key.lexicographicallyPrecedes(operation.key) && key.lexicographicallyPrecedes(high) {
+            places[key] = nil
+          }
+        } else {
+          places[operation.key] = operation.isPut ? [operation.offset..<operation.end] : nil
+        }
+      }
+    }
+  }
+
+  private mutating func visit(_ subtree: Subtree, _ file: UnsafeRawPointer) {
+    let offset = subtree.reference.offset
+    let node = Node(validated: file + Int(offset))
+    for index in 0..<node.count {
+      guard node.isLeaf else {
+        visit(node.childSubtree(index), file)
+        continue
+      }
+      func place(_ pointer: UnsafeRawPointer, _ count: Int) -> Range<UInt64> {
+        let start = UInt64(pointer - file)
+        return start..<start + UInt64(count)
+      }
+      let value = node.entry(index).value
+      let inside = value.isExtent ? 12 : value.length
+      let cell = node.cell(index)
+      var ranges = [
+        offset..<offset + 40, place(node.heads + index * 4, 4), place(node.slots + index * 2, 2),
+        place(node.prefix, node.prefixCount), place(cell, value.pointer - cell + inside),
+      ]
+      if value.isExtent { ranges.append(value.extentOffset..<value.extentOffset + UInt64(value.length)) }
+      places[node.key(index).bytes] = ranges.filter { !$0.isEmpty }
+    }
+  }
+}

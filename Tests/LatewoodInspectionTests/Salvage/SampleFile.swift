@@ -1,0 +1,76 @@
+import LatewoodDevice
+import LatewoodSimulation
+import LatewoodStore
+
+/// The bytes of a database file that tests destroy parts of.
+enum SampleFile: String, CaseIterable {
+  /// As a compaction leaves it: every entry is in the file once.
+  case compacted
+  /// After some checkpoints, with overwrites and deletes in between.
+  case worked
+  /// As a crash leaves it, with much in the log that no checkpoint holds.
+  case crashed
+  /// A compacted file with work after it.
+  case goneOn
+
+  /// About `length` bytes. Some values are large, and one transaction in some deletes a range.
+  func bytes(length: Int, seed: UInt64) throws -> [UInt8] {
+    let volume = MemoryVolume()
+    var options = Store.Options()
+    options.checkpointsInBackground = false
+    options.compaction = .manual
+    options.durability = .relaxed
+    options.punchesHoles = false
+    let store = try Store.open(
+      at: "sample", on: volume, mode: .createNew, options: options, environment: .system)
+    var random = SeededRandom(seed: seed)
+    let names = ["fruit", "roots", "leaves"]
+    for name in names { _ = try store.keyspace(name) }
+    func work(_ bytes: Int, checkpoints: Int) throws {
+      var done = 0
+      for part in 1...checkpoints + 1 {
+        while done < bytes / (checkpoints + 1) * part {
+          let keyspace = try store.keyspace(random.pick(names))
+          try store.write { transaction in
+            for _ in 0..<1 + random.below(40) {
+              let key = "entry-\(1_000_000 + random.below(length / 100))"
+              if random.oneIn(12) {
+                try transaction.delete(key, in: keyspace)
+              } else {
+                let value = random.bytes(random.oneIn(30) ? 600 + random.below(6000) : random.below(200))
+                try transaction.put(key, value, in: keyspace)
+                done += value.count + 40
+              }
+            }
+            if random.oneIn(40) {
+              let key = "entry-\(1_000_000 + random.below(length / 100))"
+              try transaction.deleteRange(.between(key, key + "5"), in: keyspace)
+            }
+          }
+        }
+        if part <= checkpoints { try store.checkpoint() }
+      }
+    }
+    switch self {
+    case .compacted:
+      try work(length * 5 / 4, checkpoints: 1)
+      try store.compact()
+    case .worked: try work(length * 2 / 3, checkpoints: 4)
+    case .crashed: try work(length * 3 / 4, checkpoints: 1)
+    case .goneOn:
+      try work(length * 2 / 3, checkpoints: 1)
+      try store.compact()
+      try work(length / 5, checkpoints: 1)
+    }
+    if self == .crashed {
+      try store.sync()
+    } else {
+      try store.close()
+    }
+    let device = try volume.open("sample", .readOnly)
+    defer { device.close() }
+    var bytes = [UInt8](repeating: 0, count: Int(try device.size()))
+    _ = try bytes.withUnsafeMutableBytes { try device.read(into: $0, at: 0) }
+    return bytes
+  }
+}
