@@ -24,6 +24,7 @@ let package = Package(
     layer("LatewoodFile", on: ["LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodTree", on: ["LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodStore", on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
+    layer("LatewoodInspection", on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodDocuments", on: ["LatewoodStore", "LatewoodFleece", "LatewoodDevice", "LatewoodBytes"]),
     layer(
       "Latewood",
@@ -31,7 +32,8 @@ let package = Package(
     .executableTarget(
       name: "LatewoodTool",
       dependencies: [
-        "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes",
+        "LatewoodInspection", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
+        "LatewoodBytes",
       ],
       swiftSettings: settings),
     .executableTarget(
@@ -71,6 +73,13 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodStoreTests", dependencies: ["LatewoodStore", "LatewoodSimulation"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodInspectionTests",
+      dependencies: [
+        "LatewoodInspection", "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice",
+        "LatewoodBytes", "LatewoodSimulation",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodDocumentsTests",

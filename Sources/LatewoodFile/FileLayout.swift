@@ -24,7 +24,7 @@
   package static func slotOffset(_ slot: Int) -> UInt64 { slot == 0 ? 8192 : 12288 }
 
   /// The next multiple of 8, or nil where there is none.
-  static func alignedToFrame(_ offset: UInt64) -> UInt64? {
+  package static func alignedToFrame(_ offset: UInt64) -> UInt64? {
     let (sum, overflow) = offset.addingReportingOverflow(frameAlignment - 1)
     return overflow ? nil : sum & ~(frameAlignment - 1)
   }

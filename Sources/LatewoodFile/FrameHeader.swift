@@ -116,7 +116,7 @@ package struct FrameHeader: Sendable, Equatable {
   }
 
   /// Where the bytes end that must be in the file: the payload of a nodes frame may not be there yet.
-  var requiredEnd: UInt64? {
+  package var requiredEnd: UInt64? {
     kind == .nodes ? ownOffset + UInt64(FrameHeader.length) : end
   }
 

@@ -2,74 +2,74 @@ import LatewoodBytes
 import LatewoodFile
 
 /// Where the fields of a node lie. On disk: FORMAT.md, section 8.
-enum NodeLayout {
-  static let checksum = 0
-  static let kind = 8
-  static let level = 9
-  static let count = 10
-  static let length = 12
-  static let ownOffset = 16
-  static let transaction = 24
-  static let prefixLength = 32
-  static let reserved = 34
-  static let arrays = 40
+package enum NodeLayout {
+  package static let checksum = 0
+  package static let kind = 8
+  package static let level = 9
+  package static let count = 10
+  package static let length = 12
+  package static let ownOffset = 16
+  package static let transaction = 24
+  package static let prefixLength = 32
+  package static let reserved = 34
+  package static let arrays = 40
 
-  static let leafKind: UInt8 = 1
-  static let branchKind: UInt8 = 2
+  package static let leafKind: UInt8 = 1
+  package static let branchKind: UInt8 = 2
 
-  static let childOffset = 0
-  static let childReferenceLength = 8
-  static let childChecksum = 12
-  static let childEntries = 16
-  static let childLiveBytes = 24
+  package static let childOffset = 0
+  package static let childReferenceLength = 8
+  package static let childChecksum = 12
+  package static let childEntries = 16
+  package static let childLiveBytes = 24
   /// Of one child in the array.
-  static let childLength = 32
+  package static let childLength = 32
 
-  static let headLength = 4
-  static let slotLength = 2
-  static let extentLength = 12
-  static let alignment = 64
-  static let maximumLength = 65535
-  static let maximumValueLength: UInt64 = 1 << 31
+  package static let headLength = 4
+  package static let slotLength = 2
+  package static let extentLength = 12
+  package static let alignment = 64
+  package static let maximumLength = 65535
+  package static let maximumValueLength: UInt64 = 1 << 31
   /// Of a full key: the number of its keyspace and at least one byte.
-  static let minimumKeyLength = 5
-  static let maximumKeyLength = 16388
+  package static let minimumKeyLength = 5
+  package static let maximumKeyLength = 16388
   /// Nodes at multiples of 64, three children to a branch: no tree in a file of 256 TiB is higher.
-  static let maximumLevels = 28
+  package static let maximumLevels = 28
   /// The first byte of a file that is not header or root slot.
-  static let firstFrame: UInt64 = 16384
+  package static let firstFrame: UInt64 = 16384
 }
 
 /// The value of an entry in the base tree.
-struct BaseValue {
+package struct BaseValue {
   /// The value; of an extent, its offset (8 bytes) and checksum (4 bytes) in the leaf.
-  let pointer: UnsafeRawPointer
+  package let pointer: UnsafeRawPointer
   /// Of the value in bytes, wherever it lies.
-  let length: Int
-  let isExtent: Bool
+  package let length: Int
+  package let isExtent: Bool
 
-  @inline(__always) var extentOffset: UInt64 { pointer.u64(0) }
-  @inline(__always) var extentChecksum: UInt32 { pointer.u32(8) }
+  @inline(__always) package var extentOffset: UInt64 { pointer.u64(0) }
+  @inline(__always) package var extentChecksum: UInt32 { pointer.u32(8) }
 
   /// The bytes of the value; an extent is checked the first time this process touches it.
-  @inline(__always) func bytes(in file: FileView) throws(Fault) -> UnsafeRawBufferPointer {
+  @inline(__always) package func bytes(in file: FileView) throws(Fault) -> UnsafeRawBufferPointer {
     if !isExtent { return UnsafeRawBufferPointer(start: pointer, count: length) }
     return try file.extent(offset: extentOffset, length: UInt64(length), checksum: extentChecksum)
   }
 
   /// Whether both are the same value in the same place: the same inline bytes, or the same extent.
-  func isSame(_ other: BaseValue) -> Bool {
+  package func isSame(_ other: BaseValue) -> Bool {
     guard isExtent == other.isExtent, length == other.length else { return false }
     return KeyOrder.isEqual(pointer, other.pointer, isExtent ? NodeLayout.extentLength : length)
   }
 }
 
 /// One entry of a leaf, decoded where it lies.
-struct LeafCell {
+package struct LeafCell {
   /// The key after the prefix of the node.
-  let suffix: UnsafeRawPointer
-  let suffixCount: Int
-  let value: BaseValue
+  package let suffix: UnsafeRawPointer
+  package let suffixCount: Int
+  package let value: BaseValue
 }
 
 /// A view over the bytes of a node that were validated.
@@ -87,13 +87,13 @@ struct LeafCell {
 ///
 /// A plain value of pointers: copying it counts no references. Whoever holds it also holds the mapping it points into.
 // SAFETY: every load in this type is within the node by invariant 1.
-struct Node {
-  let base: UnsafeRawPointer
-  let heads: UnsafeRawPointer
-  let count: Int
-  let prefixCount: Int
+package struct Node {
+  package let base: UnsafeRawPointer
+  package let heads: UnsafeRawPointer
+  package let count: Int
+  package let prefixCount: Int
 
-  @inline(__always) init(validated base: UnsafeRawPointer) {
+  @inline(__always) package init(validated base: UnsafeRawPointer) {
     self.base = base
     count = Int(base.u16(NodeLayout.count))
     prefixCount = Int(base.u16(NodeLayout.prefixLength))
@@ -109,22 +109,22 @@ struct Node {
     prefixCount = 0
   }
 
-  @inline(__always) var level: UInt8 { base.u8(NodeLayout.level) }
-  @inline(__always) var isLeaf: Bool { level == 0 }
-  @inline(__always) var length: UInt32 { base.u32(NodeLayout.length) }
-  @inline(__always) var slots: UnsafeRawPointer { heads + count &* NodeLayout.headLength }
-  @inline(__always) var prefix: UnsafeRawPointer {
+  @inline(__always) package var level: UInt8 { base.u8(NodeLayout.level) }
+  @inline(__always) package var isLeaf: Bool { level == 0 }
+  @inline(__always) package var length: UInt32 { base.u32(NodeLayout.length) }
+  @inline(__always) package var slots: UnsafeRawPointer { heads + count &* NodeLayout.headLength }
+  @inline(__always) package var prefix: UnsafeRawPointer {
     heads + count &* (NodeLayout.headLength &+ NodeLayout.slotLength)
   }
 
-  @inline(__always) func head(_ index: Int) -> UInt32 { heads.u32(index &* NodeLayout.headLength) }
+  @inline(__always) package func head(_ index: Int) -> UInt32 { heads.u32(index &* NodeLayout.headLength) }
 
-  @inline(__always) func cell(_ index: Int) -> UnsafeRawPointer {
+  @inline(__always) package func cell(_ index: Int) -> UnsafeRawPointer {
     base + Int(slots.u16(index &* NodeLayout.slotLength))
   }
 
   /// Entry `index` of a leaf.
-  @inline(__always) func entry(_ index: Int) -> LeafCell {
+  @inline(__always) package func entry(_ index: Int) -> LeafCell {
     let cell = cell(index)
     let (keyLength, keyBytes) = Varint.readTrusted(cell)
     let (tagged, valueBytes) = Varint.readTrusted(cell + keyBytes)
@@ -138,7 +138,7 @@ struct Node {
   }
 
   /// The key of entry `index` of a leaf, after the prefix.
-  @inline(__always) func entrySuffix(_ index: Int) -> (UnsafeRawPointer, Int) {
+  @inline(__always) package func entrySuffix(_ index: Int) -> (UnsafeRawPointer, Int) {
     let cell = cell(index)
     let (keyLength, keyBytes) = Varint.readTrusted(cell)
     let (_, valueBytes) = Varint.readTrusted(cell + keyBytes)
@@ -146,20 +146,20 @@ struct Node {
   }
 
   /// The separator before child `index` of a branch, after the prefix; `index` is at least 1.
-  @inline(__always) func separatorSuffix(_ index: Int) -> (UnsafeRawPointer, Int) {
+  @inline(__always) package func separatorSuffix(_ index: Int) -> (UnsafeRawPointer, Int) {
     let cell = cell(index)
     let (length, bytes) = Varint.readTrusted(cell)
     return (cell + bytes, Int(truncatingIfNeeded: length))
   }
 
   /// The key of entry `index` of a leaf.
-  @inline(__always) func key(_ index: Int) -> SplitKey {
+  @inline(__always) package func key(_ index: Int) -> SplitKey {
     let (suffix, suffixCount) = entrySuffix(index)
     return SplitKey(prefix, prefixCount, suffix, suffixCount)
   }
 
   /// The separator before child `index` of a branch; `index` is at least 1.
-  @inline(__always) func separator(_ index: Int) -> SplitKey {
+  @inline(__always) package func separator(_ index: Int) -> SplitKey {
     let (suffix, suffixCount) = separatorSuffix(index)
     return SplitKey(prefix, prefixCount, suffix, suffixCount)
   }
@@ -169,18 +169,20 @@ struct Node {
   @inline(__always) private func child(_ index: Int) -> UnsafeRawPointer {
     base + (NodeLayout.arrays &+ index &* NodeLayout.childLength)
   }
-  @inline(__always) func childReference(_ index: Int) -> NodeReference {
+  @inline(__always) package func childReference(_ index: Int) -> NodeReference {
     let child = child(index)
     return NodeReference(
       offset: child.u64(NodeLayout.childOffset), length: child.u32(NodeLayout.childReferenceLength),
       checksum: child.u32(NodeLayout.childChecksum))
   }
-  @inline(__always) func childEntries(_ index: Int) -> UInt64 { child(index).u64(NodeLayout.childEntries) }
-  @inline(__always) func childLiveBytes(_ index: Int) -> UInt64 {
+  @inline(__always) package func childEntries(_ index: Int) -> UInt64 {
+    child(index).u64(NodeLayout.childEntries)
+  }
+  @inline(__always) package func childLiveBytes(_ index: Int) -> UInt64 {
     child(index).u64(NodeLayout.childLiveBytes)
   }
   /// Child `index` and what lies under it.
-  @inline(__always) func childSubtree(_ index: Int) -> Subtree {
+  @inline(__always) package func childSubtree(_ index: Int) -> Subtree {
     Subtree(
       reference: childReference(index), level: level &- 1, entries: childEntries(index),
       liveBytes: childLiveBytes(index))

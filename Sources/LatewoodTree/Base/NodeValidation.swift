@@ -5,18 +5,25 @@ import LatewoodFile
 ///
 /// The checksum proves only that the bytes were written as they are; whoever wrote them may have meant harm. So after this the
 /// invariants 1 to 3 of `Node` hold for any bytes whatever.
-struct NodeValidation {
+package struct NodeValidation {
   /// The node, in memory at least as long as the reference says.
-  let base: UnsafeRawPointer
+  package let base: UnsafeRawPointer
   /// The file seed.
-  let seed: UInt64
-  let reference: NodeReference
+  package let seed: UInt64
+  package let reference: NodeReference
   /// Of the keys of a leaf. A separator may be shorter.
-  let minimumKeyLength: Int
+  package let minimumKeyLength: Int
+
+  package init(base: UnsafeRawPointer, seed: UInt64, reference: NodeReference, minimumKeyLength: Int) {
+    self.base = base
+    self.seed = seed
+    self.reference = reference
+    self.minimumKeyLength = minimumKeyLength
+  }
 
   private func fault(_ reason: String) -> Fault { Fault.damaged(at: reference.offset, reason) }
 
-  func run() throws(Fault) {
+  package func run() throws(Fault) {
     let length = Int(reference.length)
     guard length <= NodeLayout.maximumLength, length >= 48 else {
       throw fault("a node's length is not between 48 and 65,535 bytes")

@@ -3,13 +3,13 @@ import LatewoodBytes
 /// A key that lies in two pieces: a prefix that it shares with its neighbours in a node, and what follows.
 ///
 /// Keys read from nodes keep this form until someone needs them whole. The pointers are valid as long as what they were read from.
-struct SplitKey {
-  var prefix: UnsafeRawPointer
-  var prefixCount: Int
-  var suffix: UnsafeRawPointer
-  var suffixCount: Int
+package struct SplitKey {
+  package var prefix: UnsafeRawPointer
+  package var prefixCount: Int
+  package var suffix: UnsafeRawPointer
+  package var suffixCount: Int
 
-  @inline(__always) init(
+  @inline(__always) package init(
     _ prefix: UnsafeRawPointer, _ prefixCount: Int, _ suffix: UnsafeRawPointer, _ suffixCount: Int
   ) {
     self.prefix = prefix
@@ -19,20 +19,20 @@ struct SplitKey {
   }
 
   /// A key that lies in one piece.
-  @inline(__always) init(_ key: UnsafeRawPointer, _ count: Int) {
+  @inline(__always) package init(_ key: UnsafeRawPointer, _ count: Int) {
     self.init(key, 0, key, count)
   }
 
-  @inline(__always) var count: Int { prefixCount &+ suffixCount }
+  @inline(__always) package var count: Int { prefixCount &+ suffixCount }
 
   /// The first `length` bytes; `length` is at most `count`.
-  @inline(__always) func prefix(_ length: Int) -> SplitKey {
+  @inline(__always) package func prefix(_ length: Int) -> SplitKey {
     length <= prefixCount
       ? SplitKey(prefix, length, suffix, 0) : SplitKey(prefix, prefixCount, suffix, length &- prefixCount)
   }
 
   /// Less than, equal to or greater than zero, as this key is less than, equal to or greater than `key`.
-  @inline(__always) func compare(_ key: UnsafeRawPointer, _ keyCount: Int) -> Int {
+  @inline(__always) package func compare(_ key: UnsafeRawPointer, _ keyCount: Int) -> Int {
     let shared = keyCount < prefixCount ? keyCount : prefixCount
     let order = KeyOrder.compare(prefix, shared, key, shared)
     if order != 0 { return order }
@@ -40,18 +40,18 @@ struct SplitKey {
     return KeyOrder.compare(suffix, suffixCount, key + shared, keyCount &- shared)
   }
 
-  func compare(_ other: SplitKey) -> Int {
+  package func compare(_ other: SplitKey) -> Int {
     let common = commonPrefix(other)
     if common == count || common == other.count { return count &- other.count }
     return Int(byte(common)) &- Int(other.byte(common))
   }
 
-  @inline(__always) func byte(_ at: Int) -> UInt8 {
+  @inline(__always) package func byte(_ at: Int) -> UInt8 {
     at < prefixCount ? prefix.u8(at) : suffix.u8(at &- prefixCount)
   }
 
   /// How many bytes both start with.
-  @inline(__always) func commonPrefix(_ other: SplitKey) -> Int {
+  @inline(__always) package func commonPrefix(_ other: SplitKey) -> Int {
     if prefixCount == other.prefixCount, prefix == other.prefix {
       return prefixCount
         &+ KeyOrder.commonPrefix(suffix, suffixCount, other.suffix, other.suffixCount)
@@ -80,7 +80,7 @@ struct SplitKey {
   }
 
   /// Copies the bytes from `start` on to `target`, which has room for them.
-  @inline(__always) func copy(from start: Int, to target: UnsafeMutableRawPointer) {
+  @inline(__always) package func copy(from start: Int, to target: UnsafeMutableRawPointer) {
     if start >= prefixCount {
       let skipped = start &- prefixCount
       target.copyMemory(from: suffix + skipped, byteCount: suffixCount &- skipped)
@@ -92,7 +92,7 @@ struct SplitKey {
   }
 
   /// The head of what follows the first `start` bytes.
-  @inline(__always) func head(from start: Int) -> UInt32 {
+  @inline(__always) package func head(from start: Int) -> UInt32 {
     if start >= prefixCount {
       let skipped = start &- prefixCount
       return KeyOrder.head(suffix + skipped, suffixCount &- skipped)
@@ -105,7 +105,7 @@ struct SplitKey {
   }
 
   /// The whole key in memory of its own.
-  var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
       if let start = buffer.baseAddress { copy(from: 0, to: UnsafeMutableRawPointer(start)) }
       initialized = count
