@@ -52,6 +52,9 @@ package protocol Device: AnyObject, Sendable {
   /// - Returns: false if the file system or the system cannot do it; then nothing was changed, and it need not be asked again.
   func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool
 
+  /// The first stretch from `offset` on that takes no room on the disk and reads as zeros; nil if there is none, or nobody can tell.
+  func nextHole(from offset: UInt64) throws(Fault) -> Range<UInt64>?
+
   var identity: FileIdentity { get }
 
   /// Takes a lock on the file, shared with other readers and held until `close`, that says that a reader is there. Waits for whoever has it
@@ -67,6 +70,10 @@ package protocol Device: AnyObject, Sendable {
 
   /// Idempotent. The address space stays valid until it is released.
   func close()
+}
+
+extension Device {
+  package func nextHole(from offset: UInt64) throws(Fault) -> Range<UInt64>? { nil }
 }
 
 /// What memory and offsets of reads past the cache are multiples of: no disk has longer blocks.
@@ -107,6 +114,12 @@ package protocol Volume: AnyObject, Sendable {
   ///
   /// Throws `lockedByThisProcess` or `lockedByOtherProcess`.
   func lockForWriting(_ path: String) throws(Fault) -> any FileLock
+  /// Whether a process, this one included, has that lock. To ask creates no file.
+  func isLockedForWriting(_ path: String) throws(Fault) -> Bool
+}
+
+extension Volume {
+  package func isLockedForWriting(_ path: String) throws(Fault) -> Bool { false }
 }
 
 /// A lock that is held until `unlock`.

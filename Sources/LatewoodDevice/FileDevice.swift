@@ -9,8 +9,8 @@ import Synchronization
 /// Thread safety: all calls from any thread. `close` waits for nothing; calls that are under way finish on the open file.
 package final class FileDevice: Device {
   package let identity: FileIdentity
-  private let path: String
-  private let descriptor: OpenDescriptor
+  let path: String
+  let descriptor: OpenDescriptor
   private let calls: FileCalls
   private let direct: DirectReads
   /// Bytes that the mapping covers; without one, all that an offset can say.

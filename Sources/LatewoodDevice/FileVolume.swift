@@ -101,6 +101,10 @@ package final class FileVolume: Volume {
     try WriterLock(path: resolved(path) + ".lock")
   }
 
+  package func isLockedForWriting(_ path: String) throws(Fault) -> Bool {
+    try WriterLock.isHeld(path: resolved(path) + ".lock")
+  }
+
   /// The directory of a path, and the name in it.
   private func split(_ path: String) -> (directory: String, name: String) {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }

@@ -57,6 +57,27 @@ extension SystemCalls {
     #endif
   }
 
+  /// The first hole from `offset` on that is followed by data or the end of the file; nil if there is none, or the system cannot tell.
+  static func seekHole(_ descriptor: Int32, from offset: Int64) throws(ErrorNumber) -> Range<Int64>? {
+    // The importer does not show these names everywhere.
+    #if canImport(Darwin)
+      let (seekHole, seekData) = (Int32(3), Int32(4))
+    #else
+      let (seekData, seekHole) = (Int32(3), Int32(4))
+    #endif
+    let size = Int64(try status(descriptor).size)
+    guard offset < size else { return nil }
+    let start = Int64(lseek(descriptor, off_t(offset), seekHole))
+    guard start >= 0 else {
+      if errno == EINVAL || errno == ENXIO || errno == ENOTSUP { return nil }
+      throw ErrorNumber(errno)
+    }
+    // Every file ends with a hole that is none.
+    guard start < size else { return nil }
+    let end = Int64(lseek(descriptor, off_t(start), seekData))
+    return start..<(end > start ? min(end, size) : size)
+  }
+
   /// Makes whole pages of a mapping from `mapZeroes` zero again, and gives their memory back. False where that cannot be done.
   static func discardPages(_ address: UnsafeMutableRawPointer, length: Int) -> Bool {
     #if canImport(Glibc) || canImport(Musl)

@@ -57,6 +57,30 @@ final class WriterLock: FileLock {
     SystemCalls.closeFile(number)
   }
 
+  /// Whether anybody has the lock whose file is at `path`.
+  ///
+  /// The system answers that only to who tries to take it, for a moment, together with others who ask.
+  static func isHeld(path: String) throws(Fault) -> Bool {
+    let number: Int32
+    do {
+      number = try retried { () throws(ErrorNumber) in try SystemCalls.openFile(path, .readOnly) }
+    } catch .noSuchFile {
+      return false
+    } catch {
+      throw Fault(error, "open the lock file", path: path)
+    }
+    defer { SystemCalls.closeFile(number) }
+    do {
+      try retried { () throws(ErrorNumber) in try SystemCalls.lockFile(number, exclusive: false) }
+      SystemCalls.unlockFile(number)
+      return false
+    } catch .wouldBlock {
+      return true
+    } catch {
+      throw Fault(error, "ask for the lock of the database", path: path)
+    }
+  }
+
   private static func take(
     _ number: Int32, _ identity: FileIdentity, _ generation: UInt64, _ path: String
   ) throws(Fault) {
@@ -68,7 +92,7 @@ final class WriterLock: FileLock {
           path: path)
       }
       do throws(ErrorNumber) {
-        try retried { () throws(ErrorNumber) in try SystemCalls.lockFile(number, exclusive: true) }
+        try lockPatiently(number)
         held[identity] = generation
       } catch .wouldBlock {
         throw Fault(
@@ -78,5 +102,17 @@ final class WriterLock: FileLock {
         throw Fault(error, "lock the database for writing", path: path)
       }
     }
+  }
+
+  /// Somebody may just be asking whether the lock is held.
+  private static func lockPatiently(_ number: Int32) throws(ErrorNumber) {
+    for _ in 0..<3 {
+      do throws(ErrorNumber) {
+        return try retried { () throws(ErrorNumber) in try SystemCalls.lockFile(number, exclusive: true) }
+      } catch .wouldBlock {
+        Monitor.sleep(milliseconds: 1)
+      }
+    }
+    try retried { () throws(ErrorNumber) in try SystemCalls.lockFile(number, exclusive: true) }
   }
 }

@@ -1,0 +1,138 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+
+/// A database file, read by the codecs of its format alone: no store, no cache, no recovery stands between its bytes and who looks at them.
+///
+/// ```
+/// header, copy -> slots -> checkpoint -> tree
+///                              \-> log from the replay offset on -> what lies behind it
+/// ```
+///
+/// It holds the shared lock of FORMAT.md, section 1 from its opening to its closing, and so works beside a writer; while it is open that one
+/// makes no holes. It never writes. Damage is found, not thrown: `faults` lists it, and what can be read is there.
+///
+/// Not for use by several threads.
+package final class InspectedFile {
+  package let path: String
+  package let header: InspectedHeader
+  package let frames: FrameReader
+  package private(set) var slots: [InspectedSlot] = []
+  /// Of the newest valid slot; nil if that names none.
+  package private(set) var checkpoint: InspectedCheckpoint?
+  package private(set) var log: InspectedLog
+  let device: any Device
+  private let volume: any Volume
+
+  package var reader: FileReader { frames.reader }
+  package var size: UInt64 { frames.reader.size }
+  package var nodes: NodeReader { NodeReader(reader: reader, seed: frames.seed) }
+
+  /// Opens the file at `path` and reads header, slots and log. O(bytes of log that no checkpoint holds).
+  ///
+  /// Throws `notADatabase`, `tooNew`, `emptyFile`, and what the device throws.
+  package init(path: String, on volume: any Volume = FileVolume()) throws(Fault) {
+    self.path = path
+    self.volume = volume
+    let device = try volume.open(path, .readOnly)
+    self.device = device
+    do throws(Fault) {
+      try device.lockForReading()
+      let reader = FileReader(device)
+      try reader.refresh()
+      header = try InspectedHeader(reader)
+      frames = FrameReader(reader: reader, seed: header.seed)
+      slots = try Self.slots(frames)
+      // What a slot names was there before the slot was written, so it lies below the size that is asked for now.
+      checkpoint = Self.newest(of: slots)?.checkpoint
+      log = try InspectedLog(frames, from: checkpoint, slots: slots)
+    } catch {
+      device.close()
+      throw Self.named(error, path)
+    }
+  }
+
+  deinit { device.close() }
+
+  /// Idempotent.
+  package func close() { device.close() }
+
+  /// Looks at slots and log anew.
+  package func refresh() throws(Fault) {
+    do throws(Fault) {
+      slots = try Self.slots(frames)
+      checkpoint = Self.newest(of: slots)?.checkpoint
+      log = try InspectedLog(frames, from: checkpoint, slots: slots)
+    } catch {
+      throw Self.named(error, path)
+    }
+  }
+
+  package func allocatedSize() throws(Fault) -> UInt64 { try device.allocatedSize() }
+
+  /// Whether a process has the database open for writing.
+  package func hasWriter() throws(Fault) -> Bool { try volume.isLockedForWriting(path) }
+
+  /// The newest valid slot.
+  package var newestSlot: InspectedSlot? { Self.newest(of: slots) }
+
+  /// What header, slots and log have that they should not. The tree is not looked at.
+  package var faults: [Fault] {
+    var faults = header.faults.compactMap { $0 }
+    faults += slots.filter { $0.slot == nil }.compactMap(\.fault)
+    // A slot may reach the disk before its checkpoint does, unless that is known to have been durable.
+    if newestSlot == nil, faults.isEmpty || slots.allSatisfy({ $0.slot != nil }) {
+      faults += slots.compactMap(\.fault)
+    }
+    if let fault = log.fault, newestSlot != nil { faults.append(fault) }
+    return faults
+  }
+
+  /// The checkpoints from the newest backwards that are accepted and, as the slot says, still whole.
+  package func checkpoints() throws(Fault) -> [InspectedCheckpoint] {
+    var result: [InspectedCheckpoint] = []
+    let oldest = newestSlot?.slot?.oldestWhole ?? 0
+    var next = checkpoint
+    while let found = next {
+      result.append(found)
+      let previous = found.record.previousCheckpoint
+      guard previous >= max(oldest, 1), previous < found.offset else { break }
+      next = try InspectedCheckpoint(at: previous, frames)
+    }
+    return result
+  }
+
+  /// The frames of the log from the newest checkpoint on.
+  package func logFrames() -> LogFrames {
+    LogFrames(frames, from: log.start, lastTransaction: checkpoint?.record.transaction ?? 0, isTrusting: true)
+  }
+
+  /// The frames in any stretch of the file.
+  package func scan(_ range: Range<UInt64>, isProving: Bool = true) -> FrameScan {
+    FrameScan(frames, in: range.clamped(to: 0..<max(size, FileLayout.logStart)), isProving: isProving)
+  }
+
+  private static func newest(of slots: [InspectedSlot]) -> InspectedSlot? {
+    slots.filter(\.isValid).max { ($0.slot?.generation ?? 0) < ($1.slot?.generation ?? 0) }
+  }
+
+  /// Both slots. One that is being written while it is read is read again.
+  private static func slots(_ frames: FrameReader) throws(Fault) -> [InspectedSlot] {
+    var pause: UInt64 = 1
+    while true {
+      try frames.reader.refresh()
+      var slots: [InspectedSlot] = []
+      for place in 0..<2 { slots.append(try InspectedSlot(place: place, frames.reader, frames)) }
+      try frames.reader.refresh()
+      if slots.allSatisfy(\.isValid) || pause > 4 { return slots }
+      Monitor.sleep(milliseconds: pause)
+      pause *= 2
+    }
+  }
+
+  private static func named(_ fault: Fault, _ path: String) -> Fault {
+    var fault = fault
+    fault.path = fault.path ?? path
+    return fault
+  }
+}

@@ -1,0 +1,85 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// The two copies of the header: what they say, and which of them is whole.
+package struct InspectedHeader {
+  /// Of the first copy that is whole; nil if none is.
+  package private(set) var header: FileHeader?
+  /// Nil for a copy that is whole. Two of them.
+  package private(set) var faults: [Fault?] = []
+  /// What the checksums of the file start from. Without a whole header it is what the damaged copies say, if a slot or frame bears it out.
+  package private(set) var seed: UInt64
+
+  private static let length = FileLayout.headerLength
+  private static let magic = Array("LATEWOOD".utf8)
+
+  /// Throws `notADatabase`, `tooNew`. Damage is no error here.
+  init(_ reader: FileReader) throws(Fault) {
+    let bytes = Array(try reader.some(at: 0, count: Int(FileLayout.logStart)))
+    var candidates: [FileHeader] = []
+    var sawMagic = false
+    for copy in 0..<2 {
+      let start = copy * Self.length
+      // Cut off behind the copy, and nothing but zeros in place of the other.
+      var alone = [UInt8](repeating: 0, count: Self.length * 2)
+      if bytes.count > start {
+        alone.replaceSubrange(
+          start..<min(bytes.count, start + Self.length),
+          with: bytes[start..<min(bytes.count, start + Self.length)])
+      }
+      do throws(Fault) {
+        let found = try Self.decode(alone)
+        faults.append(nil)
+        if header == nil { header = found }
+      } catch {
+        if error.kind == .tooNew { throw error }
+        faults.append(.damaged(at: UInt64(start), "a copy of the header is damaged"))
+      }
+      let hasMagic = alone[start..<start + 8].elementsEqual(Self.magic)
+      sawMagic = sawMagic || hasMagic
+      candidates.append(Self.unproved(alone, at: start))
+    }
+    if let header {
+      seed = header.seed
+      return
+    }
+    guard sawMagic else { throw Fault(.notADatabase, "the file is not a Latewood database") }
+    let seeds = candidates.map(\.seed)
+    seed = seeds.first { Self.bearsOut($0, bytes) } ?? seeds[0]
+  }
+
+  private static func decode(_ bytes: [UInt8]) throws(Fault) -> FileHeader {
+    try bytes.withStart { start, count throws(Fault) in
+      try FileHeader.decode(from: UnsafeRawBufferPointer(start: start, count: count))
+    }
+  }
+
+  /// What stands in a copy of the header that is not whole.
+  private static func unproved(_ bytes: [UInt8], at start: Int) -> FileHeader {
+    bytes.withUnsafeBytes { all in
+      let copy = UnsafeRawBufferPointer(rebasing: all[start..<start + length])
+      func word(_ at: Int) -> UInt64 { copy.loadUnaligned(fromByteOffset: at, as: UInt64.self).littleEndian }
+      return FileHeader(
+        fileID: (word(FileHeader.Offset.fileID), word(FileHeader.Offset.fileID + 8)),
+        databaseID: DatabaseID(
+          first: word(FileHeader.Offset.databaseID), last: word(FileHeader.Offset.databaseID + 8)),
+        created: word(FileHeader.Offset.created))
+    }
+  }
+
+  private static func bearsOut(_ seed: UInt64, _ bytes: [UInt8]) -> Bool {
+    (0..<2).contains { place in
+      let start = Int(FileLayout.slotOffset(place))
+      guard bytes.count >= start + RootSlot.length else { return false }
+      return bytes.withUnsafeBytes { all in
+        let slot = UnsafeRawBufferPointer(rebasing: all[start..<start + RootSlot.length])
+        do throws(Fault) {
+          _ = try RootSlot.decode(from: slot, place: place, seed: seed)
+          return true
+        } catch {
+          return false
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// The part of the log that no checkpoint holds, walked and proved, and what lies behind it.
+package struct InspectedLog {
+  /// What follows the last frame of the log.
+  package enum Tail: String, Sendable, CaseIterable {
+    /// The end of the file.
+    case none
+    /// Zeros: room that was reserved ahead.
+    case reserved
+    /// Left over from a write that was not acknowledged, or one that is under way.
+    case skipped
+    /// The log of a backup ends here, whatever follows.
+    case ended
+    /// Something that had been durable is damaged at the end of the walk.
+    case damaged
+  }
+
+  package let start: ReplayPosition
+  package private(set) var end: ReplayPosition
+  package private(set) var tail: Tail = .none
+  package private(set) var frames: UInt64 = 0
+  /// Of commit frames, and the transactions that are whole.
+  package private(set) var commits: UInt64 = 0
+  package private(set) var transactions: UInt64 = 0
+  /// Of commit frames, with their headers.
+  package private(set) var commitBytes: UInt64 = 0
+  /// The newest transaction that is whole; that of the checkpoint if the log has none.
+  package private(set) var newestTransaction: UInt64
+  /// The newest transaction that was begun, whole or given up.
+  package private(set) var lastTransaction: UInt64
+  /// Everything before this offset was durable: what slots and frames say.
+  package private(set) var durableThrough: UInt64
+  package private(set) var fault: Fault?
+
+  init(_ frames: FrameReader, from checkpoint: InspectedCheckpoint?, slots: [InspectedSlot]) throws(Fault) {
+    start = checkpoint?.record.replay ?? .start
+    end = start
+    newestTransaction = checkpoint?.record.transaction ?? 0
+    lastTransaction = max(newestTransaction, checkpoint?.frame.transaction ?? 0)
+    durableThrough = slots.reduce(0) { max($0, $1.slot?.durableThrough ?? 0) }
+    var walk = LogFrames(frames, from: start, lastTransaction: newestTransaction)
+    while true {
+      while let frame = try walk.next() { take(frame) }
+      end = walk.position
+      self.frames = walk.count
+      durableThrough = max(durableThrough, walk.durableThrough)
+      let claim = walk.hasEnded ? nil : try claim(beyond: end.offset, frames)
+      guard let floor = [claim, durableThrough].compactMap({ $0 }).max(), end.offset < floor else { break }
+      // A writer may have completed the frame since this walk came to it; what was durable is whole by now.
+      try frames.reader.refresh()
+      if try frames.frame(at: end.offset) != nil, let frame = try walk.next() {
+        take(frame)
+        continue
+      }
+      tail = .damaged
+      fault = .damaged(at: end.offset, "the log is damaged here: commits that had been made durable follow")
+      return
+    }
+    tail = try kindOfTail(walk.hasEnded, frames.reader)
+  }
+
+  private mutating func take(_ frame: FrameHeader) {
+    lastTransaction = max(lastTransaction, frame.transaction)
+    guard frame.kind == .commit, let end = frame.end else { return }
+    commits += 1
+    commitBytes += end - frame.ownOffset
+    if !frame.continues {
+      transactions += 1
+      newestTransaction = frame.transaction
+    }
+  }
+
+  private func kindOfTail(_ hasEnded: Bool, _ reader: FileReader) throws(Fault) -> Tail {
+    if end.offset >= reader.size { return .none }
+    if hasEnded { return .ended }
+    return try reader.isZero(end.offset..<reader.size) ? .reserved : .skipped
+  }
+
+  /// The greatest *durable through* beyond `offset` that a sound frame after it claims.
+  private func claim(beyond offset: UInt64, _ frames: FrameReader) throws(Fault) -> UInt64? {
+    var scan = FrameScan(frames, in: offset..<max(offset, frames.reader.size), isProving: false)
+    var budget = (frames.reader.size - min(frames.reader.size, offset)).multipliedReportingOverflow(by: 16)
+      .partialValue
+    while let header = try scan.nextHeader() {
+      guard header.durableThrough > offset else { continue }
+      // Someone may have filled the file with headers of large frames; that is damage as well.
+      let cost = header.kind == .nodes ? 0 : header.payloadLength
+      guard cost <= budget else { return header.durableThrough }
+      if try frames.isSound(header) { return header.durableThrough }
+      budget -= cost
+    }
+    return nil
+  }
+}
