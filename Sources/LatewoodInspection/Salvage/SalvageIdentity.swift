@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodDevice
 import LatewoodFile
 
 /// What tells the structures of a file from all other bytes: the seed of its checksums, which follows from the file id.
@@ -18,6 +19,16 @@ package struct SalvageIdentity: Sendable, Equatable {
   package init(fileID: [UInt8], origin: Origin = .given) {
     seed = fileID.withUnsafeBytes { XXH64.hash($0, seed: 0) }
     self.origin = origin
+  }
+
+  /// The id in the header of another file, a backup of the damaged one.
+  package init(headerOf device: any Device) throws(Fault) {
+    let source = try SalvageSource(device)
+    let length = Int(min(source.size, 2 * UInt64(FileLayout.headerLength)))
+    seed = try (try source.bytes(at: 0, count: length) ?? []).withUnsafeBytes { bytes in
+      Result { () throws(Fault) in try FileHeader.decode(from: bytes).seed }
+    }.get()
+    origin = .given
   }
 
   private init(seed: UInt64, origin: Origin) {

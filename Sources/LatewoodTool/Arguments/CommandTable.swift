@@ -1,7 +1,7 @@
 /// Every command of the tool, in the order in which help shows them.
 enum CommandTable {
   static let commands: [CommandDescription] = [
-    .info, .verify, .history, .get, .list, .put, .delete, .importing, .exporting, .compact, .copy, .backup,
+    .info, .verify, .salvage, .history, .get, .list, .put, .delete, .importing, .exporting, .compact, .copy, .backup,
     .collections, .doc, .demo, .help,
     .demoWriter,
   ]

@@ -1,0 +1,95 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodInspection
+import LatewoodStore
+
+extension OptionDescription {
+  static let fileID = OptionDescription(
+    name: "--file-id", value: "HEX", summary: "the file's id, if its header is destroyed: 32 digits")
+  static let headerOf = OptionDescription(
+    name: "--header-of", value: "BACKUP", summary: "take the file's id from a backup of it")
+  static let listOlder = OptionDescription(
+    name: "--list-older", summary: "list every entry that is not certain, not only the first 20")
+}
+
+extension CommandDescription {
+  static let salvage = CommandDescription(
+    name: "salvage",
+    summary: "save what is readable from a damaged database",
+    operands: [
+      OperandDescription(name: "SOURCE", summary: "path of the damaged file; it is only read"), .copy,
+    ],
+    options: [.fileID, .headerOf, .listOlder],
+    discussion: [
+      "Reads the newest tree as far as it goes, then the log, also behind damage; for what is lost it looks "
+        + "through the whole file for older nodes and commits. What it finds goes into a new database, each "
+        + "keyspace under its name, or as keyspace-7 if the names are lost.",
+      "An entry is certain if checksums prove it and nothing newer can have been lost. Older: it was so "
+        + "after the transaction that is named, and may have been changed or deleted later. Unproven: it was "
+        + "read beside destroyed bytes that share its checksum, or may never have been committed. With one block "
+        + "destroyed, nothing is lost but the entries that had a byte in it.",
+      "The exit code is 0 if the newest state was saved whole, and 1 if part of it is lost, older or "
+        + "unproven; then the report says between which keys. Try a backup first, if there is one.",
+      "If the file holds documents, they come along; where the loss left faults between them, the report says so. "
+        + "Export the documents and import them into a new file then.",
+    ],
+    examples: [
+      ExampleDescription(
+        line: "latewood salvage my.latewood saved.latewood", explanation: "After a disk has lost blocks."),
+      ExampleDescription(
+        line: "latewood salvage my.latewood saved.latewood --header-of backup.latewood",
+        explanation: "When the first 8 KiB are gone, too."),
+    ],
+    json: [
+      #"{"whole":true|false,"fileBytes":BYTES,"identity":"header"|"damagedHeader"|"given","#,
+      #"  "checkpoint":OFFSET or null,"transaction":NUMBER,"#,
+      #"  "saved":NUMBER,"older":NUMBER,"unproven":NUMBER,"missing":NUMBER,"#,
+      #"  "keyspaces":[{"name":"TEXT","entries":NUMBER,"older":NUMBER,"#,
+      #"    "unproven":NUMBER,"nameLost":true|false}, ...],"#,
+      #"  "lostRanges":[{"what":"leaf"|"branch"|"value"|"tree","offset":BYTES,"#,
+      #"    "length":BYTES,"from":"HEX","to":"HEX" or null,"expected":NUMBER or null,"#,
+      #"    "saved":NUMBER}, ...],"lostRangeCount":NUMBER,"#,
+      #"  "damagedLog":[{"offset":BYTES,"length":BYTES,"#,
+      #"    "transactions":[FIRST,LAST] or null,"operations":NUMBER,"#,
+      #"    "unacknowledged":true|false}, ...],"#,
+      #"  "unreadable":[{"offset":BYTES,"length":BYTES}, ...],"#,
+      #"  "uncertain":[{"keyspace":"TEXT","key":DATA,"transaction":NUMBER or null}, ...],"#,
+      #"  "documentFaults":NUMBER or null}"#,
+      "from and to are full keys: four bytes of the keyspace's number, then the key.",
+      "A transaction of null in uncertain stands for an unproven entry.",
+    ]
+  ) { arguments, console throws(Failure) in
+    let run = try SalvageRun(
+      from: try arguments.text(0), to: try arguments.text(1), identity: try identity(arguments),
+      listLimit: arguments.has(.listOlder) ? .max : 20, on: console)
+    if console.printsJSON {
+      try console.json { run.write(to: &$0) }
+    } else {
+      try run.print(on: console)
+    }
+    return run.isWhole ? .success : .no
+  }
+
+  private static func identity(_ arguments: Arguments) throws(Failure) -> SalvageIdentity? {
+    if let text = try arguments.text(of: .fileID) {
+      guard !arguments.has(.headerOf) else {
+        throw .usage("--file-id and --header-of say the same thing", advice: "Give one of them.")
+      }
+      guard let bytes = Hex.decode(Array(text.utf8)), bytes.count == 16 else {
+        throw .usage(
+          "--file-id needs 32 hexadecimal digits", advice: "`latewood info` prints the id of a sound file.")
+      }
+      return SalvageIdentity(fileID: bytes)
+    }
+    guard let path = try arguments.text(of: .headerOf) else { return nil }
+    do throws(Fault) {
+      let device = try FileVolume().open(path, .readOnly)
+      defer { device.close() }
+      return try SalvageIdentity(headerOf: device)
+    } catch {
+      var failure = Failure(error)
+      failure.path = path
+      throw failure
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodDocuments
+import LatewoodInspection
+import LatewoodStore
+
+/// One run of `salvage`: from a damaged file to a new database that appears when it is whole.
+struct SalvageRun {
+  struct Listed {
+    var keyspace: String
+    var key: [UInt8]
+    var trust: SalvageTrust
+  }
+  struct KeyspaceFacts {
+    var name: String
+    var entries = 0
+    var older = 0
+    var unproven = 0
+    var isNameLost = false
+  }
+
+  private(set) var report = SalvageReport()
+  private(set) var keyspaces: [KeyspaceFacts] = []
+  private(set) var listed: [Listed] = []
+  private(set) var dropped: UInt64 = 0
+  /// Faults between the documents that were saved; nil if the file holds none.
+  private(set) var documentFaults: Int?
+
+  var saved: Int { keyspaces.reduce(0) { $0 + $1.entries } }
+  var older: Int { keyspaces.reduce(0) { $0 + $1.older } }
+  var unproven: Int { keyspaces.reduce(0) { $0 + $1.unproven } }
+  /// Every entry of the newest state was saved as it was.
+  var isWhole: Bool {
+    report.isWhole && older == 0 && unproven == 0 && !keyspaces.contains { $0.isNameLost }
+  }
+
+  private static let unfinishedSuffix = ".salvaging"
+
+  /// - Parameter listLimit: of entries that are not certain.
+  init(
+    from path: String, to target: String, identity: SalvageIdentity?, listLimit: Int, on console: Console
+  ) throws(Failure) {
+    let volume = FileVolume()
+    let source: any Device
+    do throws(Fault) {
+      guard try !volume.exists(target) else {
+        throw Fault(.alreadyExists, "there is a file already", path: target)
+      }
+      source = try volume.open(path, .readOnly)
+    } catch {
+      var failure = Failure(error)
+      if error.kind == .alreadyExists {
+        failure.advice = "Give another name, or remove it first. Nothing was changed."
+      }
+      throw failure
+    }
+    defer { source.close() }
+    let unfinished = target + Self.unfinishedSuffix
+    do throws(Fault) {
+      try source.lockForReading()
+      // What a run that was killed has left behind is of no use to anyone.
+      for leftover in [unfinished, unfinished + ".lock"] where try volume.exists(leftover) {
+        try volume.remove(leftover)
+      }
+    } catch { throw Failure(error) }
+    do throws(Failure) {
+      try run(source, identity, path, unfinished, listLimit, console)
+      try finish(unfinished, target, volume)
+    } catch {
+      // The failure counts for more than what it leaves behind.
+      for leftover in [unfinished, unfinished + ".lock"] {
+        do throws(Fault) { try volume.remove(leftover) } catch {}
+      }
+      throw error
+    }
+  }
+
+  private mutating func run(
+    _ source: any Device, _ identity: SalvageIdentity?, _ path: String, _ unfinished: String,
+    _ listLimit: Int, _ console: Console
+  ) throws(Failure) {
+    let progress = Progress("Salvaging", on: console)
+    let catalog = SalvagedCatalog()
+    let salvage: Salvage
+    do throws(Fault) {
+      salvage = try Salvage(source, identity: identity)
+      report = try salvage.run(from: [], to: SalvagedCatalog.end, keyspaces: nil, into: catalog)
+    } catch { throw Self.failure(error, path, isGiven: identity != nil) }
+    catalog.read(report)
+    let store: Store
+    var options = Store.Options()
+    options.compaction = .manual
+    do throws(StoreError) {
+      store = try Store.open(at: unfinished, mode: .createNew, options: options)
+    } catch { throw Failure(error) }
+    do {
+      let target = try SalvageTarget(store, catalog) { (done, total) throws(Failure) in
+        try progress.update(done, of: total, unit: Quantity.bytes)
+      }
+      let entries = try salvage.run(
+        from: SalvagedCatalog.end, to: nil, keyspaces: Set(catalog.names.keys), into: target)
+      report.merge(entries)
+      try gather(target, catalog, listLimit)
+      try target.finish()
+      guard try store.verify().isSound else {
+        throw Failure(
+          .inputOutput, code: "damaged", "the new file is not sound: the disk does not keep what is written")
+      }
+      try store.close()
+    } catch {
+      do { try store.close() } catch {}
+      throw Failure(error)
+    }
+    try progress.finish()
+    try checkDocuments(unfinished)
+  }
+
+  private mutating func gather(
+    _ target: SalvageTarget, _ catalog: SalvagedCatalog, _ listLimit: Int
+  ) throws(Failure) {
+    dropped = target.dropped
+    var facts: [String: KeyspaceFacts] = [:]
+    try target.forEachSuspect { keyspace, key, trust in
+      if trust == .unproven {
+        facts[keyspace.name, default: KeyspaceFacts(name: keyspace.name)].unproven += 1
+      } else {
+        facts[keyspace.name, default: KeyspaceFacts(name: keyspace.name)].older += 1
+      }
+      if listed.count < listLimit { listed.append(Listed(keyspace: keyspace.name, key: key, trust: trust)) }
+      return true
+    }
+    for (number, keyspace) in target.keyspaces {
+      var fact = facts[keyspace.name] ?? KeyspaceFacts(name: keyspace.name)
+      fact.isNameLost = catalog.names[number] == nil
+      do { fact.entries = try target.store.count(in: keyspace) } catch { throw Failure(error) }
+      keyspaces.append(fact)
+    }
+    keyspaces.sort { $0.name < $1.name }
+  }
+
+  private mutating func checkDocuments(_ path: String) throws(Failure) {
+    let names = Set(keyspaces.map(\.name))
+    guard names.contains("database"), names.contains("documents/\(DocumentCollection.defaultName)") else {
+      return
+    }
+    do throws(Failure) {
+      documentFaults = try DocumentDatabase.open(path: path, .readOnly).closing {
+        (database) throws(Failure) in
+        do throws(DocumentError) { return try database.store.verify().faults.count } catch {
+          throw Failure(error)
+        }
+      }
+    } catch {
+      // The entries are all there, but they are no database of documents any more.
+      documentFaults = 1
+    }
+  }
+
+  private func finish(_ unfinished: String, _ target: String, _ volume: FileVolume) throws(Failure) {
+    do throws(Fault) {
+      guard try !volume.exists(target) else {
+        throw Fault(.alreadyExists, "there is a file already", path: target)
+      }
+      try volume.rename(unfinished, to: target)
+      if try volume.exists(unfinished + ".lock") { try volume.remove(unfinished + ".lock") }
+      try volume.syncDirectory(containing: target)
+    } catch { throw Failure(error) }
+  }
+
+  private static func failure(_ fault: Fault, _ path: String, isGiven: Bool) -> Failure {
+    var failure = Failure(fault)
+    failure.path = failure.path ?? path
+    guard fault.kind == .damaged else { return failure }
+    failure.advice =
+      isGiven
+      ? "This file id is not that of the file: nothing in it has checksums that start from it."
+      : "If there is a backup of this file, give it with --header-of; or give the id with --file-id. "
+        + "`latewood info` had shown it."
+    return failure
+  }
+}

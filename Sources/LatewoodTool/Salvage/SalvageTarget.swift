@@ -1,0 +1,201 @@
+import LatewoodBytes
+import LatewoodInspection
+import LatewoodStore
+
+/// The new database that a salvage writes, and the sink that fills it.
+///
+/// Which entries are not certain is kept in a keyspace of the new file until all is done, so that memory stays the same however many they are.
+final class SalvageTarget: SalvageSink {
+  private enum Operation {
+    case put([UInt8], [UInt8], Keyspace)
+    case delete([UInt8], Keyspace)
+    case deleteRange(KeyRange, Keyspace)
+  }
+
+  let store: Store
+  private let catalog: SalvagedCatalog
+  /// Keyspaces of the new file by the number that they had.
+  private(set) var keyspaces: [UInt32: Keyspace] = [:]
+  /// Entries of keyspaces that had been dropped.
+  private(set) var dropped: UInt64 = 0
+  private let suspects: Keyspace
+  private var hasSuspects = false
+  private var pending: [Operation] = []
+  private var pendingBytes = 0
+  private let show: (UInt64, UInt64) throws(Failure) -> Void
+
+  static let suspectsName = ".salvage"
+  private static let batchBytes = 4 << 20
+  private static let batchCount = 8192
+
+  init(
+    _ store: Store, _ catalog: SalvagedCatalog, progress: @escaping (UInt64, UInt64) throws(Failure) -> Void
+  ) throws(StoreError) {
+    self.store = store
+    self.catalog = catalog
+    show = progress
+    // Keyspaces without entries are part of the database, too.
+    for (number, name) in catalog.names.sorted(by: { $0.key < $1.key }) {
+      keyspaces[number] = try store.keyspace(name)
+    }
+    suspects = try store.keyspace(
+      catalog.names.values.contains(Self.suspectsName) ? ".salvage'" : Self.suspectsName)
+  }
+
+  // MARK: The sink
+
+  func put(_ key: [UInt8], _ value: [UInt8], _ trust: SalvageTrust) throws(Fault) {
+    guard let keyspace = try keyspace(of: key, trust) else { return }
+    try add(.put(Array(key.dropFirst(4)), value, keyspace), bytes: key.count + value.count)
+    if trust != .certain {
+      hasSuspects = true
+      try add(.put(Self.suspect(key), Self.encode(trust), suspects), bytes: key.count)
+    } else if hasSuspects {
+      try add(.delete(Self.suspect(key), suspects), bytes: key.count)
+    }
+  }
+
+  func delete(_ key: [UInt8]) throws(Fault) {
+    guard let keyspace = keyspaces[Self.number(key)] else { return }
+    try add(.delete(Array(key.dropFirst(4)), keyspace), bytes: key.count)
+    if hasSuspects { try add(.delete(Self.suspect(key), suspects), bytes: key.count) }
+  }
+
+  func delete(from low: [UInt8], to high: [UInt8]?) throws(Fault) {
+    for (keyspace, range) in parts(low, high) { try add(.deleteRange(range, keyspace), bytes: low.count) }
+    guard hasSuspects else { return }
+    let range = KeyRange(lower: .included(low), upper: high.map { .excluded($0) } ?? .unbounded)
+    try add(.deleteRange(range, suspects), bytes: low.count)
+  }
+
+  func saved(_ key: [UInt8]) throws(Fault) -> (value: [UInt8], trust: SalvageTrust)? {
+    guard let keyspace = keyspaces[Self.number(key)] else { return nil }
+    try flush()
+    return try translated { () throws(StoreError) in
+      guard let value = try store.get(Array(key.dropFirst(4)), in: keyspace) else { return nil }
+      let trust = hasSuspects ? try store.get(Self.suspect(key), in: suspects) : nil
+      return (value, trust.map(Self.decode) ?? .certain)
+    }
+  }
+
+  func count(from low: [UInt8], to high: [UInt8]?) throws(Fault) -> UInt64 {
+    try flush()
+    return try translated { () throws(StoreError) in
+      var count = 0
+      for (keyspace, range) in parts(low, high) { count += try store.count(in: keyspace, range) }
+      return UInt64(count)
+    }
+  }
+
+  func progress(_ done: UInt64, of total: UInt64) throws(Fault) {
+    do { try show(done, total) } catch { throw Fault(.cancelled, error.message) }
+  }
+
+  // MARK: Suspects
+
+  /// Gives each entry that is not certain, by keyspace and key, until `body` returns false.
+  func forEachSuspect(
+    _ body: (_ keyspace: Keyspace, _ key: [UInt8], _ trust: SalvageTrust) throws -> Bool
+  ) throws(Failure) {
+    do {
+      try flush()
+      let cursor = try store.cursor(in: suspects)
+      var more = try cursor.seekFirst()
+      while more {
+        let key = try cursor.key()
+        if let keyspace = keyspaces[Self.number(key)] {
+          guard try body(keyspace, Array(key.dropFirst(4)), Self.decode(try cursor.value())) else { return }
+        }
+        more = try cursor.next()
+      }
+    } catch { throw Failure(error) }
+  }
+
+  /// Writes out what waits, and leaves nothing in the file but what was saved.
+  func finish() throws(Failure) {
+    do {
+      try flush()
+      try store.dropKeyspace(suspects)
+      try store.sync()
+    } catch { throw Failure(error) }
+  }
+
+  func flush() throws(Fault) {
+    guard !pending.isEmpty else { return }
+    let operations = pending
+    pending = []
+    pendingBytes = 0
+    do {
+      try store.write(durability: .relaxed) { transaction in
+        for operation in operations {
+          switch operation {
+          case .put(let key, let value, let keyspace): try transaction.put(key, value, in: keyspace)
+          case .delete(let key, let keyspace): try transaction.delete(key, in: keyspace)
+          case .deleteRange(let range, let keyspace): try transaction.deleteRange(range, in: keyspace)
+          }
+        }
+      }
+    } catch { throw Self.fault(error) }
+  }
+
+  private func add(_ operation: Operation, bytes: Int) throws(Fault) {
+    pending.append(operation)
+    pendingBytes += bytes
+    if pendingBytes >= Self.batchBytes || pending.count >= Self.batchCount { try flush() }
+  }
+
+  // MARK: Keyspaces
+
+  private func keyspace(of key: [UInt8], _ trust: SalvageTrust) throws(Fault) -> Keyspace? {
+    let number = Self.number(key)
+    if let known = keyspaces[number] { return known }
+    // An older leaf may hold entries of a keyspace that has been dropped since. Nothing else does.
+    if catalog.isWhole, trust != .certain {
+      dropped += 1
+      return nil
+    }
+    try flush()
+    let made = try translated { () throws(StoreError) in try store.keyspace(catalog.madeUpName(of: number)) }
+    keyspaces[number] = made
+    return made
+  }
+
+  /// What a range of full keys is in each keyspace.
+  private func parts(_ low: [UInt8], _ high: [UInt8]?) -> [(Keyspace, KeyRange)] {
+    keyspaces.compactMap { number, keyspace in
+      let first = withUnsafeBytes(of: number.bigEndian) { Array($0) }
+      let next = withUnsafeBytes(of: (number + 1).bigEndian) { Array($0) }
+      if !low.lexicographicallyPrecedes(next) { return nil }
+      if let high, !first.lexicographicallyPrecedes(high) { return nil }
+      var range = KeyRange.all
+      if low.starts(with: first), low.count > 4 { range.lower = .included(Array(low.dropFirst(4))) }
+      if let high, high.starts(with: first) { range.upper = .excluded(Array(high.dropFirst(4))) }
+      return (keyspace, range)
+    }
+  }
+
+  private static func number(_ key: [UInt8]) -> UInt32 { key.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
+
+  private static func encode(_ trust: SalvageTrust) -> [UInt8] {
+    guard case .older(let transaction) = trust else { return [] }
+    return withUnsafeBytes(of: transaction.bigEndian) { Array($0) }
+  }
+
+  private static func decode(_ bytes: [UInt8]) -> SalvageTrust {
+    bytes.isEmpty ? .unproven : .older(bytes.reduce(0) { $0 << 8 | UInt64($1) })
+  }
+
+  private func translated<R>(_ body: () throws(StoreError) -> R) throws(Fault) -> R {
+    do { return try body() } catch { throw Self.fault(error) }
+  }
+
+  private static func fault(_ error: any Error) -> Fault {
+    guard let error = error as? StoreError else { return Fault(.inputOutput, String(describing: error)) }
+    return Fault(
+      Fault.Kind(rawValue: error.code.rawValue) ?? .inputOutput, error.message, offset: error.offset,
+      path: error.path)
+  }
+
+  /// A key among the suspects: what is longer than a key can be is cut.
+  private static func suspect(_ key: [UInt8]) -> [UInt8] { Array(key.prefix(16384)) }
+}

@@ -1,0 +1,66 @@
+import LatewoodBytes
+import LatewoodInspection
+
+/// The names of the keyspaces of a damaged file, from what is left of its catalog (FORMAT.md, section 9).
+///
+/// A keyspace has two entries there, and either is enough. It also serves as the sink for the entries of keyspace 0.
+final class SalvagedCatalog: SalvageSink {
+  private var entries: [[UInt8]: (value: [UInt8], trust: SalvageTrust)] = [:]
+  /// By number.
+  private(set) var names: [UInt32: String] = [:]
+  /// Whether it is known to be all there: a number that has no name is that of a keyspace that was dropped.
+  private(set) var isWhole = true
+
+  /// The catalog's own keys are below this one.
+  static let end: [UInt8] = [0, 0, 0, 1]
+
+  /// Makes the names, once all entries are there.
+  func read(_ report: SalvageReport) {
+    isWhole = report.isWhole
+    var taken: Set<String> = []
+    func take(_ number: UInt32, _ name: [UInt8]) {
+      guard number > 0, number < .max, names[number] == nil,
+        let text = String(validating: name, as: UTF8.self), (1...1024).contains(name.count),
+        taken.insert(text).inserted
+      else { return }
+      names[number] = text
+    }
+    // What is certain comes first, so that an older name never takes the place of a newer one.
+    for isCertain in [true, false] {
+      for (key, entry) in entries where (entry.trust == .certain) == isCertain {
+        let rest = key.dropFirst(5)
+        switch key.dropFirst(4).first {
+        case UInt8(ascii: "i") where rest.count == 4:
+          take(rest.reduce(0) { $0 << 8 | UInt32($1) }, entry.value)
+        case UInt8(ascii: "n") where entry.value.count == 4:
+          take(entry.value.reversed().reduce(0) { $0 << 8 | UInt32($1) }, Array(rest))
+        default: break
+        }
+      }
+    }
+  }
+
+  /// What a keyspace is called whose name is lost.
+  func madeUpName(of number: UInt32) -> String {
+    var name = "keyspace-\(number)"
+    while names.values.contains(name) { name += "'" }
+    return name
+  }
+
+  func put(_ key: [UInt8], _ value: [UInt8], _ trust: SalvageTrust) throws(Fault) {
+    entries[key] = (value, trust)
+  }
+  func delete(_ key: [UInt8]) throws(Fault) { entries[key] = nil }
+  func delete(from low: [UInt8], to high: [UInt8]?) throws(Fault) {
+    for key in entries.keys where isIn(key, low, high) { entries[key] = nil }
+  }
+  func saved(_ key: [UInt8]) throws(Fault) -> (value: [UInt8], trust: SalvageTrust)? { entries[key] }
+  func count(from low: [UInt8], to high: [UInt8]?) throws(Fault) -> UInt64 {
+    UInt64(entries.keys.count { isIn($0, low, high) })
+  }
+  func progress(_ done: UInt64, of total: UInt64) throws(Fault) {}
+
+  private func isIn(_ key: [UInt8], _ low: [UInt8], _ high: [UInt8]?) -> Bool {
+    !key.lexicographicallyPrecedes(low) && (high.map { key.lexicographicallyPrecedes($0) } ?? true)
+  }
+}
