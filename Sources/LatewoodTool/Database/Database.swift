@@ -13,7 +13,10 @@ struct Database {
   }
 
   static func open(_ arguments: Arguments, _ mode: Store.OpenMode) throws(Failure) -> Database {
-    let path = try arguments.text(0)
+    try open(path: try arguments.text(0), mode)
+  }
+
+  static func open(path: String, _ mode: Store.OpenMode) throws(Failure) -> Database {
     var options = Store.Options()
     // Commands are short: what they leave to be done is the work of `latewood compact`.
     options.compaction = .manual
@@ -57,8 +60,18 @@ struct Database {
 
   /// The state that the arguments ask for: the newest, or that of `--as-of`.
   func snapshot(_ arguments: Arguments) throws(Failure) -> Snapshot {
+    guard let transaction = try arguments.number(of: .asOf) else { return try newest() }
+    return try snapshot(after: transaction)
+  }
+
+  /// What was committed when this is called.
+  func newest() throws(Failure) -> Snapshot {
+    do { return try store.snapshot() } catch { throw Failure(error) }
+  }
+
+  /// The state of a checkpoint.
+  func snapshot(after transaction: UInt64) throws(Failure) -> Snapshot {
     do {
-      guard let transaction = try arguments.number(of: .asOf) else { return try store.snapshot() }
       guard let checkpoint = try store.history().first(where: { $0.transaction == transaction }) else {
         throw Failure(
           .no, code: "noSuchCheckpoint", "no checkpoint holds the state after transaction \(transaction)",

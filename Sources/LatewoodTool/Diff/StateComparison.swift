@@ -1,0 +1,103 @@
+import LatewoodDocuments
+import LatewoodStore
+
+/// Two states of a database, or of two, and what differs between them keyspace by keyspace.
+///
+/// States of one file share most of their trees, and what they share is skipped unread. Of two files both are read, side by side in the order
+/// of the keys.
+struct StateComparison {
+  struct Difference {
+    enum Kind: String { case added, changed, removed }
+
+    var keyspace: String
+    /// Or the id of a document.
+    var key: [UInt8]
+    var old: [UInt8]?
+    var new: [UInt8]?
+    /// Of a document.
+    var records: (old: DocumentRecord?, new: DocumentRecord?)?
+
+    var kind: Kind {
+      let (before, after) = (isThere(old, records?.old), isThere(new, records?.new))
+      return before == after ? .changed : after ? .added : .removed
+    }
+
+    /// A document whose winner is a tombstone is not there.
+    private func isThere(_ value: [UInt8]?, _ record: DocumentRecord?) -> Bool {
+      guard records != nil else { return value != nil }
+      return record?.tree.winner.map { !$0.isDeleted } ?? false
+    }
+  }
+
+  let old: Snapshot
+  let new: Snapshot
+  /// Both are of one store.
+  let areOfOneFile: Bool
+  /// Keyspaces of records are compared as documents: by their revisions, whatever places these have in the file.
+  let areDocuments: Bool
+
+  static let documentsPrefix = "documents/"
+
+  /// Calls `body` with each difference in a keyspace that is in either state, until it returns false.
+  func run(in name: String, _ body: (Difference) throws -> Bool) throws(Failure) {
+    do {
+      let (before, after) = (try old.existingKeyspace(name), try new.existingKeyspace(name))
+      if areOfOneFile, let before, let after, before.id == after.id {
+        try new.changes(since: old, in: after) { change in
+          guard let difference = try difference(name, change.key, change.old, change.new) else { return true }
+          return try body(difference)
+        }
+      } else {
+        try merge(name, before, after, body)
+      }
+    } catch { throw Failure(error) }
+  }
+
+  /// The keyspaces of both states by name.
+  func keyspaces() throws(Failure) -> [String] {
+    do {
+      let names = try Set(old.keyspaces().map(\.name)).union(new.keyspaces().map(\.name))
+      return names.filter { !areDocuments || $0.hasPrefix(Self.documentsPrefix) }.sorted()
+    } catch { throw Failure(error) }
+  }
+
+  private func merge(
+    _ name: String, _ before: Keyspace?, _ after: Keyspace?, _ body: (Difference) throws -> Bool
+  ) throws {
+    let mine = try before.map { (keyspace) throws in try old.cursor(in: keyspace) }
+    let theirs = try after.map { (keyspace) throws in try new.cursor(in: keyspace) }
+    var hasMine = try mine?.seekFirst() ?? false
+    var hasTheirs = try theirs?.seekFirst() ?? false
+    while hasMine || hasTheirs {
+      let key = hasMine ? try mine?.key() : nil
+      let otherKey = hasTheirs ? try theirs?.key() : nil
+      let isOld = otherKey.map { other in key.map { !other.lexicographicallyPrecedes($0) } ?? false } ?? true
+      let isNew = key.map { key in otherKey.map { !key.lexicographicallyPrecedes($0) } ?? false } ?? true
+      let value = isOld ? try mine?.value() : nil
+      let otherValue = isNew ? try theirs?.value() : nil
+      if value != otherValue, let key = isOld ? key : otherKey,
+        let difference = try difference(name, key, value, otherValue)
+      {
+        guard try body(difference) else { return }
+      }
+      if isOld { hasMine = try mine?.next() ?? false }
+      if isNew { hasTheirs = try theirs?.next() ?? false }
+    }
+  }
+
+  /// Nil if both are the same document.
+  private func difference(
+    _ name: String, _ key: [UInt8], _ old: [UInt8]?, _ new: [UInt8]?
+  ) throws -> Difference? {
+    var difference = Difference(keyspace: name, key: key, old: old, new: new)
+    guard areDocuments else { return difference }
+    let before = try old.map { (bytes) throws in try bytes.withUnsafeBytes { try DocumentRecord($0) } }
+    let after = try new.map { (bytes) throws in try bytes.withUnsafeBytes { try DocumentRecord($0) } }
+    func leaves(_ record: DocumentRecord?) -> [String]? {
+      record?.tree.leaves.map { "\($0.id) \($0.isDeleted)" }
+    }
+    if leaves(before) == leaves(after), before?.expiry == after?.expiry { return nil }
+    difference.records = (before, after)
+    return difference
+  }
+}
