@@ -28,6 +28,7 @@ extension Engine {
     result.treeHeight = version.base.map { Int($0.level) + 1 } ?? 0
     let checkpoint = try newestCheckpoint()
     result.checkpointTransaction = checkpoint?.transaction ?? 0
+    result.logEnd = log.committedPosition.offset
     result.logBytes = log.committedPosition.offset &- (checkpoint?.replay.offset ?? FileLayout.logStart)
     // What the file says of itself may be anything.
     let overhead = result.logBytes &+ FileLayout.logStart

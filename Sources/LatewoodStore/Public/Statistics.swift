@@ -11,6 +11,8 @@ public struct Statistics: Sendable, Equatable {
   public var liveBytes: UInt64 = 0
   /// Bytes of log that the newest checkpoint does not hold.
   public var logBytes: UInt64 = 0
+  /// Offset where the log ends. It grows with every commit, and starts anew only in the file that a compaction makes.
+  public var logEnd: UInt64 = 0
   /// Bytes that neither the newest checkpoint nor the log after it needs.
   public var deadBytes: UInt64 = 0
   /// Bytes given back to the file system since the store was opened.

@@ -1,0 +1,79 @@
+import LatewoodDevice
+import LatewoodStore
+
+extension OptionDescription {
+  static let watch = OptionDescription(name: "--watch", summary: "go on, with a line for each interval")
+  static let interval = OptionDescription(
+    name: "--interval", value: "SECONDS", summary: "with --watch: between two lines; 1 if not given")
+  static let sampleCount = OptionDescription(
+    name: "--count", value: "NUMBER", summary: "with --watch: stop after so many lines")
+}
+
+extension CommandDescription {
+  static let stats = CommandDescription(
+    name: "stats",
+    summary: "sizes and rates of a database, live while an app writes to it",
+    operands: [.database],
+    options: [.watch, .interval, .sampleCount],
+    discussion: [
+      "Everything comes from the file itself, read beside the process that writes: commits and bytes since the line "
+        + "before, what is live, dead and in the log, and how many checkpoints and compactions there were since "
+        + "the watch began. A file that a compaction has put in the place of the old one is followed. How "
+        + "much the app reads, no file shows.",
+      "While something watches, the app gives no space back to the file system: it must not take away what a "
+        + "reader may be looking at.",
+    ],
+    examples: [
+      ExampleDescription(line: "latewood stats my.latewood", explanation: "The sizes now."),
+      ExampleDescription(
+        line: "latewood stats my.latewood --watch --interval 5", explanation: "A line every five seconds."),
+    ],
+    json: [
+      #"a line for each: {"time":"TIME","transaction":NUMBER,"#,
+      #"  "commitsPerSecond":NUMBER or null,"bytesPerSecond":NUMBER or null,"#,
+      #"  "fileBytes":BYTES,"allocatedBytes":BYTES,"liveBytes":BYTES,"#,
+      #"  "deadBytes":BYTES,"logBytes":BYTES,"entries":NUMBER,"#,
+      #"  "pendingEntries":NUMBER,"checkpointTransaction":NUMBER,"#,
+      #"  "checkpoints":NUMBER,"compactions":NUMBER,"#,
+      #"  "isOpenForWriting":true|false,"fileID":"HEX"}"#,
+      "The rates are null in the first line. entries is of the newest checkpoint.",
+    ]
+  ) { arguments, console throws(Failure) in
+    for option in [OptionDescription.interval, .sampleCount] where arguments.has(option) {
+      guard arguments.has(.watch) else { throw .usage("\(option.name) goes only with --watch") }
+    }
+    let interval = try arguments.milliseconds(of: .interval) ?? 1000
+    let count = arguments.has(.watch) ? try arguments.number(of: .sampleCount) ?? .max : 1
+    try Database.reading(arguments).closing { (database) throws(Failure) in
+      var watch = StatisticsWatch(database)
+      var line: UInt64 = 0
+      while line < count {
+        if line > 0 { Monitor.sleep(milliseconds: interval) }
+        let sample = try watch.sample()
+        if console.printsJSON {
+          try console.json { sample.write(to: &$0) }
+        } else if arguments.has(.watch) {
+          if line % 20 == 0 { try console.line(console.style.bold(StatisticsSample.heading)) }
+          try console.line(sample.row)
+        } else {
+          try console.fields(sample.fields(path: database.path))
+        }
+        try console.flush()
+        line += 1
+      }
+    }
+    return .success
+  }
+}
+
+extension Arguments {
+  /// A number of seconds, which may have a fraction.
+  fileprivate func milliseconds(of option: OptionDescription) throws(Failure) -> UInt64? {
+    guard let text = try text(of: option) else { return nil }
+    guard let seconds = Double(text), seconds >= 0.01, seconds <= 86_400 else {
+      throw .usage(
+        "\(option.name) needs a number of seconds from 0.01 to 86400, not \(Self.quoted(Array(text.utf8)))")
+    }
+    return UInt64(seconds * 1000)
+  }
+}
