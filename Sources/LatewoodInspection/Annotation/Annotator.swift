@@ -34,39 +34,15 @@ package struct Annotator {
 
   /// What the byte at `offset` belongs to; nil beyond the end of the file. O(frames before it).
   package func place(of offset: UInt64) throws(Fault) -> Place? {
-    let size = file.size
-    guard offset < size else { return nil }
-    if offset < FileLayout.slotOffset(0) {
-      return .header(copy: offset < FileLayout.headerCopyOffset ? 0 : 1)
-    }
-    if offset < FileLayout.logStart { return .slot(offset < FileLayout.slotOffset(1) ? 0 : 1) }
-    let hasState = file.newestSlot != nil
-    let logStart = hasState ? min(file.log.start.offset, size) : size
-    if offset >= logStart {
-      if offset >= file.log.end.offset { return .tail(min(file.log.end.offset, size)..<size) }
-      var walk = file.logFrames()
-      while let frame = try walk.next() {
-        if offset < walk.position.offset {
-          return .frame(frame, range: frame.ownOffset..<min(size, walk.position.offset))
-        }
-      }
-      return .tail(min(file.log.end.offset, size)..<size)
-    }
-    var scan = file.scan(FileLayout.logStart..<logStart, isProving: false)
-    while let piece = try scan.next() {
-      switch piece {
-      case .gap(let range) where range.contains(offset): return .gap(range)
-      case .frame(let header, let range, _) where range.contains(offset): return .frame(header, range: range)
-      default: continue
-      }
-    }
-    return .gap(offset..<logStart)
+    var finder = PlaceFinder(file)
+    return try finder.place(of: offset)
   }
 
   /// The rows that explain what of `range` lies within the file. They are contiguous.
   package func rows(in range: Range<UInt64>) throws(Fault) -> [AnnotatedRow] {
     var rows = AnnotatedRows(range.clamped(to: 0..<max(file.size, range.lowerBound)))
-    while !rows.isComplete, let place = try place(of: rows.position) {
+    var finder = PlaceFinder(file)
+    while !rows.isComplete, let place = try finder.place(of: rows.position) {
       try explain(place, &rows)
       // Whatever was not told of it.
       rows.add(place.range(in: file.size), "no meaning")

@@ -34,6 +34,8 @@ package struct LiveTree {
     package var extents: UInt64 = 0
     package var extentBytes: UInt64 = 0
     package var bytes: UInt64 { nodeBytes &+ extentBytes }
+
+    package init() {}
   }
 
   package let root: Subtree?
