@@ -64,7 +64,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info verify history get list put delete import export compact copy backup collections doc demo help; do
+for command in info verify salvage history diff stats get list put delete import export compact copy backup collections doc demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
@@ -336,6 +336,10 @@ for _ in $(seq 100); do [ -s acks ] && break; sleep 0.05; done
 expect 0 "read beside a writer" doc get w.lw a ; has "beside" "$out" '"b":1'
 expect 0 "verify beside a writer" verify w.lw
 expect 3 "write beside a writer" import w.lw w.json --documents --id id ; has "says why" "$err" "process"
+expect 0 "watch a writer" stats w.lw --watch --interval 0.2 --count 4 --json
+query_lines() { printf '%s' "$out" | python3 -c "import json,sys; d=[json.loads(l) for l in sys.stdin]; print(($1))" 2>&1; }
+is "it is seen to write" "$(query_lines '[x["isOpenForWriting"] for x in d] == [True]*4, d[0]["commitsPerSecond"], sum(x["commitsPerSecond"] for x in d[1:]) > 0, d[3]["transaction"] > d[0]["transaction"]')" "(True, None, True, True)"
+expect 0 "salvage beside a writer" salvage w.lw beside.lw --json ; query "whole" 'd["whole"], d["documentFaults"]' "(True, 0)"
 { kill -9 $writer && wait $writer; } 2>/dev/null
 expect 0 "write after it" import w.lw w.json --documents --id id --existing replace
 last=$(tail -n 2 acks | head -n 1)
@@ -350,6 +354,37 @@ os.close(reader)
 child = subprocess.run([sys.argv[1], "export", "d.lw"], stdout=writer, stderr=subprocess.PIPE)
 sys.exit(0 if child.stderr == b"" and child.returncode == 141 else 1)
 P
+
+# --- salvage and diff
+python3 - >rows.json <<'P'
+import json
+for number in range(3000): print(json.dumps({"id": f"row-{number:05}", "text": "x" * (number % 120)}))
+P
+expect 0 "rows" import rows.lw rows.json --key id ; expect 0 "compact rows" compact rows.lw
+expect 0 "salvage of a sound file" salvage rows.lw same.lw ; has "says whole" "$out" "Whole: saved"
+expect 0 "the same" diff rows.lw same.lw ; has "says equal" "$out" "Equal."
+expect 3 "salvage onto a file" salvage rows.lw same.lw ; has "what to do" "$err" "another name"
+python3 - <<'P'
+data = bytearray(open("rows.lw", "rb").read())
+data[131072:131072 + 4096] = bytes(4096)
+open("broken.lw", "wb").write(data)
+data[:8192] = bytes(8192)
+open("headless.lw", "wb").write(data)
+P
+before=$(sha256sum broken.lw)
+expect 1 "salvage of a damaged file" salvage broken.lw saved.lw ; has "says partial" "$out" "Partial: saved"
+is "salvage fits" "$(printf '%s\n' "$out" | LC_ALL=C.UTF-8 grep -E '^.{81}')" ""
+is "the source is as it was" "$(sha256sum broken.lw)" "$before"
+expect 0 "what was saved is sound" verify saved.lw
+expect 1 "what was lost" diff rows.lw saved.lw --limit 3 ; has "sums" "$out" "0 added, 0 changed,"
+is "diff fits" "$(printf '%s\n' "$out" | LC_ALL=C.UTF-8 grep -E '^.{81}')" ""
+expect 4 "salvage without a header" salvage headless.lw again.lw ; has "what to do" "$err" "--header-of"
+expect 1 "with that of a backup" salvage headless.lw again.lw --header-of rows.lw --json
+query "salvage JSON" 'd["whole"], d["identity"], d["saved"] + d["missing"] >= 3000, len(d["uncertain"]) <= 20' "(False, 'given', True, True)"
+expect 0 "both saved the same" diff saved.lw again.lw --json ; query "diff JSON" 'd' "{'added': 0, 'changed': 0, 'removed': 0}"
+expect 2 "diff with nothing" diff rows.lw ; expect 2 "a bad id" salvage rows.lw no.lw --file-id 12
+expect 0 "stats" stats rows.lw ; has "stats names the size" "$out" "size"
+expect 2 "stats that do not watch" stats rows.lw --count 2 ; expect 2 "a bad interval" stats rows.lw --watch --interval 0
 
 # --- demo
 expect 0 demo demo ; has "demo" "$out" "Everything was as promised."

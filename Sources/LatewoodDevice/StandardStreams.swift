@@ -16,12 +16,17 @@ package struct StandardStreams {
     output = ByteOutput(descriptor: 1)
     error = ByteOutput(descriptor: 2)
   }
+
+  package init(input: ByteInput, output: ByteOutput, error: ByteOutput) {
+    (self.input, self.output, self.error) = (input, output, error)
+  }
 }
 
 /// A buffered stream of bytes to a descriptor. For one thread.
 package final class ByteOutput {
-  private let descriptor: Int32
-  private var pending: [UInt8] = []
+  /// Nil: what is written is kept in `pending`.
+  private let descriptor: Int32?
+  package private(set) var pending: [UInt8] = []
   private let limit = 64 << 10
 
   /// Whether a person reads it.
@@ -35,8 +40,14 @@ package final class ByteOutput {
     pending.reserveCapacity(limit)
   }
 
+  /// Keeps what is written in memory, where a test can look at it.
+  package init() {
+    descriptor = nil
+    isTerminal = false
+  }
+
   /// In columns; nil if it is not a terminal or does not say.
-  package var terminalWidth: Int? { SystemCalls.terminalWidth(descriptor) }
+  package var terminalWidth: Int? { descriptor.flatMap { SystemCalls.terminalWidth($0) } }
 
   package func write(_ bytes: UnsafeRawBufferPointer) {
     guard failure == nil else { return }
@@ -52,7 +63,7 @@ package final class ByteOutput {
   }
 
   package func flush() {
-    guard failure == nil, !pending.isEmpty else { return }
+    guard failure == nil, !pending.isEmpty, let descriptor else { return }
     pending.withUnsafeBytes { bytes in
       var done = 0
       while done < bytes.count {

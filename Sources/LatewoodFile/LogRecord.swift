@@ -106,7 +106,7 @@ extension LogRecord {
     return (LogRecord(trusted: start), lengths.total)
   }
 
-  private static func lengthsAreLegal(_ code: UInt8, _ first: UInt64, _ second: UInt64) -> Bool {
+  package static func lengthsAreLegal(_ code: UInt8, _ first: UInt64, _ second: UInt64) -> Bool {
     if code == OperationCode.deleteRange {
       return first <= FileLayout.boundLimit && second <= FileLayout.boundLimit
     }

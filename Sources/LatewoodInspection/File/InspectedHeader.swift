@@ -15,6 +15,7 @@ package struct InspectedHeader {
 
   /// Throws `notADatabase`, `tooNew`. Damage is no error here.
   init(_ reader: FileReader) throws(Fault) {
+    if reader.size == 0 { throw Fault(.emptyFile, "the file is empty") }
     let bytes = Array(try reader.some(at: 0, count: Int(FileLayout.logStart)))
     var candidates: [FileHeader] = []
     var sawMagic = false

@@ -1,7 +1,8 @@
 /// Every command of the tool, in the order in which help shows them.
 enum CommandTable {
   static let commands: [CommandDescription] = [
-    .info, .verify, .salvage, .history, .diff, .stats, .get, .list, .put, .delete, .importing, .exporting,
+    .info, .map, .verify, .salvage, .history, .diff, .stats, .get, .list, .put, .delete, .importing,
+    .exporting,
     .compact,
     .copy, .backup,
     .collections, .doc, .demo, .help,

@@ -8,6 +8,8 @@ struct Style: Sendable, Equatable {
   func dim(_ text: String) -> String { wrapped(text, "2") }
   func good(_ text: String) -> String { wrapped(text, "32") }
   func bad(_ text: String) -> String { wrapped(text, "31") }
+  /// One of the 256 colours that terminals have.
+  func painted(_ text: String, _ colour: Int) -> String { wrapped(text, "38;5;\(colour)") }
 
   private func wrapped(_ text: String, _ code: String) -> String {
     isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text

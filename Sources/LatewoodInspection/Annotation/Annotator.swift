@@ -1,0 +1,143 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// Explains the bytes of a file, each of them, in the words of FORMAT.md.
+package struct Annotator {
+  /// What a place in the file belongs to.
+  package enum Place: Equatable {
+    case header(copy: Int)
+    case slot(Int)
+    /// With the zeros after it.
+    case frame(FrameHeader, range: Range<UInt64>)
+    /// Before the log and in no frame that is still there.
+    case gap(Range<UInt64>)
+    /// Behind the log.
+    case tail(Range<UInt64>)
+
+    package func range(in size: UInt64) -> Range<UInt64> {
+      switch self {
+      case .header(let copy):
+        let start = UInt64(copy) * FileLayout.headerCopyOffset
+        return start..<min(size, start + UInt64(FileLayout.headerLength))
+      case .slot(let place):
+        let start = FileLayout.slotOffset(place)
+        return start..<min(size, start + UInt64(FileLayout.slotBlockLength))
+      case .frame(_, let range), .gap(let range), .tail(let range): return range
+      }
+    }
+  }
+
+  let file: InspectedFile
+  var reader: FileReader { file.reader }
+
+  package init(_ file: InspectedFile) { self.file = file }
+
+  /// What the byte at `offset` belongs to; nil beyond the end of the file. O(frames before it).
+  package func place(of offset: UInt64) throws(Fault) -> Place? {
+    var finder = PlaceFinder(file)
+    return try finder.place(of: offset)
+  }
+
+  /// The rows that explain what of `range` lies within the file. They are contiguous.
+  package func rows(in range: Range<UInt64>) throws(Fault) -> [AnnotatedRow] {
+    var rows = AnnotatedRows(range.clamped(to: 0..<max(file.size, range.lowerBound)))
+    var finder = PlaceFinder(file)
+    while !rows.isComplete, let place = try finder.place(of: rows.position) {
+      try explain(place, &rows)
+      // Whatever was not told of it.
+      rows.add(place.range(in: file.size), "no meaning")
+    }
+    return rows.rows
+  }
+
+  private func explain(_ place: Place, _ rows: inout AnnotatedRows) throws(Fault) {
+    let range = place.range(in: file.size)
+    switch place {
+    case .header(let copy):
+      let isDamaged = file.header.faults[copy] != nil
+      try fields(
+        FieldTable.header, of: copy == 0 ? "header" : "copy of the header", in: range, isDamaged: isDamaged,
+        &rows)
+    case .slot(let number):
+      let isDamaged = file.slots[number].slot == nil
+      try fields(FieldTable.slot, of: "slot \(number)", in: range, isDamaged: isDamaged, &rows)
+    case .frame(let header, let range): try explain(header, range, &rows)
+    case .gap(let range): try explainRoom(range, "what is left of frames, or a hole: no meaning", &rows)
+    case .tail(let range):
+      let (words, isFault) = tailWords
+      rows.add(range, words, isFault: isFault)
+    }
+  }
+
+  private var tailWords: (String, Bool) {
+    if file.newestSlot == nil { return ("both root slots are damaged: nobody knows where the log is", true) }
+    return switch file.log.tail {
+    case .none: ("no meaning", false)
+    case .reserved: ("zeros: room reserved ahead of the log", false)
+    case .skipped: ("behind the log: a write that was never acknowledged, or one under way", false)
+    case .ended: ("behind the seal that ends the log of a backup: no meaning", false)
+    case .damaged: ("the log is damaged here: what had been made durable follows", true)
+    }
+  }
+
+  /// Adds a row for each field that lies in `range`, and rows of zeros for what lies between.
+  func fields(
+    _ fields: [AnnotatedField], of what: String, in range: Range<UInt64>, isDamaged: Bool = false,
+    _ rows: inout AnnotatedRows
+  ) throws(Fault) {
+    var at = range.lowerBound
+    for field in fields {
+      let start = range.lowerBound + UInt64(field.offset)
+      let end = min(start + UInt64(field.length), range.upperBound)
+      guard start < end else { break }
+      if at < start { try zeros(at..<start, of: what, &rows) }
+      let value = try number(start..<end)
+      let isWrong = isDamaged && field.name == "checksum"
+      rows.add(
+        start..<end, "\(what): \(field.meaning(value))\(isWrong ? ": not that of these bytes" : "")",
+        isFault: isWrong)
+      at = end
+    }
+    if at < range.upperBound { try zeros(at..<range.upperBound, of: what, &rows) }
+  }
+
+  private func zeros(
+    _ range: Range<UInt64>, of what: String, _ rows: inout AnnotatedRows
+  ) throws(Fault) {
+    guard range.overlaps(rows.wanted) else { return }
+    let isZero = try reader.isZero(range)
+    rows.add(range, "\(what): \(isZero ? "zeros" : "bytes that should be zero")", isFault: !isZero)
+  }
+
+  /// The first eight bytes of a range as a little-endian number.
+  func number(_ range: Range<UInt64>) throws(Fault) -> UInt64 {
+    let bytes = try reader.some(at: range.lowerBound, count: Int(min(8, range.upperBound - range.lowerBound)))
+    return bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// Bytes as section 12 shows them, no more than `limit` of them.
+  func text(_ range: Range<UInt64>, limit: Int = 48) throws(Fault) -> String {
+    let bytes = try reader.some(at: range.lowerBound, count: min(limit, range.count))
+    return "`\(ByteText.escaped(bytes))`" + (range.count > limit ? "…" : "")
+  }
+
+  func fullKey(_ range: Range<UInt64>) throws(Fault) -> String {
+    guard range.count >= 4 else { return try text(range) }
+    let keyspace = try number(range.lowerBound..<range.lowerBound + 4)
+    return "keyspace \(UInt32(truncatingIfNeeded: keyspace).byteSwapped), "
+      + (try text(range.lowerBound + 4..<range.upperBound))
+  }
+}
+
+/// Bytes as text: what is not a printed character of ASCII as `\x` and two digits.
+package enum ByteText {
+  package static func escaped(_ bytes: some Sequence<UInt8>) -> String {
+    bytes.reduce(into: "") { text, byte in
+      if byte > 32, byte < 127 {
+        text.unicodeScalars.append(Unicode.Scalar(byte))
+      } else {
+        text += byte < 16 ? "\\x0\(String(byte, radix: 16))" : "\\x\(String(byte, radix: 16))"
+      }
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// Every byte of a file, from the first to the last, with what it is for.
+///
+/// ```
+/// frames   | commit      | nodes frame: room for nodes             | checkpoint |      by their headers
+/// tree       ...|extent|..|  |node|  |node| ........ |extent| ...                      lies over them
+/// rest     dead |      |dead|    |pad|    dead node, hole ...
+/// ```
+///
+/// Invariants: regions are in the order of the file, none is empty, each starts where the one before ends, the first at 0, and the last ends
+/// at the end of the file. No two neighbours are of the same kind and keyspace, but for nodes and extents, of which each has its own.
+package struct FileMap {
+  package let size: UInt64
+  package private(set) var regions: [Region] = []
+  /// Of the newest checkpoint.
+  package let tree: LiveTree
+  /// Of header, slots, log and tree.
+  package let faults: [Fault]
+
+  /// O(bytes of the file that are not holes). Throws what the device throws.
+  package init(_ file: InspectedFile) throws(Fault) {
+    size = file.size
+    tree = try LiveTree(file.checkpoint?.record.root, file.nodes)
+    faults = file.faults + tree.faults
+    let base = try MapFrames(file)
+    var over = Overlay(tree, in: FileLayout.logStart..<max(size, FileLayout.logStart))
+    over.add(try HoleFinder(file.reader).holes(in: over.gaps(of: base.dead)))
+    // The pieces are contiguous, and each is filled from its start to its end.
+    for piece in base.pieces {
+      for part in over.parts(of: piece.range) {
+        if let region = part.region {
+          append(region)
+        } else if piece.mayHoldNodes {
+          for region in try deadNodes(in: part.range, piece.kind, file.nodes) { append(region) }
+        } else {
+          append(Region(piece.kind, part.range))
+        }
+      }
+    }
+  }
+
+  /// Bytes of each kind.
+  package var totals: [Region.Kind: UInt64] {
+    regions.reduce(into: [:]) { $0[$1.kind, default: 0] += $1.length }
+  }
+
+  /// The region that holds a byte of the file. O(log n).
+  package func region(at offset: UInt64) -> Region? {
+    var (low, high) = (0, regions.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if regions[middle].range.upperBound <= offset { low = middle + 1 } else { high = middle }
+    }
+    return low < regions.count && regions[low].range.contains(offset) ? regions[low] : nil
+  }
+
+  private mutating func append(_ region: Region) {
+    if region.range.isEmpty { return }
+    let standsAlone: Set<Region.Kind> = [.node, .extent, .deadNode, .header, .slot]
+    if let last = regions.last, last.kind == region.kind, last.keyspace == region.keyspace,
+      !standsAlone.contains(region.kind)
+    {
+      regions[regions.count - 1].range = last.range.lowerBound..<region.range.upperBound
+    } else {
+      regions.append(region)
+    }
+  }
+
+  /// Nodes that prove themselves where nothing live is, and what lies between them.
+  private func deadNodes(
+    in range: Range<UInt64>, _ kind: Region.Kind, _ nodes: NodeReader
+  ) throws(Fault) -> [Region] {
+    var result: [Region] = []
+    var start = range.lowerBound
+    let step = FileLayout.nodeAlignment
+    var at = (range.lowerBound + step - 1) / step * step
+    while at < range.upperBound {
+      guard let node = try nodes.node(at: at), at + UInt64(node.reference.length) <= range.upperBound else {
+        at += step
+        continue
+      }
+      if start < at { result.append(Region(kind, start..<at)) }
+      start = at + UInt64(node.reference.length)
+      result.append(Region(.deadNode, at..<start, keyspace: node.keyspace))
+      at = (start + step - 1) / step * step
+    }
+    if start < range.upperBound { result.append(Region(kind, start..<range.upperBound)) }
+    return result
+  }
+}
+
+extension InspectedNode {
+  /// The keyspace of all keys of a leaf, or all separators of a branch; nil if there are several or none can be told.
+  package var keyspace: UInt32? {
+    guard let bounds, bounds.first.count >= 4, bounds.last.count >= 4 else { return nil }
+    return bounds.first[..<4] == bounds.last[..<4]
+      ? bounds.first[..<4].reduce(0) { $0 << 8 | UInt32($1) } : nil
+  }
+}

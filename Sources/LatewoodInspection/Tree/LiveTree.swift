@@ -1,0 +1,152 @@
+import LatewoodBytes
+import LatewoodFile
+import LatewoodTree
+
+/// All nodes and extents of one tree, with the keyspaces they belong to.
+package struct LiveTree {
+  package struct NodeFacts {
+    package let offset: UInt64
+    package let length: UInt32
+    package let level: UInt8
+    /// Entries of a leaf, children of a branch.
+    package let count: Int
+    /// The numbers of the first and the last keyspace that have a part in it; nil if nothing under it could be read.
+    package fileprivate(set) var keyspaces: ClosedRange<UInt32>?
+    package let isDamaged: Bool
+
+    /// Nil if it belongs to several.
+    package var keyspace: UInt32? {
+      keyspaces.flatMap { $0.lowerBound == $0.upperBound ? $0.lowerBound : nil }
+    }
+  }
+
+  package struct ExtentFacts {
+    package let offset: UInt64
+    package let length: UInt64
+    package let keyspace: UInt32
+  }
+
+  /// What one keyspace has in the tree.
+  package struct KeyspaceFacts {
+    package var entries: UInt64 = 0
+    /// Of its own nodes, and of its entries in nodes that it shares with others.
+    package var nodeBytes: UInt64 = 0
+    package var extents: UInt64 = 0
+    package var extentBytes: UInt64 = 0
+    package var bytes: UInt64 { nodeBytes &+ extentBytes }
+
+    package init() {}
+  }
+
+  package let root: Subtree?
+  /// In the order of keys, each before what lies under it.
+  package private(set) var nodes: [NodeFacts] = []
+  package private(set) var extents: [ExtentFacts] = []
+  package private(set) var keyspaces: [UInt32: KeyspaceFacts] = [:]
+  /// From the catalog as the tree has it.
+  package private(set) var names: [UInt32: String] = [0: "catalog"]
+  package private(set) var faults: [Fault] = []
+  package private(set) var entries: UInt64 = 0
+  package private(set) var nodeBytes: UInt64 = 0
+  package private(set) var extentBytes: UInt64 = 0
+
+  /// The last node of each level: those above a leaf.
+  private var open = [Int?](repeating: nil, count: NodeLayout.maximumLevels)
+
+  /// O(nodes), each read once. Throws what the device throws; damage is in `faults`.
+  package init(_ root: Subtree?, _ reader: NodeReader) throws(Fault) {
+    self.root = root
+    var walk = TreeWalk(reader)
+    try walk.run(root) { (visit) throws(Fault) in
+      try take(visit, reader)
+      return true
+    }
+  }
+
+  /// `catalog`, the name that the catalog has, or `keyspace 7`.
+  package func name(of keyspace: UInt32) -> String { names[keyspace] ?? "keyspace \(keyspace)" }
+
+  private mutating func take(_ visit: TreeWalk.Visit, _ reader: NodeReader) throws(Fault) {
+    let reference = visit.subtree.reference
+    let level = Int(visit.subtree.level)
+    if let fault = visit.fault { faults.append(fault) }
+    guard let inspected = visit.node else {
+      nodes.append(
+        NodeFacts(
+          offset: reference.offset, length: reference.length, level: visit.subtree.level, count: 0,
+          keyspaces: nil, isDamaged: true))
+      return
+    }
+    let node = inspected.node
+    nodeBytes &+= UInt64(node.length)
+    nodes.append(
+      NodeFacts(
+        offset: reference.offset, length: reference.length, level: node.level, count: node.count,
+        keyspaces: nil, isDamaged: false))
+    if level < open.count { open[level] = nodes.count - 1 }
+    if node.isLeaf { try takeLeaf(inspected, reader) }
+  }
+
+  private mutating func takeLeaf(_ inspected: InspectedNode, _ reader: NodeReader) throws(Fault) {
+    let node = inspected.node
+    defer { withExtendedLifetime(inspected) {} }
+    entries &+= UInt64(node.count)
+    let first = Self.keyspace(of: node.key(0))
+    let last = Self.keyspace(of: node.key(node.count - 1))
+    guard first <= last else { return }
+    for index in open {
+      guard let index else { continue }
+      let known = nodes[index].keyspaces ?? first...last
+      nodes[index].keyspaces = min(known.lowerBound, first)...max(known.upperBound, last)
+    }
+    if first == last {
+      keyspaces[first, default: KeyspaceFacts()].nodeBytes &+= UInt64(node.length)
+      keyspaces[first, default: KeyspaceFacts()].entries &+= UInt64(node.count)
+    }
+    for index in 0..<node.count {
+      let entry = node.entry(index)
+      if first == last, first != 0, !entry.value.isExtent { continue }
+      let keyspace = first == last ? first : Self.keyspace(of: node.key(index))
+      if first != last {
+        let length = entry.suffix - node.cell(index) + entry.suffixCount
+        let value = entry.value.isExtent ? NodeLayout.extentLength : entry.value.length
+        let perEntry = NodeLayout.headLength + NodeLayout.slotLength
+        keyspaces[keyspace, default: KeyspaceFacts()].nodeBytes &+= UInt64(length + value + perEntry)
+        keyspaces[keyspace, default: KeyspaceFacts()].entries &+= 1
+      }
+      if entry.value.isExtent { take(entry.value, keyspace) }
+      if keyspace == 0 { try takeName(node.key(index).bytes, entry.value, reader.reader) }
+    }
+  }
+
+  private mutating func take(_ value: BaseValue, _ keyspace: UInt32) {
+    let length = UInt64(value.length)
+    keyspaces[keyspace, default: KeyspaceFacts()].extents &+= 1
+    keyspaces[keyspace, default: KeyspaceFacts()].extentBytes &+= length
+    extentBytes &+= length
+    if length > 0 {
+      extents.append(ExtentFacts(offset: value.extentOffset, length: length, keyspace: keyspace))
+    }
+  }
+
+  /// FORMAT.md, section 9: `69`, then the number, is the key of a name.
+  private mutating func takeName(
+    _ key: [UInt8], _ value: BaseValue, _ reader: FileReader
+  ) throws(Fault) {
+    guard key.count == 9, key[4] == UInt8(ascii: "i"), value.length <= FileLayout.keyspaceNameLimit else {
+      return
+    }
+    let number = key[5...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    let bytes: [UInt8]
+    if value.isExtent {
+      let (end, overflow) = value.extentOffset.addingReportingOverflow(UInt64(value.length))
+      guard !overflow, end <= reader.size, value.extentOffset >= FileLayout.logStart else { return }
+      bytes = try reader.bytes(value.extentOffset..<end)
+    } else {
+      bytes = Array(UnsafeRawBufferPointer(start: value.pointer, count: value.length))
+    }
+    names[number] = String(validating: bytes, as: UTF8.self)
+  }
+
+  static func keyspace(of key: SplitKey) -> UInt32 { key.head(from: 0) }
+}

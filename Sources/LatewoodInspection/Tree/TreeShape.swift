@@ -1,0 +1,59 @@
+import LatewoodFile
+
+/// The shape of a tree, or of the part of it that one keyspace has.
+package struct TreeShape {
+  package struct Level {
+    /// 0: leaves.
+    package let level: UInt8
+    package var nodes = 0
+    /// Entries of leaves, children of branches.
+    package var items = 0
+    package var bytes: UInt64 = 0
+    package var damaged = 0
+    /// How many nodes are up to a tenth, two tenths … of `nodeSize` long; the last are longer.
+    package var histogram = [Int](repeating: 0, count: 11)
+  }
+
+  /// From the root to the leaves.
+  package private(set) var levels: [Level] = []
+  /// The power of two that nine in ten nodes fit into: the file does not say what they were to have at most.
+  package let nodeSize: UInt32
+
+  package var depth: Int { levels.count }
+  package var nodes: Int { levels.reduce(0) { $0 + $1.nodes } }
+  package var bytes: UInt64 { levels.reduce(0) { $0 + $1.bytes } }
+
+  /// - Parameter keyspace: nil for the whole tree; else the nodes that this one has a part in.
+  package init(_ tree: LiveTree, keyspace: UInt32? = nil) {
+    nodeSize = Self.nodeSize(of: tree)
+    var levels: [UInt8: Level] = [:]
+    for node in tree.nodes {
+      if let keyspace, !(node.keyspaces?.contains(keyspace) ?? false) { continue }
+      var level = levels[node.level] ?? Level(level: node.level)
+      level.nodes += 1
+      level.items += node.count
+      level.bytes += UInt64(node.length)
+      if node.isDamaged { level.damaged += 1 }
+      let tenth = node.length > nodeSize ? 10 : Int((node.length - 1) * 10 / nodeSize)
+      level.histogram[tenth] += 1
+      levels[node.level] = level
+    }
+    self.levels = levels.values.sorted { $0.level > $1.level }
+  }
+
+  private static func nodeSize(of tree: LiveTree) -> UInt32 {
+    let lengths = tree.nodes.map(\.length).sorted()
+    guard !lengths.isEmpty else { return 1 }
+    let most = lengths[(lengths.count * 9 + 9) / 10 - 1]
+    var size: UInt32 = 64
+    while size < most, size < 1 << 16 { size *= 2 }
+    return size
+  }
+}
+
+extension TreeShape.Level {
+  /// Mean length of a node as a share of `size`, in hundredths.
+  package func fill(of size: UInt32) -> Int {
+    nodes == 0 ? 0 : Int(bytes * 100 / (UInt64(nodes) * UInt64(max(size, 1))))
+  }
+}

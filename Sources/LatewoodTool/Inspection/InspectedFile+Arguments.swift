@@ -1,0 +1,74 @@
+import LatewoodBytes
+import LatewoodInspection
+
+extension InspectedFile {
+  /// Opens the file that the first operand names, without a store: damage to it does not keep it shut.
+  static func opened(_ arguments: Arguments) throws(Failure) -> InspectedFile {
+    try opened(at: arguments.text(0))
+  }
+
+  static func opened(at path: String) throws(Failure) -> InspectedFile {
+    do {
+      return try InspectedFile(path: path)
+    } catch {
+      var failure = Failure(error)
+      failure.advice =
+        switch error.kind {
+        case .notFound: "Check the path."
+        case .notADatabase: "Only files that Latewood wrote can be looked into."
+        case .emptyFile: "Remove the file to start a new database at this path."
+        default: ""
+        }
+      throw failure
+    }
+  }
+}
+
+extension Arguments {
+  /// An operand that is a place in the file, in decimal digits or in hexadecimal ones behind 0x.
+  func offset(_ index: Int) throws(Failure) -> UInt64 { try Self.offset(text(index), what: "the offset") }
+
+  func offset(of option: OptionDescription) throws(Failure) -> UInt64? {
+    guard let text = try text(of: option) else { return nil }
+    return try Self.offset(text, what: option.name)
+  }
+
+  private static func offset(_ text: String, what: String) throws(Failure) -> UInt64 {
+    let digits = text.hasPrefix(KeyText.hexMark) ? text.dropFirst(KeyText.hexMark.count) : text[...]
+    guard let first = digits.utf8.first, first != UInt8(ascii: "+"), first != UInt8(ascii: "-"),
+      let offset = UInt64(digits, radix: digits.count == text.count ? 10 : 16), offset <= Int64.max
+    else {
+      throw .usage(
+        "\(what) needs a place in the file, not \(quoted(Array(text.utf8)))",
+        advice: "Give bytes from the start of the file, as 16384 or 0x4000.")
+    }
+    return offset
+  }
+}
+
+extension Console {
+  /// Names the faults that were found on the way, on standard error; `verify` says more.
+  func tell(_ faults: [Fault], path: String) throws(Failure) {
+    for fault in faults.prefix(8) {
+      let place = fault.offset.map { "offset \($0): " } ?? ""
+      try note("\(errorStyle.bad("damaged")) \(place)\(fault.reason)")
+    }
+    if faults.count > 8 {
+      try note("… and \(Quantity.count(faults.count - 8)) more; `latewood verify` lists them")
+    }
+  }
+}
+
+extension JSONWriter {
+  mutating func member(_ name: String, faults: [Fault]) {
+    self.name(name)
+    beginArray()
+    for fault in faults.prefix(1000) {
+      beginObject()
+      member("offset", fault.offset ?? 0)
+      member("what", fault.reason)
+      endObject()
+    }
+    endArray()
+  }
+}

@@ -1,0 +1,109 @@
+import LatewoodDevice
+import LatewoodDocuments
+import LatewoodFleece
+import LatewoodInspection
+import LatewoodStore
+import Testing
+
+@testable import LatewoodTool
+
+/// What `salvage` makes of a damaged file: a new one with the names of the old, and a report that says what it is worth.
+@Suite struct SalvageRunTests {
+  private func salvage(
+    _ directory: ToolDirectory, _ source: String, _ target: String, limit: Int = 20,
+    identity: SalvageIdentity? = nil
+  ) throws(Failure) -> SalvageRun {
+    try SalvageRun(
+      from: directory.file(source), to: directory.file(target), identity: identity, listLimit: limit,
+      on: ToolDirectory.console())
+  }
+
+  @Test func aSoundFileIsSavedWhole() throws {
+    let directory = try ToolDirectory()
+    try directory.makeDatabase("a")
+    let before = try directory.bytes(of: "a")
+    let run = try salvage(directory, "a", "b")
+    #expect(run.isWhole && run.saved == 800 && run.older == 0 && run.unproven == 0)
+    #expect(try directory.entries(of: "b") == directory.entries(of: "a"))
+    #expect(try directory.bytes(of: "a") == before)
+    #expect(try Directories.names(in: directory.path).sorted() == ["a", "a.lock", "b"])
+  }
+
+  @Test func whatIsNotCertainIsCountedAndListedUpToTheLimit() throws {
+    let directory = try ToolDirectory()
+    try directory.makeDatabase("a")
+    let whole = try directory.entries(of: "a")
+    var bytes = try directory.bytes(of: "a")
+    let start = 16384 + 4096 * 3
+    bytes.replaceSubrange(start..<start + 4096, with: [UInt8](repeating: 0, count: 4096))
+    try directory.write(bytes, to: "damaged")
+    let run = try salvage(directory, "damaged", "b", limit: 3)
+    #expect(!run.isWhole && run.unproven > 3 && run.listed.count == 3)
+    #expect(run.saved < 800 && run.saved + Int(run.report.missing) == 800)
+    let saved = try directory.entries(of: "b")
+    for (name, entries) in saved {
+      for (key, value) in entries { #expect(whole[name]?[key] == value) }
+    }
+    #expect(saved.keys.sorted() == ["fruit", "roots"])
+  }
+
+  @Test func aKeyspaceWhoseNameIsLostGetsOneFromItsNumber() throws {
+    let directory = try ToolDirectory()
+    try directory.makeDatabase("a")
+    var bytes = try directory.bytes(of: "a")
+    // Every name of a keyspace in the file, in the catalog's leaf and, before it was compacted, nowhere else.
+    for name in ["fruit", "roots"] {
+      let text = Array(name.utf8)
+      for at in 16384..<bytes.count - text.count where bytes[at..<at + text.count].elementsEqual(text) {
+        bytes.replaceSubrange(at..<at + text.count, with: [UInt8](repeating: 0xFF, count: text.count))
+      }
+    }
+    try directory.write(bytes, to: "damaged")
+    let run = try salvage(directory, "damaged", "b")
+    #expect(!run.isWhole)
+    #expect(run.keyspaces.contains { $0.isNameLost && $0.name == "keyspace-2" && $0.entries == 400 })
+    _ = try directory.entries(of: "b")
+  }
+
+  @Test func aTargetThatExistsIsRefusedAndAFailureLeavesNothing() throws {
+    let directory = try ToolDirectory()
+    try directory.makeDatabase("a")
+    try directory.write([1, 2, 3], to: "there")
+    let error = #expect(throws: Failure.self) { try salvage(directory, "a", "there") }
+    #expect(error?.code == "alreadyExists" && error?.exitCode == .cannotOpen)
+    #expect(try directory.bytes(of: "there") == [1, 2, 3])
+    #expect(throws: Failure.self) { try salvage(directory, "a", "a") }
+    try directory.write([UInt8](repeating: 0, count: 50_000), to: "nothing")
+    let other = #expect(throws: Failure.self) { try salvage(directory, "nothing", "b") }
+    #expect(other?.exitCode == .damaged && other?.advice.contains("--header-of") == true)
+    let wrong = #expect(throws: Failure.self) {
+      try salvage(directory, "a", "b", identity: SalvageIdentity(fileID: [UInt8](repeating: 5, count: 16)))
+    }
+    #expect(wrong?.advice.contains("not that of the file") == true)
+    #expect(try !FileVolume().exists(directory.file("b")))
+    #expect(try !FileVolume().exists(directory.file("b.salvaging")))
+  }
+
+  @Test func documentsComeAlongAndFaultsBetweenThemAreCounted() throws {
+    let directory = try ToolDirectory()
+    let store = try DocumentStore.open(at: directory.file("docs"))
+    let collection = try #require(try store.collection("_default"))
+    for index in 0..<300 {
+      try store.write { writer in
+        let body = try JSON.fleece(from: #"{"text":"\#(String(repeating: "y", count: index))"}"#)
+        _ = try writer.save("doc-\(index)", in: collection, body: body, parent: nil)
+      }
+    }
+    try store.compact()
+    try store.close()
+    let sound = try salvage(directory, "docs", "same")
+    #expect(sound.isWhole && sound.documentFaults == 0)
+    var bytes = try directory.bytes(of: "docs")
+    let start = bytes.count / 2 / 4096 * 4096
+    bytes.replaceSubrange(start..<start + 4096, with: [UInt8](repeating: 0, count: 4096))
+    try directory.write(bytes, to: "damaged")
+    let run = try salvage(directory, "damaged", "b")
+    #expect(!run.isWhole && run.documentFaults != nil)
+    _ = try directory.entries(of: "b")
+  }
+}
