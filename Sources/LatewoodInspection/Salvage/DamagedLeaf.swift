@@ -27,7 +27,10 @@ struct DamagedLeaf {
     guard offset < source.size, Int(lost.reference.length) <= FileLayout.nodeLimit else { return }
     let length = min(UInt64(lost.reference.length), source.size - offset)
     let bytes = try source.bytes(at: offset, count: Int(length)) ?? []
-    bytes.withUnsafeBytes { read($0, lost) }
+    bytes.withUnsafeBytes { bytes in
+      read(bytes, lost)
+      if cells.isEmpty { readFromEnd(bytes, lost) }
+    }
   }
 
   /// Gives what could be read to `sink`, as the newest state of the leaf's keys.
@@ -83,6 +86,20 @@ struct DamagedLeaf {
       cells.append((candidate.index, entry))
     }
     self.count = count
+  }
+
+  /// Where what leads to the cells is destroyed: those behind the block in which it was.
+  private mutating func readFromEnd(_ bytes: UnsafeRawBufferPointer, _ lost: SalvageTree.LostLeaf) {
+    guard bytes.count > NodeLayout.arrays, let base = bytes.baseAddress else { return }
+    let isHeaderWhole =
+      base.u64(NodeLayout.ownOffset) == lost.reference.offset
+      && base.u32(NodeLayout.length) == lost.reference.length
+    var start = Int(Self.blockLength - lost.reference.offset % Self.blockLength)
+    if isHeaderWhole { start += Int(Self.blockLength) }
+    let found = HeadlessLeaf.entries(in: bytes, of: lost, from: start)
+    guard let count = Int(exactly: lost.entries) else { return }
+    self.count = count
+    for (place, entry) in found.enumerated() { cells.append((count - found.count + place, entry)) }
   }
 
   private func candidate(

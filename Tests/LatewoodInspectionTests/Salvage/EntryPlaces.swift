@@ -9,6 +9,9 @@ import LatewoodTree
 /// An entry of a leaf: its cell, its head and slot, the prefix that it shares with its neighbours and the header that says how long that is;
 /// if its value is large, the value. An entry of the log: the operation.
 struct EntryPlaces {
+  /// How many of the last ranges are the cell, and the value where that lies elsewhere, or the operation.
+  static let ofValue = 2
+
   private(set) var places: [[UInt8]: [Range<UInt64>]] = [:]
 
   init(in bytes: [UInt8]) throws {
@@ -57,8 +60,10 @@ struct EntryPlaces {
         offset..<offset + 40, place(node.heads + index * 4, 4), place(node.slots + index * 2, 2),
         place(node.prefix, node.prefixCount), place(cell, value.pointer - cell + inside),
       ]
-      if value.isExtent { ranges.append(value.extentOffset..<value.extentOffset + UInt64(value.length)) }
-      places[node.key(index).bytes] = ranges.filter { !$0.isEmpty }
+      // One that is empty overlaps nothing.
+      let start = value.isExtent ? value.extentOffset : 0
+      ranges.append(start..<start + (value.isExtent ? UInt64(value.length) : 0))
+      places[node.key(index).bytes] = ranges
     }
   }
 }

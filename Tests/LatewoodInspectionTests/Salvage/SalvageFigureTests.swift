@@ -5,7 +5,8 @@ import Testing
 
 /// With one block of a file destroyed, no entry is lost but those that had a byte in it: see `EntryPlaces` for what that means.
 ///
-/// `LATEWOOD_SALVAGE_BYTES` makes the file longer; every block of it is destroyed in turn all the same.
+/// `LATEWOOD_SALVAGE_BYTES` makes the file longer, and `LATEWOOD_SALVAGE_KIND` picks one kind of it; every block is destroyed in turn all
+/// the same.
 @Suite struct SalvageFigureTests {
   enum Filling: CaseIterable { case zeros, noise }
 
@@ -18,10 +19,16 @@ import Testing
     var unproven = 0
     var returned = 0
     var worst = 0
+    /// Lost with what leads to its cell, though the cell itself lies outside of the block.
+    var lostBesideCell = 0
+    var blocksThatLostBesideCell = 0
   }
 
   @Test(arguments: SampleFile.allCases, Filling.allCases)
   func aDestroyedBlockCostsOnlyWhatLayInIt(kind: SampleFile, filling: Filling) throws {
+    if let only = CurrentProcess.environmentVariable("LATEWOOD_SALVAGE_KIND"), only != kind.rawValue {
+      return
+    }
     let length = CurrentProcess.environmentVariable("LATEWOOD_SALVAGE_BYTES").flatMap(Int.init)
     let seed = SeededRandom.seed(20_260_301)
     let bytes = try kind.bytes(length: length ?? 200_000, seed: seed)
@@ -40,12 +47,18 @@ import Testing
       )
       let (saved, report) = try Salvage.all(of: damaged)
       let destroyed = UInt64(block.lowerBound)..<UInt64(block.upperBound)
-      var lost = 0
+      var (lost, beside) = (0, 0)
       for (key, entry) in whole {
         let isTouched = places[key]?.contains { $0.overlaps(destroyed) } ?? false
         let found = saved[key]
         tally.touched += isTouched ? 1 : 0
-        if found == nil { lost += 1 }
+        if found == nil {
+          lost += 1
+          if !places[key, default: []].suffix(EntryPlaces.ofValue).contains(where: { $0.overlaps(destroyed) })
+          {
+            beside += 1
+          }
+        }
         if found?.trust == .unproven { tally.unproven += 1 }
         if found?.value == entry.value { continue }
         if case .older = found?.trust { tally.older += 1 }
@@ -61,6 +74,8 @@ import Testing
           "\(kind) \(filling) \(key) came back at block \(block), \(random.replay)")
       }
       tally.lost += lost
+      tally.lostBesideCell += beside
+      tally.blocksThatLostBesideCell += beside > 0 ? 1 : 0
       tally.worst = max(tally.worst, lost)
       tally.blocks += 1
     }
