@@ -1,7 +1,8 @@
 /// Every command of the tool, in the order in which help shows them.
 enum CommandTable {
   static let commands: [CommandDescription] = [
-    .info, .map, .verify, .history, .get, .list, .put, .delete, .importing, .exporting, .compact, .copy,
+    .info, .map, .tree, .frames, .frame, .hex, .verify, .history, .get, .list, .put, .delete, .importing,
+    .exporting, .compact, .copy,
     .backup,
     .collections, .doc, .demo, .help,
     .demoWriter,
