@@ -28,6 +28,7 @@ extension CommandDescription {
       #"  "continues":true|false,"state":"STATE"}"#,
       "STATE is merged, log, broken (a merged one with holes), gap (no frame is here",
       "any more), or behind the log reserved, skipped, ended or damaged.",
+      #"In the end, for each fault: {"offset":BYTES,"fault":"TEXT"}."#,
     ]
   ) { arguments, console throws(Failure) in
     let limit = try arguments.number(of: .limit) ?? UInt64.max
@@ -64,7 +65,18 @@ extension CommandDescription {
       }
     } catch { throw Failure(error) }
     let faults = file.faults
-    if !console.printsJSON { try console.tell(faults, path: file.path) }
+    if console.printsJSON {
+      for fault in faults {
+        try console.json { writer in
+          writer.beginObject()
+          writer.member("offset", fault.offset ?? 0)
+          writer.member("fault", fault.reason)
+          writer.endObject()
+        }
+      }
+    } else {
+      try console.tell(faults, path: file.path)
+    }
     return faults.isEmpty ? .success : .no
   }
 }

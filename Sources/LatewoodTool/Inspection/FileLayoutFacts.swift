@@ -54,7 +54,8 @@ struct FileLayoutFacts {
 
   /// What is live and the fixed parts; the log counts as live, so that too little is promised rather than too much.
   func bytesAfterCompaction(_ statistics: Statistics) -> UInt64 {
-    16384 &+ statistics.liveBytes &+ (totals[.log] ?? 0)
+    let fixed = (totals[.header] ?? 0) &+ (totals[.slot] ?? 0)
+    return fixed &+ statistics.liveBytes &+ (totals[.log] ?? 0)
   }
 
   func write(_ statistics: Statistics, to writer: inout JSONWriter) {

@@ -29,8 +29,8 @@ struct FrameRow {
   private static func row(
     _ offset: String, _ kind: String, _ length: String, _ transaction: String, _ time: String, _ state: String
   ) -> String {
-    DisplayWidth.padded(offset, to: 14, right: true) + "  " + DisplayWidth.padded(kind, to: 10)
-      + DisplayWidth.padded(length, to: 13, right: true)
+    DisplayWidth.padded(offset, to: 12, right: true) + "  " + DisplayWidth.padded(kind, to: 10)
+      + DisplayWidth.padded(length, to: 9, right: true)
       + DisplayWidth.padded(transaction, to: 12, right: true)
       + "  " + DisplayWidth.padded(time, to: 19) + "  " + state
   }
