@@ -86,8 +86,12 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "LatewoodToolTests", dependencies: ["LatewoodTool", "LatewoodSimulation"], swiftSettings: settings
-    ),
+      name: "LatewoodToolTests",
+      dependencies: [
+        "LatewoodTool", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
+        "LatewoodSimulation",
+      ],
+      swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )
