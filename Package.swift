@@ -75,7 +75,8 @@ let package = Package(
     .testTarget(
       name: "LatewoodDocumentsTests",
       dependencies: [
-        "LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodBytes", "LatewoodSimulation",
+        "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes",
+        "LatewoodSimulation",
       ],
       exclude: ["Revisions/couchdb-revision-trees.txt"], swiftSettings: settings),
     .testTarget(

@@ -243,7 +243,7 @@ def load(path):
         return ("lines", [json.loads(line) for line in text.splitlines() if line.strip()])
 sys.exit(0 if load(sys.argv[1]) == load(sys.argv[2]) else 1)
 P
-  expect 0 "they are sound: $1" verify rt.lw
+  expect 0 "they are sound: $1" verify rt.lw --deep
 }
 printf '[{"id":"b","n":1.5},{"id":"a","big":18446744073709551615,"deep":{"x":[[],{},null]}}]' >docs.json
 document_roundtrip docs.json
@@ -309,7 +309,7 @@ for n in $(seq 400); do
 done
 wait $follower
 is "follow sees what others commit" "$(python3 -c 'import json; s=[json.loads(l)["sequence"] for l in open("followed")]; print(len(s), s[2]-s[0])')" "3 2"
-expect 0 "they are sound" verify edit.lw
+expect 0 "they are sound" verify edit.lw --deep --json ; query "all of them" 'd["documents"]["faults"]' "[]"
 
 # --- an import that is killed keeps a first part, and says so
 mkfifo slow

@@ -173,6 +173,22 @@ import Testing
   }
 }
 
+@Suite struct VerifyCommandTests {
+  @Test func `deep verification says which document cannot be decoded`() throws {
+    let tool = try ToolRun()
+    let revision = try tool("doc", "put", "@", "a", #"{"n":1}"#).lines[0]
+    try tool.database { store, collection in
+      try store.write { try $0.save("b", in: collection, body: [0xEE, 0xEE], parent: nil) }
+    }
+    #expect(try tool("verify", "@").code == .success)
+    let result = try tool("verify", "@", "--deep")
+    #expect(result.code == .no && result.lines[0].hasPrefix("  _default/b, revision 1-"))
+    let json = try tool("verify", "@", "--deep", "--json").output
+    #expect(json.contains(#""faults":[{"collection":"_default","id":"b","revision":"1-"#))
+    #expect(!json.contains(revision))
+  }
+}
+
 @Suite struct RevisionDrawingTests {
   private func tree(_ histories: [[String]], deleted: Set<String> = []) throws -> RevisionTree {
     var tree = RevisionTree()

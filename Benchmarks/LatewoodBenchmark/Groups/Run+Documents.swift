@@ -20,7 +20,7 @@ extension Run where Engine == LatewoodEngine {
     try sweep(count, store)
     try saveDurably(options.scaled(2000), in: store)
     let report = try store.verify()
-    for fault in report.faults.prefix(3) { Process.printError(fault) }
+    for fault in report.faults.prefix(3) { Process.printError("\(fault)") }
     self.report.require("doc-verify", "\(report.faults.count) faults", "0 faults", report.isSound)
     try streamBlob(options.scaled(256), through: store)
     printMemory("documents")
