@@ -16,6 +16,7 @@ extension DocumentCore {
     let ticket = Guarded<UInt64?>(nil)
     var events: [CollectionEvent] = []
     var alarmTime: UInt64?
+    var created: [String: DocumentCollection] = [:]
     defer { if let ticket = ticket.withLock({ $0 }) { hub.deliver(ticket, events) } }
     do {
       let result = try store.write(durability: durability) { transaction in
@@ -26,14 +27,22 @@ extension DocumentCore {
         defer { writing.withLock { $0 = nil } }
         let result = try body(writer)
         try writer.finish()
-        (events, alarmTime) = (writer.events, writer.firstExpiry)
+        (events, alarmTime, created) = (writer.events, writer.firstExpiry, writer.created)
         return result
       }
+      if !created.isEmpty { try publish(created) }
       if let alarmTime { setAlarm(for: alarmTime) }
       return result
     } catch {
       events = []
       throw (error as? StoreError).map { DocumentError($0) } ?? error
+    }
+  }
+
+  /// Runs work that may block on a Dispatch queue, so that the caller's thread does not.
+  func perform<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+    try await withCheckedThrowingContinuation { continuation in
+      queue.async { continuation.resume(with: Result { try body() }) }
     }
   }
 
