@@ -4,10 +4,8 @@ import LatewoodStore
 extension DocumentCore {
   /// The batch that this thread runs.
   var currentWriter: DocumentWriter? {
-    writing.withLock { writing in
-      guard let writing, writing.thread == Monitor.currentThread else { return nil }
-      return writing.writer
-    }
+    guard writingThread.load(ordering: .relaxed) == Monitor.currentThread else { return nil }
+    return writing.withLock { $0 }
   }
 
   /// Runs a batch, or joins the one that this thread is in.
@@ -23,8 +21,12 @@ extension DocumentCore {
         // Under the writer lock: tickets are in the order of commits.
         ticket.withLock { $0 = hub.takeTicket() }
         let writer = DocumentWriter(self, transaction)
-        writing.withLock { $0 = (Monitor.currentThread, writer) }
-        defer { writing.withLock { $0 = nil } }
+        writing.withLock { $0 = writer }
+        writingThread.store(Monitor.currentThread, ordering: .relaxed)
+        defer {
+          writingThread.store(0, ordering: .relaxed)
+          writing.withLock { $0 = nil }
+        }
         let result = try body(writer)
         try writer.finish()
         (events, alarmTime, created) = (writer.events, writer.firstExpiry, writer.created)
