@@ -13,7 +13,8 @@ enum ExitCode: Int32, CaseIterable, Sendable {
   var meaning: String {
     switch self {
     case .success: "done"
-    case .no: "no such key or keyspace; faults or differences found; a salvage that is not whole"
+    case .no:
+      "no such key, keyspace or document; a conflict; faults or differences found; a salvage that is not whole; a demo that failed"
     case .usage: "the command line is not understood"
     case .cannotOpen: "a file cannot be opened: missing, locked, not a database, not allowed"
     case .damaged: "the database is damaged"

@@ -2,8 +2,8 @@
 enum CommandTable {
   static let commands: [CommandDescription] = [
     .info, .map, .tree, .frames, .frame, .hex, .verify, .salvage, .history, .diff, .stats, .get, .list, .put,
-    .delete, .importing, .exporting, .compact, .copy, .backup,
-    .collections, .doc, .demo, .help,
+    .delete, .importing, .exporting, .compact, .copy, .backup, .collections, .doc, .changes, .blobs, .expiry,
+    .demo, .help,
     .demoWriter,
   ]
 
