@@ -24,6 +24,8 @@ struct OperandDescription: Sendable {
   var name: String
   var summary: String
   var isOptional = false
+  /// If not empty, the only words it takes.
+  var choices: [String] = []
 
   static let database = OperandDescription(name: "DATABASE", summary: "path of the database file")
   static let key = OperandDescription(

@@ -2,7 +2,7 @@
 enum CommandTable {
   static let commands: [CommandDescription] = [
     .info, .verify, .history, .get, .list, .put, .delete, .importing, .exporting, .compact, .copy, .backup,
-    .collections, .doc, .demo, .help,
+    .collections, .doc, .shell, .demo, .help,
     .demoWriter,
   ]
 

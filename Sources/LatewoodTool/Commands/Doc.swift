@@ -14,7 +14,8 @@ extension CommandDescription {
     name: "doc",
     summary: "look at one document: get, revisions, conflicts",
     operands: [
-      OperandDescription(name: "ACTION", summary: "get, revisions or conflicts"),
+      OperandDescription(
+        name: "ACTION", summary: "get, revisions or conflicts", choices: ["get", "revisions", "conflicts"]),
       .database, OperandDescription(name: "ID", summary: "of the document"),
     ],
     options: [.documentCollection, .revision],

@@ -29,6 +29,18 @@ final class Console {
     width = isOutputTerminal ? min(max(streams.output.terminalWidth ?? 80, 40), 200) : 80
   }
 
+  /// On no terminal: what is written stays in memory.
+  init(input: ByteInput, output: Output, error: Output) {
+    self.input = input
+    self.output = output
+    self.error = error
+    isOutputTerminal = false
+    isErrorTerminal = false
+    style = .plain
+    errorStyle = .plain
+    width = 80
+  }
+
   /// The next bytes of standard input; none at its end.
   func readInput() throws(Failure) -> [UInt8] {
     do { return try input.readSome() } catch { throw Failure(error) }

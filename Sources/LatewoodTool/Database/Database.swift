@@ -12,8 +12,13 @@ struct Database {
     try open(arguments, .readOnly)
   }
 
+  static func reading(_ path: String) throws(Failure) -> Database { try open(path: path, .readOnly) }
+
   static func open(_ arguments: Arguments, _ mode: Store.OpenMode) throws(Failure) -> Database {
-    let path = try arguments.text(0)
+    try open(path: try arguments.text(0), mode)
+  }
+
+  private static func open(path: String, _ mode: Store.OpenMode) throws(Failure) -> Database {
     var options = Store.Options()
     // Commands are short: what they leave to be done is the work of `latewood compact`.
     options.compaction = .manual
