@@ -2,8 +2,8 @@
 enum CommandTable {
   static let commands: [CommandDescription] = [
     .info, .verify, .history, .get, .list, .put, .delete, .importing, .exporting, .compact, .copy, .backup,
-    .collections, .doc, .shell, .demo, .help,
-    .demoWriter,
+    .collections, .doc, .shell, .demo, .completion, .help,
+    .demoWriter, .complete,
   ]
 
   static func command(named name: String) -> CommandDescription? {

@@ -10,12 +10,15 @@ final class TerminalSession {
   /// No test depends on how fast the tool is; a tool that hangs still ends the test.
   private static let patience = 20_000
 
-  init(_ arguments: [String], columns: Int = 80, environment: [String: String?] = [:]) throws {
+  /// - Parameter program: another program than the tool.
+  init(program: String? = nil, _ arguments: [String], columns: Int = 80, environment: [String: String?] = [:])
+    throws
+  {
     var environment = environment
     if environment["NO_COLOR"] == nil { environment["NO_COLOR"] = .some(nil) }
     if environment["TERM"] == nil { environment["TERM"] = "xterm-256color" }
     terminal = try PseudoTerminal(
-      try BuiltTool.path(), arguments: arguments, columns: columns, environment: environment)
+      try program ?? BuiltTool.path(), arguments: arguments, columns: columns, environment: environment)
   }
 
   /// Everything that the tool has written.
