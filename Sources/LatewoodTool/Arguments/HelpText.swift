@@ -14,19 +14,23 @@ enum HelpText {
     text += "  latewood put my.latewood greeting \"hello\"\n"
     text += "  latewood get my.latewood greeting\n"
     text += heading("keys", style)
-    text += paragraph(
-      "A key is text, or bytes in hexadecimal behind 0x; keys that are not readable text are shown so. "
-        + "A database has keyspaces, each with keys of its own; --keyspace NAME chooses one, and "
-        + "without it the keyspace is called \"default\".")
+    text += paragraph(keys)
     text += heading("exit codes", style)
     text += table(ExitCode.allCases.map { (String($0.rawValue), $0.meaning) })
     text += heading("surroundings", style)
-    text += paragraph(
-      "Commands that only read work beside a process that is writing. Every command but help, demo and "
-        + "--version takes --json. Errors go to standard error. Colour and progress appear only on a "
-        + "terminal; colour never if NO_COLOR is set. The demo's files are put under TMPDIR, or /tmp.")
+    text += paragraph(surroundings)
     return text
   }
+
+  static let keys =
+    "A key is text, or bytes in hexadecimal behind 0x; keys that are not readable text are shown so. "
+    + "A database has keyspaces, each with keys of its own; --keyspace NAME chooses one, and "
+    + "without it the keyspace is called \"default\"."
+
+  static let surroundings =
+    "Commands that only read work beside a process that is writing. Commands that show what is in a file "
+    + "or say what they did take --json. Errors go to standard error. Colour and progress appear only on a "
+    + "terminal; colour never if NO_COLOR is set. The demo's files are put under TMPDIR, or /tmp."
 
   static func explanation(of command: CommandDescription, style: Style) -> String {
     var text = "latewood \(command.name): \(command.summary)\n"
