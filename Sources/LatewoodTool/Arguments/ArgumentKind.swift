@@ -17,7 +17,7 @@ enum ArgumentKind: Sendable {
   /// The kind that a word in help stands for; nil if it has none yet.
   init?(word: String) {
     switch word {
-    case "DATABASE", "A", "B", "OLD", "NEW": self = .database
+    case "DATABASE", "A", "B", "OLD", "NEW", "BACKUP": self = .database
     case "SOURCE", "FILE", "PATH": self = .file
     case "TARGET", "SVG": self = .newFile
     case "KEY": self = .key
@@ -27,7 +27,8 @@ enum ArgumentKind: Sendable {
     case "COMMAND": self = .command
     case "NUMBER", "BYTES", "OFFSET", "TRANSACTION", "SECONDS", "SEQUENCE", "COUNT", "LENGTH", "TIME":
       self = .number
-    case "NAME", "ID", "ACTION", "REVISION", "FIELD", "FORM", "WHAT", "WORD", "DIGEST", "SHELL", "LINE":
+    case "NAME", "ID", "ACTION", "REVISION", "FIELD", "FORM", "WHAT", "WORD", "DIGEST", "SHELL", "LINE",
+      "HEX":
       self = .text
     default: return nil
     }
@@ -35,7 +36,7 @@ enum ArgumentKind: Sendable {
 }
 
 extension OperandDescription {
-  var kind: ArgumentKind { ArgumentKind(word: name) ?? .text }
+  var kind: ArgumentKind { isDatabase ? .database : ArgumentKind(word: name) ?? .text }
 }
 
 extension OptionDescription {

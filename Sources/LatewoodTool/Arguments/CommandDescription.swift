@@ -26,6 +26,8 @@ struct OperandDescription: Sendable {
   var isOptional = false
   /// If not empty, the only words it takes.
   var choices: [String] = []
+  /// For a database that is not called so: the shell fills in the first that there is.
+  var isDatabase = false
 
   static let database = OperandDescription(name: "DATABASE", summary: "path of the database file")
   static let key = OperandDescription(

@@ -24,13 +24,15 @@ extension CommandDescription {
       return .success
     }
     guard let name = arguments.operand(0) else {
-      try console.output.write(HelpText.overview(of: CommandTable.commands, style: console.style))
+      try console.output.write(
+        HelpText.overview(of: CommandTable.commands, style: console.style, width: console.proseWidth))
       return .success
     }
     guard let command = CommandTable.command(named: String(decoding: name, as: UTF8.self)) else {
       throw CommandTable.unknown(name)
     }
-    try console.output.write(HelpText.explanation(of: command, style: console.style))
+    try console.output.write(
+      HelpText.explanation(of: command, style: console.style, width: console.proseWidth))
     return .success
   }
 }

@@ -55,6 +55,17 @@ final class TerminalSession {
 
   var screen: Screen { Screen(terminal.text) }
 
+  /// Repeats `action` until some row shows `text`.
+  func waitUntil(_ text: String, repeating action: () throws -> Void) throws {
+    for _ in 0..<Self.patience / 50 {
+      try action()
+      if try terminal.read(milliseconds: 50, until: { Screen($0).rows.contains { $0.contains(text) } }) {
+        return
+      }
+    }
+    try expect(text)
+  }
+
   /// Presses ctrl-C until the last row is this: the first may come before the program that it is meant for has begun.
   func interrupt(untilRow text: String) throws {
     for _ in 0..<Self.patience / 200 {
