@@ -7,12 +7,8 @@ struct LineView {
   func drawn(_ line: EditedLine, in width: Int) -> String {
     // The last column stays free: terminals differ in what happens behind it.
     let room = max(width - DisplayWidth.of(prompt) - 1, 8)
-    var shown = Self.visible(line.before)
-    var cursor = DisplayWidth.of(shown)
-    while cursor > room, let first = shown.first {
-      cursor -= DisplayWidth.of(String(first))
-      shown.removeFirst()
-    }
+    let shown = Self.suffix(of: Self.visible(line.before), columns: room)
+    let cursor = DisplayWidth.of(shown)
     let rest = Self.prefix(of: Self.visible(line.after), columns: room - cursor)
     let column = DisplayWidth.of(prompt) + cursor
     return "\r\u{1B}[K" + style.bold(prompt) + shown + rest + "\r" + (column > 0 ? "\u{1B}[\(column)C" : "")
@@ -26,6 +22,17 @@ struct LineView {
     return String(
       String.UnicodeScalarView(
         text.unicodeScalars.map { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) ? "·" : $0 }))
+  }
+
+  private static func suffix(of text: String, columns: Int) -> Substring {
+    var used = 0
+    var start = text.endIndex
+    for (index, character) in zip(text.indices.reversed(), text.reversed()) {
+      used += DisplayWidth.of(String(character))
+      guard used <= columns else { break }
+      start = index
+    }
+    return text[start...]
   }
 
   private static func prefix(of text: String, columns: Int) -> String {

@@ -24,7 +24,8 @@ struct ShellCompletion {
       completion.candidates += paths.map { Completion.Candidate(text: prefix + $0) }
       isDirectory = completion.candidates.count == 1 && completion.candidates[0].text.hasSuffix("/")
     }
-    let written = Self.writtenLength(of: before, parsed)
+    // Characters of the last word as it stands on the line, with its quotes.
+    let written = parsed.last == nil ? 0 : before.count - parsed.wordColumn
     if completion.candidates.count == 1 {
       let text = completion.candidates[0].text
       // An option with a value, a directory: something follows without a space.
@@ -34,19 +35,6 @@ struct ShellCompletion {
     let common = completion.commonPrefix
     if common.count > partial.count { return .replace(count: written, text: Self.unfinished(common)) }
     return completion.candidates.isEmpty ? .nothing : .choose(completion.candidates.map(\.text))
-  }
-
-  /// Characters of the last word as it stands on the line, with its quotes.
-  private static func writtenLength(of before: String, _ parsed: ShellWords) -> Int {
-    guard parsed.last != nil else { return 0 }
-    var length = 0
-    // The start of the word is where cutting the line leaves only the complete words.
-    for count in 1...max(before.count, 1) {
-      let shorter = ShellWords(partial: String(before.dropLast(count)))
-      length = count
-      if shorter.last == nil, shorter.words == parsed.words { break }
-    }
-    return length
   }
 
   /// A word that goes on: quoted like a whole one, but for the quote at its end.

@@ -11,8 +11,10 @@ struct ShellWords: Equatable {
   var openQuote: Character?
   /// Whether the line ends in a backslash that has nothing to act on.
   var endsInBackslash = false
-  /// Where the open quote, or else the last word, begins: characters from 0.
+  /// Where the open quote begins: characters from 0.
   var openColumn = 0
+  /// Where the last word begins, with its quotes.
+  var wordColumn = 0
 
   /// Reads as far as it goes, for completion.
   init(partial line: String) {
@@ -69,7 +71,7 @@ struct ShellWords: Equatable {
   private mutating func begin(at column: Int) {
     guard last == nil else { return }
     last = ""
-    openColumn = column
+    wordColumn = column
   }
 
   private mutating func append(_ character: Character) { last = (last ?? "") + String(character) }
