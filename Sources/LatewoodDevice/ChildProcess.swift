@@ -21,6 +21,19 @@ package final class ChildProcess {
 
   deinit { SystemCalls.closeFile(outputDescriptor) }
 
+  /// Runs a program to its end on the streams of this process: its exit status, or nil if a signal ended it.
+  ///
+  /// - Parameter hasInput: false if reading standard input is to fail.
+  package static func run(_ path: String, arguments: [[UInt8]], hasInput: Bool) throws(Fault) -> Int32? {
+    do {
+      var streams = SystemCalls.SpawnStreams()
+      streams.withoutInput = !hasInput
+      return try SystemCalls.wait(for: try SystemCalls.spawn(path, arguments, streams))
+    } catch {
+      throw Fault(error, "run the program", path: path)
+    }
+  }
+
   /// Ends it at once, as a crash would: it gets no chance to do anything.
   package func kill() throws(Fault) {
     if isOver { return }
@@ -56,6 +69,12 @@ package enum CurrentProcess {
 
   /// The value of an environment variable; nil if there is none by this name.
   package static func environmentVariable(_ name: String) -> String? { SystemCalls.environmentVariable(name) }
+
+  /// From now on an interrupt from the terminal ends programs that this process has started, but not the process itself.
+  package static func outliveInterrupts() {
+    // A handler that does nothing is the default again in a program that is started; an ignored signal would stay ignored.
+    _ = SystemCalls.handle(SystemCalls.interruptingSignals) { _ in }
+  }
 
   /// Whether file permissions do not bind it.
   package static var isPrivileged: Bool { SystemCalls.isPrivileged }

@@ -46,6 +46,13 @@ package enum Directories {
     }
   }
 
+  /// False also for what cannot be looked at.
+  package static func isDirectory(_ path: String) -> Bool {
+    do throws(ErrorNumber) {
+      return try SystemCalls.status(ofPath: path, followLink: true).kind == .directory
+    } catch { return false }
+  }
+
   package static func makeSymbolicLink(_ path: String, to target: String) throws(Fault) {
     do {
       try SystemCalls.makeSymbolicLink(path, to: target)

@@ -54,61 +54,6 @@ extension SystemCalls {
     return String(decoding: path, as: UTF8.self)
   }
 
-  // MARK: Other processes
-
-  /// Starts a program with its output going into a pipe; returns its number and the end of the pipe to read from.
-  static func spawn(_ path: String, _ arguments: [String]) throws(ErrorNumber) -> (
-    process: Int32, output: Int32
-  ) {
-    #if os(tvOS) || os(watchOS)
-      // These systems let no program start another.
-      throw .notSupported
-    #else
-      var ends: [Int32] = [-1, -1]
-      _ = try checked(pipe(&ends))
-      // Not inherited by programs that other threads start, except in the moment between the two calls.
-      for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-      #if canImport(Darwin)
-        var actions: posix_spawn_file_actions_t?
-      #else
-        var actions = posix_spawn_file_actions_t()
-      #endif
-      posix_spawn_file_actions_init(&actions)
-      defer { posix_spawn_file_actions_destroy(&actions) }
-      posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-      var process: pid_t = 0
-      // SAFETY: posix_spawn copies the terminated strings; each is freed once, after it.
-      var pointers = ([path] + arguments).map { strdup($0) }
-      pointers.append(nil)
-      defer { for pointer in pointers { free(pointer) } }
-      let failure = posix_spawn(&process, path, &actions, nil, &pointers, currentEnvironment())
-      closeFile(ends[1])
-      guard failure == 0 else {
-        closeFile(ends[0])
-        throw ErrorNumber(failure)
-      }
-      return (process, ends[0])
-    #endif
-  }
-
-  private static func currentEnvironment() -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {
-    #if canImport(Darwin)
-      _NSGetEnviron().pointee
-    #else
-      environ
-    #endif
-  }
-
-  static func endProcess(_ process: Int32) throws(ErrorNumber) { _ = try checked(kill(process, SIGKILL)) }
-
-  /// Waits for the end of a child process: its exit status, or nil if a signal ended it.
-  static func wait(for process: Int32) throws(ErrorNumber) -> Int32? {
-    var status: Int32 = 0
-    _ = try retried { () throws(ErrorNumber) in try checked(waitpid(process, &status, 0)) }
-    // The macros WIFEXITED and WEXITSTATUS, which the importer does not show.
-    return status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
-  }
-
   // MARK: Directories
 
   static func makeTemporaryDirectory(_ pattern: String) throws(ErrorNumber) -> String {

@@ -35,12 +35,14 @@ enum LatewoodCommand {
 
   private static func dispatch(_ arguments: [[UInt8]], on console: Console) throws(Failure) -> ExitCode {
     guard let name = arguments.first else {
-      try console.error.write(HelpText.overview(of: CommandTable.commands, style: console.errorStyle))
+      try console.error.write(
+        HelpText.overview(of: CommandTable.commands, style: console.errorStyle, width: console.proseWidth))
       return .usage
     }
     switch String(decoding: name, as: UTF8.self) {
     case "--help", "-h":
-      try console.output.write(HelpText.overview(of: CommandTable.commands, style: console.style))
+      try console.output.write(
+        HelpText.overview(of: CommandTable.commands, style: console.style, width: console.proseWidth))
       return .success
     case "--version":
       try console.line("latewood \(version)")
@@ -55,7 +57,8 @@ enum LatewoodCommand {
       !command.json.isEmpty && arguments.prefix { $0 != Array("--".utf8) }.contains(Array("--json".utf8))
     let parsed = try Arguments(arguments.dropFirst(), for: command)
     if parsed.has(.help) {
-      try console.output.write(HelpText.explanation(of: command, style: console.style))
+      try console.output.write(
+        HelpText.explanation(of: command, style: console.style, width: console.proseWidth))
       return .success
     }
     console.printsJSON = parsed.has(.json)

@@ -1,3 +1,4 @@
+import LatewoodSimulation
 import Testing
 
 /// Section 12 of FORMAT.md shows a whole file; it must be the golden file of that name.

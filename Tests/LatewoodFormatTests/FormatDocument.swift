@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodSimulation
 
 /// FORMAT.md as the tests see it: the rows of its marked tables.
 ///
@@ -43,31 +44,5 @@ struct FormatDocument {
     line.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false).map { cell in
       cell.split(separator: " ").joined(separator: " ")
     }
-  }
-}
-
-/// The files of the repository that this test was compiled from.
-enum Repository {
-  static let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(
-    separator: "/")
-
-  static func path(_ name: String) -> String { "\(root)/\(name)" }
-
-  static func read(_ name: String) throws -> [UInt8] { try read(FileVolume(), path(name)) }
-
-  static func read(_ volume: any Volume, _ path: String) throws -> [UInt8] {
-    let device = try volume.open(path, .readOnly)
-    defer { device.close() }
-    var bytes = [UInt8](repeating: 0, count: Int(try device.size()))
-    let count = try bytes.withUnsafeMutableBytes { try device.read(into: $0, at: 0) }
-    return Array(bytes[..<count])
-  }
-
-  /// Replaces the file, if there is one.
-  static func write(_ bytes: [UInt8], to path: String, on volume: any Volume = FileVolume()) throws {
-    if try volume.exists(path) { try volume.remove(path) }
-    let device = try volume.open(path, .createExclusive(permissions: 0o644))
-    defer { device.close() }
-    try bytes.withUnsafeBytes { try device.write($0, at: 0) }
   }
 }

@@ -24,6 +24,10 @@ struct OperandDescription: Sendable {
   var name: String
   var summary: String
   var isOptional = false
+  /// If not empty, the only words it takes.
+  var choices: [String] = []
+  /// For a database that is not called so: the shell fills in the first that there is.
+  var isDatabase = false
 
   static let database = OperandDescription(name: "DATABASE", summary: "path of the database file")
   static let key = OperandDescription(

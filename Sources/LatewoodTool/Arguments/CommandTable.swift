@@ -3,8 +3,7 @@ enum CommandTable {
   static let commands: [CommandDescription] = [
     .info, .map, .tree, .frames, .frame, .hex, .verify, .salvage, .history, .diff, .stats, .get, .list, .put,
     .delete, .importing, .exporting, .compact, .copy, .backup, .collections, .doc, .changes, .blobs, .expiry,
-    .demo, .help,
-    .demoWriter,
+    .shell, .demo, .completion, .help, .demoWriter, .complete,
   ]
 
   static func command(named name: String) -> CommandDescription? {

@@ -1,48 +1,58 @@
-/// Help, made from the descriptions of the commands. Nothing is wider than 80 columns.
+/// Help, made from the descriptions of the commands. Nothing is wider than 80 columns, and prose no wider than a narrower terminal.
 enum HelpText {
   static let width = 80
 
-  static func overview(of commands: [CommandDescription], style: Style) -> String {
+  static func overview(
+    of commands: [CommandDescription], style: Style, width: Int = Self.width
+  ) -> String {
     var text = "latewood: a key-value database in one append-only file\n"
     text += heading("usage", style)
     text += "  latewood COMMAND DATABASE [ARGUMENT ...] [--option ...]\n"
     text += "  latewood help COMMAND\n"
     text += heading("commands", style)
-    text += table(commands.filter { !$0.isHidden }.map { ($0.name, $0.summary) })
+    text += table(commands.filter { !$0.isHidden }.map { ($0.name, $0.summary) }, width)
     text += heading("begin here", style)
     text += "  latewood demo\n"
     text += "  latewood put my.latewood greeting \"hello\"\n"
     text += "  latewood get my.latewood greeting\n"
     text += heading("keys", style)
-    text += paragraph(
-      "A key is text, or bytes in hexadecimal behind 0x; keys that are not readable text are shown so. "
-        + "A database has keyspaces, each with keys of its own; --keyspace NAME chooses one, and "
-        + "without it the keyspace is called \"default\".")
+    text += paragraph(keys, indent: 2, width: width)
     text += heading("exit codes", style)
-    text += table(ExitCode.allCases.map { (String($0.rawValue), $0.meaning) })
+    text += table(ExitCode.allCases.map { (String($0.rawValue), $0.meaning) }, width)
     text += heading("surroundings", style)
-    text += paragraph(
-      "Commands that only read work beside a process that is writing. Every command but help, demo and "
-        + "--version takes --json. Errors go to standard error. Colour and progress appear only on a "
-        + "terminal; colour never if NO_COLOR is set. The demo's files are put under TMPDIR, or /tmp.")
+    text += paragraph(surroundings, indent: 2, width: width)
     return text
   }
 
-  static func explanation(of command: CommandDescription, style: Style) -> String {
-    var text = "latewood \(command.name): \(command.summary)\n"
+  static let keys =
+    "A key is text, or bytes in hexadecimal behind 0x; keys that are not readable text are shown so. "
+    + "A database has keyspaces, each with keys of its own; --keyspace NAME chooses one, and "
+    + "without it the keyspace is called \"default\"."
+
+  static let surroundings =
+    "Commands that only read work beside a process that is writing. Commands that show what is in a file "
+    + "or say what they did take --json. Errors go to standard error. Colour and progress appear only on a "
+    + "terminal; colour never if NO_COLOR is set. The demo's files are put under TMPDIR, or /tmp."
+
+  static func explanation(
+    of command: CommandDescription, style: Style, width: Int = Self.width
+  ) -> String {
+    var text = paragraph("latewood \(command.name): \(command.summary)", indent: 0, width: width)
     text += heading("usage", style) + "  \(usage(of: command))\n"
     if !command.operands.isEmpty {
-      text += heading("arguments", style) + table(command.operands.map { ($0.name, $0.summary) })
+      text += heading("arguments", style) + table(command.operands.map { ($0.name, $0.summary) }, width)
     }
-    text += heading("options", style) + table(command.allOptions.map { (signature(of: $0), $0.summary) })
+    text +=
+      heading("options", style) + table(command.allOptions.map { (signature(of: $0), $0.summary) }, width)
     if !command.discussion.isEmpty {
       text += heading("what it does", style)
-      text += command.discussion.map(paragraph).joined(separator: "\n")
+      text += command.discussion.map { paragraph($0, indent: 2, width: width) }.joined(separator: "\n")
     }
     if !command.examples.isEmpty { text += heading("examples", style) }
     for (index, example) in command.examples.enumerated() {
       text +=
-        "\(index > 0 ? "\n" : "")  \(style.bold(example.line))\n" + paragraph(example.explanation, indent: 6)
+        "\(index > 0 ? "\n" : "")  \(style.bold(example.line))\n"
+        + paragraph(example.explanation, indent: 6, width: width)
     }
     if !command.json.isEmpty {
       text += heading("with --json", style) + command.json.map { "  \($0)\n" }.joined()
@@ -65,20 +75,18 @@ enum HelpText {
     "\n\(style.bold(title.uppercased()))\n"
   }
 
-  private static func table(_ rows: [(String, String)]) -> String {
+  private static func table(_ rows: [(String, String)], _ width: Int) -> String {
     // A name that is too long for the column has a line of its own, so that one long name does not squeeze all texts.
     let column = min(rows.map { $0.0.count }.max() ?? 0, 22)
     return rows.map { row in
-      let text = paragraph(row.1, indent: column + 4)
+      let text = paragraph(row.1, indent: column + 4, width: width)
       guard row.0.count <= column else { return "  \(row.0)\n\(text)" }
       return DisplayWidth.padded("  \(row.0)", to: column + 4) + text.dropFirst(column + 4)
     }.joined()
   }
 
-  static func paragraph(_ text: String) -> String { paragraph(text, indent: 2) }
-
   /// Breaks lines at spaces.
-  static func paragraph(_ text: String, indent: Int) -> String {
+  static func paragraph(_ text: String, indent: Int, width: Int = Self.width) -> String {
     let margin = String(repeating: " ", count: indent)
     var result = ""
     var line = margin

@@ -54,9 +54,9 @@ extension CommandDescription {
     let sizes = "\(Quantity.bytes(report.bytesBefore)) to \(Quantity.bytes(report.bytesAfter))"
     let share = Quantity.share(saved, of: max(report.bytesBefore, 1))
     if isDry {
-      try console.line("It would go from \(sizes) or so: \(share) saved. Nothing was changed.")
+      try console.sentence("It would go from \(sizes) or so: \(share) saved. Nothing was changed.")
     } else {
-      try console.line(
+      try console.sentence(
         "\(console.style.good("Compacted")) from \(sizes): \(share) saved in "
           + "\(Quantity.duration(nanoseconds: report.duration * 1000)).")
     }

@@ -39,7 +39,7 @@ extension CommandDescription {
         writer.endObject()
       }
     } else {
-      try console.line(
+      try console.sentence(
         "\(console.style.good("Copied")): \(Quantity.bytes(report.bytesAfter)) in "
           + "\(Quantity.duration(nanoseconds: report.duration * 1000)).")
     }
@@ -87,7 +87,7 @@ extension CommandDescription {
       }
     } else {
       let kind = report.isIncremental ? "Brought up to date" : "Backed up"
-      try console.line(
+      try console.sentence(
         "\(console.style.good(kind)): \(Quantity.bytes(report.bytesCopied)) copied in "
           + "\(Quantity.duration(nanoseconds: report.duration * 1000)); the backup has "
           + "\(Quantity.bytes(report.fileSize)).")

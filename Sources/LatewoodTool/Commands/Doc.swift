@@ -17,9 +17,10 @@ extension CommandDescription {
     name: "doc",
     summary: "get, put, delete or purge a document; its revisions and conflicts",
     operands: [
-      OperandDescription(name: "ACTION", summary: "get, put, delete, purge, revisions, conflicts or resolve"),
-      OperandDescription(name: "DATABASE", summary: "path of the database file", isOptional: true),
-      OperandDescription(name: "ID", summary: "of the document", isOptional: true),
+      OperandDescription(
+        name: "ACTION", summary: "get, put, delete, purge, revisions, conflicts or resolve",
+        choices: ["get", "put", "delete", "purge", "revisions", "conflicts", "resolve"]),
+      .database, OperandDescription(name: "ID", summary: "of the document"),
       OperandDescription(
         name: "JSON", summary: "put, delete, resolve: the document; - reads standard input", isOptional: true),
     ],

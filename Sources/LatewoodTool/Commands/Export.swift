@@ -40,7 +40,8 @@ extension CommandDescription {
         explanation: "From one database into another."),
     ],
     json: [
-      #"{"keyspace":"NAME","format":"array|lines|document|entries","values":NUMBER,"#,
+      #"{"keyspace":"NAME" (with --documents "collection"),"#,
+      #"  "format":"array|lines|document|entries","values":NUMBER,"#,
       #"  "bytes":BYTES,"nanoseconds":NUMBER}"#,
       #"on standard output, or on standard error if the export itself goes there"#,
     ]

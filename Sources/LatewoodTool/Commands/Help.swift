@@ -1,20 +1,38 @@
+extension OptionDescription {
+  static let manual = OptionDescription(name: "--man", summary: "print the manual page instead, for man")
+}
+
 extension CommandDescription {
   static let help = CommandDescription(
     name: "help",
     summary: "explain the tool, or one command",
     operands: [OperandDescription(name: "COMMAND", summary: "the command to explain", isOptional: true)],
+    options: [.manual],
     examples: [
-      ExampleDescription(line: "latewood help import", explanation: "How JSON gets into a database.")
+      ExampleDescription(line: "latewood help import", explanation: "How JSON gets into a database."),
+      ExampleDescription(
+        line: "latewood help --man > latewood.1 && man -l latewood.1",
+        explanation: "All of it as a manual page."),
     ]
   ) { arguments, console throws(Failure) in
+    if arguments.has(.manual) {
+      guard arguments.operands.isEmpty else {
+        throw .usage("--man is about all commands", advice: "Leave out COMMAND.")
+      }
+      try console.output.write(
+        ManualPage(of: CommandTable.commands, version: LatewoodCommand.version).text)
+      return .success
+    }
     guard let name = arguments.operand(0) else {
-      try console.output.write(HelpText.overview(of: CommandTable.commands, style: console.style))
+      try console.output.write(
+        HelpText.overview(of: CommandTable.commands, style: console.style, width: console.proseWidth))
       return .success
     }
     guard let command = CommandTable.command(named: String(decoding: name, as: UTF8.self)) else {
       throw CommandTable.unknown(name)
     }
-    try console.output.write(HelpText.explanation(of: command, style: console.style))
+    try console.output.write(
+      HelpText.explanation(of: command, style: console.style, width: console.proseWidth))
     return .success
   }
 }

@@ -44,15 +44,7 @@ extension CommandDescription {
     } else if checkpoints.isEmpty {
       try console.line("No checkpoint yet: everything is in the log.")
     } else {
-      try console.line(
-        console.style.bold(row("transaction", "time (UTC)", "entries", "live", "offset")))
-      for checkpoint in checkpoints {
-        try console.line(
-          row(
-            "\(checkpoint.transaction)", Timestamp.shown(microseconds: checkpoint.time),
-            Quantity.count(checkpoint.entries), Quantity.bytes(checkpoint.liveBytes), "\(checkpoint.offset)")
-            + (checkpoint.isCompaction ? "  compaction" : ""))
-      }
+      try printTable(of: checkpoints, on: console)
       if isOlderLost, let oldest = all.last {
         try console.line(
           "Checkpoints before that of transaction \(oldest.transaction) could not be read.")
@@ -61,12 +53,38 @@ extension CommandDescription {
     return .success
   }
 
-  private static func row(
-    _ transaction: String, _ time: String, _ entries: String, _ live: String, _ offset: String
-  ) -> String {
-    DisplayWidth.padded(transaction, to: 12, right: true) + "  " + DisplayWidth.padded(time, to: 19)
-      + DisplayWidth.padded(entries, to: 14, right: true) + DisplayWidth.padded(live, to: 12, right: true)
-      + DisplayWidth.padded(offset, to: 17, right: true)
+  private static func printTable(of checkpoints: some Sequence<Checkpoint>, on console: Console)
+    throws(Failure)
+  {
+    var rows = [["transaction", "time (UTC)", "entries", "live", "offset", ""]]
+    for checkpoint in checkpoints {
+      rows.append([
+        "\(checkpoint.transaction)", Timestamp.shown(microseconds: checkpoint.time),
+        Quantity.count(checkpoint.entries), Quantity.bytes(checkpoint.liveBytes), "\(checkpoint.offset)",
+        checkpoint.isCompaction ? "compaction" : "",
+      ])
+    }
+    // The offset is the first to go where the terminal is narrow: it is for those who look at bytes.
+    if width(of: rows) > console.width { for row in rows.indices { rows[row].remove(at: 4) } }
+    let widths = columns(of: rows)
+    for (number, row) in rows.enumerated() {
+      let cells = row.enumerated().map { place, cell in
+        place == row.count - 1 ? cell : DisplayWidth.padded(cell, to: widths[place], right: place != 1)
+      }
+      var line = cells.joined(separator: "  ")
+      while line.last == " " { line.removeLast() }
+      line = DisplayWidth.fitted(line, to: console.width)
+      try console.line(number == 0 ? console.style.bold(line) : line)
+    }
+  }
+
+  private static func columns(of rows: [[String]]) -> [Int] {
+    (rows.first ?? []).indices.map { place in rows.map { DisplayWidth.of($0[place]) }.max() ?? 0 }
+  }
+
+  private static func width(of rows: [[String]]) -> Int {
+    let columns = columns(of: rows).filter { $0 > 0 }
+    return columns.reduce(0, +) + 2 * (columns.count - 1)
   }
 
   private static func write(_ checkpoint: Checkpoint, to writer: inout JSONWriter) {

@@ -80,10 +80,11 @@ extension CommandDescription {
     _ report: VerifyReport, _ documents: DocumentVerifyReport?, nanoseconds: UInt64, on console: Console
   ) throws(Failure) {
     for fault in documents?.faults ?? [] {
-      try console.output.write(HelpText.paragraph("\(fault)", indent: 2))
+      try console.output.write(HelpText.paragraph("\(fault)", indent: 2, width: console.proseWidth))
     }
     for fault in report.faults {
-      let lines = HelpText.paragraph("offset \(fault.offset): \(fault.what)", indent: 2)
+      let lines = HelpText.paragraph(
+        "offset \(fault.offset): \(fault.what)", indent: 2, width: console.proseWidth)
       try console.output.write(lines)
     }
     let faults = report.faults.count + (documents?.faults.count ?? 0)

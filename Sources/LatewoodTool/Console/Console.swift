@@ -11,6 +11,8 @@ final class Console {
   let isErrorTerminal: Bool
   /// Columns for one line of output.
   let width: Int
+  /// Columns for one line of what is said beside the output.
+  let errorWidth: Int
   /// `--json` was given.
   var printsJSON = false
 
@@ -26,18 +28,28 @@ final class Console {
       && CurrentProcess.environmentVariable("TERM") != "dumb"
     style = Style(isColoured: isOutputTerminal && wantsColour)
     errorStyle = Style(isColoured: isErrorTerminal && wantsColour)
-    width = isOutputTerminal ? min(max(streams.output.terminalWidth ?? 80, 40), 200) : 80
+    width = isOutputTerminal ? Self.width(of: streams.output.terminalWidth) : 80
+    errorWidth = isErrorTerminal ? Self.width(of: streams.error.terminalWidth) : 80
   }
 
-  /// On outputs that are no terminal.
-  init(input: ByteInput, output: Output, error: Output) {
+  /// On outputs of any kind, without colour.
+  init(input: ByteInput, output: Output, error: Output, isTerminal: Bool = false, width: Int = 80) {
     self.input = input
     self.output = output
     self.error = error
-    (style, errorStyle) = (.plain, .plain)
-    (isOutputTerminal, isErrorTerminal) = (false, false)
-    width = 80
+    isOutputTerminal = isTerminal
+    isErrorTerminal = isTerminal
+    style = .plain
+    errorStyle = .plain
+    self.width = width
+    errorWidth = width
   }
+
+  /// In fewer columns nothing could be shown; in more, lines are hard to follow.
+  private static func width(of terminal: Int?) -> Int { min(max(terminal ?? 80, 40), 200) }
+
+  /// Columns for sentences.
+  var proseWidth: Int { min(width, HelpText.width) }
 
   /// The next bytes of standard input; none at its end.
   func readInput() throws(Failure) -> [UInt8] {
@@ -45,6 +57,12 @@ final class Console {
   }
 
   func line(_ text: String) throws(Failure) { try output.line(text) }
+
+  /// Prints a sentence or two, broken into lines for a terminal.
+  func sentence(_ text: String) throws(Failure) {
+    guard isOutputTerminal else { return try line(text) }
+    try output.write(HelpText.paragraph(text, indent: 0, width: proseWidth))
+  }
 
   /// Prints one JSON document.
   func json(_ build: (inout JSONWriter) -> Void) throws(Failure) {
@@ -95,7 +113,9 @@ final class Console {
 extension Console {
   /// A sentence on standard error, broken into lines only for a terminal: elsewhere programs may be looking for it.
   private func paragraph(_ text: String) throws(Failure) {
-    try error.write(isErrorTerminal ? HelpText.paragraph(text, indent: 0) : text + "\n")
+    try error.write(
+      isErrorTerminal
+        ? HelpText.paragraph(text, indent: 0, width: min(errorWidth, HelpText.width)) : text + "\n")
   }
 }
 

@@ -8,18 +8,33 @@ final class Output {
   private enum Target {
     case stream(ByteOutput)
     case file(any Device)
+    case memory
   }
 
   private static let pieceLength = 64 << 10
 
   private let target: Target
-  /// For a file alone: streams gather by themselves.
+  /// For a file and for memory: streams gather by themselves.
   private var pending: [UInt8] = []
   /// How many bytes have been written.
   private(set) var length: UInt64 = 0
 
   init(_ stream: ByteOutput) { target = .stream(stream) }
   init(_ file: any Device) { target = .file(file) }
+  /// Keeps everything, for whoever wants to `take` it.
+  init() { target = .memory }
+
+  /// In columns; nil if it is no terminal or does not say.
+  var terminalWidth: Int? {
+    guard case .stream(let stream) = target else { return nil }
+    return stream.terminalWidth
+  }
+
+  /// Takes what memory has kept.
+  func take() -> [UInt8] {
+    defer { pending = [] }
+    return pending
+  }
 
   func write(_ bytes: [UInt8]) throws(Failure) {
     length += UInt64(bytes.count)
@@ -30,6 +45,7 @@ final class Output {
     case .file:
       pending += bytes
       if pending.count >= Self.pieceLength { try flush() }
+    case .memory: pending += bytes
     }
   }
 
@@ -50,6 +66,7 @@ final class Output {
       }
       pending.removeAll(keepingCapacity: true)
       if let failure { throw failure }
+    case .memory: break
     }
   }
 

@@ -8,10 +8,11 @@ final class Progress {
   private var isShown = false
 
   /// - Parameter verb: what is being done, as in `Verifying`.
-  init(_ verb: String, on console: Console) {
+  /// - Parameter delay: how long nothing is shown, in nanoseconds.
+  init(_ verb: String, on console: Console, delay: UInt64 = 250_000_000) {
     self.console = console
     self.verb = verb
-    nextTime = MonotonicClock.nanoseconds &+ 250_000_000
+    nextTime = MonotonicClock.nanoseconds &+ delay
   }
 
   /// - Parameter total: 0 if it is not known.
@@ -22,7 +23,7 @@ final class Progress {
     nextTime = now &+ 100_000_000
     var text = "\(verb) … \(unit(done))"
     if total > 0 { text += " of \(unit(total)), \(Quantity.share(done, of: total))" }
-    try console.error.write("\r\u{1B}[K" + DisplayWidth.fitted(text, to: 79))
+    try console.error.write("\r\u{1B}[K" + DisplayWidth.fitted(text, to: console.errorWidth - 1))
     try console.error.flush()
     isShown = true
   }

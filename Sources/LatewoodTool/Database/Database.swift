@@ -12,6 +12,8 @@ struct Database {
     try open(arguments, .readOnly)
   }
 
+  static func reading(_ path: String) throws(Failure) -> Database { try open(path: path, .readOnly) }
+
   static func open(_ arguments: Arguments, _ mode: Store.OpenMode) throws(Failure) -> Database {
     try open(path: try arguments.text(0), mode)
   }

@@ -1,0 +1,135 @@
+import LatewoodBytes
+
+/// A program on a terminal that this process plays: for tests of what a person would see.
+package final class PseudoTerminal {
+  private let controller: Int32
+  /// Kept open so that what the program left on the terminal can be looked at after its end.
+  private let program: Int32
+  private let process: Int32
+  /// What the program has written and nobody has taken.
+  package private(set) var text: [UInt8] = []
+  private var isOver = false
+
+  /// Starts the program at `path` on a new terminal.
+  package init(
+    _ path: String, arguments: [String], columns: Int = 80, environment: [String: String?] = [:]
+  ) throws(Fault) {
+    do {
+      let terminal = try SystemCalls.makePseudoTerminal(columns: columns)
+      controller = terminal.controller
+      program = try SystemCalls.openTerminal(terminal.path)
+      var streams = SystemCalls.SpawnStreams()
+      streams.terminal = terminal.path
+      process = try SystemCalls.spawn(
+        path, arguments.map { Array($0.utf8) }, streams, environment: environment)
+    } catch {
+      throw Fault(error, "start the program on a terminal", path: path)
+    }
+  }
+
+  deinit {
+    // A program that is still there would wait for a person who never comes.
+    do throws(ErrorNumber) {
+      if !isOver {
+        try SystemCalls.endProcess(process)
+        _ = try SystemCalls.wait(for: process)
+      }
+    } catch {}
+    SystemCalls.closeFile(program)
+    SystemCalls.closeFile(controller)
+  }
+
+  /// Types.
+  package func write(_ text: String) throws(Fault) {
+    var bytes = Array(text.utf8)[...]
+    do throws(ErrorNumber) {
+      while !bytes.isEmpty {
+        let piece = Array(bytes)
+        var done = 0
+        var failure: ErrorNumber?
+        piece.withUnsafeBytes { source in
+          do throws(ErrorNumber) { done = try SystemCalls.writeStream(controller, source) } catch {
+            failure = error
+          }
+        }
+        if let failure, failure != .interrupted { throw failure }
+        bytes = bytes.dropFirst(done)
+      }
+    } catch {
+      throw Fault(error, "write to the terminal", path: nil)
+    }
+  }
+
+  /// Reads what has come, for at most `milliseconds`, or until `isEnough` says so of all text so far. True if it did.
+  package func read(milliseconds: Int, until isEnough: ([UInt8]) -> Bool) throws(Fault) -> Bool {
+    let deadline = SystemCalls.monotonicNanoseconds() &+ UInt64(milliseconds) &* 1_000_000
+    while !isEnough(text) {
+      let now = SystemCalls.monotonicNanoseconds()
+      guard now < deadline else { return false }
+      try readOnce(milliseconds: Int32(clamping: (deadline - now) / 1_000_000 + 1))
+    }
+    return true
+  }
+
+  /// Waits for the end of the program, reading what it still writes: its exit status, or nil if a signal ended it; throws if it is too late.
+  package func wait(milliseconds: Int) throws(Fault) -> Int32? {
+    var status: Int32??
+    let over = try read(milliseconds: milliseconds) { _ in
+      do throws(ErrorNumber) { status = try SystemCalls.statusIfEnded(for: process) } catch { return true }
+      return status != nil
+    }
+    guard over, let status else { throw Fault(.inputOutput, "the program did not end in time") }
+    isOver = true
+    while try readOnce(milliseconds: 0) {}
+    return status
+  }
+
+  /// Takes what has been read.
+  package func take() -> [UInt8] {
+    defer { text = [] }
+    return text
+  }
+
+  package func resize(columns: Int) throws(Fault) {
+    do { try SystemCalls.setTerminalWidth(controller, columns) } catch {
+      throw Fault(error, "change the width", path: nil)
+    }
+  }
+
+  /// Asks the program to end, as `kill` does.
+  package func terminate() throws(Fault) {
+    do { try SystemCalls.send(SystemCalls.terminationSignal, to: process) } catch {
+      throw Fault(error, "send the signal", path: nil)
+    }
+  }
+
+  /// Whether the terminal itself shows and edits what is typed.
+  package func editsLines() throws(Fault) -> Bool {
+    do { return SystemCalls.editsLines(try SystemCalls.terminalModes(program)) } catch {
+      throw Fault(error, "ask the terminal", path: nil)
+    }
+  }
+
+  /// At most a short wait, so that whoever calls can look at other things, too. False if nothing came.
+  @discardableResult
+  private func readOnce(milliseconds: Int32) throws(Fault) -> Bool {
+    do throws(ErrorNumber) {
+      guard try SystemCalls.waitForInput(controller, milliseconds: min(milliseconds, 20)) else {
+        return false
+      }
+      var piece = [UInt8](repeating: 0, count: 4096)
+      var count = 0
+      var failure: ErrorNumber?
+      piece.withUnsafeMutableBytes { target in
+        do throws(ErrorNumber) { count = try SystemCalls.readStream(controller, target) } catch {
+          failure = error
+        }
+      }
+      if let failure, failure != .interrupted { throw failure }
+      text += piece.prefix(count)
+      return count > 0
+    } catch {
+      throw Fault(error, "read from the terminal", path: nil)
+    }
+  }
+}

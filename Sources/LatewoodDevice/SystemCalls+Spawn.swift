@@ -1,0 +1,146 @@
+// Starting other programs.
+#if canImport(Glibc)
+  @preconcurrency import Glibc
+#elseif canImport(Musl)
+  @preconcurrency import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension SystemCalls {
+  /// What a program gets for its streams; what is nil it has from this process.
+  struct SpawnStreams {
+    var output: Int32?
+    /// There is no input: reading fails.
+    var withoutInput = false
+    /// All three streams are this terminal, and the program leads a session that it controls.
+    var terminal: String?
+  }
+
+  /// Starts a program; returns its number. Variables in `environment` are set in addition to those of this process, or removed if nil.
+  static func spawn(
+    _ path: String, _ arguments: [[UInt8]], _ streams: SpawnStreams, environment: [String: String?] = [:]
+  ) throws(ErrorNumber) -> Int32 {
+    #if os(tvOS) || os(watchOS)
+      // These systems let no program start another.
+      throw .notSupported
+    #else
+      #if canImport(Darwin)
+        var actions: posix_spawn_file_actions_t?
+        var attributes: posix_spawnattr_t?
+      #else
+        var actions = posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+      #endif
+      posix_spawn_file_actions_init(&actions)
+      defer { posix_spawn_file_actions_destroy(&actions) }
+      posix_spawnattr_init(&attributes)
+      defer { posix_spawnattr_destroy(&attributes) }
+      if let output = streams.output { posix_spawn_file_actions_adddup2(&actions, output, 1) }
+      if streams.withoutInput { posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_WRONLY, 0) }
+      if let terminal = streams.terminal {
+        posix_spawn_file_actions_addopen(&actions, 0, terminal, O_RDWR, 0)
+        posix_spawn_file_actions_adddup2(&actions, 0, 1)
+        posix_spawn_file_actions_adddup2(&actions, 0, 2)
+      }
+      // Threads of the system's pools block signals, and programs inherit that: the new one could not be interrupted.
+      var signals = sigset_t()
+      sigemptyset(&signals)
+      posix_spawnattr_setsigmask(&attributes, &signals)
+      for signal in endingSignals { sigaddset(&signals, signal) }
+      posix_spawnattr_setsigdefault(&attributes, &signals)
+      var flags = Int32(POSIX_SPAWN_SETSIGMASK)
+      if streams.terminal != nil { flags |= Self.newSession | Int32(POSIX_SPAWN_SETSIGDEF) }
+      posix_spawnattr_setflags(&attributes, Int16(flags))
+      var process: pid_t = 0
+      // SAFETY: posix_spawn copies the terminated strings; each is freed once, after it.
+      var words = ([Array(path.utf8)] + arguments).map { duplicated($0) }
+      words.append(nil)
+      defer { for word in words { free(word) } }
+      var variables = changedEnvironment(environment).map { duplicated($0) }
+      variables.append(nil)
+      defer { for variable in variables { free(variable) } }
+      let failure = posix_spawn(&process, path, &actions, &attributes, &words, &variables)
+      if failure != 0 { throw ErrorNumber(failure) }
+      return process
+    #endif
+  }
+
+  /// Starts a program with its output going into a pipe; returns its number and the end of the pipe to read from.
+  static func spawn(_ path: String, _ arguments: [String]) throws(ErrorNumber) -> (
+    process: Int32, output: Int32
+  ) {
+    var ends: [Int32] = [-1, -1]
+    _ = try checked(pipe(&ends))
+    // Not inherited by programs that other threads start, except in the moment between the two calls.
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    defer { closeFile(ends[1]) }
+    do {
+      return (try spawn(path, arguments.map { Array($0.utf8) }, SpawnStreams(output: ends[1])), ends[0])
+    } catch {
+      closeFile(ends[0])
+      throw error
+    }
+  }
+
+  /// POSIX_SPAWN_SETSID, which the importer does not show everywhere.
+  private static var newSession: Int32 {
+    #if canImport(Darwin)
+      0x0400
+    #else
+      0x80
+    #endif
+  }
+
+  private static func duplicated(_ bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
+    // SAFETY: the bytes are ended by a zero, and strdup copies up to the first one.
+    (bytes + [0]).withUnsafeBufferPointer { buffer in
+      buffer.withMemoryRebound(to: CChar.self) { text in text.baseAddress.flatMap { strdup($0) } }
+    }
+  }
+
+  private static func changedEnvironment(_ changes: [String: String?]) -> [[UInt8]] {
+    var list: [[UInt8]] = []
+    var next = currentEnvironment()
+    // SAFETY: the environment is a list of terminated strings that ends with nil; the engine never changes it.
+    while let variable = next?.pointee {
+      let bytes = Array(String(cString: variable).utf8)
+      let name = String(decoding: bytes.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
+      if changes[name] == nil { list.append(bytes) }
+      next = next?.advanced(by: 1)
+    }
+    for (name, value) in changes {
+      if let value { list.append(Array("\(name)=\(value)".utf8)) }
+    }
+    return list
+  }
+
+  private static func currentEnvironment() -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {
+    #if canImport(Darwin)
+      _NSGetEnviron().pointee
+    #else
+      environ
+    #endif
+  }
+
+  static func endProcess(_ process: Int32) throws(ErrorNumber) { _ = try checked(kill(process, SIGKILL)) }
+
+  /// Waits for the end of a child process: its exit status, or nil if a signal ended it.
+  static func wait(for process: Int32) throws(ErrorNumber) -> Int32? {
+    var status: Int32 = 0
+    _ = try retried { () throws(ErrorNumber) in try checked(waitpid(process, &status, 0)) }
+    return exitStatus(status)
+  }
+
+  /// The same for one that may not have ended: nil then.
+  static func statusIfEnded(for process: Int32) throws(ErrorNumber) -> Int32?? {
+    var status: Int32 = 0
+    guard try checked(waitpid(process, &status, WNOHANG)) != 0 else { return .none }
+    return .some(exitStatus(status))
+  }
+
+  /// The macros WIFEXITED and WEXITSTATUS, which the importer does not show.
+  private static func exitStatus(_ status: Int32) -> Int32? {
+    status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
+  }
+}

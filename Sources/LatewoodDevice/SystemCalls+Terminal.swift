@@ -1,0 +1,141 @@
+// Terminals and programs on them: what the shell of the command-line tool needs, and the tests that watch it on a pseudo-terminal.
+#if canImport(Glibc)
+  @preconcurrency import Glibc
+#elseif canImport(Musl)
+  @preconcurrency import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension SystemCalls {
+  typealias TerminalModes = termios
+  typealias SignalAction = sigaction
+
+  static func terminalModes(_ descriptor: Int32) throws(ErrorNumber) -> TerminalModes {
+    var modes = termios()
+    _ = try checked(tcgetattr(descriptor, &modes))
+    return modes
+  }
+
+  /// What was typed already is kept, and what was written goes out under the modes that it was written for.
+  static func setTerminalModes(_ descriptor: Int32, _ modes: TerminalModes) throws(ErrorNumber) {
+    var modes = modes
+    _ = try retried { () throws(ErrorNumber) in try checked(tcsetattr(descriptor, TCSADRAIN, &modes)) }
+  }
+
+  /// Every byte comes as it is typed, and nothing is shown by the terminal itself. Line breaks in output still begin a new line.
+  static func rawModes(from modes: TerminalModes) -> TerminalModes {
+    var raw = modes
+    cfmakeraw(&raw)
+    raw.c_oflag = modes.c_oflag
+    return raw
+  }
+
+  /// Whether the terminal edits lines itself and shows what is typed, as a user expects after a program has ended.
+  static func editsLines(_ modes: TerminalModes) -> Bool {
+    modes.c_lflag & tcflag_t(ICANON) != 0 && modes.c_lflag & tcflag_t(ECHO) != 0
+  }
+
+  /// False if nothing came in this time.
+  static func waitForInput(_ descriptor: Int32, milliseconds: Int32) throws(ErrorNumber) -> Bool {
+    var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    do throws(ErrorNumber) {
+      return try checked(poll(&request, 1, milliseconds)) > 0
+    } catch .interrupted {
+      return false
+    }
+  }
+
+  // MARK: Signals
+
+  /// The signals that ask a program to end.
+  static let endingSignals = [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
+  static let interruptingSignals = [SIGINT, SIGQUIT]
+
+  typealias SignalHandler = @convention(c) (Int32) -> Void
+
+  /// Lets `handler` run on these signals; returns what was to happen before.
+  static func handle(_ signals: [Int32], with handler: SignalHandler) -> [(
+    signal: Int32, before: SignalAction
+  )] {
+    signals.map { signal in
+      var action = sigaction()
+      var before = sigaction()
+      #if canImport(Darwin)
+        action.__sigaction_u.__sa_handler = handler
+      #elseif canImport(Musl)
+        action.__sa_handler.sa_handler = handler
+      #else
+        action.__sigaction_handler.sa_handler = handler
+      #endif
+      sigemptyset(&action.sa_mask)
+      sigaction(signal, &action, &before)
+      return (signal, before)
+    }
+  }
+
+  static func restoreHandlers(_ saved: [(signal: Int32, before: SignalAction)]) {
+    for (signal, before) in saved {
+      var before = before
+      sigaction(signal, &before, nil)
+    }
+  }
+
+  /// Puts modes back from inside a signal handler, where only tcsetattr and its like are allowed, and lets the signal end the process.
+  static func endAfterRestoring(_ signal: Int32, _ descriptor: Int32, _ modes: TerminalModes) {
+    var modes = modes
+    _ = tcsetattr(descriptor, TCSANOW, &modes)
+    var action = sigaction()
+    sigemptyset(&action.sa_mask)
+    // A zeroed action is SIG_DFL: what the signal does by itself.
+    sigaction(signal, &action, nil)
+    raise(signal)
+  }
+
+  static func send(_ signal: Int32, to process: Int32) throws(ErrorNumber) {
+    _ = try checked(kill(process, signal))
+  }
+
+  static let terminationSignal = SIGTERM
+
+  // MARK: Pseudo-terminals
+
+  /// A new pseudo-terminal: the end that plays the person, and the path of the end that a program sees.
+  static func makePseudoTerminal(columns: Int) throws(ErrorNumber) -> (controller: Int32, path: String) {
+    #if canImport(Darwin)
+      let controller = try checked(posix_openpt(O_RDWR | O_NOCTTY))
+      guard grantpt(controller) == 0, unlockpt(controller) == 0, let name = ptsname(controller) else {
+        let code = errno
+        closeFile(controller)
+        throw ErrorNumber(code)
+      }
+    #else
+      var controller: Int32 = -1
+      var program: Int32 = -1
+      _ = try checked(openpty(&controller, &program, nil, nil, nil))
+      defer { closeFile(program) }
+      guard let name = ttyname(program) else {
+        let code = errno
+        closeFile(controller)
+        throw ErrorNumber(code)
+      }
+    #endif
+    // SAFETY: the name is terminated, and copied before another call can change it.
+    let path = String(cString: name)
+    _ = fcntl(controller, F_SETFD, FD_CLOEXEC)
+    try setTerminalWidth(controller, columns)
+    return (controller, path)
+  }
+
+  static func setTerminalWidth(_ descriptor: Int32, _ columns: Int) throws(ErrorNumber) {
+    var size = winsize()
+    size.ws_col = UInt16(clamping: columns)
+    size.ws_row = 24
+    _ = try checked(ioctl(descriptor, UInt(TIOCSWINSZ), &size))
+  }
+
+  /// Keeps the program's end open, so that the modes can be read after the program has ended.
+  static func openTerminal(_ path: String) throws(ErrorNumber) -> Int32 {
+    try checked(open(path, O_RDWR | O_NOCTTY | O_CLOEXEC))
+  }
+}

@@ -1,0 +1,56 @@
+/// What an argument means, which says how it is completed and what a test may give for it.
+///
+/// The words that stand for arguments in help are a vocabulary of their own: DATABASE is always the path of a database, KEY always a key.
+enum ArgumentKind: Sendable {
+  case database
+  /// A file that is read.
+  case file
+  /// A file that is written.
+  case newFile
+  case key, value
+  case keyspace, collection
+  case command
+  case number
+  /// A word that only the database or its user knows.
+  case text
+
+  /// The kind that a word in help stands for; nil if it has none yet.
+  init?(word: String) {
+    switch word {
+    case "DATABASE", "A", "B", "OLD", "NEW", "BACKUP": self = .database
+    case "SOURCE", "FILE", "PATH": self = .file
+    case "TARGET", "SVG": self = .newFile
+    case "KEY": self = .key
+    case "VALUE", "BODY", "JSON": self = .value
+    case "KEYSPACE": self = .keyspace
+    case "COLLECTION": self = .collection
+    case "COMMAND": self = .command
+    case "NUMBER", "BYTES", "OFFSET", "TRANSACTION", "SECONDS", "SEQUENCE", "COUNT", "LENGTH", "TIME":
+      self = .number
+    case "NAME", "ID", "ACTION", "REVISION", "FIELD", "FORM", "WHAT", "WORD", "DIGEST", "SHELL", "LINE",
+      "HEX":
+      self = .text
+    default: return nil
+    }
+  }
+}
+
+extension OperandDescription {
+  var kind: ArgumentKind { isDatabase ? .database : ArgumentKind(word: name) ?? .text }
+}
+
+extension OptionDescription {
+  /// Nil if it has no value.
+  var kind: ArgumentKind? {
+    switch name {
+    case "--keyspace": .keyspace
+    case "--collection": .collection
+    default: value.map { ArgumentKind(word: $0) ?? .text }
+    }
+  }
+}
+
+extension CommandDescription {
+  /// The place of the operand that the shell fills in; nil if the command needs no database.
+  var databaseOperand: Int? { operands.firstIndex { $0.kind == .database } }
+}

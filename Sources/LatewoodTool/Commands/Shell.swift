@@ -1,0 +1,43 @@
+extension OptionDescription {
+  static let historyFile = OptionDescription(
+    name: "--history", value: "FILE", summary: "keep the lines in this file, and begin with those in it")
+  static let keepGoing = OptionDescription(
+    name: "--keep-going", summary: "not at a terminal: go on after a command that fails")
+}
+
+extension CommandDescription {
+  static let shell = CommandDescription(
+    name: "shell",
+    summary: "run commands on one database without retyping its path",
+    operands: [.database],
+    options: [.historyFile, .keepGoing],
+    discussion: [
+      "Each line is a command as it would be typed outside, without `latewood` and without DATABASE. Words "
+        + "are parted by spaces. Between single quotes every character stands for itself; between double "
+        + "quotes \\\" is a quote and \\\\ a backslash; elsewhere a backslash takes the meaning from the "
+        + "character behind it. A line that starts with # is a remark.",
+      "At a terminal: left, right, home, end, ctrl-A and ctrl-E move; ctrl-K and ctrl-U delete to the end "
+        + "and to the start, ctrl-W a word; up and down fetch earlier lines; tab completes commands, "
+        + "options, keyspaces, collections and paths, and pressed twice lists what is possible. ctrl-C "
+        + "gives a line up or stops a command; ctrl-D or exit leaves. Lines are remembered until then, or "
+        + "longer with --history.",
+      "If standard input is no terminal, its lines are run without a prompt. The first command that fails "
+        + "ends the shell with its exit code; with --keep-going the others follow, and the exit code is that of the "
+        + "first that failed.",
+      "The file is opened by each command anew, so the shell keeps nobody from it.",
+    ],
+    examples: [
+      ExampleDescription(line: "latewood shell my.latewood", explanation: "A prompt appears."),
+      ExampleDescription(
+        line: "latewood shell my.latewood < commands.txt", explanation: "Runs the lines of a file."),
+    ]
+  ) { arguments, console throws(Failure) in
+    let path = try arguments.text(0)
+    let history = try ShellHistory(path: arguments.text(of: .historyFile))
+    let session = ShellSession(console, database: path, history: history)
+    guard console.input.isTerminal, console.isOutputTerminal else {
+      return try session.follow(keepsGoing: arguments.has(.keepGoing))
+    }
+    return try session.talk()
+  }
+}

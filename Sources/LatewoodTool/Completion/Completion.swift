@@ -1,0 +1,131 @@
+/// What could stand at the end of a command line that is not finished, by the descriptions of the commands alone.
+struct Completion: Equatable {
+  struct Candidate: Equatable {
+    /// The whole word.
+    var text: String
+    /// What it means, for shells that show it; may be empty.
+    var summary = ""
+  }
+
+  var candidates: [Candidate] = []
+  /// Names of files are to be offered, too: that is the work of whoever asks. Behind this much of the word.
+  var filesBehind: String?
+
+  /// Where names of keyspaces and collections come from; they are asked for only where one is wanted.
+  struct Names: Sendable {
+    var keyspaces: @Sendable (_ database: String) -> [String]
+    var collections: @Sendable (_ database: String) -> [String]
+  }
+
+  /// - Parameters:
+  ///   - words: the complete words, the command first.
+  ///   - partial: the word to complete; may be empty.
+  ///   - database: the path that the shell fills in, so that the words have none.
+  static func of(_ words: [String], partial: String, database: String? = nil, names: Names) -> Completion {
+    var completion = Completion()
+    guard let name = words.first else {
+      for command in CommandTable.commands where !command.isHidden {
+        if database == nil || command.refusalInShell == nil {
+          completion.offer(command.name, command.summary, partial)
+        }
+      }
+      if database != nil { completion.offer("exit", "leave the shell", partial) }
+      return completion
+    }
+    guard let command = CommandTable.command(named: name) else { return completion }
+    let line = UnfinishedLine(Array(words.dropFirst()), for: command, database: database)
+    if let option = line.openOption {
+      completion.offerValues(
+        option.kind, option.choices, partial, prefix: "", line.database, names)
+    } else if !line.onlyOperands, partial.hasPrefix("--"), let equals = partial.firstIndex(of: "=") {
+      let prefix = String(partial[...equals])
+      if let option = command.allOptions.first(where: { $0.name + "=" == prefix }) {
+        completion.offerValues(
+          option.kind, option.choices, String(partial.dropFirst(prefix.count)), prefix: prefix, line.database,
+          names)
+      }
+    } else if !line.onlyOperands, partial.hasPrefix("-") {
+      for option in command.allOptions where !line.options.contains(option.name) {
+        completion.offer(option.name, option.summary, partial)
+      }
+    } else if let operand = line.nextOperand {
+      completion.offerValues(operand.kind, operand.choices, partial, prefix: "", line.database, names)
+    } else if partial.isEmpty, !line.onlyOperands {
+      for option in command.allOptions where !line.options.contains(option.name) {
+        completion.offer(option.name, option.summary, partial)
+      }
+    }
+    return completion
+  }
+
+  /// The text that all candidates begin with.
+  var commonPrefix: String {
+    guard var prefix = candidates.first?.text else { return "" }
+    for candidate in candidates.dropFirst() {
+      while !candidate.text.hasPrefix(prefix) { prefix.removeLast() }
+    }
+    return prefix
+  }
+
+  private mutating func offer(_ text: String, _ summary: String, _ partial: String) {
+    if text.hasPrefix(partial) { candidates.append(Candidate(text: text, summary: summary)) }
+  }
+
+  private mutating func offerValues(
+    _ kind: ArgumentKind?, _ choices: [String], _ partial: String, prefix: String, _ database: String?,
+    _ names: Names
+  ) {
+    func offer(_ list: [String]) {
+      for name in list where name.hasPrefix(partial) { candidates.append(Candidate(text: prefix + name)) }
+    }
+    guard choices.isEmpty else { return offer(choices) }
+    switch kind {
+    case .database, .file, .newFile: filesBehind = prefix
+    case .keyspace: offer(database.map(names.keyspaces) ?? [])
+    case .collection: offer(database.map(names.collections) ?? [])
+    case .command:
+      for command in CommandTable.commands where !command.isHidden {
+        self.offer(command.name, command.summary, partial)
+      }
+    default: break
+    }
+  }
+}
+
+/// What the complete words of a line mean, as far as they mean anything.
+private struct UnfinishedLine {
+  var options: Set<String> = []
+  /// An option that the next word is the value of.
+  var openOption: OptionDescription?
+  var nextOperand: OperandDescription?
+  var onlyOperands = false
+  /// The path on the line, or the one that the shell fills in.
+  var database: String?
+
+  init(_ words: [String], for command: CommandDescription, database: String?) {
+    var operands = command.operands
+    if let database {
+      self.database = database
+      if let place = command.databaseOperand { operands.remove(at: place) }
+    }
+    var place = 0
+    for word in words {
+      if openOption != nil {
+        openOption = nil
+      } else if onlyOperands || !word.hasPrefix("-") || word == "-" {
+        if self.database == nil, place < operands.count, operands[place].kind == .database {
+          self.database = word
+        }
+        place += 1
+      } else if word == "--" {
+        onlyOperands = true
+      } else {
+        let name = String(word.prefix { $0 != "=" })
+        options.insert(name)
+        guard name == word, let option = command.options.first(where: { $0.name == name }) else { continue }
+        if option.value != nil { openOption = option }
+      }
+    }
+    nextOperand = place < operands.count ? operands[place] : nil
+  }
+}

@@ -1,0 +1,22 @@
+import LatewoodDocuments
+
+extension Completion.Names {
+  /// Read from the file each time by an open that ends at once. A file that cannot be read has no names: completion is no place to complain.
+  static let fromFile = Completion.Names(
+    keyspaces: { path in
+      do throws(Failure) {
+        return try Database.reading(path).closing { (database) throws(Failure) in
+          do { return try database.store.keyspaces().map(\.name) } catch { throw Failure(error) }
+        }
+      } catch { return [] }
+    },
+    collections: { path in
+      do throws(Failure) {
+        return try DocumentDatabase.open(path: path, .readOnly).closing { (database) throws(Failure) in
+          do throws(DocumentError) { return try database.store.snapshot().collectionNames() } catch {
+            throw Failure(error)
+          }
+        }
+      } catch { return [] }
+    })
+}

@@ -1,0 +1,103 @@
+import LatewoodBytes
+import LatewoodDevice
+
+/// Reads lines from a person at a terminal, with editing, history and completion.
+final class LineReader {
+  enum Outcome: Equatable {
+    case line(String)
+    /// The person gave the line up.
+    case cancelled
+    case end
+  }
+
+  private let console: Console
+  private var keys = TerminalKeys()
+  private let view: LineView
+  private let completion: ShellCompletion
+  private var line = EditedLine()
+  private var hasJustListed = false
+
+  init(_ console: Console, prompt: String, completion: ShellCompletion) {
+    self.console = console
+    self.completion = completion
+    view = LineView(prompt: prompt, style: console.style)
+  }
+
+  /// The terminal is in its own mode again when this returns or throws.
+  func read(_ history: inout ShellHistory) throws(Failure) -> Outcome {
+    let terminal: RawTerminal
+    do throws(Fault) { terminal = try RawTerminal() } catch { throw Failure(error) }
+    defer { terminal.restore() }
+    line = EditedLine()
+    history.leave()
+    while true {
+      while let key = keys.next() {
+        if let outcome = try take(key, &history) {
+          try console.output.write("\n")
+          try console.flush()
+          return outcome
+        }
+      }
+      try draw()
+      let bytes = try console.readInput()
+      // The terminal has gone.
+      if bytes.isEmpty { return .end }
+      keys.add(bytes)
+    }
+  }
+
+  private func take(_ key: TerminalKey, _ history: inout ShellHistory) throws(Failure) -> Outcome? {
+    defer { if key != .tab { hasJustListed = false } }
+    switch key {
+    case .enter:
+      try draw()
+      return .line(line.text)
+    case .control("c"):
+      try draw()
+      try console.output.write("^C")
+      return .cancelled
+    case .control("d") where line.isEmpty: return .end
+    case .control("l"): try console.output.write("\u{1B}[H\u{1B}[2J")
+    case .up, .control("p"): if let text = history.earlier(than: line.text) { line = EditedLine(text) }
+    case .down, .control("n"): if let text = history.later() { line = EditedLine(text) }
+    case .tab: try complete()
+    default: if !line.apply(key) { try console.output.write("\u{07}") }
+    }
+    return nil
+  }
+
+  private func complete() throws(Failure) {
+    switch completion.complete(line.before) {
+    case .replace(let count, let text): _ = line.replaceBefore(count, with: text)
+    case .choose(let words):
+      guard hasJustListed else {
+        hasJustListed = true
+        return try console.output.write("\u{07}")
+      }
+      try draw()
+      try console.output.write("\n" + Self.columns(words, in: width))
+    case .nothing: try console.output.write("\u{07}")
+    }
+  }
+
+  private var width: Int { max(console.output.terminalWidth ?? 80, 20) }
+
+  private func draw() throws(Failure) {
+    try console.output.write(view.drawn(line, in: width))
+    try console.flush()
+  }
+
+  /// Words side by side, each column as wide as the widest; not more of them than a screen holds.
+  static func columns(_ words: [String], in width: Int) -> String {
+    let limit = 200
+    let shown = words.prefix(limit).map { DisplayWidth.fitted(KeyText.shown($0.utf8), to: width - 1) }
+    let column = (shown.map { DisplayWidth.of($0) }.max() ?? 0) + 2
+    let perRow = max(1, (width - 1) / column)
+    var text = ""
+    for (place, word) in shown.enumerated() {
+      let endsRow = place % perRow == perRow - 1 || place == shown.count - 1
+      text += endsRow ? word + "\n" : DisplayWidth.padded(word, to: column)
+    }
+    return words.count > limit ? text + "and \(words.count - limit) more\n" : text
+  }
+}

@@ -1,0 +1,46 @@
+/// Draws a prompt and the line behind it into one row of the terminal. A line that is wider moves sideways under the cursor.
+struct LineView {
+  var prompt: String
+  var style: Style
+
+  /// What to write so that the row shows `line` with the cursor in its place.
+  func drawn(_ line: EditedLine, in width: Int) -> String {
+    // The last column stays free: terminals differ in what happens behind it.
+    let room = max(width - DisplayWidth.of(prompt) - 1, 8)
+    let shown = Self.suffix(of: Self.visible(line.before), columns: room)
+    let cursor = DisplayWidth.of(shown)
+    let rest = Self.prefix(of: Self.visible(line.after), columns: room - cursor)
+    let column = DisplayWidth.of(prompt) + cursor
+    return "\r\u{1B}[K" + style.bold(prompt) + shown + rest + "\r" + (column > 0 ? "\u{1B}[\(column)C" : "")
+  }
+
+  /// Control characters could move the cursor; each is shown by a sign of one column.
+  private static func visible(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) else {
+      return text
+    }
+    return String(
+      String.UnicodeScalarView(
+        text.unicodeScalars.map { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) ? "·" : $0 }))
+  }
+
+  private static func suffix(of text: String, columns: Int) -> Substring {
+    var used = 0
+    var start = text.endIndex
+    for (index, character) in zip(text.indices.reversed(), text.reversed()) {
+      used += DisplayWidth.of(String(character))
+      guard used <= columns else { break }
+      start = index
+    }
+    return text[start...]
+  }
+
+  private static func prefix(of text: String, columns: Int) -> String {
+    var used = 0
+    return String(
+      text.prefix { character in
+        used += DisplayWidth.of(String(character))
+        return used <= columns
+      })
+  }
+}

@@ -1,0 +1,59 @@
+import LatewoodBytes
+import LatewoodDevice
+
+/// Completes the line of the shell at its cursor.
+struct ShellCompletion {
+  let database: String
+  var names = Completion.Names.fromFile
+
+  enum Outcome: Equatable {
+    /// Take this many characters from before the cursor and put the text there.
+    case replace(count: Int, text: String)
+    /// Several words would do.
+    case choose([String])
+    case nothing
+  }
+
+  func complete(_ before: String) -> Outcome {
+    let parsed = ShellWords(partial: before)
+    let partial = parsed.last ?? ""
+    var completion = Completion.of(parsed.words, partial: partial, database: database, names: names)
+    var isDirectory = false
+    if let prefix = completion.filesBehind {
+      let paths = Self.paths(from: String(partial.dropFirst(prefix.count)))
+      completion.candidates += paths.map { Completion.Candidate(text: prefix + $0) }
+      isDirectory = completion.candidates.count == 1 && completion.candidates[0].text.hasSuffix("/")
+    }
+    // Characters of the last word as it stands on the line, with its quotes.
+    let written = parsed.last == nil ? 0 : before.count - parsed.wordColumn
+    if completion.candidates.count == 1 {
+      let text = completion.candidates[0].text
+      // An option with a value, a directory: something follows without a space.
+      return .replace(
+        count: written, text: ShellWords.quoted(text) + (isDirectory || text.hasSuffix("=") ? "" : " "))
+    }
+    let common = completion.commonPrefix
+    if common.count > partial.count { return .replace(count: written, text: Self.unfinished(common)) }
+    return completion.candidates.isEmpty ? .nothing : .choose(completion.candidates.map(\.text))
+  }
+
+  /// A word that goes on: quoted like a whole one, but for the quote at its end.
+  private static func unfinished(_ word: String) -> String {
+    let quoted = ShellWords.quoted(word)
+    return quoted == word ? word : String(quoted.dropLast())
+  }
+
+  /// Names in the directory that the path leads to, directories with a slash. Hidden ones only if asked for.
+  private static func paths(from partial: String) -> [String] {
+    let cut = partial.lastIndex(of: "/").map { partial.index(after: $0) } ?? partial.startIndex
+    let (directory, start) = (String(partial[..<cut]), partial[cut...])
+    do throws(Fault) {
+      return try Directories.names(in: directory.isEmpty ? "." : directory).sorted().filter {
+        $0.hasPrefix(start) && (!$0.hasPrefix(".") || start.hasPrefix("."))
+      }.map { directory + $0 + (Directories.isDirectory(directory + $0) ? "/" : "") }
+    } catch {
+      // A directory that cannot be read offers nothing.
+      return []
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import LatewoodBytes
+import LatewoodDevice
+
+/// The lines of this session, and of earlier ones if they are kept in a file.
+struct ShellHistory {
+  static let longest = 1000
+  /// Of the file; what is before is dropped when the shell begins.
+  private static let fileLimit: UInt64 = 1 << 20
+
+  private(set) var lines: [String] = []
+  /// What the keys up and down are at; `lines.count` is the line that is being written.
+  private var position = 0
+  private var unfinished = ""
+  private let path: String?
+
+  /// - Parameter path: a file for the lines, readable by this user only; nil keeps them for the session alone.
+  init(path: String?) throws(Failure) {
+    self.path = path
+    guard let path else { return }
+    do {
+      let device = try FileVolume().openOrCreate(path)
+      defer { device.close() }
+      let size = try device.size()
+      let start = size > Self.fileLimit ? size - Self.fileLimit : 0
+      let bytes = try Self.read(device, from: start, to: size)
+      var pieces = bytes.split(separator: UInt8(ascii: "\n"))
+      // The first piece of a longer file is the end of a line.
+      if start > 0, !pieces.isEmpty { pieces.removeFirst() }
+      lines = pieces.suffix(Self.longest).compactMap { String(validating: $0, as: UTF8.self) }
+      if start > 0 {
+        let shorter = try FileVolume().open(path + ".shorter", .createExclusive(permissions: 0o600))
+        defer { shorter.close() }
+        try Self.write(Array(lines.map { "\($0)\n" }.joined().utf8), to: shorter, at: 0)
+        try FileVolume().rename(path + ".shorter", to: path)
+      }
+    } catch { throw Self.failure(error, path) }
+    position = lines.count
+  }
+
+  /// Keeps a line; one that repeats the last is kept once.
+  mutating func add(_ line: String) throws(Failure) {
+    defer {
+      position = lines.count
+      unfinished = ""
+    }
+    guard !line.allSatisfy(\.isWhitespace), line != lines.last else { return }
+    lines.append(line)
+    if lines.count > Self.longest { lines.removeFirst() }
+    guard let path else { return }
+    do {
+      let device = try FileVolume().openOrCreate(path)
+      defer { device.close() }
+      try Self.write(Array("\(line)\n".utf8), to: device, at: try device.size())
+    } catch { throw Self.failure(error, path) }
+  }
+
+  /// The line before the one that is shown; nil at the oldest.
+  mutating func earlier(than line: String) -> String? {
+    guard position > 0 else { return nil }
+    if position == lines.count { unfinished = line }
+    position -= 1
+    return lines[position]
+  }
+
+  /// The line after the one that is shown; nil at the one that is being written.
+  mutating func later() -> String? {
+    guard position < lines.count else { return nil }
+    position += 1
+    return position == lines.count ? unfinished : lines[position]
+  }
+
+  /// Back to the line that is being written, whose text goes.
+  mutating func leave() {
+    position = lines.count
+    unfinished = ""
+  }
+
+  private static func read(_ device: any Device, from start: UInt64, to end: UInt64) throws(Fault) -> [UInt8]
+  {
+    var bytes = [UInt8](repeating: 0, count: Int(clamping: min(end - start, fileLimit)))
+    var count = 0
+    var failure: Fault?
+    // SAFETY: the device writes within the buffer, during the call only.
+    bytes.withUnsafeMutableBytes { target in
+      do throws(Fault) { count = try device.read(into: target, at: start) } catch { failure = error }
+    }
+    if let failure { throw failure }
+    return Array(bytes.prefix(count))
+  }
+
+  private static func write(_ bytes: [UInt8], to device: any Device, at offset: UInt64) throws(Fault) {
+    var failure: Fault?
+    // SAFETY: the device reads the bytes only during the call.
+    bytes.withUnsafeBytes { source in
+      do throws(Fault) { try device.write(source, at: offset) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
+  private static func failure(_ error: any Error, _ path: String) -> Failure {
+    var failure = Failure(error)
+    failure.path = path
+    failure.advice = "Give --history a path of a file that you may write, or leave it out."
+    return failure
+  }
+}
+
+extension FileVolume {
+  fileprivate func openOrCreate(_ path: String) throws(Fault) -> any Device {
+    guard try exists(path) else { return try open(path, .createExclusive(permissions: 0o600)) }
+    try Directories.setPermissions(path, 0o600)
+    return try open(path, .readWrite)
+  }
+}

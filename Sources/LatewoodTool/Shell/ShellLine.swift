@@ -1,0 +1,72 @@
+/// Turns the words of a line of the shell into the arguments of the tool.
+enum ShellLine {
+  /// - Parameter hasInput: false if standard input is where the lines come from, so that no command can read it.
+  static func arguments(_ words: [String], database: String, hasInput: Bool) throws(Failure) -> [[UInt8]] {
+    let name = words.first ?? ""
+    guard name != "latewood" else {
+      throw .usage(
+        "the shell is inside latewood already", advice: "Leave out `latewood` and the path of the database.")
+    }
+    guard let command = CommandTable.command(named: name) else {
+      throw .usage(
+        "there is no command \(Arguments.quoted(Array(name.utf8)))",
+        advice: Suggestion.advice(for: name, among: known, otherwise: "`help` lists the commands."))
+    }
+    if let refusal = command.refusalInShell { throw .usage("`\(name)` \(refusal)") }
+    var result = words.map { Array($0.utf8) }
+    guard let place = command.databaseOperand else { return result }
+    let (index, operands) = position(ofOperand: place, in: words, of: command)
+    if !hasInput, !words.contains("--help") {
+      // The one that is filled in is left out of the operands of the line.
+      for (number, operand) in operands.enumerated() where operand == "-" {
+        let described = number < place ? number : number + 1
+        guard described < command.operands.count else { continue }
+        let kind = command.operands[described].kind
+        guard kind != .file, kind != .value else {
+          throw .usage(
+            "`\(name)` cannot read standard input here: the commands come from it",
+            advice: "Give a path or a value in the place of -.")
+        }
+      }
+    }
+    result.insert(Array(database.utf8), at: index)
+    return result
+  }
+
+  private static var known: [String] {
+    CommandTable.commands.filter { !$0.isHidden && $0.refusalInShell == nil }.map(\.name) + ["exit"]
+  }
+
+  /// Where on the line the operand with this place has to stand, and all operands on the line.
+  private static func position(
+    ofOperand place: Int, in words: [String], of command: CommandDescription
+  ) -> (index: Int, operands: [String]) {
+    var operands: [String] = []
+    var index: Int?
+    var isValue = false
+    var onlyOperands = false
+    for (number, word) in words.enumerated().dropFirst() {
+      if isValue {
+        isValue = false
+      } else if onlyOperands || !word.hasPrefix("-") || word == "-" {
+        if operands.count == place { index = number }
+        operands.append(word)
+      } else if word == "--" {
+        // Behind it, so that a path that starts with a dash is no option.
+        onlyOperands = true
+      } else {
+        isValue = command.options.contains { $0.name == word && $0.value != nil }
+      }
+    }
+    return (index ?? words.count, operands)
+  }
+}
+
+extension CommandDescription {
+  /// Why the shell does not run it; nil if it does.
+  var refusalInShell: String? {
+    if name == "shell" { return "is what runs here already" }
+    if name == "help" || name == "man" || databaseOperand != nil { return nil }
+    return "has nothing to do with the database; run it outside the shell"
+  }
+}

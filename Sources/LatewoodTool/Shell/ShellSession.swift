@@ -1,0 +1,109 @@
+import LatewoodBytes
+import LatewoodDevice
+
+/// One run of the shell: takes lines, fills in the database and runs each as a command.
+///
+/// Every command is a process of its own, started from the same program: it does exactly what it does outside, an interrupt stops it and
+/// not the shell, and nothing of the file stays open between two commands.
+final class ShellSession {
+  private let console: Console
+  private let database: String
+  private var history: ShellHistory
+
+  init(_ console: Console, database: String, history: ShellHistory) {
+    self.console = console
+    self.database = database
+    self.history = history
+  }
+
+  /// At a terminal: until the person leaves.
+  func talk() throws(Failure) -> ExitCode {
+    let name = database.split(separator: "/").last.map(String.init) ?? database
+    let prompt = DisplayWidth.fitted(KeyText.shown(name.utf8), to: max(console.width / 3, 12)) + "> "
+    let reader = LineReader(console, prompt: prompt, completion: ShellCompletion(database: database))
+    CurrentProcess.outliveInterrupts()
+    try console.line("help lists the commands; ctrl-D leaves.")
+    try console.flush()
+    while true {
+      switch try reader.read(&history) {
+      case .end: return .success
+      case .cancelled: continue
+      case .line(let line):
+        do throws(Failure) {
+          try history.add(line)
+          if try run(line, isAtTerminal: true) == nil { return .success }
+        } catch {
+          if error.exitCode == .brokenPipe { throw error }
+          try console.report(error)
+        }
+      }
+    }
+  }
+
+  /// From a file or pipe: to its end, or to the first command that fails.
+  func follow(keepsGoing: Bool) throws(Failure) -> ExitCode {
+    var result = ExitCode.success
+    var number = 0
+    while let bytes = try nextLine() {
+      number += 1
+      var code = ExitCode.success
+      do throws(Failure) {
+        guard let line = String(validating: bytes, as: UTF8.self) else {
+          throw .usage("the line is not UTF-8", advice: "Write bytes in hexadecimal, behind 0x.")
+        }
+        guard let ended = try run(line, isAtTerminal: false) else { return result }
+        code = ended
+      } catch {
+        if error.exitCode == .brokenPipe { throw error }
+        var failure = error
+        failure.line = number
+        try console.report(failure)
+        code = failure.exitCode
+      }
+      guard code != .success else { continue }
+      // Nobody reads what would come.
+      if code == .brokenPipe { return code }
+      if result == .success { result = code }
+      guard keepsGoing else {
+        try console.note(
+          "latewood: stopped at line \(number), exit code \(code.rawValue). With --keep-going the rest is run, too."
+        )
+        return code
+      }
+    }
+    return result
+  }
+
+  private func nextLine() throws(Failure) -> [UInt8]? {
+    do {
+      guard var line = try console.input.readLine() else { return nil }
+      if line.last == UInt8(ascii: "\r") { line.removeLast() }
+      return line
+    } catch { throw Failure(error) }
+  }
+
+  /// Nil if the line says to leave.
+  private func run(_ line: String, isAtTerminal: Bool) throws(Failure) -> ExitCode? {
+    guard line.first(where: { !$0.isWhitespace }) != "#" else { return .success }
+    let words = try ShellWords.split(line)
+    guard let name = words.first else { return .success }
+    if name == "exit" || name == "quit" { return nil }
+    let arguments = try ShellLine.arguments(words, database: database, hasInput: isAtTerminal)
+    try console.flush()
+    let status: Int32?
+    do throws(Fault) {
+      status = try ChildProcess.run(
+        CurrentProcess.executablePath(), arguments: arguments, hasInput: isAtTerminal)
+    } catch { throw Failure(error) }
+    guard let status else {
+      // At a terminal that is what an interrupt does; the mark ^C stands there already.
+      if isAtTerminal { try console.note("") }
+      return isAtTerminal ? .no : .inputOutput
+    }
+    if name == "help", isAtTerminal {
+      try console.line("Here, leave out `latewood` and DATABASE. exit or ctrl-D leaves the shell.")
+      try console.flush()
+    }
+    return ExitCode(rawValue: status) ?? .inputOutput
+  }
+}

@@ -1,0 +1,78 @@
+/// A line of the shell as words.
+///
+/// Spaces and tabs part words. Between single quotes every character stands for itself; between double quotes a backslash takes the meaning
+/// from `"` and `\`; outside quotes it does so from any character. Nothing else is special: no variables, no patterns, no pipes.
+struct ShellWords: Equatable {
+  /// The complete words.
+  var words: [String] = []
+  /// The word that the end of the line is in or just behind, without its quotes; nil after a space or in an empty line.
+  var last: String?
+  /// The quote that is open at the end.
+  var openQuote: Character?
+  /// Whether the line ends in a backslash that has nothing to act on.
+  var endsInBackslash = false
+  /// Where the open quote begins: characters from 0.
+  var openColumn = 0
+  /// Where the last word begins, with its quotes.
+  var wordColumn = 0
+
+  /// Reads as far as it goes, for completion.
+  init(partial line: String) {
+    var quote: Character?
+    var isEscaped = false
+    for (column, character) in line.enumerated() {
+      if isEscaped {
+        isEscaped = false
+        if quote != nil, character != "\"", character != "\\" { append("\\") }
+        append(character)
+      } else if character == "\\", quote != "'" {
+        isEscaped = true
+        begin(at: column)
+      } else if let open = quote {
+        if character == open { quote = nil } else { append(character) }
+      } else if character == "'" || character == "\"" {
+        begin(at: column)
+        quote = character
+        openColumn = column
+      } else if character == " " || character == "\t" {
+        if let word = last { words.append(word) }
+        last = nil
+      } else {
+        begin(at: column)
+        append(character)
+      }
+    }
+    openQuote = quote
+    endsInBackslash = isEscaped
+  }
+
+  /// The words of a complete line.
+  static func split(_ line: String) throws(Failure) -> [String] {
+    let parsed = ShellWords(partial: line)
+    if let quote = parsed.openQuote {
+      throw .usage(
+        "the quote \(quote) in column \(parsed.openColumn + 1) is not closed",
+        advice: "Close it with another \(quote), or write \\\(quote) for the character itself.")
+    }
+    if parsed.endsInBackslash {
+      throw .usage(
+        "the line ends in a backslash", advice: "Write \\\\ for a backslash; a command is one line.")
+    }
+    return parsed.words + (parsed.last.map { [$0] } ?? [])
+  }
+
+  /// A word as it must be written to be read back as itself.
+  static func quoted(_ word: String) -> String {
+    if !word.isEmpty, !word.contains(where: { " \t'\"\\#".contains($0) }) { return word }
+    if !word.contains("'") { return "'\(word)'" }
+    return "\"\(word.reduce(into: "") { $0 += $1 == "\"" || $1 == "\\" ? "\\\($1)" : String($1) })\""
+  }
+
+  private mutating func begin(at column: Int) {
+    guard last == nil else { return }
+    last = ""
+    wordColumn = column
+  }
+
+  private mutating func append(_ character: Character) { last = (last ?? "") + String(character) }
+}

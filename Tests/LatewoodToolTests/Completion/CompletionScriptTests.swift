@@ -1,0 +1,72 @@
+import LatewoodDevice
+import Testing
+
+@testable import LatewoodTool
+
+@Suite struct CompletionScriptTests {
+  @Test(arguments: CompletionScript.allCases)
+  func theScriptIsOneThatItsShellUnderstands(script: CompletionScript) throws {
+    guard let shell = InstalledProgram.path(script.rawValue) else { return }
+    let place = try Workplace()
+    let (output, status) = try InstalledProgram.shell(
+      "\"$1\" completion \"$2\" > \"$3\" && \"$4\" -n \"$3\"",
+      [try BuiltTool.path(), script.rawValue, place("script"), shell])
+    #expect(status == 0 && output.isEmpty, "\(output)")
+  }
+
+  @Test func aShellWithoutAScriptIsRefused() {
+    let run = BuiltTool.run(["completion", "tcsh"])
+    #expect(run.code == .usage && run.error.contains("bash, zsh, fish"))
+  }
+
+  @Test func theAnswerToAScriptIsItsKindAndWordsWithMeanings() throws {
+    let place = try Workplace()
+    try place.fill()
+    #expect(
+      BuiltTool.run(["complete", "latewood verif"]).output
+        == "words\nverify\t\(CommandDescription.verify.summary)\n")
+    #expect(BuiltTool.run(["complete", "latewood info "]).output == "files\n")
+    #expect(
+      BuiltTool.run(["complete", "latewood list \(place("db")) --keyspace user"]).output
+        == "words\nuser groups\t\nusers\t\n")
+    #expect(BuiltTool.run(["complete", "latewood list \(place("nowhere")) --keyspace "]).output == "words\n")
+    #expect(BuiltTool.run(["complete", ""]).output.contains("\nverify\t"))
+  }
+
+  @Test(.enabled(if: InstalledProgram.path("bash") != nil))
+  func inBashTabCompletes() throws {
+    let place = try Workplace()
+    try place.fill()
+    let directory = try BuiltTool.path().split(separator: "/").dropLast().joined(separator: "/")
+    let path = "/\(directory):\(CurrentProcess.environmentVariable("PATH") ?? "")"
+    let bash: String = try #require(InstalledProgram.path("bash"))
+    let session = try TerminalSession(
+      program: bash,
+      ["--norc", "--noprofile", "-i"], columns: 200,
+      environment: [
+        "PATH": path, "PS1": "$ ", "INPUTRC": "/dev/null", "TERM": "dumb", "HISTFILE": "/dev/null",
+      ])
+    try session.expectRow("$ ")
+    try session.type("source <(latewood completion bash); cd \(place.path); : > data.json\r")
+    try session.expect("data.json")
+    try session.expectRow("$ ")
+    for (typed, result) in [
+      ("latewood verif\t", "latewood verify "),
+      ("latewood import db da\t", "latewood import db data.json "),
+      ("latewood list db --rev\t", "latewood list db --reverse "),
+      ("latewood list db --keyspace users --keys\t", "latewood list db --keyspace users --keys-only "),
+      ("latewood list db --keyspace users\t", "latewood list db --keyspace users "),
+      ("latewood list db --keyspace=users\t", "latewood list db --keyspace=users "),
+      ("latewood list db --keyspace user\\ \t", "latewood list db --keyspace user\\ groups "),
+      ("latewood list db --keyspace 'user g\t", "latewood list db --keyspace 'user groups' "),
+      ("latewood import db d --existing k\t", "latewood import db d --existing keep "),
+      ("latewood shell db --history=da\t", "latewood shell db --history=data.json "),
+    ] {
+      try session.type(typed)
+      try session.expect(result)
+      try session.type("\u{15}")
+    }
+    try session.type("exit\r")
+    #expect(try session.wait() != nil)
+  }
+}

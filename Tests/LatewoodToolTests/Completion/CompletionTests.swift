@@ -1,0 +1,71 @@
+import Testing
+
+@testable import LatewoodTool
+
+@Suite struct CompletionTests {
+  private let names = Completion.Names(
+    keyspaces: { $0 == "db" ? ["default", "users", "user groups"] : [] },
+    collections: { $0 == "db" ? ["_default", "films"] : [] })
+
+  /// The candidates at the end of a line, which begins with the command.
+  private func words(_ line: String, inShellOf database: String? = nil) -> [String] {
+    completion(line, database).candidates.map(\.text)
+  }
+
+  private func completion(_ line: String, _ database: String? = nil) -> Completion {
+    let parsed = ShellWords(partial: line)
+    return Completion.of(parsed.words, partial: parsed.last ?? "", database: database, names: names)
+  }
+
+  @Test func everyCommandThatHelpShowsIsOffered() {
+    #expect(words("") == CommandTable.commands.filter { !$0.isHidden }.map(\.name))
+    #expect(words("ver") == ["verify"])
+    #expect(words("frob") == [] && words("frob x") == [])
+  }
+
+  @Test func optionsAreOfferedOnceAndOnlyWhereTheyCanBe() {
+    #expect(words("list db --key") == ["--keyspace", "--keys-only"])
+    #expect(words("list db --keys-only --key") == ["--keyspace"])
+    #expect(words("list -- --key").isEmpty)
+    #expect(words("list db --limit --key").isEmpty)
+    #expect(words("info db ") == ["--json", "--help"])
+  }
+
+  @Test func namesComeFromTheDatabaseOnTheLine() {
+    #expect(words("list db --keyspace ") == ["default", "users", "user groups"])
+    #expect(words("list --limit 3 db --keyspace us") == ["users", "user groups"])
+    #expect(words("list db --keyspace='user") == ["--keyspace=users", "--keyspace=user groups"])
+    #expect(words("list other --keyspace ").isEmpty && words("list --keyspace ").isEmpty)
+    #expect(words("export db --documents --collection f") == ["films"])
+    #expect(words("doc get db --collection ") == ["_default", "films"])
+  }
+
+  @Test func choicesAndCommandsAreOffered() {
+    #expect(words("import db x --existing re") == ["replace"])
+    #expect(words("completion ") == ["bash", "zsh", "fish"])
+    #expect(words("doc re").contains("revisions"))
+    #expect(words("help comp") == ["compact", "completion"])
+  }
+
+  @Test func pathsAreLeftToWhoeverAsks() {
+    #expect(completion("info ").filesBehind == "")
+    #expect(completion("import db fi").filesBehind == "")
+    #expect(completion("shell db --history=fi").filesBehind == "--history=")
+    #expect(completion("get db ").filesBehind == nil)
+  }
+
+  @Test func insideTheShellTheDatabaseIsThereAlready() {
+    #expect(!words("", inShellOf: "db").contains("demo") && words("", inShellOf: "db").contains("exit"))
+    #expect(words("list --keyspace us", inShellOf: "db") == ["users", "user groups"])
+    #expect(completion("import fi", "db").filesBehind == "")
+    #expect(completion("get k", "db").filesBehind == nil)
+  }
+
+  @Test func everyWordOfHelpThatStandsForAnArgumentHasAKind() {
+    for command in CommandTable.commands {
+      for word in command.operands.map(\.name) + command.options.compactMap(\.value) {
+        #expect(ArgumentKind(word: word) != nil, "\(command.name): add \(word) to ArgumentKind")
+      }
+    }
+  }
+}

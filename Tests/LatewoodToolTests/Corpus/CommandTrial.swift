@@ -1,0 +1,77 @@
+import LatewoodDevice
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodTool
+
+/// Runs commands on files inside this process, where a trap would end the tests, and checks what every command promises.
+final class CommandTrial {
+  private let place = try? Workplace()
+  private var number = 0
+  private(set) var runs = 0
+
+  /// Every line that `choose` picks of a command's lines, on a copy of the file each.
+  func run(
+    _ file: CorpusFile, _ command: CommandDescription, replay: String = "",
+    _ choose: ([[String]]) -> [[String]]
+  ) throws {
+    let place = try #require(place)
+    let samples = CommandSamples(
+      database: place("db"), otherDatabase: place("other"), source: place("text.json"),
+      newPath: { [self] in
+        number += 1
+        return place("new\(number)")
+      })
+    try Repository.write(Array("[{\"a\":1},{\"b\":[2]}]".utf8), to: place("text.json"))
+    try Repository.write(file.bytes, to: place("other"))
+    try Repository.write(file.bytes, to: place("db"))
+    for line in choose(samples.plain(command) + samples.withOptions(command)) {
+      let (code, output, error) = BuiltTool.run(line)
+      runs += 1
+      let what: Comment =
+        "\(file.name): latewood \(line.joined(separator: " ")): \(code): \(error.prefix(300)) \(replay)"
+      check(line, command, file, code, output, error, what)
+      if CommandSamples.writing.contains(command.name) {
+        try Repository.write(file.bytes, to: place("db"))
+      } else {
+        #expect(try Repository.read(FileVolume(), place("db")) == file.bytes, what)
+      }
+    }
+    for name in try Directories.names(in: place.path) { try Directories.removeTree(place(name)) }
+  }
+
+  private func check(
+    _ line: [String], _ command: CommandDescription, _ file: CorpusFile, _ code: ExitCode, _ output: String,
+    _ error: String, _ what: Comment
+  ) {
+    // Nobody's pipe was closed.
+    #expect(code != .brokenPipe, what)
+    // A failure says what is wrong, with the word that programs may rely on if they asked for JSON.
+    if ![.success, .no, .usage].contains(code) { #expect(!error.isEmpty, what) }
+    let isJSON = line.contains("--json")
+    if isJSON, code == .success || code == .no, !output.isEmpty {
+      // What `doc get` and `export` print to standard output is data.
+      if command.name != "export" { #expect(JSONText.compact(Array(output.utf8)) != nil, what) }
+    }
+    if isJSON, ![.success, .no].contains(code) {
+      #expect(error.hasPrefix("{\"error\":{\"code\":\"") && JSONText.compact(Array(error.utf8)) != nil, what)
+    }
+    // Of a file that is not to be opened, no command of the store says anything else.
+    if file.kind == .rejected, code != .usage, Self.opening.contains(command.name) {
+      #expect(code == .cannotOpen, what)
+    }
+    if command.name == "verify", code != .usage {
+      switch file.kind {
+      case .readable: #expect(code == .success || code == .no, what)
+      case .damaged: #expect(code == .damaged || code == .no, what)
+      case .rejected: #expect(code == .cannotOpen, what)
+      case .unknown: #expect([.success, .no, .damaged, .cannotOpen].contains(code), what)
+      }
+    }
+  }
+
+  /// Commands that begin by opening the file as the store does.
+  private static let opening: Set<String> = [
+    "info", "verify", "history", "get", "list", "delete", "export", "compact", "copy", "collections",
+  ]
+}

@@ -1,0 +1,77 @@
+import LatewoodDevice
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodTool
+
+/// A file that commands are tried on, and what is known of it.
+struct CorpusFile {
+  enum Kind: Equatable {
+    /// It opens, and reads wholly, but for faults that `verify` may find.
+    case readable
+    /// It opens or not, and something that is read is damaged.
+    case damaged
+    /// It is not opened at all: too new, or with features that this version does not know.
+    case rejected
+    /// Anything may be wrong with it.
+    case unknown
+  }
+
+  var name: String
+  var bytes: [UInt8]
+  var kind: Kind
+
+  /// The files that the format is tested with, and one of documents.
+  static func all() throws -> [CorpusFile] {
+    let names = try Directories.names(in: Repository.path("Tests/golden")).filter {
+      $0.hasSuffix(".latewood")
+    }
+    return try names.sorted().map { name in
+      let expected = String(
+        decoding: try Repository.read("Tests/golden/\(name.dropLast(9)).expected.jsonl"), as: UTF8.self)
+      let kind: Kind =
+        expected.hasPrefix("{\"damaged\"")
+        ? .damaged : expected.hasPrefix("{\"rejected\"") ? .rejected : .readable
+      return CorpusFile(name: name, bytes: try Repository.read("Tests/golden/\(name)"), kind: kind)
+    } + [try documents()]
+  }
+
+  /// Two collections of two documents.
+  static func documents() throws -> CorpusFile {
+    let place = try Workplace()
+    for text in [#"{"id":"greeting","a":[1,2.5,"é"]}"#, #"{"id":"greeting","b":null}"#, #"{"id":"x"}"#] {
+      try Repository.write(Array(text.utf8), to: place("text"))
+      for collection in ["_default", "users"] {
+        let run = BuiltTool.run([
+          "import", place("db"), place("text"), "--documents", "--id", "id", "--collection", collection,
+        ])
+        try #require(run.code == .success, "\(run.error)")
+      }
+    }
+    return CorpusFile(
+      name: "documents", bytes: try Repository.read(FileVolume(), place("db")), kind: .readable)
+  }
+
+  /// Bytes of it changed, removed, repeated.
+  func mutated(_ random: inout SeededRandom) -> CorpusFile {
+    var bytes = bytes
+    for _ in 0...random.below(6) where !bytes.isEmpty {
+      // Most of what matters lies behind the headers.
+      let from = bytes.count > 16384 && !random.oneIn(6) ? 16384 : 0
+      let at = from + random.below(bytes.count - from)
+      switch random.below(4) {
+      case 0: bytes[at] = UInt8(random.below(256))
+      case 1: bytes[at] ^= 1 << UInt8(random.below(8))
+      case 2:
+        let end = min(at + 1 + random.below(64), bytes.count)
+        for place in at..<end { bytes[place] = 0 }
+      default:
+        let length = min(1 + random.below(4096), bytes.count - at)
+        let source = random.below(bytes.count - length + 1)
+        bytes.replaceSubrange(at..<at + length, with: Array(bytes[source..<source + length]))
+      }
+    }
+    if random.oneIn(8) { bytes.removeLast(random.below(bytes.count)) }
+    return CorpusFile(name: "\(name), mutated", bytes: bytes, kind: .unknown)
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import LatewoodDevice
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodTool
+
+/// What `--json` prints keeps its shape: that of Tests/schemas, one file for each command.
+@Suite struct SchemaTests {
+  /// One way to run a command, and what comes of it.
+  struct Run: Decodable {
+    var run: [String]
+    /// The exit code; 0 if not given.
+    var exit: Int32?
+    /// "error" if the JSON goes to standard error.
+    var stream: String?
+    /// That of the run before if not given.
+    var shape: JSONTree?
+  }
+
+  private static func names() throws -> [String] {
+    try Directories.names(in: Repository.path("Tests/schemas")).filter { $0.hasSuffix(".json") }.map {
+      String($0.dropLast(5))
+    }.sorted()
+  }
+
+  private static func runs(_ name: String) throws -> [Run] {
+    try JSONDecoder().decode([Run].self, from: Data(try Repository.read("Tests/schemas/\(name).json")))
+  }
+
+  @Test func everyCommandThatPrintsJSONHasASchemaThatItFits() throws {
+    let names = try Self.names()
+    for command in CommandTable.commands where !command.json.isEmpty {
+      #expect(names.contains(command.name), "Tests/schemas/\(command.name).json is missing")
+    }
+    for name in names {
+      #expect(name == "error" || CommandTable.command(named: name) != nil, "\(name) is no command")
+      var shape = JSONTree.null
+      for run in try Self.runs(name) {
+        shape = run.shape ?? shape
+        let place = SchemaPlace()
+        let (status, output, error) = try place.run(run.run + ["--json"])
+        #expect(status == run.exit ?? 0, "\(run.run): \(error)")
+        let text = run.stream == "error" ? error : output
+        let value = try JSONDecoder().decode(JSONTree.self, from: Data(text.utf8))
+        let fault = JSONShape(tree: shape).fault(in: value)
+        #expect(fault == nil, "\(run.run) prints \(text)")
+      }
+    }
+  }
+
+  @Test func everyMemberOfASchemaIsToldOfInHelp() throws {
+    for name in try Self.names() where name != "error" {
+      let help = try #require(CommandTable.command(named: name)).json.joined()
+      // What another command prints may be told of by its name.
+      for run in try Self.runs(name) {
+        for member in Self.members(of: run.shape ?? .null) where member != "base64" {
+          #expect(help.contains("\"\(member)\"") || help.contains("as `latewood"), "\(name): \(member)")
+        }
+      }
+    }
+  }
+
+  private static func members(of shape: JSONTree) -> [String] {
+    switch shape {
+    case .array(let elements): elements.flatMap { members(of: $0) }
+    case .object(let parts):
+      parts.flatMap { name, part in
+        (name == "|" ? [] : [name.hasSuffix("?") ? String(name.dropLast()) : name]) + members(of: part)
+      }
+    default: []
+    }
+  }
+
+  @Test func aShapeIsStrict() throws {
+    func fault(_ shape: String, _ value: String) throws -> String? {
+      let tree = try JSONDecoder().decode(JSONTree.self, from: Data(shape.utf8))
+      return JSONShape(tree: tree).fault(in: try JSONDecoder().decode(JSONTree.self, from: Data(value.utf8)))
+    }
+    let shape = #"{"a":"number","b?":["text"],"c":{"|":["null",{"d":"boolean"}]},"e":"=x|y"}"#
+    #expect(try fault(shape, #"{"a":1,"c":null,"e":"x"}"#) == nil)
+    #expect(try fault(shape, #"{"a":1,"b":["x",""],"c":{"d":true},"e":"y"}"#) == nil)
+    for wrong in [
+      #"{"c":null,"e":"x"}"#, #"{"a":1,"c":null,"e":"x","z":1}"#, #"{"a":"1","c":null,"e":"x"}"#,
+      #"{"a":1,"b":[1],"c":null,"e":"x"}"#, #"{"a":1,"c":{"d":1},"e":"x"}"#, #"{"a":1,"c":null,"e":"z"}"#,
+      #"{"a":true,"c":null,"e":"x"}"#, "[]", "1",
+    ] {
+      #expect(try fault(shape, wrong) != nil, "\(wrong)")
+    }
+  }
+}
+
+/// The files that the words in capitals in a schema stand for.
+private struct SchemaPlace {
+  private let place = try? Workplace()
+
+  /// Runs the tool as a program: the demo starts itself anew, which the tests cannot be.
+  func run(_ words: [String]) throws -> (status: Int32?, output: String, error: String) {
+    let place = try #require(place)
+    if words.contains("ENTRIES") {
+      try place.fill()
+      #expect(BuiltTool.run(["put", place("db"), "0xff", "0xfe"]).code == .success)
+    }
+    if words.contains("DOCUMENTS") {
+      try Repository.write(try CorpusFile.documents().bytes, to: place("documents"))
+    }
+    try Repository.write(Array(#"[{"a":1}]"#.utf8), to: place("text"))
+    try Repository.write(Array(#"[{"a":}]"#.utf8), to: place("wrong"))
+    let paths = [
+      "ENTRIES": place("db"), "DOCUMENTS": place("documents"), "TEXT": place("text"), "WRONG": place("wrong"),
+      "NEW": place("new"), "TORN": Repository.path("Tests/golden/torn-tail.latewood"),
+      "DAMAGED": Repository.path("Tests/golden/damaged-node.latewood"),
+    ]
+    let arguments = words.map { paths[$0] ?? $0 }
+    guard words.first == "demo" else {
+      let run = BuiltTool.run(arguments)
+      return (run.code.rawValue, run.output, run.error)
+    }
+    let child = try ChildProcess(try BuiltTool.path(), arguments: arguments)
+    let output = String(decoding: try child.output.readAll(), as: UTF8.self)
+    return (try child.wait(), output, "")
+  }
+}

@@ -1,0 +1,64 @@
+import LatewoodBytes
+import LatewoodDevice
+import Testing
+
+@testable import LatewoodTool
+
+/// The shell where its input is no terminal: lines of a file.
+@Suite struct ShellScriptTests {
+  /// What comes out of the shell, both streams together, and its exit status.
+  private func follow(_ lines: String, in place: Workplace, _ options: String = "") throws -> (
+    output: String, status: Int32?
+  ) {
+    let child = try ChildProcess(
+      "/bin/sh",
+      arguments: [
+        "-c", "printf '%s' \"$3\" | \"$1\" shell \"$2\" \(options) 2>&1", "sh", try BuiltTool.path(),
+        place("db"),
+        lines,
+      ])
+    let output = String(decoding: try child.output.readAll(), as: UTF8.self)
+    return (output, try child.wait())
+  }
+
+  @Test func linesRunInOrderWithoutAPrompt() throws {
+    let place = try Workplace()
+    let (output, status) = try follow(
+      "# a remark\n\nput 'a key' \"one \\\"two\\\"\"\r\nget 'a key' --json\n  list --count", in: place)
+    #expect(output == #"{"key":"a key","value":"one \"two\""}"# + "\n1\n")
+    #expect(status == 0)
+  }
+
+  @Test func theFirstFailureEndsItWithItsExitCode() throws {
+    let place = try Workplace()
+    try place.fill()
+    let (output, status) = try follow("get nothing\nput after 1\n", in: place)
+    #expect(output.contains("stopped at line 1, exit code 1"))
+    #expect(status == 1)
+    #expect(BuiltTool.run(["get", place("db"), "after"]).code == .no)
+    for (line, code) in [
+      ("get 'a", 2), ("demo", 2), ("frobnicate", 2), ("import nowhere", 3), ("put a -", 2),
+    ]
+      as [(String, Int32)]
+    {
+      let (output, status) = try follow("\n\(line)\n", in: place)
+      #expect(status == code, "\(line): \(output)")
+      #expect(output.contains("line 2"))
+    }
+  }
+
+  @Test func withKeepGoingTheRestIsRunAndTheFirstFailureCounts() throws {
+    let place = try Workplace()
+    try place.fill()
+    let (_, status) = try follow("get nothing\nput after 1\nget 'open\n", in: place, "--keep-going")
+    #expect(status == 1)
+    #expect(BuiltTool.run(["get", place("db"), "after"]).output == "1")
+  }
+
+  @Test func exitLeavesAndWhatFollowsIsNotRun() throws {
+    let place = try Workplace()
+    let (output, status) = try follow("put a 1\nexit\nput b 2\n", in: place)
+    #expect(output.isEmpty && status == 0)
+    #expect(BuiltTool.run(["get", place("db"), "b"]).code == .no)
+  }
+}

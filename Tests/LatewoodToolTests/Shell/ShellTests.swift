@@ -1,0 +1,149 @@
+import LatewoodBytes
+import LatewoodDevice
+import Testing
+
+@testable import LatewoodTool
+
+/// The shell as a person meets it: the built tool on a terminal.
+@Suite(.serialized) struct ShellTests {
+  private func begin(_ place: Workplace, _ options: [String] = [], columns: Int = 80) throws
+    -> TerminalSession
+  {
+    let session = try TerminalSession(
+      ["shell", place("db")] + options, columns: columns, environment: ["NO_COLOR": "1"])
+    try session.expectRow("db> ")
+    return session
+  }
+
+  @Test func aCommandIsEditedRunAndFetchedAgain() throws {
+    let place = try Workplace()
+    try place.fill()
+    let session = try begin(place)
+    #expect(try !session.editsLines)
+    try session.type("gt greeting\u{01}\u{1B}[Ce\r")
+    try session.expect("hello")
+    try session.expectRow("db> ")
+    try session.type("get 'ключ'\r")
+    try session.expect("значение")
+    try session.expectRow("db> ")
+    try session.type("\u{1B}[A\u{1B}[A")
+    try session.expectRow("db> get greeting")
+    try session.type("\u{1B}[B")
+    try session.expectRow("db> get 'ключ'")
+    try session.type("\u{15}")
+    try session.expectRow("db> ")
+    try session.type("\u{04}")
+    #expect(try session.wait() == 0)
+    #expect(try session.editsLines)
+    #expect(session.all.unknown.isEmpty && !session.all.hasColour)
+  }
+
+  @Test func tabCompletesCommandsOptionsKeyspacesAndPaths() throws {
+    let place = try Workplace()
+    try place.fill()
+    let session = try begin(place)
+    try session.type("ver\t")
+    try session.expectRow("db> verify ")
+    try session.type("\u{15}list --keys\t")
+    try session.expectRow("db> list --keys")
+    try session.type("\t\t")
+    try session.expect("--keyspace   --keys-only")
+    try session.type("p\tusers\t")
+    try session.expectRow("db> list --keyspace users ")
+    try session.type("\u{17}'user g\t")
+    try session.expectRow("db> list --keyspace 'user groups' ")
+    try session.type("\r")
+    try session.expectRow("db> ")
+    // A keyspace that came to be in the meantime is there: names are read anew each time.
+    try #require(BuiltTool.run(["put", place("db"), "k", "v", "--keyspace", "zebra"]).code == .success)
+    try session.type("list --keyspace=z\t")
+    try session.expectRow("db> list --keyspace=zebra ")
+    try Directories.make(place("directory"))
+    try session.type("\u{15}export \(place.path)/dir\t")
+    try session.expect("directory/")
+    try session.type("\u{03}")
+    try session.expectRow("db> ")
+    try session.type("exit\r")
+    #expect(try session.wait() == 0)
+  }
+
+  @Test func ctrlCGivesUpTheLineAndErrorsLeaveTheShellOpen() throws {
+    let place = try Workplace()
+    try place.fill()
+    let session = try begin(place)
+    try session.type("put x\u{03}")
+    try session.expectRow("db> ")
+    #expect(session.screen.rows.contains("db> put x^C"))
+    for (line, answer) in [
+      ("get 'a", "the quote ' in column 5 is not closed"), ("demo", "outside the shell"),
+      ("frobnicate", "there is no command"), ("get", "KEY is missing"), ("get nothing", "There is no key"),
+      ("help put", "leave out `latewood` and DATABASE"),
+    ] {
+      try session.type(line + "\r")
+      try session.expect(answer)
+      try session.expectRow("db> ")
+    }
+    #expect(BuiltTool.run(["get", place("db"), "x"]).code == .no)
+    try session.type("\u{04}")
+    #expect(try session.wait() == 0)
+  }
+
+  @Test func anInterruptStopsTheCommandAndNotTheShell() throws {
+    let place = try Workplace()
+    try place.fill()
+    let session = try begin(place)
+    try session.type("put slow -\r")
+    // The command reads what is typed now, in the terminal's own mode, where ctrl-C is an interrupt.
+    try session.expect("put slow -")
+    try session.type("text\n")
+    try session.expect("text")
+    try session.interrupt(untilRow: "db> ")
+    #expect(BuiltTool.run(["get", place("db"), "slow"]).code == .no)
+    try session.type("\u{04}")
+    #expect(try session.wait() == 0)
+  }
+
+  @Test func aSignalThatEndsTheShellFirstRestoresTheTerminal() throws {
+    let place = try Workplace()
+    try place.fill()
+    let session = try begin(place)
+    #expect(try !session.editsLines)
+    try session.terminate()
+    #expect(try session.wait() == nil)
+    #expect(try session.editsLines)
+  }
+
+  @Test func theHistoryFileCarriesLinesToTheNextSession() throws {
+    let place = try Workplace()
+    try place.fill()
+    let first = try begin(place, ["--history", place("history")])
+    try first.type("get greeting\r")
+    try first.expect("hello")
+    try first.expectRow("db> ")
+    try first.type("\u{04}")
+    #expect(try first.wait() == 0)
+    let second = try begin(place, ["--history", place("history")])
+    try second.type("\u{1B}[A")
+    try second.expectRow("db> get greeting")
+    try second.type("\r")
+    try second.expect("hello")
+    try second.expectRow("db> ")
+    try second.type("\u{04}")
+    #expect(try second.wait() == 0)
+  }
+
+  @Test func aNarrowTerminalAndAResizeKeepTheLineInItsRow() throws {
+    let place = try Workplace()
+    try place.fill()
+    let session = try begin(place, columns: 40)
+    try session.type("put key \(String(repeating: "名", count: 30))END")
+    try session.expect("END")
+    #expect(session.screen.rows.allSatisfy { DisplayWidth.of($0) <= 80 })
+    #expect(DisplayWidth.of(session.screen.rows.last ?? "") < 40)
+    try session.resize(columns: 120)
+    try session.type("!")
+    try session.expectRow("db> put key \(String(repeating: "名", count: 30))END!")
+    try session.type("\u{03}\u{04}")
+    #expect(try session.wait() == 0)
+  }
+}

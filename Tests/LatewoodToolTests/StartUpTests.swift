@@ -1,0 +1,12 @@
+import Testing
+
+@testable import LatewoodTool
+
+@Suite struct StartUpTests {
+  /// Loading it would take longer than all that most commands do.
+  @Test func theToolDoesNotLoadFoundation() throws {
+    let (output, _) = try InstalledProgram.shell(
+      "grep -a -c -E 'libFoundation|Foundation.framework|libicu' \"$1\"", [try BuiltTool.path()])
+    #expect(output == "0\n", "something imports Foundation")
+  }
+}

@@ -1,0 +1,54 @@
+import LatewoodBytes
+import LatewoodDevice
+import Testing
+
+@testable import LatewoodTool
+
+/// The tool as it was built together with the tests, as a program of its own.
+enum BuiltTool {
+  /// Beside the program that runs the tests, or where `LATEWOOD_TOOL` says.
+  static func path() throws -> String {
+    if let path = CurrentProcess.environmentVariable("LATEWOOD_TOOL") { return path }
+    let own = try CurrentProcess.executablePath()
+    let path =
+      own.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+      + "/latewood"
+    try #require(try FileVolume().exists(path), "no tool at \(path); set LATEWOOD_TOOL to its path")
+    return path
+  }
+
+  /// Runs it inside this process, without a terminal: its exit code and what it wrote.
+  static func run(_ arguments: [String], input: ByteInput = ByteInput(descriptor: -1)) -> (
+    code: ExitCode, output: String, error: String
+  ) {
+    let console = Console(input: input, output: Output(), error: Output())
+    let code = LatewoodCommand.run(arguments.map { Array($0.utf8) }, on: console)
+    return (
+      code, String(decoding: console.output.take(), as: UTF8.self),
+      String(decoding: console.error.take(), as: UTF8.self)
+    )
+  }
+}
+
+/// A directory for one test, gone after it.
+final class Workplace {
+  let path: String
+
+  init() throws { path = try Directories.makeTemporary("latewood-tool-test") }
+
+  deinit {
+    do { try Directories.removeTree(path) } catch { Issue.record(error) }
+  }
+
+  func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
+
+  /// A small database with keyspaces of some entries, and one of documents.
+  func fill() throws {
+    for (keyspace, key, value) in [
+      ("default", "greeting", "hello"), ("default", "ключ", "значение"), ("users", "u1", "Ada"),
+      ("users", "u2", "名前"), ("user groups", "g", "1"),
+    ] {
+      try #require(BuiltTool.run(["put", self("db"), key, value, "--keyspace", keyspace]).code == .success)
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import LatewoodBytes
+import LatewoodDevice
+import Testing
+
+@testable import LatewoodTool
+
+/// The tool on a terminal, and the person in front of it.
+final class TerminalSession {
+  private let terminal: PseudoTerminal
+  /// No test depends on how fast the tool is; a tool that hangs still ends the test.
+  private static let patience = 20_000
+
+  /// - Parameter program: another program than the tool.
+  init(program: String? = nil, _ arguments: [String], columns: Int = 80, environment: [String: String?] = [:])
+    throws
+  {
+    var environment = environment
+    if environment["NO_COLOR"] == nil { environment["NO_COLOR"] = .some(nil) }
+    if environment["TERM"] == nil { environment["TERM"] = "xterm-256color" }
+    terminal = try PseudoTerminal(
+      try program ?? BuiltTool.path(), arguments: arguments, columns: columns, environment: environment)
+  }
+
+  /// Everything that the tool has written.
+  private var earlier: [UInt8] = []
+  var all: Screen { Screen(earlier + terminal.text) }
+
+  /// Types; what was on the screen before is no longer looked at.
+  func type(_ text: String) throws {
+    earlier += terminal.take()
+    try terminal.write(text)
+  }
+  func resize(columns: Int) throws { try terminal.resize(columns: columns) }
+  func terminate() throws { try terminal.terminate() }
+  var editsLines: Bool { get throws { try terminal.editsLines() } }
+
+  /// Reads until the screen shows `text` on some row.
+  func expect(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    let found = try terminal.read(milliseconds: Self.patience) { bytes in
+      Screen(bytes).rows.contains { $0.contains(text) }
+    }
+    try #require(
+      found, "\(text) did not appear; there is:\n\(Screen(terminal.text).rows.joined(separator: "\n"))",
+      sourceLocation: sourceLocation)
+  }
+
+  /// Reads until the last row is this.
+  func expectRow(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    let found = try terminal.read(milliseconds: Self.patience) { Screen($0).rows.last == text }
+    try #require(
+      found,
+      "\(text) did not come to be the last row; there is:\n\(Screen(terminal.text).rows.joined(separator: "\n"))",
+      sourceLocation: sourceLocation)
+  }
+
+  var screen: Screen { Screen(terminal.text) }
+
+  /// Repeats `action` until some row shows `text`.
+  func waitUntil(_ text: String, repeating action: () throws -> Void) throws {
+    for _ in 0..<Self.patience / 50 {
+      try action()
+      if try terminal.read(milliseconds: 50, until: { Screen($0).rows.contains { $0.contains(text) } }) {
+        return
+      }
+    }
+    try expect(text)
+  }
+
+  /// Presses ctrl-C until the last row is this: the first may come before the program that it is meant for has begun.
+  func interrupt(untilRow text: String) throws {
+    for _ in 0..<Self.patience / 200 {
+      try type("\u{03}")
+      if try terminal.read(milliseconds: 200, until: { Screen($0).rows.last == text }) { return }
+    }
+    try expectRow(text)
+  }
+
+  /// Waits for the end: exit status, nil if a signal ended it.
+  func wait() throws -> Int32? { try terminal.wait(milliseconds: Self.patience) }
+}
+
+/// What a terminal shows after some bytes: carriage return, line feed, backspace, bell, erasing to the end of the row, moving right, and
+/// colours, which are the sequences that the tool writes. Rows are as long as they come; wide characters take two places.
+struct Screen {
+  private(set) var rows: [String] = []
+  /// Of the cursor, in columns.
+  private(set) var column = 0
+  private(set) var hasColour = false
+  /// Sequences that are none of the above.
+  private(set) var unknown: [String] = []
+
+  init(_ bytes: [UInt8]) {
+    // One place a column; nothing where the second half of a wide character is.
+    var cells: [[String]] = [[]]
+    var rest = Substring(String(decoding: bytes, as: UTF8.self)).unicodeScalars[...]
+    var row: Int { cells.count - 1 }
+    while let scalar = rest.popFirst() {
+      switch scalar {
+      case "\r": column = 0
+      case "\n":
+        cells.append([])
+        column = 0
+      case "\u{07}": break
+      case "\u{08}": column = max(0, column - 1)
+      case "\u{1B}":
+        guard rest.popFirst() == "[" else {
+          unknown.append("ESC")
+          continue
+        }
+        var parameters = ""
+        while let next = rest.first, next.value < 0x40 {
+          parameters.unicodeScalars.append(rest.removeFirst())
+        }
+        switch rest.popFirst() {
+        case "K": cells[row] = Array(cells[row].prefix(column))
+        case "C": column += Int(parameters) ?? 1
+        case "m": hasColour = true
+        case let other: unknown.append(parameters + (other.map(String.init) ?? ""))
+        }
+      default:
+        let width = Screen.width(scalar)
+        if width == 0 {
+          if column > 0, column <= cells[row].count { cells[row][column - 1].unicodeScalars.append(scalar) }
+          continue
+        }
+        while cells[row].count < column + width { cells[row].append(" ") }
+        cells[row][column] = String(scalar)
+        if width == 2 { cells[row][column + 1] = "" }
+        column += width
+      }
+    }
+    rows = cells.map { $0.joined() }
+  }
+
+  private static func width(_ scalar: Unicode.Scalar) -> Int { DisplayWidth.of(String(scalar)) }
+}
