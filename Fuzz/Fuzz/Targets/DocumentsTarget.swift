@@ -106,7 +106,9 @@ private final class DocumentsRun {
     switch code & 15 {
     case 0..<6: try save(writer, id, known, &model)
     case 6..<9: try delete(writer, id, known, &model)
-    case 9..<12: try insert(writer, id, &model)
+    case 9..<11: try insert(writer, id, over: nil, &model)
+    case 11: try insert(writer, id, over: known?.live.keys.max(), &model)
+    case 12 where code & 16 != 0: try purgeLeaf(writer, id, known, &model)
     case 12:
       if try writer.purge(id, in: documents) != (known != nil) { find("a purge of what is not there") }
       model.purge(id)
@@ -164,11 +166,26 @@ private final class DocumentsRun {
     } catch { return error.code }
   }
 
-  /// A branch that another replica has made, from nothing that is known here. Its bodies differ from all others, so that it is never known.
-  private func insert(_ writer: DocumentWriter, _ id: String, _ model: inout DocumentModel) throws {
-    let length = 1 + bytes.below(5)
+  private func purgeLeaf(
+    _ writer: DocumentWriter, _ id: String, _ known: DocumentModel.Document?, _ model: inout DocumentModel
+  ) throws {
+    guard var known else { return }
+    let leaves = known.live.keys.sorted() + known.deleted.sorted()
+    let leaf = leaves[bytes.below(leaves.count)]
+    if try writer.purge(id, in: documents, leaves: [leaf]) != [leaf] { find("a leaf was not purged") }
+    known.live[leaf] = nil
+    known.deleted.remove(leaf)
+    if leaves.count > 1 { known.sequence = model.next() }
+    model.documents[id] = leaves.count > 1 ? known : nil
+  }
+
+  /// What another replica has made, from nothing that is known here or from a leaf. Its bodies differ from all others, so that it is new.
+  private func insert(
+    _ writer: DocumentWriter, _ id: String, over leaf: RevisionID?, _ model: inout DocumentModel
+  ) throws {
+    let length = 1 + bytes.below(7)
     let isDeleted = bytes.below(4) == 0
-    var history: [RevisionID] = []
+    var history = leaf.map { [$0] } ?? []
     var body: [UInt8] = []
     for step in 0..<length {
       body = Array("\(model.lastSequence) \(step) \(bytes.byte())".utf8)
@@ -178,7 +195,7 @@ private final class DocumentsRun {
       history.insert(revision, at: 0)
     }
     let inserted = try writer.insert(id, in: documents, history: history, body: body, isDeleted: isDeleted)
-    if inserted.isNew { model.replace(id, nil, history[0], body, isDeleted: isDeleted, blob: nil) }
+    if inserted.isNew { model.replace(id, leaf, history[0], body, isDeleted: isDeleted, blob: nil) }
     let again = try writer.insert(id, in: documents, history: history, body: body, isDeleted: isDeleted)
     if again.isNew { find("the same revision was new twice") }
   }

@@ -27,7 +27,7 @@ final class JSONTarget: FuzzTarget {
     }
     // Half of a surrogate pair and numbers beyond all doubles are refused by documents alone.
     if let refusal, isAcceptedByTool, refusal.kind == .invalidJSON,
-      !refusal.reason.contains("surrogate"), !refusal.reason.contains("double")
+      !refusal.reason.contains("surrogate"), !refusal.reason.contains("larger than any")
     {
       find("documents refuse what the tool accepts: \(refusal)")
     }

@@ -24,7 +24,7 @@ final class OperationsTarget: FuzzTarget {
     guard let content = crash(script, volume, &progress, image) else { return }
     // Recovered once, and cut again while that goes on.
     var second = CrashScript.Progress(from: content.shown)
-    second.isOpened = true
+    second.isOpened = progress.isOpened
     content.volume.inject(.powerCut, atCall: secondCut)
     _ = crash(Self.afterwards, content.volume, &second, secondImage)
   }
@@ -53,7 +53,9 @@ final class OperationsTarget: FuzzTarget {
       let content = try store.content()
       if !progress.allows(content) {
         let place = progress.states.firstIndex(of: content).map { "state \($0)" } ?? "no state at all"
-        find("\(place) where \(progress.durable) is durable, of \(progress.states.count): \(image)")
+        find(
+          "\(place) where \(progress.durable) is durable, of \(progress.states.count): \(image)\n\(script)\n"
+            + volume.traceText(last: 100))
       }
       let faults = try store.verify().faults
       if !faults.isEmpty { find("\(faults) after the crash: \(image)") }

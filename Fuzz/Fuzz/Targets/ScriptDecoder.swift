@@ -55,3 +55,15 @@ enum ScriptDecoder {
     return [UInt8](repeating: code, count: count)
   }
 }
+
+/// For reports: values by their lengths.
+extension CrashScript.Operation: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .put(let space, let key, let value): "put \(space) \(key) of \(value.count)"
+    case .delete(let space, let key): "delete \(space) \(key)"
+    case .deleteRange(let space, let from, let to): "delete range \(space) \(from) to \(to)"
+    case .drop(let space): "drop \(space)"
+    }
+  }
+}

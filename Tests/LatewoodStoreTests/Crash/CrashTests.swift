@@ -65,6 +65,6 @@ enum Effort {
   }
 }
 
-extension CrashScript: @retroactive CustomTestStringConvertible {
+extension CrashScript: CustomTestStringConvertible {
   public var testDescription: String { name }
 }
