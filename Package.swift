@@ -15,7 +15,7 @@ let package = Package(
   products: [
     .library(name: "Latewood", targets: ["Latewood"]),
     .library(name: "LatewoodStore", targets: ["LatewoodStore"]),
-    .executable(name: "latewood", targets: ["LatewoodTool"]),
+    .executable(name: "latewood", targets: ["LatewoodMain"]),
   ],
   targets: [
     layer("LatewoodBytes"),
@@ -29,13 +29,13 @@ let package = Package(
     layer(
       "Latewood",
       on: ["LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"]),
-    .executableTarget(
-      name: "LatewoodTool",
-      dependencies: [
+    layer(
+      "LatewoodTool",
+      on: [
         "LatewoodInspection", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
         "LatewoodBytes",
-      ],
-      swiftSettings: settings),
+      ]),
+    .executableTarget(name: "LatewoodMain", dependencies: ["LatewoodTool"], swiftSettings: settings),
     .executableTarget(
       name: "LatewoodBenchmark",
       dependencies: ["LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
@@ -44,8 +44,12 @@ let package = Package(
       name: "LatewoodJSONBenchmark", dependencies: ["LatewoodFleece"],
       path: "Benchmarks/LatewoodJSONBenchmark", swiftSettings: settings),
     .executableTarget(
-      name: "FuzzOpen", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
-      path: "Fuzz/FuzzOpen", swiftSettings: settings),
+      name: "Fuzz",
+      dependencies: [
+        "LatewoodTool", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodTree",
+        "LatewoodFile", "LatewoodDevice", "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
+      ],
+      path: "Fuzz/Fuzz", swiftSettings: settings),
     .executableTarget(
       name: "KillRun", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       path: "Fuzz/KillRun", swiftSettings: settings),
@@ -53,6 +57,10 @@ let package = Package(
       name: "LatewoodSimulation",
       dependencies: ["LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"],
       path: "Tests/LatewoodSimulation", swiftSettings: settings),
+    .target(
+      name: "LatewoodModels",
+      dependencies: ["LatewoodDocuments", "LatewoodSimulation", "LatewoodStore", "LatewoodDevice"],
+      path: "Tests/LatewoodModels", swiftSettings: settings),
     .testTarget(
       name: "LatewoodBytesTests", dependencies: ["LatewoodBytes"], swiftSettings: settings),
     .testTarget(
@@ -72,7 +80,7 @@ let package = Package(
       name: "LatewoodTreeTests", dependencies: ["LatewoodTree", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
-      name: "LatewoodStoreTests", dependencies: ["LatewoodStore", "LatewoodSimulation"],
+      name: "LatewoodStoreTests", dependencies: ["LatewoodStore", "LatewoodModels", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodInspectionTests",
@@ -85,6 +93,7 @@ let package = Package(
       name: "LatewoodDocumentsTests",
       dependencies: [
         "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes",
+        "LatewoodModels",
         "LatewoodSimulation",
       ],
       exclude: ["Revisions/couchdb-revision-trees.txt"], swiftSettings: settings),

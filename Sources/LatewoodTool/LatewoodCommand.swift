@@ -8,11 +8,10 @@ import LatewoodDevice
 ///
 /// One file in `Commands` is one command: its description, from which parser and help are made, and what it does. Everything that can go wrong
 /// is a `Failure`; this type alone turns it into words and an exit code.
-@main
-enum LatewoodCommand {
+package enum LatewoodCommand {
   static let version = "0.1.0"
 
-  static func main() {
+  package static func main() {
     let console = Console(StandardStreams())
     CurrentProcess.exit(run(CommandLine.argumentBytes, on: console).rawValue)
   }

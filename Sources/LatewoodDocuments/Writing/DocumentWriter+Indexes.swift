@@ -37,8 +37,9 @@ extension DocumentWriter {
           try supersede(sequence, work)
         }
       }
-      for node in old?.tree.nodes ?? [] where node.isLeaf && node.body != 0 {
-        if tree[node.id]?.isLeaf == false { try supersede(node.body, work) }
+      // A leaf that others follow now may be pruned in the same moment; but what was purged has lost its body already.
+      for node in old?.tree.nodes ?? [] where node.isLeaf && node.body != 0 && kind != .purged {
+        if tree[node.id]?.isLeaf != true { try supersede(node.body, work) }
       }
       if let old { try transaction.delete(SequenceEntry.key(old.sequence), in: spaces.sequences) }
       try transaction.put(SequenceEntry.key(sequence), entry.encoded(), in: spaces.sequences)

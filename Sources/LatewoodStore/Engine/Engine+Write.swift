@@ -8,6 +8,7 @@ extension Engine {
   func write<R>(_ durability: Durability, _ body: (Transaction) throws -> R) throws -> R {
     let transaction: Transaction
     let result: R
+    var unchanged: CommitPosition?
     do {
       try lockForTransaction()
       defer { unlockTransaction() }
@@ -19,17 +20,23 @@ extension Engine {
         transaction.abort()
         throw error
       }
-      guard transaction.hasOperations else {
+      if transaction.hasOperations {
+        try transaction.commit()
+        finishing.wrappingAdd(1, ordering: .relaxed)
+      } else {
         transaction.abort()
-        return result
+        unchanged = transaction.log.position
       }
-      try transaction.commit()
-      finishing.wrappingAdd(1, ordering: .relaxed)
     } catch let fault as Fault {
       throw StoreError(fault, path: path)
     }
     do {
-      try finish(transaction, durability)
+      if let unchanged {
+        // What it found, and left as it is because of that, may not be durable yet.
+        if durability == .synchronous { try transaction.log.flush(through: unchanged, durable: true) }
+      } else {
+        try finish(transaction, durability)
+      }
     } catch {
       throw StoreError(error, path: path)
     }

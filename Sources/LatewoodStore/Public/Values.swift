@@ -11,7 +11,8 @@ public struct Entry: Sendable, Equatable {
 
 /// When a commit counts as done.
 public enum Durability: Sendable, Equatable {
-  /// When it returns, the transaction survives a power cut. One sync, shared with the transactions that commit at the same time.
+  /// When it returns, the transaction survives a power cut, and so does everything committed before it, also if it changed nothing
+  /// itself. One sync, shared with the transactions that commit at the same time.
   case synchronous
   /// When it returns, the transaction survives a crash of the process. A power cut may lose the newest transactions, always a suffix
   /// of them: never one from the middle.

@@ -121,6 +121,29 @@ import Testing
     try store.expectSound()
   }
 
+  @Test func `the body of a leaf that is pruned as soon as another follows it is swept`() throws {
+    try store.setDepth(1)
+    let first = try store.save("a", "first")
+    let second = try store.save("a", "second", over: first.revision)
+    #expect(try store.reads(documents).record(of: "a")?.tree.nodes.count == 1)
+    try store.expectSound()
+    #expect(try store.sweep().bodies == 1)
+    try store.setDepth(3)
+    // What comes from another replica may be further ahead than the depth.
+    var history = [second.revision]
+    for number in 0..<5 {
+      let next = bytes("\(number)").withUnsafeBytes {
+        RevisionID(editing: history.first, isDeleted: false, body: $0)
+      }
+      history.insert(next, at: 0)
+    }
+    try store.write { try $0.insert("a", in: documents, history: history, body: bytes("4")) }
+    #expect(try store.reads(documents).record(of: "a")?.tree.nodes.count == 3)
+    try store.expectSound()
+    #expect(try store.sweep().bodies == 1)
+    try store.expectSound()
+  }
+
   @Test func `a compaction that the store makes by itself sweeps first`() throws {
     let first = try store.save("a", "one")
     try store.save("a", "two", over: first.revision)

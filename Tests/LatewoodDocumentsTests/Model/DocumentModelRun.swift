@@ -1,5 +1,6 @@
 import LatewoodDevice
 import LatewoodDocuments
+import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
 import Testing

@@ -1,5 +1,6 @@
 import Dispatch
 import LatewoodDevice
+import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
 import Synchronization

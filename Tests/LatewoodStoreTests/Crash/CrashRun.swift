@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
 import Testing

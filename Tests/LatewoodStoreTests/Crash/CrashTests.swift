@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
 import Testing
@@ -62,4 +63,8 @@ enum Effort {
     print("CrashTests: \(script.name): \(calls) calls, \(points) points, \(second) second; seed \(seed)")
     #expect(points >= calls)
   }
+}
+
+extension CrashScript: CustomTestStringConvertible {
+  public var testDescription: String { name }
 }

@@ -1,6 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
+import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
 import Testing

@@ -1,3 +1,4 @@
+import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
 import Testing

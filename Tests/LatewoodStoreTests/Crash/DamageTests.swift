@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodFile
+import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
 import Testing

@@ -1,3 +1,5 @@
+import LatewoodModels
+import LatewoodSimulation
 import LatewoodStore
 import Testing
 
@@ -42,6 +44,21 @@ import Testing
       #expect(try store.count(in: space) == 0)
     }
     #expect(try store.count(in: space) == 41)
+  }
+
+  @Test func `a synchronous transaction that changes nothing makes durable what it found`() throws {
+    let disk = SimulatedVolume()
+    let store = try CrashScript.open(disk)
+    let space = try store.keyspace("space")
+    try store.put("k", "v", in: space, durability: .relaxed)
+    let isThere = try store.write(durability: .synchronous) { try $0.contains("k", in: space) }
+    #expect(isThere)
+    disk.crash()
+    for image in disk.crashImages() {
+      let left = try CrashScript.open(image.makeVolume())
+      #expect(try left.content() == ["space": [Array("k".utf8): Array("v".utf8)]], "\(image)")
+      #expect(try left.verify().faults == [])
+    }
   }
 
   @Test func `a transaction that has ended refuses everything`() throws {

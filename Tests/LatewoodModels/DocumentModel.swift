@@ -1,31 +1,35 @@
 import LatewoodDocuments
 
 /// What a database of documents should hold, in plain dictionaries.
-struct DocumentModel: Equatable {
-  struct Document: Equatable {
+package struct DocumentModel: Equatable {
+  package struct Document: Equatable {
     /// Bodies of all leaves that are not deleted, by their revision.
-    var live: [RevisionID: [UInt8]] = [:]
-    var deleted: Set<RevisionID> = []
-    var sequence: UInt64 = 0
-    var expiry: UInt64?
-    var blobs: [RevisionID: BlobDigest] = [:]
+    package var live: [RevisionID: [UInt8]] = [:]
+    package var deleted: Set<RevisionID> = []
+    package var sequence: UInt64 = 0
+    package var expiry: UInt64?
+    package var blobs: [RevisionID: BlobDigest] = [:]
+
+    package init() {}
 
     /// Highest generation, then greatest digest; tombstones only if there is nothing else.
-    var winner: RevisionID? { live.keys.max() ?? deleted.max() }
-    var isDeleted: Bool { live.isEmpty }
+    package var winner: RevisionID? { live.keys.max() ?? deleted.max() }
+    package var isDeleted: Bool { live.isEmpty }
   }
 
-  var documents: [String: Document] = [:]
-  var local: [String: [UInt8]] = [:]
-  var lastSequence: UInt64 = 0
+  package var documents: [String: Document] = [:]
+  package var local: [String: [UInt8]] = [:]
+  package var lastSequence: UInt64 = 0
 
-  mutating func next() -> UInt64 {
+  package init() {}
+
+  package mutating func next() -> UInt64 {
     lastSequence += 1
     return lastSequence
   }
 
   /// A leaf continues another one.
-  mutating func replace(
+  package mutating func replace(
     _ id: String, _ old: RevisionID?, _ new: RevisionID, _ body: [UInt8], isDeleted: Bool, blob: BlobDigest?
   ) {
     var document = documents[id] ?? Document()
@@ -40,9 +44,9 @@ struct DocumentModel: Equatable {
     documents[id] = document
   }
 
-  mutating func purge(_ id: String) { documents[id] = nil }
+  package mutating func purge(_ id: String) { documents[id] = nil }
 
-  mutating func expire(through now: UInt64) {
+  package mutating func expire(through now: UInt64) {
     for (id, document) in documents { if let expiry = document.expiry, expiry <= now { documents[id] = nil } }
   }
 }

@@ -1,7 +1,8 @@
 import LatewoodBytes
+import LatewoodSimulation
 
 /// Makes checksums right again after a mutation, so that it reaches what lies behind them. FORMAT.md says where they are.
-enum Repair {
+enum FileRepair {
   /// Headers, slots, and every frame and node that is found where its own offset says it should be. Several rounds, because a parent holds
   /// part of its child's checksum.
   static func run(_ bytes: inout [UInt8]) {
@@ -42,5 +43,30 @@ enum Repair {
         base.set(UInt32(truncatingIfNeeded: sum), at: place + 12)
       }
     }
+  }
+
+  /// A part of the file where a change tells something: fields of the header and the slots, the header of a frame, a node or a payload.
+  static func window(_ bytes: [UInt8], _ random: inout SeededRandom, nodes: Bool) -> Range<Int>? {
+    guard bytes.count > 16384 + 56 else { return nil }
+    switch random.below(16) {
+    case 0: return [0..<64, 4096..<4160][random.below(2)]
+    case 1, 2: return [8192..<8256, 12288..<12352][random.below(2)]
+    case 3: return nil
+    default: break
+    }
+    // A structure that starts at or after a random place; its header half of the time.
+    let from = (16384 + random.below(bytes.count - 16384 - 48)) & ~7
+    let place = bytes.withUnsafeBytes { memory -> Int? in
+      guard let base = memory.baseAddress else { return nil }
+      for offset in stride(from: from, to: memory.count - 48, by: 8)
+      where base.u64(offset + 16) == UInt64(offset) {
+        if nodes || base.u32(offset + 8) == 0x5246_574C { return offset }
+      }
+      return nil
+    }
+    guard let place else { return from..<min(bytes.count, from + 64) }
+    if random.oneIn(2) { return place..<min(bytes.count, place + (random.oneIn(3) ? 144 : 56)) }
+    let inside = min(place + 40 + random.below(400), bytes.count - 16)
+    return inside..<min(bytes.count, inside + 64)
   }
 }

@@ -2,11 +2,10 @@ import LatewoodDevice
 import LatewoodSimulation
 import LatewoodStore
 import Synchronization
-import Testing
 
 /// A list of steps that a crash or fault test runs on a store, and what the store shows after each.
-struct CrashScript: Sendable, CustomTestStringConvertible {
-  enum Step: Sendable {
+package struct CrashScript: Sendable {
+  package enum Step: Sendable {
     case transaction(Durability, [Operation])
     case sync
     case checkpoint
@@ -18,49 +17,58 @@ struct CrashScript: Sendable, CustomTestStringConvertible {
     case kill
   }
 
-  enum Operation: Sendable {
+  package enum Operation: Sendable {
     case put(String, key: [UInt8], value: [UInt8])
     case delete(String, key: [UInt8])
     case deleteRange(String, from: [UInt8], to: [UInt8])
     case drop(String)
   }
 
-  var name: String
+  package var name: String
   /// How many of the images it gets, in relation to the others.
-  var share = 1.0
-  var steps: [Step]
+  package var share: Double
+  package var steps: [Step]
 
-  var testDescription: String { name }
+  package init(name: String, share: Double = 1, steps: [Step]) {
+    self.name = name
+    self.share = share
+    self.steps = steps
+  }
+
+  /// A promise that was broken while the script ran.
+  package struct BrokenPromise: Error, CustomStringConvertible {
+    package let description: String
+  }
 
   /// What a run has got to: which states may be found after a crash.
-  struct Progress {
+  package struct Progress {
     /// Content after each transaction that was begun; the first is that of the start.
-    var states: [Content]
+    package var states: [Content]
     /// Index of the newest state that was acknowledged as durable.
-    var durable = 0
+    package var durable = 0
     /// Index of the newest state that was acknowledged at all.
-    var acknowledged = 0
+    package var acknowledged = 0
     /// The database exists: the first open has returned.
-    var isOpened = false
+    package var isOpened = false
     /// States with a transaction that failed for lack of space, and may come back until a later one is durable.
-    var ghosts: [Content] = []
+    package var ghosts: [Content] = []
 
-    init(from start: Content = [:]) { states = [start] }
+    package init(from start: Content = [:]) { states = [start] }
 
-    var newest: Content { states[acknowledged] }
+    package var newest: Content { states[acknowledged] }
 
-    mutating func makeDurable() {
+    package mutating func makeDurable() {
       durable = acknowledged
       ghosts = []
     }
 
     /// Whether a power cut now may leave this.
-    func allows(_ content: Content) -> Bool {
+    package func allows(_ content: Content) -> Bool {
       states[durable...].contains(content) || ghosts.contains(content)
     }
   }
 
-  static func options() -> Store.Options {
+  package static func options() -> Store.Options {
     var options = Store.Options()
     options.checkpointsInBackground = false
     options.nodeSize = 1024
@@ -71,9 +79,9 @@ struct CrashScript: Sendable, CustomTestStringConvertible {
     return options
   }
 
-  static let path = "db"
+  package static let path = "db"
 
-  static func open(
+  package static func open(
     _ volume: any Volume, _ mode: Store.OpenMode = .openOrCreate, at path: String = path,
     wholeCheckpoints: Int = 1
   ) throws(StoreError) -> Store {
@@ -88,7 +96,7 @@ struct CrashScript: Sendable, CustomTestStringConvertible {
   private static let fileIDs = Atomic<UInt64>(0)
 
   /// Runs the steps until one fails; what was got to is in `progress`.
-  func run(on volume: SimulatedVolume, _ progress: inout Progress) throws {
+  package func run(on volume: SimulatedVolume, _ progress: inout Progress) throws {
     var process = 1
     var store = try CrashScript.open(volume.process(process))
     progress.isOpened = true
@@ -113,7 +121,9 @@ struct CrashScript: Sendable, CustomTestStringConvertible {
         process += 1
         store = try CrashScript.open(volume.process(process))
         // A relaxed commit survives the end of the process.
-        #expect(try store.content() == progress.newest, "after the process was killed")
+        guard try store.content() == progress.newest else {
+          throw BrokenPromise(description: "a commit is missing after the process was killed")
+        }
       }
     }
     try store.close()
@@ -139,7 +149,7 @@ struct CrashScript: Sendable, CustomTestStringConvertible {
     progress.makeDurable()
   }
 
-  static func commit(
+  package static func commit(
     _ operations: [Operation], _ durability: Durability, to store: Store, _ progress: inout Progress
   ) throws {
     progress.states.append(operations.reduce(into: progress.newest) { $1.apply(to: &$0) })
@@ -152,7 +162,7 @@ struct CrashScript: Sendable, CustomTestStringConvertible {
 }
 
 extension CrashScript.Operation {
-  func apply(to transaction: Transaction) throws {
+  package func apply(to transaction: Transaction) throws {
     switch self {
     case .put(let name, let key, let value): try transaction.put(key, value, in: transaction.keyspace(name))
     case .delete(let name, let key): try transaction.delete(key, in: transaction.keyspace(name))
@@ -162,7 +172,7 @@ extension CrashScript.Operation {
     }
   }
 
-  func apply(to content: inout Content) {
+  package func apply(to content: inout Content) {
     switch self {
     case .put(let name, let key, let value): content[name, default: [:]][key] = value
     case .delete(let name, let key): content[name, default: [:]][key] = nil

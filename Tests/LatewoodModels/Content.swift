@@ -3,11 +3,11 @@ import LatewoodStore
 import Testing
 
 /// All that a store shows: keyspaces by name, their entries by key.
-typealias Content = [String: [[UInt8]: [UInt8]]]
+package typealias Content = [String: [[UInt8]: [UInt8]]]
 
 extension Readable {
   /// Reads everything in these keyspaces.
-  func content(of keyspaces: [Keyspace]) throws -> Content {
+  package func content(of keyspaces: [Keyspace]) throws -> Content {
     var result: Content = [:]
     for keyspace in keyspaces {
       var entries: [[UInt8]: [UInt8]] = [:]
@@ -23,5 +23,5 @@ extension Readable {
 
 extension Store {
   /// Reads everything.
-  func content() throws -> Content { try content(of: keyspaces()) }
+  package func content() throws -> Content { try content(of: keyspaces()) }
 }

@@ -1,0 +1,51 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodSimulation
+
+/// Runs one target on many inputs, each inside the bounds of `Confinement`.
+// SAFETY: the thread that made it waits while the small one works.
+final class Session: @unchecked Sendable {
+  private let target: any FuzzTarget
+  private let name: String
+  private let peakAtStart = Confinement.peakMemory
+
+  init(_ target: any FuzzTarget, _ name: String) {
+    self.target = target
+    self.name = name
+  }
+
+  func replay(_ inputs: [(path: String, bytes: [UInt8])]) {
+    Confinement.onSmallStack {
+      let streams = StandardStreams()
+      for input in inputs {
+        // Written before, so that the last name printed is that of a find.
+        streams.error.write("\(input.path)\n")
+        if CurrentProcess.environmentVariable("LATEWOOD_FUZZ_VERBOSE") != nil { streams.error.flush() }
+        self.run(input.bytes)
+      }
+    }
+  }
+
+  /// Runs mutations of the inputs. The one that ends the process is kept in the file `fuzz-NAME.kept`.
+  func mutate(_ inputs: [[UInt8]], count: Int, seed: UInt64) throws {
+    let kept = try KeptInput(path: "fuzz-\(name).kept", capacity: 2 << 20)
+    Confinement.onSmallStack {
+      for index in 0..<count {
+        // Each from a number of its own, so that one can be had again without those before it.
+        var mutation = Mutation(
+          of: inputs, for: self.target, SeededRandom(seed: seed &+ UInt64(index) &* 0xD1B5_4A32_D192_ED03))
+        let bytes = mutation.run()
+        kept.set(bytes)
+        self.run(bytes)
+      }
+    }
+    kept.remove()
+  }
+
+  private func run(_ bytes: [UInt8]) {
+    Confinement.checkTime { bytes.withUnsafeBytes { target.run($0) } }
+    // The peak of all inputs so far: above this bound it is the last one that raised it.
+    let used = Confinement.peakMemory - peakAtStart - bytes.count
+    if used > Confinement.memory + 8 << 20 { find("\(used >> 20) MiB of memory for \(bytes.count) bytes") }
+  }
+}

@@ -1,0 +1,227 @@
+import LatewoodDevice
+import LatewoodDocuments
+import LatewoodModels
+import LatewoodSimulation
+import LatewoodStore
+
+/// A list of operations on documents, with the model beside it; now and then the process is killed, or the database swept, compacted, reopened.
+final class DocumentsTarget: FuzzTarget {
+  var longest: Int { 400 }
+
+  func run(_ input: UnsafeRawBufferPointer) {
+    do { try DocumentsRun(input).run() } catch { find("\(error)") }
+  }
+}
+
+/// One input.
+private final class DocumentsRun {
+  private var bytes: InputBytes
+  private let clock = Guarded<UInt64>(1_700_000_000)
+  private let disk = SimulatedVolume()
+  private let options: DocumentOptions
+  private var process = 1
+  private var store: DocumentStore
+  private var documents: DocumentCollection
+  private var model = DocumentModel()
+
+  private struct OnPurpose: Error {}
+
+  init(_ input: UnsafeRawBufferPointer) throws {
+    bytes = InputBytes(input)
+    var options = DocumentOptions()
+    options.expiresByItself = false
+    options.store.compaction = .manual
+    options.store.checkpointsInBackground = false
+    options.store.durability = .relaxed
+    options.store.nodeSize = 1024
+    options.store.inlineValueLimit = 64
+    options.depth = 1 + bytes.below(4)
+    let clock = clock
+    options.environment = Environment(now: { clock.withLock { $0 } * 1_000_000 }, random: { 77 })
+    self.options = options
+    store = try DocumentStore.open(at: "db", on: disk.process(1), mode: .createNew, options: options)
+    documents = try DocumentsRun.collection(of: store)
+  }
+
+  private static func collection(of store: DocumentStore) throws -> DocumentCollection {
+    guard let found = try store.collection(DocumentCollection.defaultName) else {
+      find("no default collection")
+    }
+    return found
+  }
+
+  func run() throws {
+    var steps = 0
+    while !bytes.isAtEnd, steps < 60 {
+      steps += 1
+      switch bytes.below(16) {
+      case 0: try reopen()
+      case 1: try store.sweep()
+      case 2: try store.store.checkpoint()
+      case 3: try store.compact()
+      case 4:
+        let now = clock.withLock { time in
+          time += UInt64(bytes.below(8))
+          return time
+        }
+        try store.purgeExpired()
+        model.expire(through: now)
+      default: try batch()
+      }
+    }
+    try compare()
+    try store.sweep()
+    try reopen()
+    try store.close()
+  }
+
+  private func reopen() throws {
+    if bytes.below(2) == 0 { try store.close() } else { disk.kill(process: process) }
+    process += 1
+    store = try DocumentStore.open(at: "db", on: disk.process(process), mode: .openExisting, options: options)
+    documents = try DocumentsRun.collection(of: store)
+    model.expire(through: clock.withLock { $0 })
+    try compare()
+    let report = try store.verify()
+    if !report.isSound { find("\(report.faults) \(report.store?.faults ?? [])") }
+  }
+
+  private func batch() throws {
+    var next = model
+    let fails = bytes.below(8) == 7
+    let count = bytes.below(6)
+    do {
+      try store.write { writer in
+        for _ in 0...count { try step(writer, &next) }
+        if fails { throw OnPurpose() }
+      }
+      model = next
+    } catch is OnPurpose {}
+  }
+
+  private func step(_ writer: DocumentWriter, _ model: inout DocumentModel) throws {
+    let code = bytes.byte()
+    let id = "doc \(code >> 5)"
+    let known = model.documents[id]
+    switch code & 15 {
+    case 0..<6: try save(writer, id, known, &model)
+    case 6..<9: try delete(writer, id, known, &model)
+    case 9..<11: try insert(writer, id, over: nil, &model)
+    case 11: try insert(writer, id, over: known?.live.keys.max(), &model)
+    case 12 where code & 16 != 0: try purgeLeaf(writer, id, known, &model)
+    case 12:
+      if try writer.purge(id, in: documents) != (known != nil) { find("a purge of what is not there") }
+      model.purge(id)
+    case 13:
+      guard let known, !known.isDeleted else { return }
+      let time = code & 16 == 0 ? nil : clock.withLock { $0 } + UInt64(1 + bytes.below(12))
+      try writer.setExpiry(of: id, in: documents, time)
+      model.documents[id]?.expiry = time
+    case 14:
+      let body = body()
+      try writer.putLocal(id, in: documents, body: body)
+      model.local[id] = body
+    default:
+      if try writer.deleteLocal(id, in: documents) != (model.local[id] != nil) { find("a local document") }
+      model.local[id] = nil
+    }
+  }
+
+  private func body() -> [UInt8] {
+    let code = bytes.byte()
+    return [UInt8](repeating: code, count: 1 + [0, 3, 63, 200, 2000][Int(code % 5)])
+  }
+
+  private func save(
+    _ writer: DocumentWriter, _ id: String, _ known: DocumentModel.Document?, _ model: inout DocumentModel
+  ) throws {
+    let body = body()
+    var parent: RevisionID?
+    if let known {
+      let live = known.live.keys.sorted()
+      parent = live.isEmpty ? known.winner : live[bytes.below(live.count)]
+    }
+    let saved = try writer.save(id, in: documents, body: body, parent: parent)
+    // The same edit of the same parent may have been made before: then nothing changes.
+    if saved.isNew { model.replace(id, parent, saved.revision, body, isDeleted: false, blob: nil) }
+  }
+
+  private func delete(
+    _ writer: DocumentWriter, _ id: String, _ known: DocumentModel.Document?, _ model: inout DocumentModel
+  ) throws {
+    guard let known, !known.isDeleted else {
+      if refusal(of: id, writer) != .notFound { find("what is not there was deleted") }
+      return
+    }
+    let live = known.live.keys.sorted()
+    let parent = live[bytes.below(live.count)]
+    let saved = try writer.save(id, in: documents, body: [0], parent: parent, isDeleted: true)
+    if saved.isNew { model.replace(id, parent, saved.revision, [0], isDeleted: true, blob: nil) }
+  }
+
+  private func refusal(of id: String, _ writer: DocumentWriter) -> DocumentError.Code? {
+    do throws(DocumentError) {
+      _ = try writer.save(id, in: documents, body: [0], parent: nil, isDeleted: true)
+      return nil
+    } catch { return error.code }
+  }
+
+  private func purgeLeaf(
+    _ writer: DocumentWriter, _ id: String, _ known: DocumentModel.Document?, _ model: inout DocumentModel
+  ) throws {
+    guard var known else { return }
+    let leaves = known.live.keys.sorted() + known.deleted.sorted()
+    let leaf = leaves[bytes.below(leaves.count)]
+    if try writer.purge(id, in: documents, leaves: [leaf]) != [leaf] { find("a leaf was not purged") }
+    known.live[leaf] = nil
+    known.deleted.remove(leaf)
+    if leaves.count > 1 { known.sequence = model.next() }
+    model.documents[id] = leaves.count > 1 ? known : nil
+  }
+
+  /// What another replica has made, from nothing that is known here or from a leaf. Its bodies differ from all others, so that it is new.
+  private func insert(
+    _ writer: DocumentWriter, _ id: String, over leaf: RevisionID?, _ model: inout DocumentModel
+  ) throws {
+    let length = 1 + bytes.below(7)
+    let isDeleted = bytes.below(4) == 0
+    var history = leaf.map { [$0] } ?? []
+    var body: [UInt8] = []
+    for step in 0..<length {
+      body = Array("\(model.lastSequence) \(step) \(bytes.byte())".utf8)
+      let revision = body.withUnsafeBytes {
+        RevisionID(editing: history.first, isDeleted: step == length - 1 && isDeleted, body: $0)
+      }
+      history.insert(revision, at: 0)
+    }
+    let inserted = try writer.insert(id, in: documents, history: history, body: body, isDeleted: isDeleted)
+    if inserted.isNew { model.replace(id, leaf, history[0], body, isDeleted: isDeleted, blob: nil) }
+    let again = try writer.insert(id, in: documents, history: history, body: body, isDeleted: isDeleted)
+    if again.isNew { find("the same revision was new twice") }
+  }
+
+  private func compare() throws {
+    let reads = try store.reads(documents)
+    for (id, document) in model.documents {
+      guard let head = try reads.head(of: id), let record = try reads.record(of: id) else {
+        find("\(id) is missing")
+      }
+      if head.winner != document.winner || head.isDeleted != document.isDeleted {
+        find("another winner of \(id)")
+      }
+      if head.sequence != document.sequence || head.expiry != document.expiry { find("other facts of \(id)") }
+      if head.hasConflicts != (document.live.count > 1) { find("other conflicts of \(id)") }
+      let leaves = record.tree.leaves
+      if Set(leaves.map(\.id)) != document.deleted.union(document.live.keys) { find("other leaves of \(id)") }
+      for leaf in leaves where !leaf.isDeleted {
+        if try reads.body(at: leaf.body) != document.live[leaf.id] { find("another body of \(id)") }
+      }
+    }
+    let feed = model.documents.map { ($1.sequence, $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+    if try reads.changes().map(\.id) != feed { find("another feed") }
+    if try reads.count() != model.documents.values.count(where: { !$0.isDeleted }) { find("another count") }
+    if try reads.lastSequence() != model.lastSequence { find("another last sequence") }
+    if try reads.localNames() != model.local.keys.sorted() { find("other local documents") }
+    for (name, body) in model.local where try reads.local(name) != body { find("another local body") }
+  }
+}

@@ -1,0 +1,53 @@
+import LatewoodFleece
+import LatewoodTool
+
+/// Any bytes as JSON, by both parsers of the package: that of documents and that of the tool must accept the same texts.
+final class JSONTarget: FuzzTarget {
+  var words: [[UInt8]] {
+    [
+      "{}", "[]", "null", "true", "false", "\"a\":", "\\u0000", "\\ud83d\\ude00", "\\\"", "1e308", "-0",
+      "0.1", "[[[[",
+    ]
+    .map { Array($0.utf8) }
+  }
+
+  private var parser = JSONParser()
+
+  func run(_ input: UnsafeRawBufferPointer) {
+    var refusal: FleeceError?
+    do throws(FleeceError) { _ = try parser.parse(input) } catch {
+      refusal = error
+      if error.offset == nil, error.kind == .invalidJSON { find("a fault without a place: \(error)") }
+      if let offset = error.offset, offset > input.count { find("a fault behind the end: \(error)") }
+    }
+    let text = [UInt8](input)
+    let isAcceptedByTool = ToolProbe.isJSON(text)
+    if refusal == nil, !isAcceptedByTool, !text.starts(with: [0xEF, 0xBB, 0xBF]) {
+      find("the tool refuses what documents accept")
+    }
+    // Half of a surrogate pair and numbers beyond all doubles are refused by documents alone.
+    if let refusal, isAcceptedByTool, refusal.kind == .invalidJSON,
+      !refusal.reason.contains("surrogate"), !refusal.reason.contains("larger than any")
+    {
+      find("documents refuse what the tool accepts: \(refusal)")
+    }
+    lines(text)
+  }
+
+  /// The same bytes as lines of JSON, which come in pieces.
+  private func lines(_ text: [UInt8]) {
+    var reader = JSONLinesReader(lineLimit: 1 << 16)
+    var rest = text[...]
+    while !rest.isEmpty {
+      let piece = rest.prefix(1 + rest.count / 3)
+      reader.append(piece)
+      rest = rest.dropFirst(piece.count)
+    }
+    reader.end()
+    for _ in 0...text.count {
+      do throws(FleeceError) {
+        guard try reader.next() != nil else { break }
+      } catch { break }
+    }
+  }
+}

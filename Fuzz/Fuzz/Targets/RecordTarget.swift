@@ -1,0 +1,47 @@
+import LatewoodDocuments
+
+/// Any bytes as the record of a document: what is accepted is the one form of some tree, and its tree can be worked with.
+final class RecordTarget: FuzzTarget {
+  func run(_ input: UnsafeRawBufferPointer) {
+    var head: DocumentRecord.Head?
+    tolerate { head = try DocumentRecord.Head(input) }
+    let record: DocumentRecord
+    do throws(DocumentError) { record = try DocumentRecord(input) } catch {
+      if error.code != .corruptRevisions { find("another error than that of damage: \(error)") }
+      return
+    }
+    guard let head else { find("a record without a head") }
+    guard head.winner == record.tree.winner?.id, head.sequence == record.sequence,
+      head.expiry == record.expiry
+    else { find("the head is not that of the record") }
+    let encoded = record.encoded()
+    do throws(DocumentError) {
+      let again = try encoded.withUnsafeBytes { bytes in
+        Result { () throws(DocumentError) -> DocumentRecord in try DocumentRecord(bytes) }
+      }.get()
+      if again != record { find("a record is another one after writing it") }
+    } catch {
+      find("a record that was written cannot be read: \(error)")
+    }
+    work(with: record.tree)
+  }
+
+  private func work(with tree: RevisionTree) {
+    let leaves = tree.leaves
+    if leaves.first != tree.winner { find("the first leaf is not the winner") }
+    for leaf in leaves {
+      if tree.history(of: leaf.id).first != leaf { find("a history does not begin with its revision") }
+      _ = tree.commonAncestor(leaf.id, leaves[0].id)
+    }
+    if !tree.missing(of: leaves.map(\.id)).isEmpty { find("a leaf is missing from its own tree") }
+    _ = tree.possibleAncestors(of: leaves.map(\.id))
+    var pruned = tree
+    _ = pruned.prune(to: 2)
+    if pruned.winner?.id != tree.winner?.id { find("pruning changed the winner") }
+    if pruned.leaves.count != leaves.count { find("pruning took a leaf") }
+    var purged = tree
+    if purged.purge(leaves.map(\.id)).count != leaves.count || !purged.isEmpty {
+      find("not everything is gone after all leaves were purged")
+    }
+  }
+}
