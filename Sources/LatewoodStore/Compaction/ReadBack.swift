@@ -9,42 +9,63 @@ import LatewoodTree
 /// ```
 /// writing thread    region | region | region | region ...
 ///                      add \      add \
-/// this one                  sync, read, check | ...          one region behind: blocks that are written again prove nothing
-/// finish                                           the rest, when all has been synced
+/// a thread of its own       sync, read, check | ...          one region behind: blocks that are written again prove nothing
+/// finish                                           the rest, when all has been synced: both threads
 /// ```
 ///
 /// If the system has no reads past its cache, or gives it no thread, `finish` does what is left to do.
 ///
 /// Thread safety: `add`, `finish` and `stop` from the thread that writes the file.
-// SAFETY: `state` is only touched with the monitor held; `proof` only by who has set `isBusy`.
+// SAFETY: `state` is only touched with the monitor held; `behind` only by the thread of its own.
 final class ReadBack: @unchecked Sendable {
-  private struct State {
-    /// Regions that are written and not proved yet, in order.
+  private struct State: ~Copyable {
+    /// Regions that are written and nobody reads yet, in order.
     var regions: ArraySlice<Range<UInt64>> = []
+    /// How many have been taken from there, and how many of these are in `tree`.
+    var taken = 0
+    var joined = 0
+    /// Read, and not in `tree` yet because one before them is still being read.
+    var read: [Int: ProvedRegion] = [:]
+    var tree = TreeProof()
     /// Below it nothing will be written again.
     var limit: UInt64 = 0
     /// How far the system has been asked to start writing the file to the disk.
     var writtenBack = FileLayout.logStart
-    var isBusy = false
     var isStopped = false
     var isImpossible = false
     var fault: Fault?
-    /// A region that can be proved now.
+
+    /// Whether somebody reads a region.
+    var isReading: Bool { taken > joined + read.count }
+    /// A region that can be read now.
     var next: Range<UInt64>? { regions.first.flatMap { $0.upperBound <= limit ? $0 : nil } }
+    var isOver: Bool { isStopped || isImpossible || fault != nil }
+
+    /// Puts together what has been read.
+    mutating func join() throws(Fault) {
+      while let region = read.removeValue(forKey: joined) {
+        joined += 1
+        try tree.take(region)
+      }
+    }
   }
 
   private let monitor = Monitor()
+  // SAFETY: under `monitor`.
   private var state = State()
-  private let proof: TreeProof
+  private let behind: RegionProof
+  private let beside: RegionProof
   private let device: any Device
 
   init(_ file: LogFile) {
     let device = file.device
     self.device = device
-    proof = TreeProof(seed: file.header.seed) { (target, offset) throws(Fault) in
+    let read = { (target: UnsafeMutableRawBufferPointer, offset: UInt64) throws(Fault) -> Int in
       guard let count = try device.readFromDisk(into: target, at: offset) else { throw ReadBack.impossible }
       return count
     }
+    behind = RegionProof(seed: file.header.seed, read: read)
+    beside = RegionProof(seed: file.header.seed, read: read)
   }
 
   func start() { BackgroundThread.run { self.run() } }
@@ -53,30 +74,33 @@ final class ReadBack: @unchecked Sendable {
 
   private func run() {
     monitor.withLock {
-      while !state.isStopped, state.fault == nil, !state.isImpossible {
-        if !state.isBusy, let region = state.next { prove(region) } else { monitor.wait() }
+      while !state.isOver {
+        if let region = state.next { prove(region, with: behind) } else { monitor.wait() }
       }
     }
   }
 
   /// Called, and returns, with the monitor held.
-  private func prove(_ region: Range<UInt64>) {
+  private func prove(_ region: Range<UInt64>, with proof: RegionProof) {
     let limit = state.limit
     // What was added last is on its way to the disk while this one is read.
     let unwritten = limit < .max && limit > state.writtenBack ? state.writtenBack..<limit : nil
     state.writtenBack = max(state.writtenBack, limit)
-    state.isBusy = true
+    let number = state.taken
+    state.taken += 1
     state.regions.removeFirst()
     monitor.unlock()
-    var fault: Fault?
     if let unwritten { device.startWriteback(offset: unwritten.lowerBound, length: UInt64(unwritten.count)) }
-    do throws(Fault) { try proof.take(region, below: limit) } catch { fault = error }
+    var read = ProvedRegion.nothing
+    var fault: Fault?
+    do throws(Fault) { read = try proof.read(region, below: limit) } catch { fault = error }
     monitor.lock()
-    state.isBusy = false
-    if fault?.kind == .unsupported {
-      state.isImpossible = true
-    } else {
-      state.fault = state.fault ?? fault
+    state.read[number] = read
+    do throws(Fault) {
+      if let fault { throw fault }
+      if !state.isOver { try state.join() }
+    } catch {
+      if error.kind == .unsupported { state.isImpossible = true } else { state.fault = state.fault ?? error }
     }
     monitor.broadcast()
   }
@@ -103,19 +127,28 @@ final class ReadBack: @unchecked Sendable {
   /// - Parameter step: called after each region.
   /// - Returns: false if the file could not be read so.
   func finish(_ root: Subtree?, step: () throws(Fault) -> Void) throws(Fault) -> Bool {
+    monitor.withLock {
+      state.limit = .max
+      monitor.broadcast()
+    }
     while true {
       let isDone = try monitor.withLock { () throws(Fault) in
-        state.limit = .max
-        if !state.isBusy, let region = state.next { prove(region) } else if state.isBusy { monitor.wait() }
+        if !state.isOver, let region = state.next {
+          prove(region, with: beside)
+        } else if state.isReading {
+          monitor.wait()
+        }
         if let fault = state.fault { throw fault }
-        return state.isImpossible || (!state.isBusy && state.next == nil)
+        return !state.isReading && (state.isImpossible || state.next == nil)
       }
       if isDone { break }
       try step()
     }
-    if monitor.withLock({ state.isImpossible }) { return false }
-    try proof.finish(root)
-    return true
+    return try monitor.withLock { () throws(Fault) in
+      if state.isImpossible { return false }
+      try state.tree.finish(root)
+      return true
+    }
   }
 
   /// Nothing is read any more once this has returned.
@@ -123,7 +156,7 @@ final class ReadBack: @unchecked Sendable {
     monitor.withLock {
       state.isStopped = true
       monitor.broadcast()
-      while state.isBusy { monitor.wait() }
+      while state.isReading { monitor.wait() }
     }
   }
 }

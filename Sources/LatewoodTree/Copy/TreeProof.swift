@@ -11,6 +11,8 @@ import LatewoodFile
 /// root          the last one that waits
 /// ```
 ///
+/// The nodes of each region come here proved by themselves (`RegionProof`), which takes most of the time and can be done for several at once.
+///
 /// Invariants:
 /// 1. What waits was read from the disk: its checksum, its structure, the order of its keys; and all under it, extents too.
 /// 2. A branch takes those that it names out of the level below, from the front. It must name them exactly: offset, length, checksum,
@@ -18,8 +20,8 @@ import LatewoodFile
 ///
 /// So if `finish` finds the root that the checkpoint names to be the one that waits, each byte that can be reached from it is proved.
 ///
-/// Memory: two windows of a mebibyte, and the first and last key of each node that waits, which are few. One thread at a time.
-package final class TreeProof {
+/// Memory: the first and last key of each node that waits, which are few. One thread at a time.
+package struct TreeProof: ~Copyable {
   /// A node that was proved, with everything under it.
   private struct Proved {
     let subtree: Subtree
@@ -27,43 +29,20 @@ package final class TreeProof {
     let last: [UInt8]
   }
 
-  private let seed: UInt64
-  private let nodes: DiskWindow
-  private let extents: ExtentProof
   private var waiting: [[Proved]] = []
-  /// Where the last region ended.
-  private var end: UInt64 = 0
+  private var places = PlacesInOrder()
 
-  /// - Parameters:
-  ///   - seed: The file seed.
-  ///   - read: Fills memory from an offset on, with what the disk has. Address, length and offset are multiples of `directAlignment`.
-  package init(
-    seed: UInt64,
-    read: @escaping (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(Fault) -> Int
-  ) {
-    self.seed = seed
-    nodes = DiskWindow(read: read)
-    extents = ExtentProof(seed: seed, read: read)
-  }
+  package init() {}
 
-  /// Reads and checks the nodes of a region, and the extents that its leaves name.
-  ///
-  /// - Parameters:
-  ///   - region: the next one, in the order in which they were written.
-  ///   - limit: below it everything has been written that will be. At a multiple of `directAlignment`, or past the end of the file.
-  ///
-  /// Throws `damaged`, and what the device throws.
-  package func take(_ region: Range<UInt64>, below limit: UInt64) throws(Fault) {
-    guard region.lowerBound >= end else {
-      throw Fault.damaged(at: region.lowerBound, "nodes were written over others")
-    }
-    end = region.upperBound
-    extents.skip(region)
-    let alignment = UInt64(NodeLayout.alignment)
-    var offset = region.lowerBound
-    while offset < region.upperBound {
-      let length = try takeNode(at: offset, in: region, below: limit)
-      offset = (offset + length + alignment - 1) & ~(alignment - 1)
+  /// Takes the next region, in the order in which they were written. Throws `damaged`.
+  package mutating func take(_ region: ProvedRegion) throws(Fault) {
+    try places.take(region: region.range)
+    for extent in region.extents { try places.take(extent: extent) }
+    for node in region.nodes {
+      let proved = node.level == 0 ? leaf(node) : try branch(node)
+      let level = Int(node.level)
+      while waiting.count <= level { waiting.append([]) }
+      waiting[level].append(proved)
     }
   }
 
@@ -75,73 +54,42 @@ package final class TreeProof {
     }
   }
 
-  private func takeNode(
-    at offset: UInt64, in region: Range<UInt64>, below limit: UInt64
-  ) throws(Fault) -> UInt64 {
-    let header = try nodes.bytes(at: offset, NodeLayout.arrays, below: limit)
-    let length = header.u32(NodeLayout.length)
-    guard length <= NodeLayout.maximumLength, UInt64(length) <= region.upperBound - offset else {
-      throw Fault.damaged(at: offset, "a node does not lie within its region")
-    }
-    let base = try nodes.bytes(at: offset, Int(length), below: limit)
-    let checksum = UInt32(truncatingIfNeeded: base.u64(NodeLayout.checksum))
-    let reference = NodeReference(offset: offset, length: length, checksum: checksum)
-    try NodeValidation(
-      base: base, seed: seed, reference: reference, minimumKeyLength: NodeLayout.minimumKeyLength
-    ).run()
-    let node = Node(validated: base)
-    try checkPrefix(of: node, offset)
-    let proved = node.isLeaf ? try leaf(node, reference, limit) : try branch(node, reference)
-    let level = Int(node.level)
-    while waiting.count <= level { waiting.append([]) }
-    waiting[level].append(proved)
-    return UInt64(length)
-  }
-
-  private func checkPrefix(of node: Node, _ offset: UInt64) throws(Fault) {
-    let first = node.isLeaf ? 0 : 1
-    guard first < node.count else { return }
-    let lowest = node.isLeaf ? node.key(first) : node.separator(first)
-    let highest = node.isLeaf ? node.key(node.count - 1) : node.separator(node.count - 1)
-    guard lowest.commonPrefix(highest) == node.prefixCount else {
-      throw Fault.damaged(at: offset, "the prefix of a node is not the longest its keys have in common")
-    }
-  }
-
-  private func leaf(_ node: Node, _ reference: NodeReference, _ limit: UInt64) throws(Fault) -> Proved {
-    var liveBytes = UInt64(reference.length)
-    for index in 0..<node.count {
-      let value = node.entry(index).value
-      guard value.isExtent else { continue }
-      try extents.take(value, below: limit)
-      liveBytes &+= UInt64(value.length)
-    }
-    return Proved(
+  private func leaf(_ node: ProvedRegion.ProvedNode) -> Proved {
+    Proved(
       subtree: Subtree(
-        reference: reference, level: 0, entries: UInt64(node.count), liveBytes: liveBytes),
-      first: node.key(0).bytes, last: node.key(node.count - 1).bytes)
+        reference: node.reference, level: 0, entries: node.entries, liveBytes: node.liveBytes),
+      first: node.first, last: node.last)
   }
 
-  private func branch(_ node: Node, _ reference: NodeReference) throws(Fault) -> Proved {
-    let below = Int(node.level) - 1
-    guard below < waiting.count, node.count <= waiting[below].count else {
-      throw Fault.damaged(at: reference.offset, "a branch names children that were not written before it")
+  private mutating func branch(_ proved: ProvedRegion.ProvedNode) throws(Fault) -> Proved {
+    let below = Int(proved.level) - 1
+    return try proved.bytes.withStart { (start, _) throws(Fault) in
+      // SAFETY: the bytes were validated as a node when they were read, and are not changed after.
+      let node = Node(validated: start)
+      guard below < waiting.count, node.count <= waiting[below].count else {
+        throw Fault.damaged(
+          at: proved.reference.offset, "a branch names children that were not written before it")
+      }
+      defer { waiting[below].removeFirst(node.count) }
+      return try branch(node, proved.reference, over: waiting[below][..<node.count])
     }
-    let children = waiting[below][..<node.count]
+  }
+
+  private func branch(
+    _ node: Node, _ reference: NodeReference, over children: ArraySlice<Proved>
+  ) throws(Fault) -> Proved {
     var entries: UInt64 = 0
     var liveBytes = UInt64(reference.length)
-    for (index, child) in children.enumerated() {
+    for (index, child) in zip(0..., children) {
       guard node.childSubtree(index) == child.subtree else {
         throw Fault.damaged(
           at: reference.offset, "a branch does not say of a child what was read: \(child.subtree.reference)")
       }
       entries &+= child.subtree.entries
       liveBytes &+= child.subtree.liveBytes
-      guard index == 0 || divides(node.separator(index), children[index - 1], child) else {
-        throw Fault.damaged(at: reference.offset, "a separator does not divide the keys around it")
-      }
+      guard index == 0 || divides(node.separator(index), children[children.startIndex + index - 1], child)
+      else { throw Fault.damaged(at: reference.offset, "a separator does not divide the keys around it") }
     }
-    defer { waiting[below].removeFirst(node.count) }
     return Proved(
       subtree: Subtree(reference: reference, level: node.level, entries: entries, liveBytes: liveBytes),
       first: children.first?.first ?? [], last: children.last?.last ?? [])
@@ -156,5 +104,35 @@ package final class TreeProof {
           && separator.compare(first, right.first.count) <= 0
       }
     }
+  }
+}
+
+/// Finds what lies over something else, of regions and extents that come in the order in which they lie in the file.
+private struct PlacesInOrder {
+  /// Where the last region and the last extent ended.
+  private var regionEnd: UInt64 = 0
+  private var extentEnd = NodeLayout.firstFrame
+  /// Regions of nodes that do not lie before the last extent.
+  private var regions: [Range<UInt64>] = []
+
+  mutating func take(region: Range<UInt64>) throws(Fault) {
+    guard region.lowerBound >= regionEnd else {
+      throw Fault.damaged(at: region.lowerBound, "nodes were written over others")
+    }
+    regionEnd = region.upperBound
+    // Between two regions there is the header of a frame; with extents between them, two headers and more.
+    if let last = regions.last, region.lowerBound - last.upperBound <= UInt64(2 * FrameHeader.length) {
+      regions[regions.count - 1] = last.lowerBound..<region.upperBound
+    } else {
+      regions.append(region)
+    }
+  }
+
+  mutating func take(extent: Range<UInt64>) throws(Fault) {
+    regions.removeFirst(regions.firstIndex { $0.upperBound > extent.lowerBound } ?? regions.count)
+    guard extent.lowerBound >= extentEnd, (regions.first?.lowerBound ?? .max) >= extent.upperBound else {
+      throw Fault.damaged(at: extent.lowerBound, "two nodes or values lie in the same place")
+    }
+    extentEnd = extent.upperBound
   }
 }

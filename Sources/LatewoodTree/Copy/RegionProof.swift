@@ -1,0 +1,145 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// The nodes of one region as the disk has them, each proved by itself: what `TreeProof` puts together.
+package struct ProvedRegion: Sendable {
+  /// A node whose checksum, structure and order of keys are right, and all extents that it names.
+  struct ProvedNode: Sendable {
+    /// Of a branch, entries and live bytes are what it says itself; its children are not looked at yet.
+    var reference: NodeReference
+    var level: UInt8
+    var entries: UInt64
+    var liveBytes: UInt64
+    /// Of a leaf: its first and its last key.
+    var first: [UInt8] = []
+    var last: [UInt8] = []
+    /// Of a branch: the whole node.
+    var bytes: [UInt8] = []
+  }
+
+  /// Of no region.
+  package static let nothing = ProvedRegion(range: 0..<0)
+
+  let range: Range<UInt64>
+  fileprivate(set) var nodes: [ProvedNode] = []
+  /// Where the extents of its leaves lie, in key order; those that touch are one.
+  fileprivate(set) var extents: [Range<UInt64>] = []
+}
+
+/// Reads regions of nodes from the disk, and the extents that their leaves name, and checks each by itself.
+///
+/// Memory: two windows of a mebibyte. One thread at a time; several can each have one.
+package final class RegionProof {
+  private let seed: UInt64
+  private let nodes: DiskWindow
+  private let extents: DiskWindow
+
+  /// - Parameters:
+  ///   - seed: The file seed.
+  ///   - read: Fills memory from an offset on, with what the disk has. Address, length and offset are multiples of `directAlignment`.
+  package init(
+    seed: UInt64,
+    read: @escaping (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(Fault) -> Int
+  ) {
+    self.seed = seed
+    nodes = DiskWindow(read: read)
+    extents = DiskWindow(read: read)
+  }
+
+  /// - Parameters:
+  ///   - range: where a region of nodes lies.
+  ///   - limit: below it everything has been written that will be. At a multiple of `directAlignment`, or past the end of the file.
+  ///
+  /// Throws `damaged`, and what the device throws.
+  package func read(_ range: Range<UInt64>, below limit: UInt64) throws(Fault) -> ProvedRegion {
+    var region = ProvedRegion(range: range)
+    let alignment = UInt64(NodeLayout.alignment)
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let node = try readNode(at: offset, below: limit, into: &region)
+      offset = (offset + UInt64(node.reference.length) + alignment - 1) & ~(alignment - 1)
+      region.nodes.append(node)
+    }
+    return region
+  }
+
+  private func readNode(
+    at offset: UInt64, below limit: UInt64, into region: inout ProvedRegion
+  ) throws(Fault) -> ProvedRegion.ProvedNode {
+    let header = try nodes.bytes(at: offset, NodeLayout.arrays, below: limit)
+    let length = header.u32(NodeLayout.length)
+    guard length <= NodeLayout.maximumLength, UInt64(length) <= region.range.upperBound - offset else {
+      throw Fault.damaged(at: offset, "a node does not lie within its region")
+    }
+    let base = try nodes.bytes(at: offset, Int(length), below: limit)
+    let checksum = UInt32(truncatingIfNeeded: base.u64(NodeLayout.checksum))
+    let reference = NodeReference(offset: offset, length: length, checksum: checksum)
+    try NodeValidation(
+      base: base, seed: seed, reference: reference, minimumKeyLength: NodeLayout.minimumKeyLength
+    ).run()
+    let node = Node(validated: base)
+    try checkPrefix(of: node, offset)
+    var proved = ProvedRegion.ProvedNode(
+      reference: reference, level: node.level, entries: UInt64(node.count), liveBytes: UInt64(length))
+    if node.isLeaf {
+      for index in 0..<node.count {
+        let value = node.entry(index).value
+        guard value.isExtent else { continue }
+        try readExtent(value, below: limit, into: &region)
+        proved.liveBytes &+= UInt64(value.length)
+      }
+      proved.first = node.key(0).bytes
+      proved.last = node.key(node.count - 1).bytes
+    } else {
+      proved.bytes = Array(UnsafeRawBufferPointer(start: base, count: Int(length)))
+    }
+    return proved
+  }
+
+  private func checkPrefix(of node: Node, _ offset: UInt64) throws(Fault) {
+    let first = node.isLeaf ? 0 : 1
+    guard first < node.count else { return }
+    let lowest = node.isLeaf ? node.key(first) : node.separator(first)
+    let highest = node.isLeaf ? node.key(node.count - 1) : node.separator(node.count - 1)
+    guard lowest.commonPrefix(highest) == node.prefixCount else {
+      throw Fault.damaged(at: offset, "the prefix of a node is not the longest its keys have in common")
+    }
+  }
+
+  // MARK: Extents
+
+  private func readExtent(
+    _ value: BaseValue, below limit: UInt64, into region: inout ProvedRegion
+  ) throws(Fault) {
+    let offset = value.extentOffset
+    let (next, overflow) = offset.addingReportingOverflow(UInt64(value.length))
+    guard !overflow, offset >= NodeLayout.firstFrame, next <= limit else {
+      throw Fault.damaged(at: offset, "a value's extent does not lie within the file")
+    }
+    guard try UInt32(truncatingIfNeeded: hash(offset, value.length, below: limit)) == value.extentChecksum
+    else { throw Fault.damaged(at: offset, "a value does not match its checksum") }
+    // What is empty lies nowhere.
+    if value.length == 0 { return }
+    if let last = region.extents.last, last.upperBound == offset {
+      region.extents[region.extents.count - 1] = last.lowerBound..<next
+    } else {
+      region.extents.append(offset..<next)
+    }
+  }
+
+  private func hash(_ offset: UInt64, _ length: Int, below limit: UInt64) throws(Fault) -> UInt64 {
+    let piece = DiskWindow.capacity / 2
+    if length > 0, length <= piece {
+      return XXH64.hash(try extents.bytes(at: offset, length, below: limit), length, seed: seed)
+    }
+    var stream = XXH64.Stream(seed: seed)
+    var done = 0
+    while done < length {
+      let count = min(piece, length - done)
+      let bytes = try extents.bytes(at: offset + UInt64(done), count, below: limit)
+      stream.update(UnsafeRawBufferPointer(start: bytes, count: count))
+      done += count
+    }
+    return stream.finish()
+  }
+}
