@@ -55,7 +55,14 @@ public struct Document: DocumentContent {
   }
 
   /// The value of a member; missing if there is none. Paths go on from there: `document["address"]["city"].string`.
-  public subscript(key: String) -> DocumentValue { body[key] }
+  public subscript(key: String) -> DocumentValue {
+    do throws(FleeceError) {
+      return DocumentValue(stored: try root.element(for: key))
+    } catch {
+      // As for a value that is damaged.
+      return .missing
+    }
+  }
 
   /// A copy that can be changed and saved.
   public func toMutable() -> MutableDocument { MutableDocument(copying: self) }

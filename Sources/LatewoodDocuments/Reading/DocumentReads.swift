@@ -109,7 +109,8 @@ package struct DocumentReads {
 
 /// What reads are made of: a state that is held, or a batch that is running.
 enum ReadSource: Readable {
-  case state(Reader)
+  /// Behind a pointer: what is copied with each call is that, and not all that a reader holds.
+  indirect case state(Reader)
   case snapshot(Snapshot)
   case transaction(Transaction)
 

@@ -181,10 +181,12 @@ package struct FleeceValue {
 
   package func string() throws(FleeceError) -> String? {
     guard let text = try text() else { return nil }
-    guard let string = String(validating: text, as: UTF8.self) else {
+    guard let start = text.baseAddress, !text.isEmpty else { return "" }
+    // Not `String(validating:)`, which takes ten times as long for short texts.
+    guard UTF8Text.isValid(start, text.count) else {
       throw FleeceError.damaged(at: offset, "a string is not UTF-8")
     }
-    return string
+    return String(decoding: text, as: UTF8.self)
   }
 
   @inline(__always) func counted() throws(FleeceError) -> UnsafeRawBufferPointer {

@@ -20,20 +20,20 @@ public struct Reader {
   let view: ReadView
   let store: UInt64
   let dropCount: UInt64
-  let path: String?
   /// Whether `view` is of a transaction, whose next change may use the same memory for something else.
   @usableFromInline let isOfTransaction: Bool
 
-  init(owner: AnyObject, gate: any ReadGate, view: ReadView, store: UInt64, dropCount: UInt64, path: String?)
-  {
+  init(owner: AnyObject, gate: any ReadGate, view: ReadView, store: UInt64, dropCount: UInt64) {
     self.owner = owner
     self.gate = gate
     self.view = view
     self.store = store
     self.dropCount = dropCount
-    self.path = path
     isOfTransaction = gate.lendsMemoryThatChanges
   }
+
+  /// Asked for by errors alone; not stored, since each read copies a reader.
+  var path: String? { gate.path }
 
   /// Lets a closure have bytes where they lie. A transaction refuses to be changed until they are taken back.
   @inlinable @inline(__always) func lending<R>(_ body: () throws -> R) rethrows -> R {
@@ -78,6 +78,8 @@ protocol ReadGate: AnyObject {
   /// Changes with every operation of a transaction; cursors over it then find their place again.
   var changeCount: Int { get }
   func currentReader() throws(Fault) -> Reader
+  /// Of the file; nil if it has none.
+  var path: String? { get }
   /// Whether bytes that were read may change with the next operation.
   var lendsMemoryThatChanges: Bool { get }
   func lend()

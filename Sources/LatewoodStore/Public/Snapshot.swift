@@ -45,11 +45,12 @@ public final class Snapshot: Readable, ReadGate, Sendable {
   func currentReader() throws(Fault) -> Reader {
     let version = try held()
     return Reader(
-      owner: version, gate: self, view: version.reads, store: engine.identity, dropCount: version.dropCount,
-      path: engine.path)
+      owner: version, gate: self, view: version.reads, store: engine.identity, dropCount: version.dropCount)
   }
 
   func checkOpen() throws(Fault) { _ = try held() }
+
+  var path: String? { engine.path }
 
   var changeCount: Int { 0 }
 }
@@ -75,7 +76,6 @@ extension Engine: ReadGate {
   func currentReader() throws(Fault) -> Reader {
     let version = try current()
     return Reader(
-      owner: version, gate: self, view: version.reads, store: identity, dropCount: version.dropCount,
-      path: path)
+      owner: version, gate: self, view: version.reads, store: identity, dropCount: version.dropCount)
   }
 }

@@ -205,10 +205,10 @@ public final class Transaction: Readable, ReadGate {
     try checkOpen()
     let view = buffer.reads(base: version.base, frozen: version.frozen, file: version.file)
     return Reader(
-      owner: self, gate: self, view: view, store: engine.identity, dropCount: committed.dropCount,
-      path: engine.path)
+      owner: self, gate: self, view: view, store: engine.identity, dropCount: committed.dropCount)
   }
 
+  var path: String? { engine.path }
   var lendsMemoryThatChanges: Bool { true }
   func lend() { loans += 1 }
   func takeBack() { loans -= 1 }

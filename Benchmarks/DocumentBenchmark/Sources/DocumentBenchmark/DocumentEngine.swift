@@ -2,7 +2,6 @@ import Latewood
 
 /// What both engines do: keep a JSON text under an id, so that it survives a power cut when the call returns.
 protocol DocumentEngine {
-  static var name: String { get }
   init(at path: String) throws
   func save(_ id: String, _ json: String) throws
   func close() throws
@@ -10,7 +9,6 @@ protocol DocumentEngine {
 
 /// Latewood through its public product: the text becomes a document with a revision, in the feed.
 struct LatewoodDocuments: DocumentEngine {
-  static let name = "latewood"
   private let database: Database
   private let collection: DocumentCollection
 

@@ -3,7 +3,6 @@ import CSQLite
 /// SQLite with its write-ahead log and full synchronisation: a table with the id as primary key, and an index on a sequence. Each save is a
 /// transaction of its own.
 final class SQLiteDocuments: DocumentEngine {
-  static let name = "sqlite"
   private var database: OpaquePointer?
   private var insert: OpaquePointer?
   private var sequence: Int64 = 0
