@@ -91,7 +91,7 @@ extension Annotator {
       at += NodeLayout.slotLength
     }
     let prefix = inspected.bytes[at..<at + node.prefixCount]
-    rows.add(range(at, node.prefixCount), "prefix: `\(ByteText.escaped(prefix))`")
+    rows.add(range(at, node.prefixCount), "prefix: \(ByteText.quoted(prefix))")
     explainCells(inspected, &rows)
     rows.add(start..<start + UInt64(node.length), "\(name): not used")
     withExtendedLifetime(inspected) {}
@@ -110,7 +110,7 @@ extension Annotator {
         let bytes = UnsafeRawBufferPointer(start: suffix, count: count)
         rows.add(
           cell + lengths..<cell + lengths + UInt64(count),
-          "the rest of separator \(index): `\(ByteText.escaped(bytes))`")
+          "the rest of separator \(index): \(ByteText.quoted(bytes))")
         continue
       }
       let entry = node.entry(index)
@@ -121,14 +121,13 @@ extension Annotator {
         cell..<key,
         "cell: key of \(entry.suffixCount) after the prefix, value of \(entry.value.length) \(place)")
       let bytes = UnsafeRawBufferPointer(start: entry.suffix, count: entry.suffixCount)
-      rows.add(key..<value, "the rest of the full key: `\(ByteText.escaped(bytes))`")
+      rows.add(key..<value, "the rest of the full key: \(ByteText.quoted(bytes))")
       if entry.value.isExtent {
         rows.add(value..<value + 8, "extent: offset \(entry.value.extentOffset)")
         rows.add(value + 8..<value + 12, "extent: value checksum")
       } else {
-        let bytes = UnsafeRawBufferPointer(start: entry.value.pointer, count: min(entry.value.length, 48))
-        let more = entry.value.length > 48 ? "…" : ""
-        rows.add(value..<value + UInt64(entry.value.length), "value: `\(ByteText.escaped(bytes))`\(more)")
+        let bytes = UnsafeRawBufferPointer(start: entry.value.pointer, count: entry.value.length)
+        rows.add(value..<value + UInt64(entry.value.length), "value: \(ByteText.quoted(bytes))")
       }
     }
   }

@@ -131,6 +131,11 @@ package struct Annotator {
 
 /// Bytes as text: what is not a printed character of ASCII as `\x` and two digits.
 package enum ByteText {
+  /// In back quotes, and no more than `limit` of them.
+  package static func quoted(_ bytes: some Collection<UInt8>, limit: Int = 48) -> String {
+    "`\(escaped(bytes.prefix(limit)))`" + (bytes.count > limit ? "…" : "")
+  }
+
   package static func escaped(_ bytes: some Sequence<UInt8>) -> String {
     bytes.reduce(into: "") { text, byte in
       if byte > 32, byte < 127 {

@@ -42,7 +42,7 @@ package final class InspectedFile {
       try reader.refresh()
       header = try InspectedHeader(reader)
       frames = FrameReader(reader: reader, seed: header.seed)
-      slots = try Self.slots(frames)
+      slots = try Self.slots(frames, volume, path)
       // What a slot names was there before the slot was written, so it lies below the size that is asked for now.
       checkpoint = Self.newest(of: slots)?.checkpoint
       log = try InspectedLog(frames, from: checkpoint, slots: slots)
@@ -60,7 +60,7 @@ package final class InspectedFile {
   /// Looks at slots and log anew.
   package func refresh() throws(Fault) {
     do throws(Fault) {
-      slots = try Self.slots(frames)
+      slots = try Self.slots(frames, volume, path)
       checkpoint = Self.newest(of: slots)?.checkpoint
       log = try InspectedLog(frames, from: checkpoint, slots: slots)
     } catch {
@@ -117,7 +117,9 @@ package final class InspectedFile {
   }
 
   /// Both slots. One that is being written while it is read is read again.
-  private static func slots(_ frames: FrameReader) throws(Fault) -> [InspectedSlot] {
+  private static func slots(
+    _ frames: FrameReader, _ volume: any Volume, _ path: String
+  ) throws(Fault) -> [InspectedSlot] {
     var pause: UInt64 = 1
     while true {
       try frames.reader.refresh()
@@ -125,6 +127,7 @@ package final class InspectedFile {
       for place in 0..<2 { slots.append(try InspectedSlot(place: place, frames.reader, frames)) }
       try frames.reader.refresh()
       if slots.allSatisfy(\.isValid) || pause > 4 { return slots }
+      guard try volume.isLockedForWriting(path) else { return slots }
       Monitor.sleep(milliseconds: pause)
       pause *= 2
     }

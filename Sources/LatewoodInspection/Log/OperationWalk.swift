@@ -76,3 +76,30 @@ package struct OperationWalk {
     }
   }
 }
+
+extension InspectedFile {
+  /// The first operation that is none in each whole transaction of the log: FORMAT.md, section 6 calls that damage. O(operations of the log).
+  package func operationFaults() throws(Fault) -> [Fault] {
+    guard newestSlot != nil else { return [] }
+    var faults: [Fault] = []
+    var open: (transaction: UInt64, payloads: [Range<UInt64>]) = (0, [])
+    var walk = logFrames()
+    while walk.position.offset < log.end.offset, let frame = try walk.next() {
+      guard frame.kind == .commit, let end = frame.end else { continue }
+      if frame.transaction != open.transaction { open = (frame.transaction, []) }
+      open.payloads.append(frame.ownOffset + UInt64(FrameHeader.length)..<end)
+      if frame.continues { continue }
+      for payload in open.payloads {
+        var operations = OperationWalk(reader, payload: payload)
+        do throws(Fault) {
+          while try operations.next() != nil {}
+        } catch {
+          guard error.kind == .damaged else { throw error }
+          faults.append(error)
+        }
+      }
+      open = (0, [])
+    }
+    return faults
+  }
+}

@@ -23,7 +23,7 @@ package struct FileMap {
   package init(_ file: InspectedFile) throws(Fault) {
     size = file.size
     tree = try LiveTree(file.checkpoint?.record.root, file.nodes)
-    faults = file.faults + tree.faults
+    faults = try file.faults + file.operationFaults() + tree.faults
     let base = try MapFrames(file)
     var over = Overlay(tree, in: FileLayout.logStart..<max(size, FileLayout.logStart))
     over.add(try HoleFinder(file.reader).holes(in: over.gaps(of: base.dead)))

@@ -1,10 +1,10 @@
 /// Every command of the tool, in the order in which help shows them.
 enum CommandTable {
   static let commands: [CommandDescription] = [
-    .info, .map, .verify, .salvage, .history, .diff, .stats, .get, .list, .put, .delete, .importing,
-    .exporting,
-    .compact,
-    .copy, .backup,
+    .info, .map, .tree, .frames, .frame, .hex, .stats,
+    .verify, .salvage, .history, .diff,
+    .get, .list, .put, .delete, .importing, .exporting,
+    .compact, .copy, .backup,
     .collections, .doc, .demo, .help,
     .demoWriter,
   ]

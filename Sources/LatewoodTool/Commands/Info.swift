@@ -1,3 +1,5 @@
+import LatewoodBytes
+import LatewoodInspection
 import LatewoodStore
 
 extension CommandDescription {
@@ -8,6 +10,8 @@ extension CommandDescription {
     discussion: [
       "Live bytes are what the newest checkpoint refers to; log bytes are commits that no checkpoint "
         + "holds yet; dead bytes belong to earlier states.",
+      "What is dead is told by kind as `latewood map` shows it. Bytes of a keyspace are those of its nodes and "
+        + "large values in the newest checkpoint. Everything before \"durable through\" survives a power cut.",
       "The keyspace .imports is where import notes the form of what it read, for export.",
     ],
     examples: [
@@ -19,9 +23,15 @@ extension CommandDescription {
       #"  "transaction":NUMBER,"checkpointTransaction":NUMBER,"checkpoints":NUMBER,"#,
       #"  "fileBytes":BYTES,"allocatedBytes":BYTES,"liveBytes":BYTES,"#,
       #"  "logBytes":BYTES,"deadBytes":BYTES,"treeHeight":NUMBER,"#,
+      #"  "databaseID":"HEX","checkpointTime":"TIME" or null,"#,
+      #"  "checkpointOffset":BYTES or null,"newestCommit":NUMBER,"#,
+      #"  "durableThrough":BYTES,"hasWriter":true|false,"#,
+      #"  "compactionSaves":BYTES,"kinds":{as `latewood map` prints them},"#,
+      #"  "fillPercent":NUMBER,"#,
       #"  "recovery":{"replayedTransactions":NUMBER,"replayedBytes":BYTES,"#,
       #"    "tornTail":null or {"offset":BYTES,"length":BYTES}},"#,
-      #"  "keyspaces":[{"name":"TEXT","entries":NUMBER}, ...],"#,
+      #"  "keyspaces":[{"name":"TEXT","entries":NUMBER,"#,
+      #"    "bytes":BYTES}, ...],"#,
       #"  "collections":[as `latewood collections` prints them]}"#,
     ]
   ) { arguments, console throws(Failure) in
@@ -53,18 +63,21 @@ private struct DatabaseInfo {
   let statistics: Statistics
   let checkpoints: Int
   let recovery: RecoveryReport
-  var keyspaces: [(name: String, entries: Int)] = []
+  let layout: FileLayoutFacts
+  var keyspaces: [(name: String, entries: Int, bytes: UInt64)] = []
   var collections: [CollectionFacts] = []
 
   init(of database: Database) throws(Failure) {
     path = database.path
     recovery = database.store.recovery
+    layout = try FileLayoutFacts(at: path)
     do {
       statistics = try database.store.statistics()
       checkpoints = try database.store.history().count
       let snapshot = try database.store.snapshot()
       for keyspace in try database.store.keyspaces() {
-        keyspaces.append((keyspace.name, try snapshot.count(in: keyspace)))
+        keyspaces.append(
+          (keyspace.name, try snapshot.count(in: keyspace), layout.bytes(ofKeyspace: keyspace.id)))
       }
     } catch { throw Failure(error) }
   }
@@ -73,19 +86,41 @@ private struct DatabaseInfo {
     let share = Quantity.share(statistics.deadBytes, of: statistics.fileSize)
     var fields = [
       ("file", KeyText.shown(path.utf8)),
+      ("file id", statistics.fileID),
+      ("database id", layout.databaseID),
       (
         "format",
         "\(statistics.formatVersion), created \(Timestamp.shown(microseconds: statistics.created)) UTC"
       ),
+      ("open for writing", layout.hasWriter ? "by a process, now" : "by nobody"),
       ("size", "\(Quantity.bytes(statistics.fileSize)), on disk \(Quantity.bytes(statistics.allocatedSize))"),
       ("live", Quantity.bytes(statistics.liveBytes)),
       ("log", Quantity.bytes(statistics.logBytes)),
       ("dead", "\(Quantity.bytes(statistics.deadBytes)), \(share) of the file"),
-      ("tree", Quantity.count(statistics.treeHeight, "level", "levels")),
+    ]
+    fields += layout.deadByKind.map { ("", $0) }
+    let saves =
+      statistics.allocatedSize - min(statistics.allocatedSize, layout.bytesAfterCompaction(statistics))
+    fields += [
+      (
+        "compaction",
+        saves < 4096 ? "would save nothing" : "would save about \(Quantity.bytes(saves)) on disk"
+      ),
+      (
+        "tree",
+        Quantity.count(statistics.treeHeight, "level", "levels")
+          + (statistics.treeHeight > 0 ? ", leaves \(layout.fillPercent)% full" : "")
+      ),
       (
         "transactions", "\(statistics.transaction), of which checkpointed \(statistics.checkpointTransaction)"
       ),
-      ("checkpoints", Quantity.count(checkpoints)),
+      (
+        "checkpoints", Quantity.count(checkpoints) + (layout.checkpoint.map { ", the newest at \($0)" } ?? "")
+      ),
+      (
+        "durable through",
+        "\(Quantity.count(layout.durableThrough)), of \(Quantity.count(layout.logEnd)) written"
+      ),
     ]
     if let tail = recovery.tornTail {
       fields.append(
@@ -101,8 +136,9 @@ private struct DatabaseInfo {
     try console.fields(
       keyspaces.map {
         (
-          "  " + DisplayWidth.fitted(KeyText.shown($0.name.utf8), to: 50),
-          Quantity.count($0.entries, "entry", "entries")
+          "  " + DisplayWidth.fitted(KeyText.shown($0.name.utf8), to: 40),
+          DisplayWidth.padded(Quantity.count($0.entries, "entry", "entries"), to: 18)
+            + Quantity.bytes($0.bytes)
         )
       })
   }
@@ -122,6 +158,7 @@ private struct DatabaseInfo {
     writer.member("logBytes", statistics.logBytes)
     writer.member("deadBytes", statistics.deadBytes)
     writer.member("treeHeight", statistics.treeHeight)
+    layout.write(statistics, to: &writer)
     writer.name("recovery")
     writer.beginObject()
     writer.member("replayedTransactions", recovery.replayedTransactions)
@@ -142,6 +179,7 @@ private struct DatabaseInfo {
       writer.beginObject()
       writer.member("name", keyspace.name)
       writer.member("entries", keyspace.entries)
+      writer.member("bytes", keyspace.bytes)
       writer.endObject()
     }
     writer.endArray()

@@ -20,13 +20,15 @@ struct MapDrawing {
   private static let rowStep = 24.0
   private static let left = 118.0
   private static let top = 112.0
-  /// Narrower ones are drawn together.
-  static let leastWidth = 3.0
+  static let mostShapes = 4000
 
   let map: FileMap
   let name: String
   /// Bytes of a row: a power of two.
   let rowLength: UInt64
+  /// Neighbours that are narrower, in points, are drawn together.
+  private(set) var leastWidth = 2.0
+  private(set) var rows: [[Shape]] = []
   private let order: [UInt32: Int]
 
   init(_ map: FileMap, name: String) {
@@ -37,13 +39,23 @@ struct MapDrawing {
     rowLength = length
     let keyspaces = map.tree.keyspaces.sorted { ($0.value.bytes, $1.key) > ($1.value.bytes, $0.key) }
     order = Dictionary(uniqueKeysWithValues: keyspaces.enumerated().map { ($1.key, $0) })
+    rows = shapes()
+    while rows.reduce(0, { $0 + $1.count }) > Self.mostShapes {
+      leastWidth *= 2
+      rows = shapes()
+    }
   }
 
-  var rows: Int { Int((map.size + rowLength - 1) / rowLength) }
+  private func shapes() -> [[Shape]] {
+    var index = 0
+    return stride(from: 0, to: map.size, by: Int(rowLength)).map { start in
+      shapes(in: start..<min(map.size, start + rowLength), from: &index)
+    }
+  }
 
   /// The shapes of one row, from left to right.
-  func shapes(in row: Range<UInt64>, from index: inout Int) -> [Shape] {
-    let least = UInt64(Double(rowLength) * Self.leastWidth / Self.rowWidth)
+  private func shapes(in row: Range<UInt64>, from index: inout Int) -> [Shape] {
+    let least = UInt64(Double(rowLength) * leastWidth / Self.rowWidth)
     var shapes: [Shape] = []
     while index < map.regions.count, map.regions[index].range.lowerBound < row.upperBound {
       let region = map.regions[index]
@@ -79,20 +91,19 @@ struct MapDrawing {
 
   func svg() -> String {
     var body = ""
-    var index = 0
-    for row in 0..<rows {
+    for (row, shapes) in rows.enumerated() {
       let start = UInt64(row) * rowLength
       let y = Self.top + Double(row) * Self.rowStep
       body += text(Self.left - 10, y + 13, Quantity.count(start), "o")
-      for shape in shapes(in: start..<min(map.size, start + rowLength), from: &index) {
+      for shape in shapes {
         body += rectangle(shape, from: start, y)
       }
     }
-    let legendTop = Self.top + Double(rows) * Self.rowStep + 26
+    let legendTop = Self.top + Double(rows.count) * Self.rowStep + 26
     let (legend, legendHeight) = legend(legendTop)
     let height = Int(legendTop + legendHeight + 40)
     let note =
-      "Each row is \(Quantity.bytes(rowLength)). Neighbours narrower than \(Int(Self.leastWidth)) points are drawn as one."
+      "Each row is \(Quantity.bytes(rowLength)). Neighbours narrower than \(Int(leastWidth)) points are drawn as one."
     return """
       <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1120 \(height)" role="img" \
       font-family="ui-sans-serif, system-ui, sans-serif" font-size="13">

@@ -1,0 +1,39 @@
+import LatewoodInspection
+
+extension CommandDescription {
+  static let frame = CommandDescription(
+    name: "frame",
+    summary: "one frame, or header or slot, each of its bytes explained",
+    operands: [.database, .offset],
+    options: [.length],
+    discussion: bytesExplanation + [
+      "OFFSET is any place in it. Without --length it shows the first 4,096 bytes; 1,048,576 is the most."
+    ],
+    examples: [
+      ExampleDescription(
+        line: "latewood frame my.latewood 16384",
+        explanation: "The first frame of the file, if it is still there.")
+    ],
+    json: bytesShape
+  ) { arguments, console throws(Failure) in
+    let length = try arguments.number(of: .length) ?? 4096
+    guard length > 0, length <= HexListing.mostBytes else {
+      throw .usage("--length is from 1 to \(Quantity.count(HexListing.mostBytes)) bytes")
+    }
+    let offset = try arguments.offset(1)
+    let file = try InspectedFile.opened(arguments)
+    defer { file.close() }
+    try HexListing.check(offset, in: file)
+    let whole: Range<UInt64>
+    do {
+      whole = try Annotator(file).place(of: offset)?.range(in: file.size) ?? offset..<offset + 1
+    } catch { throw Failure(error) }
+    let shown = whole.lowerBound..<min(whole.upperBound, whole.lowerBound + length)
+    try HexListing(file, shown).show(on: console)
+    if shown.upperBound < whole.upperBound, !console.printsJSON {
+      let rest = Quantity.bytes(whole.upperBound - shown.upperBound)
+      try console.line("… \(rest) more: give --length, or `latewood hex` with an offset.")
+    }
+    return .success
+  }
+}

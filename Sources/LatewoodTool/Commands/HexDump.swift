@@ -1,0 +1,37 @@
+import LatewoodInspection
+
+extension CommandDescription {
+  static let bytesExplanation = [
+    "Every byte is explained in the words of FORMAT.md, which describes the whole format.",
+    "Long stretches of zeros, and long values, are drawn together; --json has each byte.",
+  ]
+
+  static let bytesShape = [
+    #"{"offset":BYTES,"length":BYTES,"fields":[{"offset":BYTES,"length":BYTES,"#,
+    #"  "hex":"HEX","meaning":"TEXT","fault":true|false}, ...]}"#,
+  ]
+
+  static let hex = CommandDescription(
+    name: "hex",
+    summary: "the bytes from a place on, each of them explained",
+    operands: [.database, .offset],
+    options: [.length],
+    discussion: bytesExplanation + ["Without --length it shows 256 bytes; 1,048,576 is the most."],
+    examples: [
+      ExampleDescription(line: "latewood hex my.latewood 0 --length 64", explanation: "The header."),
+      ExampleDescription(line: "latewood hex my.latewood 0x2000", explanation: "The first root slot."),
+    ],
+    json: bytesShape
+  ) { arguments, console throws(Failure) in
+    let length = try arguments.number(of: .length) ?? 256
+    guard length > 0, length <= HexListing.mostBytes else {
+      throw .usage("--length is from 1 to \(Quantity.count(HexListing.mostBytes)) bytes")
+    }
+    let offset = try arguments.offset(1)
+    let file = try InspectedFile.opened(arguments)
+    defer { file.close() }
+    try HexListing.check(offset, in: file)
+    try HexListing(file, offset..<min(file.size, offset + length)).show(on: console)
+    return .success
+  }
+}

@@ -1,0 +1,79 @@
+import LatewoodInspection
+
+extension CommandDescription {
+  static let tree = CommandDescription(
+    name: "tree",
+    summary: "the shape of the tree: levels, nodes, how full they are",
+    operands: [.database],
+    options: [
+      OptionDescription(
+        name: "--keyspace", value: "NAME", summary: "only nodes that this keyspace has a part in"),
+      .node,
+    ],
+    discussion: [
+      "Level 0 are the leaves, which hold the entries; all keyspaces share one tree. It is the tree of the "
+        + "newest checkpoint: what was committed since is still in the log.",
+      "The bars show how many nodes are how long, in tenths of the power of two that nine in ten nodes fit "
+        + "into. `latewood map` shows where the nodes lie, and --node takes any of these places.",
+      "The keyspace \"catalog\" is where names are kept, number 0.",
+    ],
+    examples: [
+      ExampleDescription(line: "latewood tree my.latewood", explanation: "All of it, then by keyspace."),
+      ExampleDescription(
+        line: "latewood tree my.latewood --node 0x40c0",
+        explanation: "One node: its header, its prefix, and each entry or child."),
+    ],
+    json: [
+      #"{"transaction":NUMBER,"depth":NUMBER,"nodeSize":BYTES,"entries":NUMBER,"#,
+      #"  "levels":[{"level":NUMBER,"nodes":NUMBER,"items":NUMBER,"bytes":BYTES,"#,
+      #"    "fillPercent":NUMBER,"damaged":NUMBER,"histogram":[11 NUMBERs]}, ...],"#,
+      #"  "keyspaces":[{"number":NUMBER,"name":"TEXT","entries":NUMBER,"#,
+      #"    "nodes":NUMBER,"nodeBytes":BYTES,"extents":NUMBER,"#,
+      #"    "extentBytes":BYTES}, ...],"#,
+      #"  "faults":[{"offset":BYTES,"what":"TEXT"}, ...]}"#,
+      #"With --node: {"offset":BYTES,"length":BYTES,"kind":"leaf"|"branch","#,
+      #"  "level":NUMBER,"transaction":NUMBER,"prefix":KEY,"entries":[{"key":KEY,"#,
+      #"    "head":NUMBER,"slot":NUMBER,"valueBytes":BYTES,"extent":BYTES or null}"#,
+      #"    , ...]} or, of a branch, "children":[{"separator":KEY or null,"#,
+      #"    "offset":BYTES,"length":BYTES,"entries":NUMBER,"liveBytes":BYTES},"#,
+      #"    ...]. A KEY is a full key, text or {"base64":"TEXT"}."#,
+    ]
+  ) { arguments, console throws(Failure) in
+    let file = try InspectedFile.opened(arguments)
+    defer { file.close() }
+    if let offset = try arguments.offset(of: .node) {
+      guard try arguments.text(of: .keyspace) == nil else {
+        throw .usage("--node and --keyspace cannot be given together")
+      }
+      try NodeListing(at: offset, in: file).show(on: console)
+      return .success
+    }
+    let tree: LiveTree
+    do { tree = try LiveTree(file.checkpoint?.record.root, file.nodes) } catch { throw Failure(error) }
+    let keyspace = try number(of: arguments.text(of: .keyspace), in: tree, file.path)
+    let listing = TreeListing(
+      tree: tree, shape: TreeShape(tree, keyspace: keyspace), keyspace: keyspace,
+      transaction: file.checkpoint?.record.transaction ?? 0)
+    let faults = file.faults + tree.faults
+    if console.printsJSON {
+      try console.json { listing.write(faults, to: &$0) }
+    } else {
+      for line in listing.lines(console.style) { try console.line(line) }
+      try console.tell(faults, path: file.path)
+    }
+    return faults.isEmpty ? .success : .no
+  }
+
+  /// The number of the keyspace that bears a name.
+  private static func number(
+    of name: String?, in tree: LiveTree, _ path: String
+  ) throws(Failure) -> UInt32? {
+    guard let name else { return nil }
+    // One that a user has called so comes before the catalog itself.
+    if let found = tree.names.filter({ $0.value == name }).map(\.key).max() { return found }
+    let names = tree.names.values.sorted().prefix(8).map { KeyText.shown($0.utf8) }.joined(separator: ", ")
+    throw Failure(
+      .no, code: "noSuchKeyspace", "the newest checkpoint has no keyspace \(KeyText.shown(name.utf8))",
+      advice: "There are: \(names). What was made since the checkpoint is still in the log.", path: path)
+  }
+}

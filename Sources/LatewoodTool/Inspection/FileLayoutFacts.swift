@@ -1,0 +1,82 @@
+import LatewoodBytes
+import LatewoodInspection
+import LatewoodStore
+
+/// What `info` takes from the file itself, beside what the store says.
+struct FileLayoutFacts {
+  let databaseID: String
+  let hasWriter: Bool
+  let durableThrough: UInt64
+  let logEnd: UInt64
+  let newestCommit: UInt64
+  let fillPercent: Int
+  private let checkpointTime: UInt64?
+  private let checkpointOffset: UInt64?
+  private let totals: [Region.Kind: UInt64]
+  private let tree: LiveTree
+
+  init(at path: String) throws(Failure) {
+    let file = try InspectedFile.opened(at: path)
+    defer { file.close() }
+    do {
+      let map = try FileMap(file)
+      totals = map.totals
+      tree = map.tree
+      hasWriter = try file.hasWriter()
+    } catch { throw Failure(error) }
+    let id = file.header.header?.databaseID
+    databaseID = [id?.first ?? 0, id?.last ?? 0].map { half in
+      Hex.encode((0..<8).map { UInt8(truncatingIfNeeded: half >> UInt64(8 * $0)) })
+    }.joined()
+    durableThrough = min(file.log.durableThrough, file.size)
+    logEnd = min(file.log.end.offset, file.size)
+    newestCommit = file.log.newestTransaction
+    let shape = TreeShape(tree)
+    fillPercent = shape.levels.last?.fill(of: shape.nodeSize) ?? 0
+    checkpointTime = file.checkpoint?.record.time
+    checkpointOffset = file.checkpoint?.offset
+  }
+
+  /// When and where the newest one was written.
+  var checkpoint: String? {
+    checkpointOffset.map { "\($0), \(Timestamp.shown(microseconds: checkpointTime ?? 0)) UTC" }
+  }
+
+  func bytes(ofKeyspace number: UInt32) -> UInt64 { tree.keyspaces[number]?.bytes ?? 0 }
+
+  /// One line for each kind of what is not live.
+  var deadByKind: [String] {
+    Region.Kind.allCases.compactMap { kind in
+      guard !kind.isLive, let bytes = totals[kind] else { return nil }
+      return DisplayWidth.padded(Quantity.bytes(bytes), to: 12, right: true) + "  " + kind.look.words
+    }
+  }
+
+  /// What is live and the fixed parts; the log counts as live, so that too little is promised rather than too much.
+  func bytesAfterCompaction(_ statistics: Statistics) -> UInt64 {
+    let fixed = (totals[.header] ?? 0) &+ (totals[.slot] ?? 0)
+    return fixed &+ statistics.liveBytes &+ (totals[.log] ?? 0)
+  }
+
+  func write(_ statistics: Statistics, to writer: inout JSONWriter) {
+    let after = bytesAfterCompaction(statistics)
+    writer.member("databaseID", databaseID)
+    writer.name("checkpointTime")
+    if let checkpointTime {
+      writer.string(Timestamp.exact(microseconds: checkpointTime))
+    } else {
+      writer.null()
+    }
+    writer.name("checkpointOffset")
+    if let checkpointOffset { writer.number(checkpointOffset) } else { writer.null() }
+    writer.member("newestCommit", newestCommit)
+    writer.member("durableThrough", durableThrough)
+    writer.member("hasWriter", hasWriter)
+    writer.member("compactionSaves", statistics.allocatedSize - min(statistics.allocatedSize, after))
+    writer.name("kinds")
+    writer.beginObject()
+    for kind in Region.Kind.allCases { writer.member(kind.rawValue, totals[kind] ?? 0) }
+    writer.endObject()
+    writer.member("fillPercent", fillPercent)
+  }
+}

@@ -1,0 +1,52 @@
+import LatewoodInspection
+
+/// Finds the frames that a file got since the last look.
+///
+/// It opens the file for each look alone: a reader that stayed would keep the writer from giving blocks back, and would not see that a
+/// compaction has put another file in its place.
+struct FrameFollower {
+  private let path: String
+  private var position: UInt64?
+  private var remaining: UInt64
+  private var fileID: [UInt64] = []
+
+  var isDone: Bool { remaining == 0 }
+
+  /// - Parameter from: nil is the end of the log.
+  init(path: String, from: UInt64?, limit: UInt64) throws(Failure) {
+    self.path = path
+    position = from
+    remaining = limit
+    let file = try InspectedFile.opened(at: path)
+    fileID = Self.id(of: file)
+    if position == nil { position = file.log.end.offset }
+    file.close()
+  }
+
+  mutating func poll() throws(Failure) -> [FrameWalk.Step] {
+    let file = try InspectedFile.opened(at: path)
+    defer { file.close() }
+    if Self.id(of: file) != fileID {
+      fileID = Self.id(of: file)
+      position = file.log.start.offset
+    }
+    var steps: [FrameWalk.Step] = []
+    do {
+      var walk = FrameWalk(file, from: position ?? 0)
+      while remaining > 0, let step = try walk.next() {
+        // What lies behind the log may yet become part of it.
+        guard step.frame != nil || step.state == .gap else { break }
+        // The byte before a frame may belong to the padding of one that was shown.
+        if step.range.lowerBound < position ?? 0, !steps.isEmpty { continue }
+        steps.append(step)
+        remaining -= 1
+        position = step.range.upperBound
+      }
+    } catch { throw Failure(error) }
+    return steps
+  }
+
+  private static func id(of file: InspectedFile) -> [UInt64] {
+    file.header.header.map { [$0.fileID.first, $0.fileID.last] } ?? []
+  }
+}

@@ -1,0 +1,52 @@
+import LatewoodInspection
+
+/// One line of the list of frames.
+struct FrameRow {
+  let step: FrameWalk.Step
+
+  init(_ step: FrameWalk.Step) { self.step = step }
+
+  static func heading(on console: Console) throws(Failure) {
+    if console.printsJSON { return }
+    try console.line(
+      console.style.bold(row("offset", "kind", "length", "transaction", "time (UTC)", "state")))
+  }
+
+  func show(on console: Console) throws(Failure) {
+    if console.printsJSON { return try console.json { write(to: &$0) } }
+    let transaction = step.frame.map { "\($0.transaction)\($0.continues ? "+" : "")" } ?? ""
+    let state =
+      step.state == .damaged
+      ? console.style.bad(step.state.rawValue)
+      : step.frame?.endsLog == true ? "ends the log" : step.state.rawValue
+    try console.line(
+      Self.row(
+        "\(step.range.lowerBound)", step.frame?.kind.name ?? "-",
+        Quantity.count(step.range.upperBound - step.range.lowerBound), transaction,
+        step.time.map { Timestamp.shown(microseconds: $0) } ?? "", state))
+  }
+
+  private static func row(
+    _ offset: String, _ kind: String, _ length: String, _ transaction: String, _ time: String, _ state: String
+  ) -> String {
+    DisplayWidth.padded(offset, to: 12, right: true) + "  " + DisplayWidth.padded(kind, to: 10)
+      + DisplayWidth.padded(length, to: 9, right: true)
+      + DisplayWidth.padded(transaction, to: 12, right: true)
+      + "  " + DisplayWidth.padded(time, to: 19) + "  " + state
+  }
+
+  private func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("offset", step.range.lowerBound)
+    writer.member("length", step.range.upperBound - step.range.lowerBound)
+    writer.name("kind")
+    if let frame = step.frame { writer.string(frame.kind.name) } else { writer.null() }
+    writer.name("transaction")
+    if let frame = step.frame { writer.number(frame.transaction) } else { writer.null() }
+    writer.name("time")
+    if let time = step.time { writer.string(Timestamp.exact(microseconds: time)) } else { writer.null() }
+    writer.member("continues", step.frame?.continues ?? false)
+    writer.member("state", step.state.rawValue)
+    writer.endObject()
+  }
+}

@@ -1,0 +1,77 @@
+import LatewoodDevice
+import LatewoodInspection
+import LatewoodSimulation
+import LatewoodStore
+import Testing
+
+@testable import LatewoodTool
+
+@Suite struct MapDrawingTests {
+  private static func store(_ volume: MemoryVolume) throws -> Store {
+    var options = Store.Options()
+    options.inlineValueLimit = 64
+    options.nodeSize = 1024
+    options.compaction = .manual
+    return try Store.open(at: "file", on: volume, mode: .createNew, options: options, environment: .system)
+  }
+
+  /// Many small regions: extents between dead operations.
+  private static func busyMap() throws -> FileMap {
+    var random = SeededRandom(seed: 3)
+    let volume = MemoryVolume()
+    let store = try store(volume)
+    let keyspace = try store.keyspace("<many> & \"small\"")
+    for _ in 0..<60 {
+      try store.write { transaction in
+        for _ in 0..<200 {
+          let key = Array("\(random.below(6000))".utf8)
+          try transaction.put(key, random.bytes(20 + random.below(200)), in: keyspace)
+        }
+      }
+    }
+    try store.checkpoint()
+    #expect(try store.verify().faults.isEmpty)
+    try store.close()
+    return try FileMap(InspectedFile(path: "file", on: volume))
+  }
+
+  @Test func `a drawing covers the file and stays small however many regions there are`() throws {
+    let map = try Self.busyMap()
+    #expect(map.regions.count > 2 * MapDrawing.mostShapes)
+    let drawing = MapDrawing(map, name: "file")
+    let shapes = drawing.rows.flatMap { $0 }
+    #expect(shapes.count <= MapDrawing.mostShapes && shapes.count > 100)
+    #expect(drawing.rows.count <= 32)
+    var at: UInt64 = 0
+    for shape in shapes {
+      #expect(shape.range.lowerBound == at && !shape.range.isEmpty)
+      at = shape.range.upperBound
+      if let parts = shape.parts {
+        #expect(parts.values.reduce(0, +) == shape.range.upperBound - shape.range.lowerBound)
+      }
+    }
+    #expect(at == map.size)
+    let svg = drawing.svg()
+    #expect(svg.utf8.count < 1 << 20)
+    #expect(svg.contains("drawn as one") && svg.contains("prefers-color-scheme:dark"))
+  }
+
+  @Test func `names are escaped`() throws {
+    let svg = MapDrawing(try Self.busyMap(), name: "a<b>&\"c\"").svg()
+    #expect(svg.contains("a&lt;b&gt;&amp;&quot;c&quot;"))
+    #expect(svg.contains("&lt;many&gt; &amp;") && !svg.contains("<many>"))
+  }
+
+  @Test func `letters stand for all of the file`() throws {
+    let map = try Self.busyMap()
+    for width in [40, 80, 132, 200] {
+      let blocks = BlockMap(map, width: width)
+      let cells = blocks.cells()
+      #expect(cells.count == Int((map.size + blocks.cellLength - 1) / blocks.cellLength))
+      #expect(blocks.lines(.plain).allSatisfy { DisplayWidth.of($0) <= width })
+      #expect(blocks.lines(Style(isColoured: true)).allSatisfy { $0.contains("\u{1B}[") })
+    }
+    let letters = Region.Kind.allCases.map(\.look.letter)
+    #expect(Set(letters).count == letters.count)
+  }
+}
