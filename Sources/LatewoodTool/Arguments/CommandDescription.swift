@@ -62,5 +62,7 @@ extension OptionDescription {
   static let to = OptionDescription(name: "--to", value: "KEY", summary: "stop before this key")
   static let prefix = OptionDescription(
     name: "--prefix", value: "KEY", summary: "only keys that start like this")
+  static let follow = OptionDescription(
+    name: "--follow", summary: "go on and show what other processes write, as it comes")
   static let limit = OptionDescription(name: "--limit", value: "NUMBER", summary: "at most so many")
 }

@@ -1,7 +1,7 @@
 /// Every command of the tool, in the order in which help shows them.
 enum CommandTable {
   static let commands: [CommandDescription] = [
-    .info, .map, .tree, .frames, .frame, .hex, .verify, .salvage, .history, .diff, .stats, .get, .list, .put,
+    .info, .map, .tree, .frames, .frame, .hex, .stats, .verify, .salvage, .history, .diff, .get, .list, .put,
     .delete, .importing, .exporting, .compact, .copy, .backup, .collections, .doc, .changes, .blobs, .expiry,
     .shell, .demo, .completion, .help, .demoWriter, .complete,
   ]

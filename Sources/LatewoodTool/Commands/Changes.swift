@@ -5,8 +5,6 @@ extension OptionDescription {
   static let since = OptionDescription(
     name: "--since", value: "SEQUENCE", summary: "only what came after it; now: only what is still to come")
   static let descending = OptionDescription(name: "--descending", summary: "the latest change first")
-  static let follow = OptionDescription(
-    name: "--follow", summary: "go on and print changes as another process commits them")
   static let timeout = OptionDescription(
     name: "--timeout", value: "SECONDS", summary: "with --follow: stop after so long without a change")
   static let bodies = OptionDescription(name: "--documents", summary: "also the documents themselves")

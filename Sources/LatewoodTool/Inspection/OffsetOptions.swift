@@ -8,8 +8,6 @@ extension OptionDescription {
     name: "--node", value: "OFFSET", summary: "show the node that starts here, in full")
   static let fromOffset = OptionDescription(
     name: "--from", value: "OFFSET", summary: "start with the frame that holds this byte")
-  static let follow = OptionDescription(
-    name: "--follow", value: nil, summary: "show new frames as they come, until interrupted")
   static let seconds = OptionDescription(
     name: "--seconds", value: "NUMBER", summary: "with --follow: stop after this time")
   static let length = OptionDescription(
