@@ -1,3 +1,5 @@
+import LatewoodDevice
+
 extension OptionDescription {
   static let historyFile = OptionDescription(
     name: "--history", value: "FILE", summary: "keep the lines in this file, and begin with those in it")
@@ -35,8 +37,10 @@ extension CommandDescription {
     let path = try arguments.text(0)
     let history = try ShellHistory(path: arguments.text(of: .historyFile))
     let session = ShellSession(console, database: path, history: history)
-    guard console.input.isTerminal, console.isOutputTerminal else {
-      return try session.follow(keepsGoing: arguments.has(.keepGoing))
+    // A terminal that knows no sequences edits lines by itself, if at all.
+    let canEdit = console.isOutputTerminal && CurrentProcess.environmentVariable("TERM") != "dumb"
+    guard console.input.isTerminal, canEdit else {
+      return try session.follow(keepsGoing: arguments.has(.keepGoing) || console.input.isTerminal)
     }
     return try session.talk()
   }

@@ -146,4 +146,15 @@ import Testing
     try session.type("\u{03}\u{04}")
     #expect(try session.wait() == 0)
   }
+
+  @Test func aTerminalThatKnowsNoSequencesGetsNone() throws {
+    let place = try Workplace()
+    try place.fill()
+    let session = try TerminalSession(["shell", place("db")], environment: ["TERM": "dumb"])
+    try session.type("get nothing\nget greeting\n")
+    try session.expect("hello")
+    try session.type("\u{04}")
+    #expect(try session.wait() == 1)
+    #expect(!session.all.hasColour && !session.all.rows.contains { $0.contains(">") })
+  }
 }
