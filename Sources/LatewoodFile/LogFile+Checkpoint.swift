@@ -110,7 +110,7 @@ extension LogFile {
     let isNeeded = group.locked { $0.needsCheckpoint && checkpoint.record.replay.offset >= $0.chainStart }
     try group.flush(through: checkpoint.position.offset, durable: isNeeded)
     let (generation, overflow) = slotGeneration.addingReportingOverflow(1)
-    guard !overflow else { throw Fault(.unsupported, "the numbers for root slots are used up") }
+    guard !overflow else { throw Fault(.fileTooLarge, "the numbers for root slots are used up") }
     var slot = RootSlot(generation: generation, time: environment.now())
     slot.checkpointOffset = checkpoint.offset
     slot.checkpointChecksum = checkpoint.checksum

@@ -9,7 +9,7 @@ extension LogFile {
     precondition(!append.pointee.isOpen, "a transaction is open")
     try prepareToAppend(beginning: true)
     let (number, overflow) = append.pointee.transaction.addingReportingOverflow(1)
-    guard !overflow else { throw Fault(.unsupported, "the numbers for transactions are used up") }
+    guard !overflow else { throw Fault(.fileTooLarge, "the numbers for transactions are used up") }
     append.pointee.transaction = number
     append.pointee.isOpen = true
     transactionFailure = nil

@@ -24,6 +24,19 @@ import Testing
     #expect(try FleeceText.json(FleeceText.fleece("7"), .indented) == "7")
   }
 
+  @Test func `whole numbers that others stored as doubles have the text of integers`() throws {
+    for (hexadecimal, text) in [
+      ("2000 00000000 8003", "0"), ("2000 00000080 8003", "-0.0"), ("2000 0000803f 8003", "1"),
+      ("2800 0080e03779c34143 8005", "10000000000000000"),
+      ("2800 000000000000e043 8005", "9223372036854775808"),
+      ("2800 000000000000f043 8005", "1.8446744073709552e+19"),
+    ] {
+      let fleece = FleeceText.bytes(hexadecimal)
+      #expect(try FleeceText.json(fleece) == text)
+      #expect(try FleeceText.canonical(text) == text)
+    }
+  }
+
   @Test func `text goes out in chunks`() throws {
     let text = "[" + (0..<100_000).map { "\"\($0)\"" }.joined(separator: ",") + "]"
     let fleece = try FleeceText.fleece(text)

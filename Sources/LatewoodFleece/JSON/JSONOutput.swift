@@ -3,7 +3,7 @@ import LatewoodBytes
 /// Writes JSON text, part after part: canonical, unless it is indented.
 ///
 /// Canonical means: no white space; members in the order of their keys' bytes; only the escapes that RFC 8259 asks for, the short one where
-/// there is one; integers in full; other numbers in the fewest digits that read back as the same double, as Swift describes them. So two
+/// there is one; whole numbers of 64 bits in full; other numbers in the fewest digits that read back as the same double, as Swift describes them. So two
 /// values have the same text exactly if they are equal. Binary data, for which JSON has no form, becomes a string in base64 (RFC 4648, section 4, with
 /// padding); a reader cannot tell it from other strings.
 ///
@@ -116,14 +116,16 @@ extension JSONOutput: FleeceVisitor {
 
   package mutating func double(_ value: Double) throws(FleeceError) {
     guard value.isFinite else { throw FleeceError(.notFinite, "\(value) has no form in JSON") }
-    try startValue()
-    // 1e+16, 0.1, 5e-324: what Swift writes of a finite number is JSON already. Whole numbers end in ".0" up to 2^54.
-    let text = value.description
-    if value == value.rounded(), text.hasSuffix(".0"), value != 0 {
-      buffer.append(String(text.dropLast(2)))
-    } else {
-      buffer.append(text)
+    // Others may have stored a whole number as a double: it is the same number, so it has the same text.
+    let (kind, payload) = ValueTape.Kind.number(value)
+    switch kind {
+    case .integer: return try integer(Int64(bitPattern: payload))
+    case .unsigned: return try unsigned(payload)
+    default: break
     }
+    try startValue()
+    // -0.0, 1e+20, 0.1, 5e-324: what Swift writes of a finite number is JSON already.
+    buffer.append(value.description)
   }
 
   package mutating func text(_ value: UnsafeRawBufferPointer) throws(FleeceError) {

@@ -197,4 +197,27 @@ import Testing
     #expect(try damaged.history().map(\.offset) == history.prefix(2).map(\.offset))
     #expect(try damaged.get("apple", in: damaged.keyspace("fruit")) == Array("3".utf8))
   }
+
+  @Test func `a file whose numbers are used up is refused where they are needed, and not waited for`() throws
+  {
+    try make()
+    var bytes = try StoreDirectory.bytes(of: directory.store)
+    bytes.withUnsafeMutableBytes { bytes in
+      guard let base = bytes.baseAddress else { return }
+      let file = UnsafeRawPointer(base)
+      // The newest root slot with the greatest number there is; slot 1, because that is odd.
+      let newest = file.u64(8200) > file.u64(12296) ? 8192 : 12288
+      (base + 12288).copyMemory(from: file + newest, byteCount: 64)
+      base.set(UInt64.max, at: 12296)
+      base.set(XXH64.hash(file + 12296, 56, seed: XXH64.hash(file + 16, 16, seed: 0)), at: 12288)
+    }
+    let path = try directory.write(bytes, to: "used-up")
+    let store = try Store.open(at: path)
+    let space = try #require(try store.existingKeyspace("a"))
+    #expect(try store.get("k", in: space) == Array("v".utf8))
+    try store.put("l", "w", in: space)
+    refusal(.fileTooLarge) { try store.checkpoint() }
+    #expect(try store.verify().faults == [])
+    refusal(.fileTooLarge) { try store.close() }
+  }
 }

@@ -1,0 +1,14 @@
+# What run.sh and replay.sh share: the targets, and the files that each begins with. For bash; sourced at the top of the repository.
+
+# Executions of each target of one mutation run, in thousandths of all: slow targets get few.
+shares="node:240 fleece:220 json:220 roundtrip:200 record:90 arguments:15 recovery:8 open:3 operations:2 documents:2"
+
+# The corpus and the regressions of a target, one file a line.
+inputs_of() {
+  local target=$1
+  { find "Fuzz/Corpus/$target" "Fuzz/Regressions/$target" -type f 2>/dev/null || true; } | sort
+  case $target in open | recovery) find Tests/golden -name '*.latewood' | sort ;; esac
+}
+
+# A find must end the process at once, not after minutes of backtraces.
+export SWIFT_BACKTRACE=enable=no
