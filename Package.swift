@@ -75,7 +75,8 @@ let package = Package(
     .testTarget(
       name: "LatewoodDocumentsTests",
       dependencies: [
-        "LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodBytes", "LatewoodSimulation",
+        "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes",
+        "LatewoodSimulation",
       ],
       exclude: ["Revisions/couchdb-revision-trees.txt"], swiftSettings: settings),
     .testTarget(
@@ -86,8 +87,12 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "LatewoodToolTests", dependencies: ["LatewoodTool", "LatewoodSimulation"], swiftSettings: settings
-    ),
+      name: "LatewoodToolTests",
+      dependencies: [
+        "LatewoodTool", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
+        "LatewoodSimulation",
+      ],
+      swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

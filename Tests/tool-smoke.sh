@@ -64,7 +64,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info verify history get list put delete import export compact copy backup collections doc demo help; do
+for command in info verify history get list put delete import export compact copy backup collections doc changes blobs expiry demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
@@ -243,7 +243,7 @@ def load(path):
         return ("lines", [json.loads(line) for line in text.splitlines() if line.strip()])
 sys.exit(0 if load(sys.argv[1]) == load(sys.argv[2]) else 1)
 P
-  expect 0 "they are sound: $1" verify rt.lw
+  expect 0 "they are sound: $1" verify rt.lw --deep
 }
 printf '[{"id":"b","n":1.5},{"id":"a","big":18446744073709551615,"deep":{"x":[[],{},null]}}]' >docs.json
 document_roundtrip docs.json
@@ -280,6 +280,36 @@ expect 1 "no such collection" export doc.lw --documents --collection none
 if [ -d "$data" ]; then
   for file in "$data"/*.json; do document_roundtrip "$file"; done
 fi
+printf '{"n":1}' >d1.json
+expect 0 "doc put of a file" doc put edit.lw a --file d1.json ; first=$out ; has "prints the revision" "$out" "1-"
+expect 1 "no put over what was not read" doc put edit.lw a '{"n":2}' ; has "says how" "$err" "--revision"
+expect 0 "put the next" doc put edit.lw a '{"n":2}' --revision "$first" --json ; query "its place" 'd["sequence"],d["new"]' "(2, True)"
+expect 1 "put over an old one" doc put edit.lw a '{"n":3}' --revision "$first" ; has "says how" "$err" "--force"
+expect 0 "put by force" doc put edit.lw a - --force < <(printf '{"n":3}')
+expect 0 "an old revision" doc get edit.lw a --revision "$first" ; query "its content" 'd["n"]' 1
+expect 6 "no JSON" doc put edit.lw b '{"n":' ; has "place" "$err" "line 1"
+expect 0 "delete" doc delete edit.lw a ; expect 1 "it is gone" doc get edit.lw a
+expect 0 "put another" doc put edit.lw b '{"x":[1]}' --collection _default
+expect 0 "purge" doc purge edit.lw a ; expect 1 "no trace" doc revisions edit.lw a
+expect 1 "no conflict" doc resolve edit.lw b --revision 1-
+expect 0 "changes" changes edit.lw ; has "b" "$out" "  b"
+expect 0 "changes JSON" changes edit.lw --json --documents
+query "the feed" '[(c["id"],c["document"]["x"]) for c in d["changes"]],d["lastSequence"]' "([('b', [1])], 5)"
+expect 0 "expiry" expiry set edit.lw b 2100-01-01 ; expect 0 "list" expiry edit.lw --json
+query "when" 'd["expiring"][0]["seconds"]' 4102444800
+expect 0 "clear" expiry clear edit.lw b ; expect 0 "list" expiry edit.lw ; is "none" "$out" ""
+expect 2 "no time" expiry set edit.lw b soon
+expect 0 "blobs" blobs edit.lw --json ; query "none" 'd["blobs"]' "[]"
+expect 1 "no blob" blobs get edit.lw "$(printf 'ab%.0s' $(seq 32))"
+"$tool" changes edit.lw --since now --follow --limit 3 --timeout 20 --json >followed 2>&1 &
+follower=$!
+for n in $(seq 400); do
+  kill -0 $follower 2>/dev/null || break
+  "$tool" doc put edit.lw "late-$n" '{}' >/dev/null
+done
+wait $follower
+is "follow sees what others commit" "$(python3 -c 'import json; s=[json.loads(l)["sequence"] for l in open("followed")]; print(len(s), s[2]-s[0])')" "3 2"
+expect 0 "they are sound" verify edit.lw --deep --json ; query "all of them" 'd["documents"]["faults"]' "[]"
 
 # --- an import that is killed keeps a first part, and says so
 mkfifo slow

@@ -13,7 +13,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
   var meaning: String {
     switch self {
     case .success: "done"
-    case .no: "no such key or keyspace; faults found; a promise of the demo not kept"
+    case .no: "no such key, keyspace or document; a conflict; faults found; a demo that failed"
     case .usage: "the command line is not understood"
     case .cannotOpen: "a file cannot be opened: missing, locked, not a database, not allowed"
     case .damaged: "the database is damaged"

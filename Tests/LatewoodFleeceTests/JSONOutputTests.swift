@@ -65,13 +65,19 @@ import Testing
   @Test func `base64 of all lengths`() throws {
     for (bytes, text) in [
       ([], ""), ([0x66], "Zg=="), ([0x66, 0x6F], "Zm8="), ([0x66, 0x6F, 0x6F], "Zm9v"),
-      ([0xFB, 0xFF, 0xBF], "+/+/"),
+      ([0xFB, 0xFF, 0xBF], "+/+/"), (Array("fooba".utf8), "Zm9vYmE="),
     ] as [([UInt8], String)] {
       #expect(Base64.encode(bytes) == text)
       #expect(Base64.decode(text.utf8) == bytes)
     }
-    for text in ["Z", "Zg", "Zg=", "Zh==", "Zm9=", "Z===", "====", "Zg==Zg==", "Zm 9", "Zm8=="] {
+    for text in [
+      "Z", "Zg", "Zg=", "Zh==", "Zm9=", "Z===", "====", "Zg==Zg==", "Zm 9", "Zm8==", "=m9v", "Zm=v", "Zm9v\n",
+    ] {
       #expect(Base64.decode(text.utf8) == nil, "\(text)")
+    }
+    for length in 0...70 {
+      let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ length) }
+      #expect(Base64.decode(Base64.encode(bytes).utf8) == bytes)
     }
   }
 

@@ -38,7 +38,7 @@ import Testing
       let depth = FleeceLimits.depth - 1
       let text = "{\"a\":" + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "}"
       let document = try MutableDocument(id: "x", json: text)
-      let stored = Document(id: "x", revisionID: "1-a", sequence: 1, body: try document.encodedBody())
+      let stored = Document(id: "x", revision: .first, sequence: 1, body: try document.encodedBody())
       try stored.validate()
       #expect(try stored.toJSON() == text)
       var value: DocumentValue = []

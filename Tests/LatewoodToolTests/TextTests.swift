@@ -3,29 +3,6 @@ import Testing
 @testable import LatewoodTool
 
 @Suite struct TextTests {
-  @Test(arguments: [
-    ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
-    ("foobar", "Zm9vYmFy"),
-  ])
-  func base64HasTheVectorsOfItsStandard(plain: String, encoded: String) {
-    #expect(Base64.encode(Array(plain.utf8)) == Array(encoded.utf8))
-    #expect(Base64.decode(encoded.utf8) == Array(plain.utf8))
-  }
-
-  @Test func base64TakesAllBytesThereAndBack() {
-    for length in 0...70 {
-      let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ length) }
-      #expect(Base64.decode(Base64.encode(bytes)) == bytes)
-    }
-  }
-
-  @Test(arguments: [
-    "Z", "Zg", "Zg=", "Zh==", "Zm9=", "====", "Z===", "Zg==Zg==", "Zm9v!mFy", "=m9v", "Zm=v", "Zm9v\n",
-  ])
-  func base64RefusesEverythingElse(text: String) {
-    #expect(Base64.decode(text.utf8) == nil)
-  }
-
   @Test func hexGoesThereAndBack() {
     #expect(Hex.encode([0, 0x7F, 0xFF]) == "007fff")
     #expect(Hex.decode("007FfF".utf8) == [0, 0x7F, 0xFF])
@@ -92,5 +69,25 @@ import Testing
     #expect(Timestamp.shown(microseconds: 1_700_000_000_123_456) == "2023-11-14 22:13:20")
     #expect(Timestamp.shown(microseconds: 4_107_542_399_000_000) == "2100-02-28 23:59:59")
     #expect(!Timestamp.exact(microseconds: UInt64.max).isEmpty)
+    #expect(Timestamp.exact(seconds: 951_782_400) == "2000-02-29T00:00:00Z")
+  }
+
+  @Test(
+    arguments: [
+      ("2000-02-29T00:00:00Z", 951_782_400), ("2000-02-29", 951_782_400),
+      ("2000-02-29 02:00+02:00", 951_782_400),
+      ("0", 0), ("1700000000", 1_700_000_000), ("+90s", 1090), ("+15m", 1900), ("+2h", 8200), ("+1d", 87_400),
+    ] as [(String, UInt64)])
+  func timesAreReadInAllTheirForms(text: String, seconds: UInt64) throws {
+    #expect(try Timestamp.seconds(text, now: 1000) == seconds)
+  }
+
+  @Test(arguments: [
+    "", "+", "+s", "+5", "+5w", "-5", "+-5s", "soon", "2001-02-29", "1969-12-31", "1099511627776",
+    "+99999999999999999999d", "2000-02-29T25:00:00Z", "１",
+  ])
+  func whatIsNoTimeIsRefused(text: String) {
+    let failure = #expect(throws: Failure.self) { try Timestamp.seconds(text, now: 1000) }
+    #expect(failure?.exitCode == .usage && failure?.advice.isEmpty == false)
   }
 }

@@ -20,7 +20,7 @@ extension Run where Engine == LatewoodEngine {
     try sweep(count, store)
     try saveDurably(options.scaled(2000), in: store)
     let report = try store.verify()
-    for fault in report.faults.prefix(3) { Process.printError(fault) }
+    for fault in report.faults.prefix(3) { Process.printError("\(fault)") }
     self.report.require("doc-verify", "\(report.faults.count) faults", "0 faults", report.isSound)
     try streamBlob(options.scaled(256), through: store)
     printMemory("documents")
@@ -115,30 +115,5 @@ extension Run where Engine == LatewoodEngine {
     let compacted = try measure("doc-compact", operations: count) { try store.compact() }
     report.figure("doc-compact", "MiB_before", Double(compacted.bytesBefore) / Process.mebibyte)
     report.figure("doc-compact", "MiB_after", Double(compacted.bytesAfter) / Process.mebibyte)
-  }
-
-  /// - Parameter count: of mebibytes.
-  private func streamBlob(_ count: UInt64, through store: DocumentStore) throws {
-    let writer = try store.makeBlobWriter()
-    var piece = [UInt8](repeating: 0x63, count: 1 << 20)
-    let before = Process.anonymousMiB
-    var peak = 0.0
-    let blob = try measure("doc-blob-in", operations: count) {
-      for number in 0..<count {
-        withUnsafeBytes(of: number) { piece.replaceSubrange(0..<8, with: $0) }
-        try piece.withUnsafeBytes { try writer.write($0) }
-        peak = max(peak, Process.anonymousMiB - before)
-      }
-      return try writer.finish()
-    }
-    var length: UInt64 = 0
-    try measure("doc-blob-out", operations: count) {
-      try blob.forEachPiece(of: 0..<blob.length) { piece in
-        length += UInt64(piece.byteCount)
-        return true
-      }
-    }
-    report.figure("doc-blob-in", "anon_growth_MiB", peak)
-    report.require("doc-blob-out", "\(length) bytes", "\(count << 20)", length == count << 20)
   }
 }

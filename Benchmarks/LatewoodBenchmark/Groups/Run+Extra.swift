@@ -38,6 +38,10 @@ extension Run where Engine == LatewoodEngine {
       try documentsGroup()
       return true
     }
+    if group == "blob" {
+      try blobGroup()
+      return true
+    }
     guard let part = ExtraPart(rawValue: group) else { return false }
     switch part {
     case .oneCommit: try oneCommit()

@@ -4,7 +4,7 @@ struct BenchmarkOptions: Sendable {
     usage: LatewoodBenchmark --group GROUP [--engine latewood|null|sorted] [--n 1000000] [--vsize 100] [--scale 1]
                              [--rww 10] [--dir DIRECTORY] [--round LABEL]
                              [--rounds 50] [--whole 1] [--budget 64]
-    groups: vectors, seq, rand, sync, ycsb, bounded, documents, extra; parts of extra alone: \(ExtraPart.names)
+    groups: vectors, seq, rand, sync, ycsb, bounded, documents, blob, extra; parts of extra alone: \(ExtraPart.names)
     The directory is emptied.
     """
 

@@ -40,7 +40,7 @@ extension DocumentCollection {
   public func localDocument(_ name: String) throws(DatabaseError) -> DocumentValue? {
     let reads = try reads()
     let body = try translating { () throws(DocumentError) in try reads.local(name) }
-    return body.map { Document(id: name, revisionID: "", sequence: 0, body: $0).body }
+    return body.map { Document(id: name, revision: nil, sequence: 0, body: $0).body }
   }
 
   /// Keeps a local document, in the place of what there is.

@@ -65,15 +65,14 @@ extension DocumentCollection {
   public func resolveConflicts(with merged: MutableDocument) throws(DatabaseError) -> Document {
     let body = try merged.encodedBody(isStrict: database.configuration.isStrict)
     let tombstone = try MutableDocument(id: merged.id).encodedBody()
-    let kept = try merged.revisionID.map { (text) throws(DatabaseError) in try RevisionID(checking: text) }
     let blobs = BlobReferences.find(in: body)
     let saved = try write { (writer) throws(DocumentError) in
       try writer.resolveConflicts(
-        of: merged.id, in: spaces, keeping: kept, merged: body, blobs: blobs, tombstone: tombstone)
+        of: merged.id, in: spaces, keeping: merged.revision, merged: body, blobs: blobs, tombstone: tombstone)
     }
     database.release(blobs)
     return Document(
-      id: merged.id, revisionID: saved.revision.description, sequence: saved.sequence, body: body)
+      id: merged.id, revision: saved.revision, sequence: saved.sequence, body: body)
   }
 
   /// Ends a conflict by choosing one of the revisions as it is.
@@ -153,6 +152,6 @@ extension DocumentCollection {
     var flags: DocumentFlags = node.isDeleted ? .deleted : []
     if !record.tree.conflicts.isEmpty { flags.insert(.conflicted) }
     return Document(
-      id: id, revisionID: revision.description, sequence: node.body, flags: flags, body: body)
+      id: id, revision: revision, sequence: node.body, flags: flags, body: body)
   }
 }

@@ -200,16 +200,14 @@ public final class DocumentCollection: Sendable {
   func save(_ document: MutableDocument, _ control: ConcurrencyControl) throws(DatabaseError) -> SavedDocument
   {
     let body = try document.encodedBody(isStrict: database.configuration.isStrict)
-    let parent = try document.revisionID.map { (text) throws(DatabaseError) in try RevisionID(checking: text)
-    }
     let blobs = BlobReferences.find(in: body)
     let saved = try write { (writer) throws(DocumentError) in
       try writer.save(
-        document.id, in: spaces, body: body, parent: parent, blobs: blobs, policy: control.policy)
+        document.id, in: spaces, body: body, parent: document.revision, blobs: blobs, policy: control.policy)
     }
     database.release(blobs)
     let result = Document(
-      id: document.id, revisionID: saved.revision.description, sequence: saved.sequence, body: body)
+      id: document.id, revision: saved.revision, sequence: saved.sequence, body: body)
     return SavedDocument(document: result, isNew: saved.isNew)
   }
 }
@@ -230,10 +228,13 @@ extension Document {
     if head.isDeleted { flags.insert(.deleted) }
     if head.hasConflicts { flags.insert(.conflicted) }
     self.init(
-      id: id, revisionID: head.winner.description, sequence: head.sequence, flags: flags, body: body)
+      id: id, revision: head.winner, sequence: head.sequence, flags: flags, body: body)
   }
 
   var parsedRevision: RevisionID {
-    get throws(DatabaseError) { try RevisionID(checking: revisionID) }
+    get throws(DatabaseError) {
+      if let revision { return revision }
+      throw DatabaseError(.badRevisionID, "\(id) is no document that has revisions")
+    }
   }
 }

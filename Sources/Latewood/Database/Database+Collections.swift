@@ -18,7 +18,7 @@ extension Database {
     return spaces.map { DocumentCollection($0, of: self) }
   }
 
-  /// The collection of a name, made if there is none.
+  /// The collection of a name, made if there is none. Inside of a batch, it is part of the batch.
   ///
   /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`. Throws `invalidParameter` otherwise.
   public func createCollection(_ name: String) throws(DatabaseError) -> DocumentCollection {

@@ -40,14 +40,18 @@ extension Database {
     }
   }
 
-  /// Checks everything: every byte that is read by checksum, and that documents, feed, indexes and blobs agree. O(size of the live data).
+  /// Checks everything: every byte that is read by checksum, that every document can be decoded, and that documents, feed, indexes and blobs
+  /// agree. O(size of the live data).
   public func verify(progress: ((VerifyProgress) -> Void)? = nil) throws(DatabaseError)
     -> DatabaseVerification
   {
-    let report = try translating { () throws(DocumentError) in try documents.verify(progress: progress) }
+    let report = try translating { () throws(DocumentError) in
+      try documents.verify(deep: true, progress: progress)
+    }
     let bytes = report.store?.faults.map { "at \($0.offset): \($0.what)" } ?? []
     return DatabaseVerification(
-      faults: report.faults + bytes, documents: report.documents, bodies: report.bodies, blobs: report.blobs)
+      faults: report.faults.map(\.description) + bytes, documents: report.documents, bodies: report.bodies,
+      blobs: report.blobs)
   }
 
   /// Sizes and counts of the file.

@@ -1,3 +1,4 @@
+import LatewoodDocuments
 import LatewoodFleece
 
 /// A document as it was read or saved: one revision, which never changes.
@@ -7,9 +8,11 @@ import LatewoodFleece
 public struct Document: DocumentContent {
   public let id: String
   /// `generation-digest`: changes with every save, and is the same wherever the same edit was made.
-  public let revisionID: String
+  public var revisionID: String { revision?.description ?? "" }
   /// Of the change that made this revision, counted in its collection from 1.
   public let sequence: UInt64
+  /// Kept as it is stored: most readers never ask for the text. Nil: of a local document.
+  let revision: RevisionID?
   let flags: DocumentFlags
   /// The members. Nothing in them has been checked here; damaged values read as missing.
   package let stored: FleeceBody
@@ -17,9 +20,10 @@ public struct Document: DocumentContent {
   /// - Parameters:
   ///   - id: one that `DocumentID` allows.
   ///   - body: Fleece of a dictionary; empty for a revision without content.
-  package init(id: String, revisionID: String, sequence: UInt64, flags: DocumentFlags = [], body: [UInt8]) {
+  package init(id: String, revision: RevisionID?, sequence: UInt64, flags: DocumentFlags = [], body: [UInt8])
+  {
     self.id = id
-    self.revisionID = revisionID
+    self.revision = revision
     self.sequence = sequence
     self.flags = flags
     stored = body.isEmpty ? .emptyDictionary : FleeceBody(body)
@@ -69,7 +73,7 @@ public struct Document: DocumentContent {
 extension Document: Equatable {
   /// Whether both are the same revision of the same document. Ids are compared as bytes.
   public static func == (a: Document, b: Document) -> Bool {
-    KeyText(a.id) == KeyText(b.id) && a.revisionID == b.revisionID && a.sequence == b.sequence
+    KeyText(a.id) == KeyText(b.id) && a.revision == b.revision && a.sequence == b.sequence
       && a.stored.bytes == b.stored.bytes
   }
 }

@@ -1,3 +1,4 @@
+import LatewoodDocuments
 import LatewoodFleece
 
 /// A document to be changed and saved: new, or a copy of one that was read.
@@ -13,21 +14,22 @@ import LatewoodFleece
 public struct MutableDocument: DocumentContent {
   public let id: String
   /// Of the revision that this is a copy of; nil for a new document. Saving fails if it is no longer the current one.
-  public let revisionID: String?
+  public var revisionID: String? { revision?.description }
   /// Of the revision that this is a copy of; 0 for a new document.
   public let sequence: UInt64
+  let revision: RevisionID?
   private var content: DocumentValue
 
-  init(checkedID: String, revisionID: String? = nil, sequence: UInt64 = 0, content: DocumentValue) {
+  init(checkedID: String, revision: RevisionID? = nil, sequence: UInt64 = 0, content: DocumentValue) {
     id = checkedID
-    self.revisionID = revisionID
+    self.revision = revision
     self.sequence = sequence
     self.content = content
   }
 
   init(copying document: Document) {
     self.init(
-      checkedID: document.id, revisionID: document.revisionID, sequence: document.sequence,
+      checkedID: document.id, revision: document.revision, sequence: document.sequence,
       content: document.body)
   }
 
@@ -124,6 +126,6 @@ extension MutableDocument {
   /// The same content, as an edit of another revision; nil: of none, as a new document.
   func rebased(on document: Document?) -> MutableDocument {
     MutableDocument(
-      checkedID: id, revisionID: document?.revisionID, sequence: document?.sequence ?? 0, content: body)
+      checkedID: id, revision: document?.revision, sequence: document?.sequence ?? 0, content: body)
   }
 }

@@ -1,3 +1,5 @@
+import LatewoodBytes
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -6,7 +8,6 @@
 
 /// Points in time as ISO 8601 text, `2026-03-01T09:30:00.000Z`.
 enum Timestamp {
-  private static let millisecondsOfDay: Int64 = 86_400_000
   /// Midnight of 1 January of the year 0, and the last millisecond of 9999, in milliseconds since 1970.
   private static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
@@ -15,135 +16,12 @@ enum Timestamp {
     let exact = (date.timeIntervalSince1970 * 1000).rounded()
     let milliseconds = min(
       max(Int64(exactly: exact) ?? (exact < 0 ? .min : .max), range.lowerBound), range.upperBound)
-    var day = milliseconds / millisecondsOfDay
-    var rest = milliseconds % millisecondsOfDay
-    if rest < 0 {
-      rest += millisecondsOfDay
-      day -= 1
-    }
-    let (year, month, dayOfMonth) = civil(day)
-    return "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfMonth, 2))T\(padded(rest / 3_600_000, 2)):"
-      + "\(padded(rest / 60_000 % 60, 2)):\(padded(rest / 1000 % 60, 2)).\(padded(rest % 1000, 3))Z"
+    let rest = ((milliseconds % 1000) + 1000) % 1000
+    return CivilTime.text(seconds: (milliseconds - rest) / 1000) + ".\(CivilTime.padded(rest, 3))Z"
   }
 
-  /// The point in time of a text; nil if it is none.
-  ///
-  /// Read are a date, `T` or a blank, hours and minutes, seconds with or without a fraction if they are there, and `Z` or an offset like `+02:00`, without
-  /// which it is UTC; also a date alone, which is its midnight in UTC.
+  /// The point in time of a text; nil if it is none. See `CivilTime` for what is read.
   static func date(_ text: String) -> Date? {
-    var scanner = Scanner(Array(text.utf8))
-    guard let year = scanner.number(4), scanner.take("-"), let month = scanner.number(2), scanner.take("-"),
-      let day = scanner.number(2), (1...12).contains(month), day >= 1, day <= length(ofMonth: month, year)
-    else { return nil }
-    var seconds = days(year, month, day) * 86_400
-    var fraction = 0.0
-    if !scanner.isAtEnd {
-      guard scanner.take("T") || scanner.take(" ") || scanner.take("t"), let hour = scanner.number(2),
-        hour < 24,
-        scanner.take(":"), let minute = scanner.number(2), minute < 60
-      else { return nil }
-      seconds += hour * 3600 + minute * 60
-      if scanner.take(":") {
-        // A leap second is the first second of the next minute.
-        guard let second = scanner.number(2), second <= 60 else { return nil }
-        seconds += second
-        if scanner.take(".") || scanner.take(",") {
-          guard let digits = scanner.fraction() else { return nil }
-          fraction = digits
-        }
-      }
-      guard let offset = scanner.zone() else { return nil }
-      seconds -= offset
-    }
-    guard scanner.isAtEnd else { return nil }
-    return Date(timeIntervalSince1970: Double(seconds) + fraction)
-  }
-
-  /// The proleptic Gregorian calendar, after Howard Hinnant's `civil_from_days`: years start in March, so that leap days come last.
-  private static func civil(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    let shifted = day + 719_468
-    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-    let dayOfEra = shifted - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let march = (5 * dayOfYear + 2) / 153
-    let month = march < 10 ? march + 3 : march - 9
-    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * march + 2) / 5 + 1)
-  }
-
-  /// Days since 1970, the reverse of `civil`. Years are 0 to 9999.
-  private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
-    let shifted = month <= 2 ? year - 1 : year
-    let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-    let yearOfEra = shifted - era * 400
-    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-  }
-
-  private static func length(ofMonth month: Int, _ year: Int) -> Int {
-    let isLeap = year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
-    return [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]
-  }
-
-  private static func padded(_ number: Int64, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
-  }
-
-  /// Reads a text from its start on.
-  private struct Scanner {
-    private let bytes: [UInt8]
-    private var at = 0
-
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    var isAtEnd: Bool { at == bytes.count }
-
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
-      guard at < bytes.count, bytes[at] == UInt8(ascii: character) else { return false }
-      at += 1
-      return true
-    }
-
-    private mutating func digit() -> Int? {
-      guard at < bytes.count, bytes[at] >= 0x30, bytes[at] <= 0x39 else { return nil }
-      at += 1
-      return Int(bytes[at - 1]) - 0x30
-    }
-
-    mutating func number(_ count: Int) -> Int? {
-      var value = 0
-      for _ in 0..<count {
-        guard let digit = digit() else { return nil }
-        value = value * 10 + digit
-      }
-      return value
-    }
-
-    /// Digits behind the point; more than nine change nothing.
-    mutating func fraction() -> Double? {
-      guard var value = digit().map({ Double($0) }) else { return nil }
-      var scale = 10.0
-      while let digit = digit() {
-        if scale < 1e9 {
-          value = value * 10 + Double(digit)
-          scale *= 10
-        }
-      }
-      return value / scale
-    }
-
-    /// Seconds ahead of UTC.
-    mutating func zone() -> Int? {
-      if isAtEnd || take("Z") || take("z") { return 0 }
-      let isNegative = take("-")
-      guard isNegative || take("+"), let hours = number(2), hours < 24 else { return nil }
-      var minutes = 0
-      if take(":") || !isAtEnd {
-        guard let found = number(2), found < 60 else { return nil }
-        minutes = found
-      }
-      return (isNegative ? -1 : 1) * (hours * 3600 + minutes * 60)
-    }
+    CivilTime.parse(text).map { Date(timeIntervalSince1970: Double($0.seconds) + $0.fraction) }
   }
 }

@@ -61,6 +61,21 @@ package final class BlobHandle: Sendable {
     }
   }
 
+  /// Calls a closure with all bytes, a piece at a time, until it returns false; after the last one it throws if they are not those that the
+  /// digest promises.
+  package func forEachVerifiedPiece(_ body: (RawSpan) throws -> Bool) throws {
+    var hash = SHA256()
+    var isWhole = true
+    try forEachPiece(of: 0..<length) { piece in
+      piece.withUnsafeBytes { hash.update($0) }
+      isWhole = try body(piece)
+      return isWhole
+    }
+    guard !isWhole || BlobDigest(&hash) == digest else {
+      throw DocumentError(.corruptData, "the blob \(digest) has other bytes than its name says")
+    }
+  }
+
   private func withChunk<R>(_ chunk: UInt64, _ body: (RawSpan) throws -> R) throws -> R {
     let known = record.withLock { $0 }
     if let result = try core.store.withValue(

@@ -2,6 +2,7 @@ import LatewoodStore
 
 extension DocumentCore {
   func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
+    if let created = currentWriter?.created[name] { return created }
     if let known = collections.withLock({ $0[name] }) { return known }
     do {
       guard try store.contains(CollectionState.key(name), in: shared.withLock { $0 }.database) else {
@@ -31,19 +32,27 @@ extension DocumentCore {
     return names
   }
 
+  /// Makes a collection, in the batch that this thread runs or in one of its own.
   func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
-    try refuseInBatch("a collection is created")
-    try batch(nil) { (writer) throws(DocumentError) in
+    let created = try batch(nil) { (writer) throws(DocumentError) in try writer.createCollection(name) }
+    if currentWriter != nil { return created }
+    // Another thread may have asked for it since it was committed: then all have that handle.
+    return try collection(name) ?? created
+  }
+
+  /// After a commit: others find what it has made.
+  func publish(_ created: [String: DocumentCollection]) throws(DocumentError) {
+    for (name, collection) in created {
+      // What a transaction gives is looked up on every use; this is not.
       do throws(StoreError) {
-        let spaces = writer.shared
-        if try writer.transaction.contains(CollectionState.key(name), in: spaces.database) { return }
-        try DocumentCore.createCollection(name, writer.transaction, spaces)
+        try collection.refresh(from: store)
+        // Dropped already by somebody who was faster.
+        guard try store.contains(CollectionState.key(name), in: shared.withLock { $0 }.database) else {
+          continue
+        }
       } catch { throw DocumentError(error) }
+      collections.withLock { known in known[name] = known[name] ?? collection }
     }
-    guard let created = try collection(name) else {
-      throw DocumentError(.notFound, "the collection \(name) was dropped while it was created")
-    }
-    return created
   }
 
   func dropCollection(_ name: String) throws(DocumentError) -> Bool {
@@ -70,5 +79,19 @@ extension DocumentCore {
 
   private func refuseInBatch(_ what: String) throws(DocumentError) {
     if currentWriter != nil { throw DocumentError(.busy, "\(what) inside of a batch, which must end first") }
+  }
+}
+
+extension DocumentWriter {
+  /// The collection of a name, made if there is none. If the batch fails, every use of it throws `notFound`.
+  func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
+    if let existing = try core.collection(name) { return existing }
+    changeCount += 1
+    do throws(StoreError) {
+      let collection = DocumentCollection(
+        name, try DocumentCore.createCollection(name, transaction, shared))
+      created[name] = collection
+      return collection
+    } catch { throw DocumentError(error) }
   }
 }

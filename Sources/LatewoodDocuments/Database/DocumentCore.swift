@@ -24,7 +24,9 @@ final class DocumentCore: Sendable {
   let queue = DispatchQueue(label: "latewood.batches", qos: .userInitiated, attributes: .concurrent)
   /// One sweep at a time.
   let sweeping = Monitor()
-  let writing = Guarded<(thread: UInt, writer: DocumentWriter)?>(nil)
+  let writing = Guarded<DocumentWriter?>(nil)
+  /// The thread that runs a batch, or 0. Whoever is that thread has written it here; all others find another number, whichever.
+  let writingThread = Atomic<UInt>(0)
 
   init(_ store: Store, options: DocumentOptions, sharedPath: String?) throws(DocumentError) {
     self.store = store

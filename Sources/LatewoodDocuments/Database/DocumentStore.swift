@@ -197,6 +197,8 @@ package final class DocumentStore: Sendable {
   }
 
   /// The collection of a name, created if there is none. What a name may be is for the caller to say.
+  ///
+  /// In a batch it is part of the batch: if that fails there is no collection, and every use of this one throws `notFound`.
   package func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
     if let existing = try collection(name) { return existing }
     return try openedForWriting().createCollection(name)
@@ -205,6 +207,7 @@ package final class DocumentStore: Sendable {
   /// The names of all collections, by bytes.
   package func collectionNames() throws(DocumentError) -> [String] {
     let core = try opened()
+    if let writer = core.currentWriter { return try core.collectionNames(in: writer.transaction) }
     return try core.collectionNames(in: core.store)
   }
 
@@ -238,9 +241,12 @@ package final class DocumentStore: Sendable {
     durability: Durability? = nil, _ body: @escaping @Sendable (DocumentWriter) throws -> R
   ) async throws -> R {
     let core = try openedForWriting()
-    return try await withCheckedThrowingContinuation { continuation in
-      core.queue.async { continuation.resume(with: Result { try core.write(durability, body) }) }
-    }
+    return try await core.perform { try core.write(durability, body) }
+  }
+
+  /// Runs calls of this database that may block, on a Dispatch queue.
+  package func perform<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+    try await opened().perform(body)
   }
 
   // MARK: Reading

@@ -134,8 +134,8 @@ struct SequenceKey: ByteSource {
 
 /// One state of all collections, held for as long as it is kept. From any thread.
 package final class DocumentSnapshot: Sendable {
-  private let snapshot: Snapshot
-  private let core: DocumentCore
+  let snapshot: Snapshot
+  let core: DocumentCore
 
   init(_ snapshot: Snapshot, _ core: DocumentCore) {
     self.snapshot = snapshot

@@ -63,14 +63,26 @@ extension RevisionID: Comparable {
 
 extension RevisionID: CustomStringConvertible {
   package var description: String {
-    var text = Array(String(generation).utf8)
-    text.append(UInt8(ascii: "-"))
-    for index in 0..<digest.count {
-      let byte = digest[index]
-      text.append(RevisionID.hexDigit(byte >> 4))
-      text.append(RevisionID.hexDigit(byte & 15))
+    // SAFETY: a number of 64 bits has 20 digits at most and a digest 32 bytes, and only what was written is counted.
+    String(unsafeUninitializedCapacity: 21 + 2 * RevisionDigest.maximumCount) { text in
+      var count = 0
+      func append(_ byte: UInt8) {
+        text[count] = byte
+        count += 1
+      }
+      var (rest, scale): (UInt64, UInt64) = (generation, 1)
+      while scale <= generation / 10 { scale *= 10 }
+      while scale > 0 {
+        append(UInt8(ascii: "0") + UInt8(rest / scale))
+        (rest, scale) = (rest % scale, scale / 10)
+      }
+      append(UInt8(ascii: "-"))
+      for index in 0..<digest.count {
+        append(RevisionID.hexDigit(digest[index] >> 4))
+        append(RevisionID.hexDigit(digest[index] & 15))
+      }
+      return count
     }
-    return String(decoding: text, as: UTF8.self)
   }
 
   private static func hexDigit(_ value: UInt8) -> UInt8 {

@@ -7,8 +7,10 @@ struct CollectionCheck {
   let source: Snapshot
   let shared: DatabaseSpaces
   var report: DocumentVerifyReport
+  /// The greatest depth that a tree may have; nil: neither this nor anything else is looked at deeply.
+  var deepest: Int?
   /// What the records ask for.
-  private var wanted = CollectionState()
+  var wanted = CollectionState()
   private var conflicts = 0
   private var expiring = 0
   private var leafBodies: UInt64 = 0
@@ -25,74 +27,89 @@ struct CollectionCheck {
   }
 
   mutating func run() throws {
-    let state = try state()
+    let state: CollectionState
+    do throws(DocumentError) {
+      state = try storedState()
+    } catch {
+      // All else can be looked at all the same.
+      report.add(DocumentFault(error.message, collection: name))
+      state = CollectionState()
+    }
     wanted.lastSequence = state.lastSequence
     try source.forEach(in: spaces.documents) { key, value in
       let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
       do throws(DocumentError) {
         let record = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }
-        do { try check(id, record) } catch { throw DocumentError.from(error) }
-      } catch { report.add("\(name)/\(id): \(error.message)") }
+        do {
+          try check(id, record)
+          if let deepest { try checkDeeply(id, record, value.reading { Array($0) }, deepest) }
+        } catch { throw DocumentError.from(error) }
+      } catch { report.add(DocumentFault(error.message, collection: name, document: id)) }
       return true
     }
     try checkBodies()
     try checkReferences()
+    if deepest != nil {
+      try checkFeed()
+      try checkOtherBodies()
+    }
     try checkCounts()
-    report.require(state == wanted, "\(name): it counts \(state), and there is \(wanted)")
+    report.require(
+      state == wanted, DocumentFault("it counts \(state), and there is \(wanted)", collection: name))
     report.documents += Int(clamping: wanted.documents)
     report.bodies += Int(clamping: wanted.bodies)
   }
 
-  private mutating func state() throws -> CollectionState {
-    let state = try source.withValue(CollectionState.key(name), in: shared.database) { value in
-      try value.reading { (bytes) throws(DocumentError) in try CollectionState(bytes) }
+  private func storedState() throws(DocumentError) -> CollectionState {
+    try DocumentError.typed {
+      try source.withValue(CollectionState.key(name), in: shared.database) { value in
+        try value.reading { (bytes) throws(DocumentError) in try CollectionState(bytes) }
+      } ?? CollectionState()
     }
-    return state ?? CollectionState()
   }
 
   private mutating func check(_ id: String, _ record: DocumentRecord) throws {
     guard let head = record.head else { return }
     if head.isDeleted { wanted.tombstones += 1 } else { wanted.documents += 1 }
+    func fault(_ what: String, _ revision: RevisionID? = nil) -> DocumentFault {
+      DocumentFault(what, collection: name, document: id, revision: revision)
+    }
     report.require(
       record.sequence > 0 && record.sequence <= wanted.lastSequence,
-      "\(name)/\(id) is at the sequence \(record.sequence), the last one is \(wanted.lastSequence)")
+      fault("it is at the sequence \(record.sequence), and the last one is \(wanted.lastSequence)"))
     let entry = SequenceEntry(sequence: record.sequence, id: id, head: head)
     let isListed = try source.get(SequenceEntry.key(record.sequence), in: spaces.sequences) == entry.encoded()
-    report.require(isListed, "\(name)/\(id) is not in the feed at \(record.sequence) as it is")
+    report.require(isListed, fault("it is not in the feed at \(record.sequence) as it is"))
     for node in record.tree.nodes where node.isLeaf && node.body != 0 {
       leafBodies += 1
       let key = SequenceEntry.key(node.body)
+      report.require(try source.contains(key, in: spaces.bodies), fault("its body is missing", node.id))
       report.require(
-        try source.contains(key, in: spaces.bodies), "\(name)/\(id): the body of \(node.id) is missing")
-      report.require(
-        try !source.contains(key, in: spaces.superseded),
-        "\(name)/\(id): the body of \(node.id) would be swept")
+        try !source.contains(key, in: spaces.superseded), fault("its body would be swept", node.id))
     }
-    try checkIndexes(id, head)
-  }
-
-  private mutating func checkIndexes(_ id: String, _ head: DocumentRecord.Head) throws {
     let tombstone = CollectionSpaces.key(CollectionSpaces.Mark.tombstone, id)
     let conflict = CollectionSpaces.key(CollectionSpaces.Mark.conflict, id)
     report.require(
-      try source.contains(tombstone, in: spaces.marks) == head.isDeleted, "\(name)/\(id) is marked wrongly")
+      try source.contains(tombstone, in: spaces.marks) == head.isDeleted,
+      fault("it is \(head.isDeleted ? "" : "not ")deleted, and its mark says otherwise"))
     report.require(
-      try source.contains(conflict, in: spaces.marks) == head.hasConflicts, "\(name)/\(id) is marked wrongly")
+      try source.contains(conflict, in: spaces.marks) == head.hasConflicts,
+      fault("it is \(head.hasConflicts ? "" : "not ")in conflict, and its mark says otherwise"))
     if head.hasConflicts { conflicts += 1 }
     guard let expiry = head.expiry else { return }
     expiring += 1
     report.require(
       try source.contains(CollectionSpaces.expiryKey(expiry, id), in: spaces.expiry),
-      "\(name)/\(id) expires at \(expiry), and nothing will see to it")
+      fault("it expires at \(expiry), and nothing will see to it"))
   }
 
   private mutating func checkBodies() throws {
     try source.forEach(in: spaces.superseded) { key, _ in
       wanted.superseded += 1
-      let sequence = key.withUnsafeBytes { Array($0) }
+      let bytes = key.withUnsafeBytes { Array($0) }
       report.require(
-        try source.contains(sequence, in: spaces.bodies),
-        "\(name): the superseded body \(sequence) is missing")
+        try source.contains(bytes, in: spaces.bodies),
+        DocumentFault("a superseded body is missing", collection: name, sequence: Self.number(bytes)))
       return true
     }
     try source.forEach(in: spaces.bodies) { key, value in
@@ -102,8 +119,9 @@ struct CollectionCheck {
     }
     report.require(
       wanted.bodies == leafBodies + wanted.superseded,
-      "\(name): there are \(wanted.bodies) bodies, \(leafBodies) of leaves and \(wanted.superseded) superseded"
-    )
+      DocumentFault(
+        "there are \(wanted.bodies) bodies, \(leafBodies) of leaves and \(wanted.superseded) superseded",
+        collection: name))
   }
 
   private mutating func checkReferences() throws {
@@ -111,16 +129,21 @@ struct CollectionCheck {
       wanted.references += 1
       let bytes = key.withUnsafeBytes { Array($0) }
       let (sequence, digest) = (Array(bytes.prefix(8)), Array(bytes.dropFirst(8)))
+      let blob = BlobDigest(digest)
+      func fault(_ what: String) -> DocumentFault {
+        DocumentFault(what, collection: name, sequence: Self.number(sequence), blob: blob)
+      }
       report.require(
-        try source.contains(sequence, in: spaces.bodies), "\(name): a blob is referred to by no body")
-      guard let blob = BlobDigest(digest) else {
-        report.add("\(name): a reference names a blob with \(digest.count) bytes")
+        try source.contains(sequence, in: spaces.bodies), fault("the body that refers to it is missing"))
+      guard blob != nil else {
+        report.add(fault("a reference names a blob with \(digest.count) bytes"))
         return true
       }
-      report.require(try source.contains(digest, in: shared.blobs), "\(name): the blob \(blob) is missing")
+      report.require(
+        try source.contains(digest, in: shared.blobs), fault("a body refers to it, and it is missing"))
       report.require(
         try source.contains(digest + sequence, in: spaces.uses),
-        "\(name): a use of the blob \(blob) is not listed")
+        fault("a body refers to it, and that is not among its uses"))
       return true
     }
   }
@@ -128,7 +151,8 @@ struct CollectionCheck {
   private mutating func checkCounts() throws {
     func require(_ keyspace: Keyspace, _ count: Int, _ what: String) throws {
       let found = try source.count(in: keyspace)
-      report.require(found == count, "\(name): \(found) \(what) instead of \(count)")
+      report.require(
+        found == count, DocumentFault("there are \(found) \(what) instead of \(count)", collection: name))
     }
     let documents = Int(clamping: wanted.documents + wanted.tombstones)
     try require(spaces.documents, documents, "documents")
@@ -136,5 +160,10 @@ struct CollectionCheck {
     try require(spaces.marks, Int(clamping: wanted.tombstones) + conflicts, "marks")
     try require(spaces.expiry, expiring, "times of expiry")
     try require(spaces.uses, Int(clamping: wanted.references), "uses of blobs")
+  }
+
+  /// Of a key; nil if it is none.
+  static func number(_ key: [UInt8]) -> UInt64? {
+    key.count == 8 ? key.reduce(0) { $0 << 8 | UInt64($1) } : nil
   }
 }

@@ -1,25 +1,24 @@
 import LatewoodStore
 
-/// What ``DocumentStore/verify(progress:)`` found.
+/// What ``DocumentStore/verify(deep:includesStore:progress:)`` found.
 package struct DocumentVerifyReport: Sendable {
   /// More say nothing new.
   static let faultLimit = 10_000
 
-  /// What of the documents is not as it must be, a sentence each.
-  package internal(set) var faults: [String] = []
+  package internal(set) var faults: [DocumentFault] = []
   package internal(set) var documents = 0
   package internal(set) var bodies = 0
   package internal(set) var blobs = 0
-  /// What the store says of the bytes.
+  /// What the store says of the bytes; nil if it was not asked.
   package internal(set) var store: VerifyReport?
 
   package var isSound: Bool { faults.isEmpty && store?.isSound != false }
 
-  mutating func add(_ fault: String) {
+  mutating func add(_ fault: DocumentFault) {
     if faults.count < DocumentVerifyReport.faultLimit { faults.append(fault) }
   }
 
-  mutating func require(_ isSo: Bool, _ fault: @autoclosure () -> String) {
+  mutating func require(_ isSo: Bool, _ fault: @autoclosure () -> DocumentFault) {
     if !isSo { add(fault()) }
   }
 }
@@ -29,18 +28,22 @@ extension DocumentStore {
   ///
   /// Reads and writes go on meanwhile. O(size of the live data).
   ///
-  /// - Parameter progress: of the store's part.
+  /// - Parameters:
+  ///   - deep: also decodes every body as Fleece and compares the blobs that it names with those that are listed for it, follows every entry of the
+  ///     feed back to its document, and looks at every chunk by itself.
+  ///   - includesStore: false if somebody has verified the store already.
+  ///   - progress: of the store's part.
   /// - Returns: every fault; faults do not throw.
   package func verify(
-    progress: ((VerifyProgress) -> Void)? = nil
+    deep: Bool = false, includesStore: Bool = true, progress: ((VerifyProgress) -> Void)? = nil
   ) throws(DocumentError) -> DocumentVerifyReport {
     let core = try opened()
     return try DocumentError.typed {
       let snapshot = try core.store.snapshot()
       defer { snapshot.close() }
-      var check = DatabaseCheck(core, snapshot)
+      var check = DatabaseCheck(core, snapshot, isDeep: deep)
       try check.run()
-      check.report.store = try core.store.verify(progress: progress)
+      if includesStore { check.report.store = try core.store.verify(progress: progress) }
       return check.report
     }
   }
@@ -51,27 +54,34 @@ struct DatabaseCheck {
   let core: DocumentCore
   let snapshot: Snapshot
   let shared: DatabaseSpaces
+  let isDeep: Bool
   var report = DocumentVerifyReport()
 
-  init(_ core: DocumentCore, _ snapshot: Snapshot) {
+  init(_ core: DocumentCore, _ snapshot: Snapshot, isDeep: Bool) {
     self.core = core
     self.snapshot = snapshot
+    self.isDeep = isDeep
     shared = core.shared.withLock { $0 }
   }
 
   mutating func run() throws {
+    var deepest: UInt64?
+    do throws(DocumentError) {
+      deepest = try DatabaseFacts.number(DatabaseFacts.deepestKey, in: shared, snapshot)
+    } catch { report.add(DocumentFault(error.message)) }
     for name in try core.collectionNames(in: snapshot) {
       let missing = try CollectionSpaces.names.filter {
         try snapshot.existingKeyspace("\($0)/\(name)") == nil
       }
       guard missing.isEmpty else {
-        report.add("the collection \(name) lacks \(missing.joined(separator: ", "))")
+        report.add(DocumentFault("it lacks \(missing.joined(separator: ", "))", collection: name))
         continue
       }
       let spaces = try CollectionSpaces(name) { (keyspace) throws(StoreError) in
         try snapshot.existingKeyspace(keyspace) ?? shared.database
       }
       var check = CollectionCheck(name, spaces, snapshot, shared, report)
+      if isDeep { check.deepest = Int(clamping: deepest ?? .max) }
       try check.run()
       report = check.report
     }
@@ -80,17 +90,20 @@ struct DatabaseCheck {
 
   private mutating func checkBlobs() throws {
     var records: [(digest: BlobDigest, record: BlobRecord)] = []
-    var numbers: Set<UInt64> = []
+    /// How many chunks each number may have.
+    var wanted: [UInt64: UInt64] = [:]
     try snapshot.forEach(in: shared.blobs) { key, value in
       guard let digest = key.withUnsafeBytes({ BlobDigest($0) }) else {
-        report.add("a blob has a name of \(key.byteCount) bytes")
+        report.add(DocumentFault("a blob has a name of \(key.byteCount) bytes"))
         return true
       }
       do throws(DocumentError) {
         let record = try value.reading { (bytes) throws(DocumentError) in try BlobRecord(bytes) }
         records.append((digest, record))
-        report.require(numbers.insert(record.number).inserted, "two blobs share the number \(record.number)")
-      } catch { report.add("the blob \(digest): \(error.message)") }
+        let isFirst = wanted.updateValue(record.chunkCount, forKey: record.number) == nil
+        report.require(
+          isFirst, DocumentFault("it shares the number \(record.number) with another blob", blob: digest))
+      } catch { report.add(DocumentFault(error.message, blob: digest)) }
       return true
     }
     var chunks: UInt64 = 0
@@ -105,11 +118,30 @@ struct DatabaseCheck {
         String(decoding: $0.dropFirst(DatabaseFacts.uploadPrefix.utf8.count), as: UTF8.self)
       }
       guard let number = UInt64(text) else { return true }
+      wanted[number] = .max
       chunks += UInt64(try snapshot.count(in: shared.chunks, .prefix(SequenceEntry.key(number))))
       return true
     }
     let count = try snapshot.count(in: shared.chunks)
-    report.require(chunks == UInt64(count), "there are \(count) chunks of blobs, and \(chunks) are wanted")
+    report.require(
+      chunks == UInt64(count), DocumentFault("there are \(count) chunks of blobs, and \(chunks) are wanted"))
+    if isDeep || chunks != UInt64(count) { try checkChunks(wanted) }
+  }
+
+  /// Names each chunk that no blob and no upload has.
+  private mutating func checkChunks(_ wanted: [UInt64: UInt64]) throws {
+    let cursor = try snapshot.cursor(in: shared.chunks, .all)
+    while try cursor.next() {
+      let key = try cursor.key()
+      guard key.count == 12 else {
+        report.add(DocumentFault("a chunk has a key of \(key.count) bytes"))
+        continue
+      }
+      let number = key[..<8].reduce(0) { $0 << 8 | UInt64($1) }
+      let place = key[8...].reduce(0) { $0 << 8 | UInt64($1) }
+      report.require(
+        place < wanted[number] ?? 0, DocumentFault("chunk \(place) of the number \(number) is no blob's"))
+    }
   }
 
   private mutating func check(_ digest: BlobDigest, _ record: BlobRecord) throws {
@@ -121,7 +153,9 @@ struct DatabaseCheck {
       return true
     }
     report.require(
-      length == record.length, "the blob \(digest) has \(length) bytes instead of \(record.length)")
-    report.require(BlobDigest(&hash) == digest, "the blob \(digest) has other bytes than its name says")
+      length == record.length,
+      DocumentFault("it has \(length) bytes instead of \(record.length)", blob: digest))
+    report.require(
+      BlobDigest(&hash) == digest, DocumentFault("it has other bytes than its name says", blob: digest))
   }
 }

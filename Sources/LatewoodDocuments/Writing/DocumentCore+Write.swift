@@ -4,10 +4,8 @@ import LatewoodStore
 extension DocumentCore {
   /// The batch that this thread runs.
   var currentWriter: DocumentWriter? {
-    writing.withLock { writing in
-      guard let writing, writing.thread == Monitor.currentThread else { return nil }
-      return writing.writer
-    }
+    guard writingThread.load(ordering: .relaxed) == Monitor.currentThread else { return nil }
+    return writing.withLock { $0 }
   }
 
   /// Runs a batch, or joins the one that this thread is in.
@@ -16,24 +14,37 @@ extension DocumentCore {
     let ticket = Guarded<UInt64?>(nil)
     var events: [CollectionEvent] = []
     var alarmTime: UInt64?
+    var created: [String: DocumentCollection] = [:]
     defer { if let ticket = ticket.withLock({ $0 }) { hub.deliver(ticket, events) } }
     do {
       let result = try store.write(durability: durability) { transaction in
         // Under the writer lock: tickets are in the order of commits.
         ticket.withLock { $0 = hub.takeTicket() }
         let writer = DocumentWriter(self, transaction)
-        writing.withLock { $0 = (Monitor.currentThread, writer) }
-        defer { writing.withLock { $0 = nil } }
+        writing.withLock { $0 = writer }
+        writingThread.store(Monitor.currentThread, ordering: .relaxed)
+        defer {
+          writingThread.store(0, ordering: .relaxed)
+          writing.withLock { $0 = nil }
+        }
         let result = try body(writer)
         try writer.finish()
-        (events, alarmTime) = (writer.events, writer.firstExpiry)
+        (events, alarmTime, created) = (writer.events, writer.firstExpiry, writer.created)
         return result
       }
+      if !created.isEmpty { try publish(created) }
       if let alarmTime { setAlarm(for: alarmTime) }
       return result
     } catch {
       events = []
       throw (error as? StoreError).map { DocumentError($0) } ?? error
+    }
+  }
+
+  /// Runs work that may block on a Dispatch queue, so that the caller's thread does not.
+  func perform<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+    try await withCheckedThrowingContinuation { continuation in
+      queue.async { continuation.resume(with: Result { try body() }) }
     }
   }
 

@@ -9,6 +9,8 @@ package final class DocumentWriter {
   let transaction: Transaction
   let shared: DatabaseSpaces
   private var works: [String: CollectionWork] = [:]
+  /// Collections that this batch has made, and that others do not see before it is committed.
+  var created: [String: DocumentCollection] = [:]
   private var droppedNames: [String] = []
   /// Changes so far: an inner batch that fails after it has made some spoils the outer one.
   var changeCount = 0

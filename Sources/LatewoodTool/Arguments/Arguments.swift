@@ -42,7 +42,7 @@ struct Arguments: Equatable {
     return try KeyText.bytes(bytes)
   }
 
-  private static func text(_ bytes: [UInt8], what: String) throws(Failure) -> String {
+  static func text(_ bytes: [UInt8], what: String) throws(Failure) -> String {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw .usage("\(what) is not UTF-8: \(quoted(bytes))", advice: "Paths and names must be text in UTF-8.")
     }
@@ -84,7 +84,7 @@ extension Arguments {
   ) throws(Failure) {
     let equals = argument.firstIndex(of: UInt8(ascii: "="))
     let name = String(decoding: argument[..<(equals ?? argument.endIndex)], as: UTF8.self)
-    let wanted = name == "-h" ? "--help" : name
+    let wanted = ["-h": "--help", "-o": "--output"][name] ?? name
     guard let option = command.allOptions.first(where: { $0.name == wanted }) else {
       throw .usage(
         "`latewood \(command.name)` has no option \(Self.quoted(Array(name.utf8)))",

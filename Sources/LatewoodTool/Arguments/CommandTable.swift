@@ -2,7 +2,7 @@
 enum CommandTable {
   static let commands: [CommandDescription] = [
     .info, .verify, .history, .get, .list, .put, .delete, .importing, .exporting, .compact, .copy, .backup,
-    .collections, .doc, .shell, .demo, .completion, .help,
+    .collections, .doc, .changes, .blobs, .expiry, .shell, .demo, .completion, .help,
     .demoWriter, .complete,
   ]
 

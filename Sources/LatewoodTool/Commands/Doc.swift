@@ -1,10 +1,13 @@
 import LatewoodDocuments
-import LatewoodFleece
 import LatewoodStore
 
 extension OptionDescription {
   static let revision = OptionDescription(
-    name: "--rev", value: "REVISION", summary: "get: this revision instead of the winner")
+    name: "--revision", value: "REVISION", summary: "the revision that is meant; its first digits are enough")
+  static let force = OptionDescription(
+    name: "--force", summary: "put: replace whatever is there; the last to write wins")
+  static let file = OptionDescription(
+    name: "--file", value: "FILE", summary: "put, delete, resolve: read the JSON from a file")
   static let documentCollection = OptionDescription(
     name: "--collection", value: "NAME", summary: "the collection; _default if not given")
 }
@@ -12,138 +15,78 @@ extension OptionDescription {
 extension CommandDescription {
   static let doc = CommandDescription(
     name: "doc",
-    summary: "look at one document: get, revisions, conflicts",
+    summary: "get, put, delete or purge a document; its revisions and conflicts",
     operands: [
       OperandDescription(
-        name: "ACTION", summary: "get, revisions or conflicts", choices: ["get", "revisions", "conflicts"]),
-      .database, OperandDescription(name: "ID", summary: "of the document"),
+        name: "ACTION", summary: "get, put, delete, purge, revisions, conflicts or resolve",
+        choices: ["get", "put", "delete", "purge", "revisions", "conflicts", "resolve"]),
+      OperandDescription(name: "DATABASE", summary: "path of the database file", isOptional: true),
+      OperandDescription(name: "ID", summary: "of the document", isOptional: true),
+      OperandDescription(
+        name: "JSON", summary: "put, delete, resolve: the document; - reads standard input", isOptional: true),
     ],
-    options: [.documentCollection, .revision],
+    options: [.documentCollection, .revision, .force, .file],
     discussion: [
-      "get prints the document as JSON. revisions draws the tree of its revisions, each under the one that "
-        + "it edits. conflicts lists the undeleted current revisions beside the winner; the exit code is 1 "
-        + "if there is no such document.",
-      "All of these work beside an app that has the database open.",
+      "get prints the document as JSON, or the revision that --revision names.",
+      "put makes the next revision and prints it. A new document needs no --revision; to change one, name "
+        + "the revision that you have read. If somebody has changed it since, that is a conflict: nothing "
+        + "is written, and the exit code is 1. The database and the collection are made if need be.",
+      "delete makes a tombstone, a revision that says that the document is deleted, which keeps the members "
+        + "of JSON if it is given. Without --revision it deletes whatever is current. purge forgets the "
+        + "document as if it had never been; with --revision only that branch.",
+      "revisions draws the tree of the revisions, each under the one that it edits. conflicts lists those "
+        + "that wait to be merged. resolve ends a conflict in one step: JSON is saved over the winner, or "
+        + "over --revision, and the other branches are deleted; without JSON the revision stays as it is.",
+      "get, revisions and conflicts work beside an app that has the database open.",
     ],
     examples: [
-      ExampleDescription(line: "latewood doc get films.latewood 0000000007", explanation: "As JSON."),
       ExampleDescription(
-        line: "latewood doc revisions films.latewood 0000000007", explanation: "What became of it."),
+        line: "latewood doc put films.latewood alien --file alien.json", explanation: "A new document."),
+      ExampleDescription(
+        line: "latewood doc put films.latewood alien - --revision 1-01c0ffee",
+        explanation: "Its next revision, from standard input."),
+      ExampleDescription(
+        line: "latewood doc revisions films.latewood alien", explanation: "What became of it."),
+      ExampleDescription(
+        line: "latewood doc resolve films.latewood alien --revision 2-01c0ffee",
+        explanation: "Keep that revision, and give the others up."),
     ],
     json: [
       #"get: the document itself, with or without --json"#,
-      #"else {"id":"ID","revisions":[{"revision":"REV","parent":"REV" or null,"#,
-      #"  "leaf":true|false,"deleted":true|false,"winner":true|false}, ...]}"#,
+      #"put, delete, resolve: {"id":"ID","collection":"NAME","revision":"REV","#,
+      #"  "sequence":NUMBER,"new":true|false}"#,
+      #"purge: {"id":"ID","collection":"NAME","purged":["REV", ...]}, the leaves"#,
+      #"revisions, conflicts: {"id":"ID","revisions":[{"revision":"REV","#,
+      #"  "parent":"REV" or null,"leaf":true|false,"deleted":true|false,"#,
+      #"  "winner":true|false,"bodyLength":BYTES or null}, ...]}"#,
     ]
   ) { arguments, console throws(Failure) in
-    let action = try arguments.text(0)
-    guard ["get", "revisions", "conflicts"].contains(action) else {
-      throw .usage(
-        "`latewood doc` cannot \(Arguments.quoted(Array(action.utf8)))",
-        advice: "Write `latewood doc get`, `doc revisions` or `doc conflicts`, then DATABASE and ID.")
-    }
-    let id = try arguments.text(2)
-    try DocumentDatabase.open(path: try arguments.text(1), .readOnly).closing { (database) throws(Failure) in
-      let reads = try database.reads(try database.collection(arguments))
-      let record: DocumentRecord?
-      do throws(DocumentError) { record = try reads.record(of: id) } catch { throw Failure(error) }
-      guard let record else { throw Self.missing(id, "there is no document") }
-      switch action {
-      case "get": try console.output.write(try json(of: id, record, reads, arguments) + [UInt8(ascii: "\n")])
-      case "revisions": try RevisionDrawing(record.tree, record.tree.nodes).print(id, on: console)
-      default: try RevisionDrawing(record.tree, record.tree.conflicts).print(id, on: console)
+    let edits: [OptionDescription] = [.revision, .file]
+    let place = ["DATABASE", "ID"]
+    let words = try ActionArguments(
+      arguments, of: "doc",
+      [
+        .init(name: "get", operands: place, options: [.revision]),
+        .init(name: "put", operands: place + ["[JSON]"], options: edits + [.force]),
+        .init(name: "delete", operands: place + ["[JSON]"], options: edits),
+        .init(name: "purge", operands: place, options: [.revision]),
+        .init(name: "revisions", operands: place), .init(name: "conflicts", operands: place),
+        .init(name: "resolve", operands: place + ["[JSON]"], options: edits),
+      ])
+    let id = try words.documentID(1)
+    switch words.action {
+    case "put", "delete", "purge", "resolve":
+      let edit = try DocumentEdit(id, words, arguments, console)
+      let mode = words.action == "put" ? .openOrCreate : Store.OpenMode.openExisting
+      try DocumentDatabase.open(path: try words.text(0), mode).closing { (database) throws(Failure) in
+        try edit.run(words.action, in: database)
+      }
+    default:
+      try DocumentDatabase.open(path: try words.text(0), .readOnly).closing { (database) throws(Failure) in
+        let view = try DocumentView(id, try database.reads(try database.collection(arguments)))
+        try view.show(words.action, revision: try arguments.text(of: .revision), on: console)
       }
     }
     return .success
-  }
-
-  private static func missing(_ id: String, _ what: String) -> Failure {
-    Failure(.no, code: "notFound", "\(what) \(Arguments.quoted(Array(id.utf8)))")
-  }
-
-  private static func json(
-    of id: String, _ record: DocumentRecord, _ reads: DocumentReads, _ arguments: Arguments
-  ) throws(Failure) -> [UInt8] {
-    do {
-      let wanted = try arguments.text(of: .revision).map { try RevisionID($0) }
-      guard let revision = wanted ?? record.tree.winner?.id else { throw missing(id, "there is no document") }
-      if wanted == nil, record.tree[revision]?.isDeleted == true {
-        throw missing(id, "there is only a tombstone of the document")
-      }
-      guard let body = try reads.body(of: revision, in: record) else {
-        throw missing("\(revision)", "the body is not kept of the revision")
-      }
-      return try JSON.text(of: body)
-    } catch { throw Failure(error) }
-  }
-}
-
-/// Revisions of one document in text, each indented under the one that it edits.
-struct RevisionDrawing {
-  private let tree: RevisionTree
-  private let shown: [RevisionTree.Node]
-
-  init(_ tree: RevisionTree, _ shown: [RevisionTree.Node]) {
-    self.tree = tree
-    self.shown = shown
-  }
-
-  func print(_ id: String, on console: Console) throws(Failure) {
-    guard !console.printsJSON else { return try console.json { write(id, to: &$0) } }
-    for line in lines { try console.line(DisplayWidth.fitted(line, to: console.width)) }
-  }
-
-  /// A branch goes on at the same indent; where it parts, each child but the last to be drawn is set in.
-  var lines: [String] {
-    guard shown.count == tree.nodes.count else { return shown.map { text($0) } }
-    var lines: [String] = []
-    var children: [RevisionID: [RevisionTree.Node]] = [:]
-    var rest: [(node: RevisionTree.Node, indent: Int, isBranch: Bool)] = []
-    for node in tree.nodes.sorted(by: { $0.id < $1.id }) {
-      if let parent = tree.parent(of: node.id) {
-        children[parent.id, default: []].append(node)
-      } else {
-        rest.append((node, 0, false))
-      }
-    }
-    while let next = rest.popLast() {
-      let margin = String(repeating: " ", count: next.indent * 3)
-      lines.append(margin + (next.isBranch ? "└─ " : "") + text(next.node))
-      let following = children[next.node.id] ?? []
-      // Where there is one child it follows below; where there are more, each begins a branch.
-      let indent = next.indent + (next.isBranch ? 1 : 0)
-      for child in following { rest.append((child, indent, following.count > 1)) }
-    }
-    return lines
-  }
-
-  private func text(_ node: RevisionTree.Node) -> String {
-    var text = "\(node.id)"
-    if node.isDeleted { text += "  deleted" }
-    if node.id == tree.winner?.id {
-      text += "  winner"
-    } else if node.isLeaf, !node.isDeleted {
-      text += "  conflict"
-    }
-    return text
-  }
-
-  private func write(_ id: String, to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.member("id", id)
-    writer.name("revisions")
-    writer.beginArray()
-    for node in shown {
-      writer.beginObject()
-      writer.member("revision", "\(node.id)")
-      writer.name("parent")
-      if let parent = tree.parent(of: node.id) { writer.string("\(parent.id)") } else { writer.null() }
-      writer.member("leaf", node.isLeaf)
-      writer.member("deleted", node.isDeleted)
-      writer.member("winner", node.id == tree.winner?.id)
-      writer.endObject()
-    }
-    writer.endArray()
-    writer.endObject()
   }
 }

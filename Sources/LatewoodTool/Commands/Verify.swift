@@ -2,29 +2,41 @@ import LatewoodDevice
 import LatewoodDocuments
 import LatewoodStore
 
+extension OptionDescription {
+  static let deep = OptionDescription(
+    name: "--deep", summary: "also decode every document, and follow every reference")
+}
+
 extension CommandDescription {
   static let verify = CommandDescription(
     name: "verify",
     summary: "read everything and check all of it",
     operands: [.database],
+    options: [.deep],
     discussion: [
       "Checks every checksum, the order of the keys, all counts, and that everything that is referred to "
         + "is in the file. It changes nothing. If there are faults, each is listed with its offset and the "
         + "exit code is 1; if the database cannot even be opened for damage, it is 4.",
       "If the file holds documents, it also checks that records, feeds, bodies, indexes and counters agree, "
-        + "and reads every blob.",
+        + "and reads every blob. With --deep it decodes every document too, compares the blobs that it names "
+        + "with those that are counted for it, checks the form of every tree of revisions, and follows every "
+        + "entry of a feed back to its document. Each fault says what it belongs to.",
     ],
     examples: [
       ExampleDescription(
         line: "latewood verify my.latewood && cp my.latewood backup/",
-        explanation: "Copy only what is sound.")
+        explanation: "Copy only what is sound."),
+      ExampleDescription(
+        line: "latewood verify films.latewood --deep", explanation: "Every document, too."),
     ],
     json: [
       #"{"sound":true|false,"transaction":NUMBER,"nodes":NUMBER,"entries":NUMBER,"#,
       #"  "extents":NUMBER,"frames":NUMBER,"bytesChecked":BYTES,"#,
       #"  "faults":[{"offset":BYTES,"what":"TEXT"}, ...],"#,
       #"  "documents":{"documents":NUMBER,"bodies":NUMBER,"blobs":NUMBER,"#,
-      #"    "faults":["TEXT", ...]}}, the last member only if there are documents"#,
+      #"    "faults":[{"collection":"NAME","id":"ID","revision":"REV","#,
+      #"      "sequence":NUMBER,"blob":"HEX","what":"TEXT"}, ...]}},"#,
+      #"the last member only if there are documents; of a fault, what is known"#,
     ]
   ) { arguments, console throws(Failure) in
     let start = MonotonicClock.nanoseconds
@@ -55,9 +67,9 @@ extension CommandDescription {
     // Where the bytes are damaged already, what the documents say follows from that.
     if holdsDocuments, report.isSound {
       documents = try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
-        do throws(DocumentError) { return try database.store.verify { show($0) } } catch {
-          throw Failure(error)
-        }
+        do throws(DocumentError) {
+          return try database.store.verify(deep: arguments.has(.deep), includesStore: false)
+        } catch { throw Failure(error) }
       }
     }
     try progress.finish()
@@ -68,7 +80,7 @@ extension CommandDescription {
     _ report: VerifyReport, _ documents: DocumentVerifyReport?, nanoseconds: UInt64, on console: Console
   ) throws(Failure) {
     for fault in documents?.faults ?? [] {
-      try console.output.write(HelpText.paragraph(fault, indent: 2, width: console.proseWidth))
+      try console.output.write(HelpText.paragraph("\(fault)", indent: 2, width: console.proseWidth))
     }
     for fault in report.faults {
       let lines = HelpText.paragraph(
@@ -122,10 +134,21 @@ extension CommandDescription {
       writer.member("blobs", documents.blobs)
       writer.name("faults")
       writer.beginArray()
-      for fault in documents.faults { writer.string(fault) }
+      for fault in documents.faults { write(fault, to: &writer) }
       writer.endArray()
       writer.endObject()
     }
+    writer.endObject()
+  }
+
+  private static func write(_ fault: DocumentFault, to writer: inout JSONWriter) {
+    writer.beginObject()
+    if let collection = fault.collection { writer.member("collection", collection) }
+    if let id = fault.document { writer.member("id", id) }
+    if let revision = fault.revision { writer.member("revision", "\(revision)") }
+    if let sequence = fault.sequence { writer.member("sequence", sequence) }
+    if let blob = fault.blob { writer.member("blob", "\(blob)") }
+    writer.member("what", fault.what)
     writer.endObject()
   }
 }

@@ -1,3 +1,5 @@
+import LatewoodFleece
+
 /// One line of the form `entries`: `{"key":DATA,"value":DATA}`, where DATA is a string or `{"base64":"…"}`.
 struct ExportedEntry: Equatable {
   var key: [UInt8]

@@ -56,4 +56,21 @@ final class ImportSource {
     position += UInt64(count)
     return count
   }
+
+  /// Everything to the end, for texts that are held in memory anyway.
+  func readAll() throws(Failure) -> [UInt8] {
+    var text: [UInt8] = []
+    while true {
+      var failure: Failure?
+      let piece = [UInt8](unsafeUninitializedCapacity: 64 << 10) { target, count in
+        // SAFETY: the reader writes within the buffer, and says how many bytes it has written.
+        do throws(Failure) { count = try read(into: UnsafeMutableRawBufferPointer(target)) } catch {
+          failure = error
+        }
+      }
+      if let failure { throw failure }
+      if piece.isEmpty { return text }
+      text += piece
+    }
+  }
 }

@@ -116,7 +116,7 @@ extension DemoRun {
       let content = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
       let blob = try store.putBlob(content)
       let twice = try store.putBlob(content)
-      let name = "sha256-\(LatewoodFleece.Base64.encode(blob.digest.bytes))"
+      let name = "sha256-\(Base64.encode(blob.digest.bytes))"
       let body = try JSON.fleece(
         from: #"{"photo":{"@type":"blob","digest":"\#(name)","length":\#(blob.length)}}"#)
       try store.write { writer in

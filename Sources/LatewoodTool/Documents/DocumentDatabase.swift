@@ -50,7 +50,10 @@ struct DocumentDatabase {
 
   /// The collection that the arguments name, which must exist.
   func collection(_ arguments: Arguments) throws(Failure) -> DocumentCollection {
-    let name = try Self.collectionName(arguments)
+    try collection(Self.collectionName(arguments))
+  }
+
+  func collection(_ name: String) throws(Failure) -> DocumentCollection {
     do throws(DocumentError) {
       if let collection = try store.collection(name) { return collection }
     } catch { throw Failure(error) }

@@ -14,7 +14,7 @@ struct DocumentImport: ImportTarget {
   private let existing: ImportWriter.Existing
   private var record: ImportRecord
   private var removesOld: Bool
-  private let parser = BodyParser()
+  private let reader = BodyReader()
   private var batch: [(id: String, body: [UInt8], line: Int)] = []
   private var pendingBytes = 0
   private(set) var added = 0
@@ -39,7 +39,7 @@ struct DocumentImport: ImportTarget {
       if let fault = NameRules.fault(ofID: id) {
         throw .badInput("the document id \(Arguments.quoted(key)) \(fault)")
       }
-      batch.append((id, try body(of: value), line))
+      batch.append((id, try reader.body(of: value), line))
     } catch {
       var failure = error
       failure.line = line
@@ -52,24 +52,6 @@ struct DocumentImport: ImportTarget {
   mutating func finish() throws(Failure) {
     record.isComplete = true
     try commit(.synchronous)
-  }
-
-  /// The stored form of a document's JSON text.
-  private func body(of text: [UInt8]) throws(Failure) -> [UInt8] {
-    guard text.first == UInt8(ascii: "{") else {
-      throw .badInput(
-        "this is not an object, and a document must be one",
-        advice: "Values of other kinds can be imported as entries, without --documents.")
-    }
-    let bytes: [UInt8]
-    do throws(FleeceError) {
-      bytes = try parser.parse(text)
-      let root = try FleeceBody(bytes).root
-      for name in NameRules.reservedMembers where try root.element(for: name) != nil {
-        throw FleeceError(.misuse, "the member \(name) is reserved")
-      }
-    } catch { throw .badInput("this cannot be a document: \(error.reason)") }
-    return bytes
   }
 
   private mutating func commit(_ durability: Durability) throws(Failure) {
@@ -89,11 +71,9 @@ struct DocumentImport: ImportTarget {
           if isThere, existing == .fail {
             throw ImportWriter.exists(Array(document.id.utf8), line: document.line)
           }
-          // A blob that is not here can come later, or never; one that is here must stay.
-          let blobs = try BlobReferences.find(in: document.body).filter { try store.blob($0) != nil }
           try writer.save(
-            document.id, in: collection, body: document.body, parent: nil, blobs: blobs,
-            policy: .lastWriteWins)
+            document.id, in: collection, body: document.body, parent: nil,
+            blobs: BodyReader.blobs(of: document.body, in: store), policy: .lastWriteWins)
           if isThere { counts.replaced += 1 } else { counts.added += 1 }
         }
       }
@@ -116,13 +96,6 @@ struct DocumentImport: ImportTarget {
     }
     for id in ids { try writer.purge(id, in: collection) }
   }
-}
-
-/// The parser's tables, kept from one document to the next.
-private final class BodyParser {
-  private var parser = JSONParser()
-
-  func parse(_ text: [UInt8]) throws(FleeceError) -> [UInt8] { try parser.parse(text) }
 }
 
 extension ImportRecord {

@@ -1,3 +1,5 @@
+import LatewoodFleece
+
 /// Builds JSON text, compact, member by member; it never holds more than what was written since the bytes were last taken.
 struct JSONWriter {
   private(set) var bytes: [UInt8] = []
@@ -25,7 +27,7 @@ struct JSONWriter {
     guard let text = String(validating: data, as: UTF8.self) else {
       beginObject()
       name("base64")
-      string(String(decoding: Base64.encode(data), as: UTF8.self))
+      string(Base64.encode(data))
       endObject()
       return
     }

@@ -1,34 +1,46 @@
+import LatewoodBytes
+
 /// Points in time as ISO 8601 text in UTC.
 enum Timestamp {
   /// `2026-03-01 09:30:00` for people, with seconds.
-  static func shown(microseconds: UInt64) -> String { text(microseconds, between: " ", fraction: false) }
+  static func shown(microseconds: UInt64) -> String { shown(seconds: microseconds / 1_000_000) }
+
+  static func shown(seconds: UInt64) -> String { CivilTime.text(seconds: clamped(seconds), separator: " ") }
 
   /// `2026-03-01T09:30:00.123456Z` for programs.
-  static func exact(microseconds: UInt64) -> String { text(microseconds, between: "T", fraction: true) + "Z" }
-
-  private static func text(_ microseconds: UInt64, between: String, fraction: Bool) -> String {
-    let seconds = Int(microseconds / 1_000_000)
-    let day = date(daysSince1970: seconds / 86_400)
-    let clock = seconds % 86_400
-    var text = "\(padded(day.year, 4))-\(padded(day.month, 2))-\(padded(day.day, 2))\(between)"
-    text += "\(padded(clock / 3600, 2)):\(padded(clock / 60 % 60, 2)):\(padded(clock % 60, 2))"
-    return fraction ? text + "." + padded(Int(microseconds % 1_000_000), 6) : text
+  static func exact(microseconds: UInt64) -> String {
+    CivilTime.text(seconds: clamped(microseconds / 1_000_000))
+      + ".\(CivilTime.padded(Int64(microseconds % 1_000_000), 6))Z"
   }
 
-  /// The proleptic Gregorian calendar, by Howard Hinnant's `civil_from_days`: years start in March, so that leap days come last.
-  private static func date(daysSince1970: Int) -> (year: Int, month: Int, day: Int) {
-    let days = daysSince1970 + 719_468
-    let era = days / 146_097
-    let dayOfEra = days % 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shifted = (5 * dayOfYear + 2) / 153
-    let month = shifted < 10 ? shifted + 3 : shifted - 9
-    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shifted + 2) / 5 + 1)
-  }
+  /// `2026-03-01T09:30:00Z` for programs.
+  static func exact(seconds: UInt64) -> String { CivilTime.text(seconds: clamped(seconds)) + "Z" }
 
-  private static func padded(_ number: Int, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  /// Numbers from a file may be any; those beyond this are shown as it, the year 35,000 or so.
+  private static func clamped(_ seconds: UInt64) -> Int64 { Int64(min(seconds, 1 << 40)) }
+
+  /// The seconds since 1970 that an argument means: `2026-03-01T09:30:00Z`, `2026-03-01`, `+90s`, `+15m`, `+12h`, `+7d`, or their number.
+  ///
+  /// - Parameter now: in seconds, for those with a plus.
+  static func seconds(_ text: String, now: UInt64) throws(Failure) -> UInt64 {
+    var found: UInt64?
+    if text.hasPrefix("+") {
+      let units: [Character: UInt64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+      if let unit = text.last.flatMap({ units[$0] }), let count = UInt64(text.dropFirst().dropLast()),
+        count < 1 << 32
+      {
+        found = now + count * unit
+      }
+    } else if text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+      found = UInt64(text)
+    } else if let time = CivilTime.parse(text), time.seconds >= 0 {
+      found = UInt64(time.seconds)
+    }
+    guard let found, found < 1 << 40 else {
+      throw .usage(
+        "\(Arguments.quoted(Array(text.utf8))) is not a time",
+        advice: "Write 2026-03-01T09:30:00Z, or +90s, +15m, +12h, +7d from now, or seconds since 1970.")
+    }
+    return found
   }
 }

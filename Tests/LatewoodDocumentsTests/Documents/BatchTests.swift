@@ -4,6 +4,58 @@ import LatewoodStore
 import Testing
 
 @Suite struct BatchTests {
+  @Test func `a collection that a batch makes is part of the batch`() throws {
+    let directory = try TestDirectory()
+    let store = try DocumentStore.open(at: directory.database)
+    let fruit = try store.write { _ in
+      let fruit = try store.createCollection("fruit")
+      #expect(try store.createCollection("fruit") === fruit && store.collection("fruit") === fruit)
+      #expect(try store.collectionNames() == ["_default", "fruit"])
+      inParallel(1) { _ throws in
+        let found = try store.collection("fruit")
+        #expect(found == nil, "others do not see it yet")
+      }
+      try store.save("apple", "red", in: fruit)
+      #expect(try store.reads(fruit).count() == 1)
+      return fruit
+    }
+    #expect(try store.collection("fruit") === fruit)
+    try store.save("pear", "green", in: fruit)
+    var lost: DocumentCollection?
+    #expect(throws: OnPurpose.self) {
+      try store.write { _ in
+        let birds = try store.createCollection("birds")
+        lost = birds
+        try store.save("owl", "brown", in: birds)
+        throw OnPurpose()
+      }
+    }
+    let birds = try #require(lost)
+    #expect(try store.collection("birds") == nil && store.collectionNames() == ["_default", "fruit"])
+    refusal(.notFound) { try store.save("owl", "brown", in: birds) }
+    refusal(.notFound) { _ = try store.reads(birds).count() }
+    let fish = try store.createCollection("fish")
+    try store.save("carp", "grey", in: fish)
+    refusal(.notFound) { try store.save("owl", "brown", in: birds) }
+    #expect(try store.reads(fish).count() == 1)
+    #expect(throws: OnPurpose.self) {
+      try store.write { _ in
+        try? store.write { _ in
+          _ = try store.createCollection("inner")
+          throw OnPurpose()
+        }
+      }
+    }
+    #expect(try store.collection("inner") == nil)
+    try store.expectSound()
+    try store.close()
+    let again = try DocumentStore.open(at: directory.database)
+    #expect(try again.collectionNames() == ["_default", "fish", "fruit"])
+    #expect(try again.reads(#require(try again.collection("fruit"))).count() == 2)
+    try again.expectSound()
+    try again.close()
+  }
+
   @Test func `a batch that throws leaves no trace, and batches inside of batches join`() throws {
     let store = try DocumentStore.inMemory()
     let documents = try store.defaultCollection()

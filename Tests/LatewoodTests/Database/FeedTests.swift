@@ -33,7 +33,7 @@ import Testing
 
   @Test func `a live feed misses nothing and repeats nothing`() async throws {
     let total = 400
-    for number in 0..<100 { try people.save(MutableDocument(id: "\(number)")) }
+    for number in 0..<100 { try await people.save(MutableDocument(id: "\(number)")) }
     let (database, people) = (database, people)
     DispatchQueue(label: "writer").async {
       do {

@@ -1,0 +1,30 @@
+import LatewoodStore
+
+/// What is known of a blob without its bytes.
+package struct BlobFacts: Sendable, Equatable {
+  package var digest: BlobDigest
+  /// Bytes.
+  package var length: UInt64
+  /// How many bodies refer to it, in all collections; superseded ones count until the sweep has taken them.
+  package var references: Int
+}
+
+extension DocumentSnapshot {
+  /// Calls a closure with each blob, by digest, until it returns false. O(blobs × collections × log n); reads no chunks.
+  package func forEachBlob(_ body: (BlobFacts) throws -> Bool) throws {
+    let shared = core.shared.withLock { $0 }
+    var uses: [Keyspace] = []
+    for name in try collectionNames() {
+      if let keyspace = try core.collection(name)?.spaces.uses { uses.append(keyspace) }
+    }
+    try snapshot.forEach(in: shared.blobs) { key, value in
+      guard let digest = key.withUnsafeBytes({ BlobDigest($0) }) else {
+        throw DocumentError(.corruptData, "a blob has a name of \(key.byteCount) bytes")
+      }
+      let record = try value.reading { (bytes) throws(DocumentError) in try BlobRecord(bytes) }
+      var references = 0
+      for keyspace in uses { references += try snapshot.count(in: keyspace, .prefix(digest.bytes)) }
+      return try body(BlobFacts(digest: digest, length: record.length, references: references))
+    }
+  }
+}

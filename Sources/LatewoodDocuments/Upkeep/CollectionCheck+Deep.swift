@@ -1,0 +1,106 @@
+import LatewoodFleece
+import LatewoodStore
+
+/// What is to be seen only by decoding, and by following each entry back to where it comes from.
+extension CollectionCheck {
+  /// A document's tree is in its one form and no deeper than it may be; its current bodies are documents, and their blobs are listed.
+  mutating func checkDeeply(
+    _ id: String, _ record: DocumentRecord, _ bytes: [UInt8], _ deepest: Int
+  ) throws {
+    func fault(_ what: String, _ revision: RevisionID? = nil) -> DocumentFault {
+      DocumentFault(what, collection: name, document: id, revision: revision)
+    }
+    if let reason = NameRules.fault(ofID: id) { report.add(fault("its id \(reason)")) }
+    report.require(record.encoded() == bytes, fault("its record is not in the form in which it is written"))
+    var tree = record.tree
+    report.require(
+      !tree.prune(to: max(1, deepest)), fault("it keeps more than \(deepest) generations of revisions"))
+    for node in record.tree.nodes where node.isLeaf && node.body != 0 {
+      try checkBody(node.body, of: fault("", node.id))
+    }
+  }
+
+  /// Bodies that are no leaf's, and local documents.
+  mutating func checkOtherBodies() throws {
+    var superseded: [UInt64] = []
+    try source.forEach(in: spaces.superseded) { key, _ in
+      let bytes = key.withUnsafeBytes { Array($0) }
+      if let sequence = Self.number(bytes) { superseded.append(sequence) }
+      return true
+    }
+    for sequence in superseded {
+      try checkBody(sequence, of: DocumentFault("", collection: name, sequence: sequence))
+    }
+    try source.forEach(in: spaces.local) { key, value in
+      let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+      if let reason = Self.damage(value.withUnsafeBytes { Array($0) }) {
+        report.add(DocumentFault("the local document: \(reason)", collection: name, document: id))
+      }
+      return true
+    }
+  }
+
+  /// Every entry of the feed is that of a document that says so.
+  mutating func checkFeed() throws {
+    try source.forEach(in: spaces.sequences) { key, value in
+      let sequence = Self.number(key.withUnsafeBytes { Array($0) })
+      func fault(_ what: String, _ id: String? = nil) -> DocumentFault {
+        DocumentFault(what, collection: name, document: id, sequence: sequence)
+      }
+      do throws(DocumentError) {
+        let entry = try key.reading { (key) throws(DocumentError) in
+          try value.reading { (value) throws(DocumentError) in try SequenceEntry(key: key, value: value) }
+        }
+        let head = try DocumentError.typed {
+          try source.withValue(entry.id, in: spaces.documents) { value in
+            try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
+          }
+        }
+        if let head {
+          report.require(
+            head.sequence == entry.sequence,
+            fault("the feed has the document here, and it is at \(head.sequence)", entry.id))
+        } else {
+          report.add(fault("the feed has a document that is not there", entry.id))
+        }
+      } catch { report.add(fault(error.message)) }
+      return true
+    }
+  }
+
+  /// - Parameter owner: whose body it is, without a fault.
+  private mutating func checkBody(_ place: UInt64, of owner: DocumentFault) throws {
+    func fault(_ what: String, _ blob: BlobDigest? = nil) -> DocumentFault {
+      var fault = owner
+      (fault.what, fault.blob) = (what, blob)
+      return fault
+    }
+    // One that is missing has been told of already.
+    guard let body = try source.get(SequenceEntry.key(place), in: spaces.bodies) else { return }
+    if let reason = Self.damage(body) {
+      report.add(fault("its body is damaged: \(reason)"))
+      return
+    }
+    var listed: Set<BlobDigest> = []
+    try source.forEach(in: spaces.references, .prefix(SequenceEntry.key(place))) { key, _ in
+      if let digest = key.withUnsafeBytes({ BlobDigest($0.dropFirst(8)) }) { listed.insert(digest) }
+      return true
+    }
+    let named = Set(BlobReferences.find(in: body))
+    for digest in listed.subtracting(named) {
+      report.add(fault("the body is listed as one that refers to the blob, and does not", digest))
+    }
+    for digest in named.subtracting(listed) where try source.contains(digest.bytes, in: shared.blobs) {
+      report.add(fault("the body refers to the blob, and is not listed: the blob could be swept", digest))
+    }
+  }
+
+  /// Why bytes are not the body of a document; nil if they are.
+  private static func damage(_ body: [UInt8]) -> String? {
+    do throws(FleeceError) {
+      let root = try FleeceBody(body).root
+      try root.validate()
+      return try root.kind == .dictionary ? nil : "it is no dictionary"
+    } catch { return "\(error)" }
+  }
+}

@@ -1,0 +1,34 @@
+/// One thing that is not as it must be, and what it belongs to.
+package struct DocumentFault: Sendable, Equatable, CustomStringConvertible {
+  /// Nil: the database as a whole, or a blob.
+  package var collection: String?
+  package var document: String?
+  package var revision: RevisionID?
+  /// Of an entry of the feed or of a body that no current revision has.
+  package var sequence: UInt64?
+  package var blob: BlobDigest?
+  /// What is wrong, without a full stop.
+  package var what: String
+
+  init(
+    _ what: String, collection: String? = nil, document: String? = nil, revision: RevisionID? = nil,
+    sequence: UInt64? = nil, blob: BlobDigest? = nil
+  ) {
+    self.what = what
+    self.collection = collection
+    self.document = document
+    self.revision = revision
+    self.sequence = sequence
+    self.blob = blob
+  }
+
+  /// What it belongs to, and what is wrong.
+  package var description: String {
+    var place: [String] = []
+    if let collection { place.append(document.map { "\(collection)/\($0)" } ?? collection) }
+    if let revision { place.append("revision \(revision)") }
+    if let sequence { place.append("sequence \(sequence)") }
+    if let blob { place.append("blob \(blob)") }
+    return place.isEmpty ? what : "\(place.joined(separator: ", ")): \(what)"
+  }
+}

@@ -1,0 +1,87 @@
+import LatewoodDocuments
+import LatewoodFleece
+import LatewoodStore
+
+extension OptionDescription {
+  static let output = OptionDescription(
+    name: "--output", value: "FILE", summary: "get: write to this new file; -o is the same")
+}
+
+extension CommandDescription {
+  static let blobs = CommandDescription(
+    name: "blobs",
+    summary: "list the blobs of documents, or get one",
+    operands: [
+      OperandDescription(
+        name: "ACTION", summary: "list, which is meant if nothing is said, or get", isOptional: true),
+      OperandDescription(name: "DATABASE", summary: "path of the database file", isOptional: true),
+      OperandDescription(name: "DIGEST", summary: "get: of the blob, as list shows it", isOptional: true),
+    ],
+    options: [.output, .limit],
+    discussion: [
+      "A blob is binary content beside the documents, named by its SHA-256 and stored once. Each line is "
+        + "one: digest, length, and how many revisions of documents refer to it. One that nothing refers to "
+        + "goes with the next compaction.",
+      "get writes the bytes to standard output, or to a file that does not exist yet, and checks that they "
+        + "are those that the digest promises. It needs no more memory for a large blob than for a small one.",
+    ],
+    examples: [
+      ExampleDescription(line: "latewood blobs films.latewood", explanation: "What there is."),
+      ExampleDescription(
+        line:
+          "latewood blobs get films.latewood DIGEST -o poster.png",
+        explanation: "One of them, into a file."),
+    ],
+    json: [
+      #"list: {"blobs":[{"digest":"sha256-BASE64","length":BYTES,"#,
+      #"  "references":NUMBER}, ...],"bytes":BYTES}"#,
+      #"get: {"digest":"sha256-BASE64","length":BYTES}, on standard error"#,
+      #"  unless --output is given"#,
+    ]
+  ) { arguments, console throws(Failure) in
+    let words = try ActionArguments(
+      arguments, of: "blobs",
+      [
+        .init(name: "list", operands: ["DATABASE"], options: [.limit]),
+        .init(name: "get", operands: ["DATABASE", "DIGEST"], options: [.output]),
+      ], usual: "list")
+    let limit = try arguments.number(of: .limit) ?? .max
+    try DocumentDatabase.open(path: try words.text(0), .readOnly).closing { (database) throws(Failure) in
+      guard words.action == "get" else { return try BlobListing(database, console).run(limit: limit) }
+      let digest = try BlobListing.digest(try words.text(1))
+      let path = try arguments.text(of: .output) ?? "-"
+      try get(digest, from: database, to: path, console)
+    }
+    return .success
+  }
+
+  private static func get(
+    _ digest: BlobDigest, from database: DocumentDatabase, to path: String, _ console: Console
+  ) throws(Failure) {
+    let handle: BlobHandle?
+    do throws(DocumentError) { handle = try database.store.blob(digest) } catch { throw Failure(error) }
+    guard let handle else {
+      throw Failure(
+        .no, code: "notFound", "there is no blob \(BlobListing.name(of: digest))",
+        advice: "`latewood blobs` lists those of the file.", path: database.path)
+    }
+    let target = try ExportTarget(path: path, console: console)
+    try target.completing { () throws(Failure) in
+      do {
+        try handle.forEachVerifiedPiece { piece in
+          try target.output.write(piece.bytes())
+          return true
+        }
+      } catch { throw Failure(error) }
+      try target.output.flush()
+    }
+    guard console.printsJSON else { return }
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("digest", BlobListing.name(of: digest))
+    writer.member("length", handle.length)
+    writer.endObject()
+    writer.lineBreak()
+    try (path == "-" ? console.error : console.output).write(writer.take())
+  }
+}

@@ -1,0 +1,67 @@
+import LatewoodDocuments
+
+/// What comes after the name of a command that does several things: one of its actions, then what that needs.
+struct ActionArguments {
+  /// One of the things that such a command does.
+  struct Action {
+    var name: String
+    /// What follows the action, by name; those in brackets may be missing.
+    var operands: [String]
+    var options: [OptionDescription] = []
+  }
+
+  let action: String
+  let operands: [[UInt8]]
+
+  /// - Parameters:
+  ///   - command: its name.
+  ///   - usual: the action that is meant when the first argument is none.
+  init(
+    _ arguments: Arguments, of command: String, _ actions: [Action], usual: String? = nil
+  ) throws(Failure) {
+    let first = String(decoding: arguments.operand(0) ?? [], as: UTF8.self)
+    let isNamed = actions.contains { $0.name == first }
+    guard let action = actions.first(where: { $0.name == (isNamed ? first : usual) }) else {
+      throw .usage(
+        "`latewood \(command)` cannot \(Arguments.quoted(Array(first.utf8)))",
+        advice: Suggestion.advice(
+          for: first, among: actions.map(\.name),
+          otherwise: "It can: \(actions.map(\.name).joined(separator: ", "))."))
+    }
+    self.action = action.name
+    operands = Array(arguments.operands.dropFirst(isNamed ? 1 : 0))
+    let usage = "latewood \(command) \(([action.name] + action.operands).joined(separator: " "))"
+    let required = action.operands.count { !$0.hasPrefix("[") }
+    if operands.count < required {
+      throw .usage("\(action.operands[operands.count]) is missing", advice: "Write: \(usage)")
+    }
+    if operands.count > action.operands.count {
+      throw .usage(
+        "\(Arguments.quoted(operands[action.operands.count])) is one argument too many",
+        advice: "Write: \(usage)")
+    }
+    let others = actions.flatMap(\.options)
+    for option in others where arguments.has(option) && !action.options.contains(option) {
+      let users = actions.filter { $0.options.contains(option) }.map { "\(command) \($0.name)" }
+      throw .usage(
+        "\(option.name) does not go with `latewood \(command) \(action.name)`",
+        advice: "It goes with: \(users.joined(separator: ", ")).")
+    }
+  }
+
+  func operand(_ index: Int) -> [UInt8]? { index < operands.count ? operands[index] : nil }
+
+  /// An operand that is a path or a name.
+  func text(_ index: Int) throws(Failure) -> String {
+    try Arguments.text(operand(index) ?? [], what: "this argument")
+  }
+
+  /// An operand that is the id of a document.
+  func documentID(_ index: Int) throws(Failure) -> String {
+    let id = try text(index)
+    if let fault = NameRules.fault(ofID: id) {
+      throw .badInput("the document id \(Arguments.quoted(Array(id.utf8))) \(fault)")
+    }
+    return id
+  }
+}

@@ -1,0 +1,147 @@
+import LatewoodDevice
+import LatewoodDocuments
+import LatewoodFleece
+import LatewoodStore
+
+/// The changes of a collection on their way out, those that are there and those that come.
+struct ChangeFeed {
+  private static let pauseMilliseconds: UInt64 = 50
+
+  private let database: DocumentDatabase
+  private let collection: DocumentCollection
+  private let console: Console
+  private var since: UInt64
+  private let limit: UInt64
+  private let withDocuments: Bool
+  private let withLeaves: Bool
+  private var count: UInt64 = 0
+  private var writer = JSONWriter()
+
+  init(
+    _ database: DocumentDatabase, _ collection: DocumentCollection, _ console: Console, since: UInt64,
+    limit: UInt64, withDocuments: Bool, withLeaves: Bool
+  ) {
+    self.database = database
+    self.collection = collection
+    self.console = console
+    self.since = since
+    self.limit = limit
+    self.withDocuments = withDocuments
+    self.withLeaves = withLeaves
+  }
+
+  mutating func list(descending: Bool) throws(Failure) {
+    let reads = try database.reads(collection)
+    if console.printsJSON {
+      writer.beginObject()
+      writer.member("collection", collection.name)
+      writer.name("changes")
+      writer.beginArray()
+    }
+    try take(reads, descending: descending)
+    guard console.printsJSON else { return }
+    writer.endArray()
+    do throws(DocumentError) { writer.member("lastSequence", try reads.lastSequence()) } catch {
+      throw Failure(error)
+    }
+    writer.endObject()
+    writer.lineBreak()
+    try console.output.write(writer.take())
+  }
+
+  /// Prints what is there, and then what others commit. Each change is printed once, and none is left out: what comes next is always asked for
+  /// by the last sequence that was printed.
+  ///
+  /// - Parameter timeoutMilliseconds: without a change; nil: for ever.
+  mutating func follow(timeoutMilliseconds: UInt64?) throws(Failure) {
+    var quiet: UInt64 = 0
+    while true {
+      let before = count
+      try take(try database.reads(collection), descending: false, isFollowing: true)
+      try console.flush()
+      if count >= limit { return }
+      if count != before { quiet = 0 }
+      repeat {
+        if let timeoutMilliseconds, quiet >= timeoutMilliseconds { return }
+        Monitor.sleep(milliseconds: Self.pauseMilliseconds)
+        quiet += Self.pauseMilliseconds
+      } while try !refresh()
+    }
+  }
+
+  private func refresh() throws(Failure) -> Bool {
+    do throws(DocumentError) { return try database.store.refresh() } catch {
+      var failure = Failure(error)
+      failure.path = failure.path ?? database.path
+      throw failure
+    }
+  }
+
+  private mutating func take(
+    _ reads: DocumentReads, descending: Bool, isFollowing: Bool = false
+  ) throws(Failure) {
+    guard count < limit else { return }
+    do {
+      try reads.forEachChange(since: since, descending: descending) { entry in
+        count += 1
+        if isFollowing { since = entry.sequence }
+        try print(entry, reads, isLine: isFollowing)
+        return count < limit
+      }
+    } catch { throw Failure(error) }
+  }
+
+  private mutating func print(_ entry: SequenceEntry, _ reads: DocumentReads, isLine: Bool) throws {
+    var leaves: [RevisionID] = []
+    var document: [UInt8]?
+    if withLeaves { leaves = try reads.record(of: entry.id)?.tree.leaves.map(\.id) ?? [] }
+    if withDocuments, let place = try reads.head(of: entry.id)?.body {
+      document = try reads.body(at: place).map { try JSON.text(of: $0) }
+    }
+    guard console.printsJSON else {
+      try console.line(line(entry))
+      for leaf in leaves.dropFirst() { try console.line("          \(leaf)") }
+      if let document {
+        try console.line(
+          "          "
+            + console.style.dim(
+              document.withUnsafeBytes { ValueText.shown($0.bytes, in: console.width - 10) }))
+      }
+      return
+    }
+    writer.beginObject()
+    writer.member("sequence", entry.sequence)
+    writer.member("id", entry.id)
+    writer.member("revision", "\(entry.revision)")
+    writer.member("deleted", entry.isDeleted)
+    writer.member("conflict", entry.hasConflicts)
+    if withLeaves {
+      writer.name("leaves")
+      writer.beginArray()
+      for leaf in leaves { writer.string("\(leaf)") }
+      writer.endArray()
+    }
+    if withDocuments {
+      writer.name("document")
+      if let document { writer.raw(document) } else { writer.null() }
+    }
+    writer.endObject()
+    try console.output.write(isLine ? takeLine() : writer.take())
+  }
+
+  /// What was written, as a line, and everything forgotten: the next line is a JSON text of its own.
+  private mutating func takeLine() -> [UInt8] {
+    writer.lineBreak()
+    defer { writer = JSONWriter() }
+    return writer.take()
+  }
+
+  private func line(_ entry: SequenceEntry) -> String {
+    let marks = entry.isDeleted ? "  deleted" : entry.hasConflicts ? "  conflict" : ""
+    let revision = DisplayWidth.padded(DisplayWidth.fitted("\(entry.revision)", to: 14), to: 14)
+    let start = DisplayWidth.padded("\(entry.sequence)", to: 8, right: true) + "  \(revision)  "
+    let id = DisplayWidth.fitted(
+      KeyText.shown(entry.id.utf8), to: console.width - DisplayWidth.of(start) - marks.count)
+    return start + id + (entry.isDeleted ? console.style.dim(marks) : console.style.bad(marks))
+  }
+}

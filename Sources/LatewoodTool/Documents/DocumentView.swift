@@ -1,0 +1,73 @@
+import LatewoodDocuments
+import LatewoodFleece
+
+/// One document as it is: what `doc get`, `doc revisions` and `doc conflicts` show.
+struct DocumentView {
+  let id: String
+  let record: DocumentRecord
+  private let reads: DocumentReads
+
+  /// - Throws: `Failure` if there is no such document.
+  init(_ id: String, _ reads: DocumentReads) throws(Failure) {
+    self.id = id
+    self.reads = reads
+    let record: DocumentRecord?
+    do throws(DocumentError) { record = try reads.record(of: id) } catch { throw Failure(error) }
+    guard let record else { throw Self.missing(id, "there is no document") }
+    self.record = record
+  }
+
+  func show(_ action: String, revision: String?, on console: Console) throws(Failure) {
+    switch action {
+    case "get": try console.output.write(try json(of: revision) + [UInt8(ascii: "\n")])
+    case "revisions": try drawing().print(id, record.tree.nodes, on: console)
+    default: try drawing().print(id, record.tree.conflicts, on: console)
+    }
+  }
+
+  static func missing(_ id: String, _ what: String) -> Failure {
+    Failure(
+      .no, code: "notFound", "\(what) \(Arguments.quoted(Array(id.utf8)))",
+      advice: "`latewood changes` lists the documents of a collection.")
+  }
+
+  /// The revision of an id, or of its first digits.
+  static func revision(_ text: String, in tree: RevisionTree) throws(Failure) -> RevisionID {
+    let found = tree.nodes.map(\.id).filter { "\($0)".hasPrefix(text) }
+    if let id = found.first, found.count == 1 { return id }
+    if let id = found.first(where: { "\($0)" == text }) { return id }
+    let quoted = Arguments.quoted(Array(text.utf8))
+    guard found.isEmpty else {
+      throw .usage("\(found.count) revisions start with \(quoted)", advice: "Give more digits of the one.")
+    }
+    throw Failure(
+      .no, code: "noSuchRevision", "the document has no revision \(quoted)",
+      advice: "`latewood doc revisions` shows those that it has.")
+  }
+
+  private func json(of wanted: String?) throws(Failure) -> [UInt8] {
+    guard let winner = record.tree.winner else { throw Self.missing(id, "there is no document") }
+    let revision = try wanted.map { (text) throws(Failure) in try Self.revision(text, in: record.tree) }
+    if revision == nil, winner.isDeleted {
+      throw Self.missing(id, "there is only a tombstone of the document")
+    }
+    do {
+      guard let body = try reads.body(of: revision ?? winner.id, in: record) else {
+        throw Failure(
+          .no, code: "noBody", "the content of the revision \(revision ?? winner.id) is not kept any more",
+          advice: "A compaction drops that of revisions which are not current.")
+      }
+      return try JSON.text(of: body)
+    } catch { throw Failure(error) }
+  }
+
+  private func drawing() throws(Failure) -> RevisionDrawing {
+    var lengths: [RevisionID: Int] = [:]
+    do {
+      for node in record.tree.nodes {
+        lengths[node.id] = try reads.withBody(at: node.body) { $0.byteCount }
+      }
+    } catch { throw Failure(error) }
+    return RevisionDrawing(record.tree, bodyLengths: lengths)
+  }
+}

@@ -1,0 +1,146 @@
+import LatewoodDevice
+import LatewoodDocuments
+import LatewoodFleece
+import LatewoodStore
+import Testing
+
+/// Faults that only decoding shows, each planted below the database.
+@Suite struct DeepVerificationTests {
+  /// What is planted: changes of keys and values of the store below.
+  struct Planting: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    /// What the fault is told of.
+    var place: String
+    var plant: @Sendable (Transaction, Store) throws -> Void
+  }
+
+  private static func keyspace(_ name: String, _ store: Store) throws -> Keyspace {
+    try #require(try store.existingKeyspace(name))
+  }
+
+  private static func sequence(_ number: UInt8) -> [UInt8] { [0, 0, 0, 0, 0, 0, 0, number] }
+
+  /// Replaces a value of one place.
+  private static func replacing(
+    _ name: String, _ key: [UInt8], _ change: @escaping @Sendable ([UInt8]) throws -> [UInt8]?
+  ) -> @Sendable (Transaction, Store) throws -> Void {
+    { transaction, store in
+      let keyspace = try keyspace("\(name)/_default", store)
+      let old = try transaction.get(key, in: keyspace) ?? []
+      if let new = try change(old) {
+        try transaction.put(key, new, in: keyspace)
+      } else {
+        try transaction.delete(key, in: keyspace)
+      }
+    }
+  }
+
+  private static let plantings: [Planting] = [
+    Planting(
+      testDescription: "a current body that is not Fleece", place: "_default/plain, revision 1-",
+      plant: replacing("bodies", sequence(1)) { $0.map { _ in 0xEE } }),
+    Planting(
+      testDescription: "a current body that is no dictionary", place: "_default/plain, revision 1-",
+      plant: replacing("bodies", sequence(1)) { old in
+        let other = try JSON.fleece(from: "[1234567890123]")
+        return other + [UInt8](repeating: 0, count: max(0, old.count - other.count)) + other.suffix(2)
+      }),
+    Planting(
+      testDescription: "a superseded body that is not Fleece", place: "_default, sequence 2",
+      plant: replacing("bodies", sequence(2)) { $0.map { _ in 0xEE } }),
+    Planting(
+      testDescription: "a body that refers to another blob than is listed",
+      place: "_default/pictured, revision 1-",
+      plant: replacing("bodies", sequence(4)) { old in
+        // The last digit of the digest's text.
+        var new = old
+        let at = try #require(old.indices.last { old[$0] == UInt8(ascii: "=") })
+        new[at - 2] = new[at - 2] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+        return new
+      }),
+    Planting(testDescription: "a reference that is not listed", place: "_default/pictured, revision 1-") {
+      transaction, store in
+      for name in ["references", "uses"] {
+        let space = try keyspace("\(name)/_default", store)
+        for key in try Array(store.entries(in: space)).map(\.key) { try transaction.delete(key, in: space) }
+      }
+      // The counter agrees: it is the last number of the state.
+      let database = try keyspace("database", store)
+      var state = try #require(try transaction.get("collection/_default", in: database))
+      state[state.count - 1] = 0
+      try transaction.put("collection/_default", state, in: database)
+    },
+    Planting(
+      testDescription: "an entry of the feed whose document is elsewhere",
+      place: "_default/plain, sequence 3",
+      plant: { transaction, store in
+        let feed = try keyspace("sequences/_default", store)
+        let entry = try #require(try transaction.get(sequence(1), in: feed))
+        try transaction.put(sequence(3), entry, in: feed)
+      }),
+    Planting(
+      testDescription: "an entry of the feed of no document", place: "_default/plain, sequence 1",
+      plant: replacing("documents", Array("plain".utf8)) { _ in nil }),
+    Planting(
+      testDescription: "a tree that is deeper than any may be", place: "_default/edited",
+      plant: { transaction, store in
+        try transaction.put("deepest", [1], in: keyspace("database", store))
+      }),
+    Planting(
+      testDescription: "a tree with the same revision twice", place: "_default/edited",
+      plant: replacing("documents", Array("edited".utf8)) { old in
+        // The last revision is its flags and 20 bytes, then perhaps the place of its body; they come once more after a leaf of their own.
+        old + old.dropFirst(3).prefix(22)
+      }),
+    Planting(
+      testDescription: "a local document that is not Fleece", place: "_default/note",
+      plant: replacing("local", Array("note".utf8)) { _ in [0xEE, 0xEE] }),
+    Planting(testDescription: "a chunk of no blob", place: "chunk 7 of the number 9") { transaction, store in
+      try transaction.put([0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 7], [1], in: keyspace("chunks", store))
+    },
+    Planting(testDescription: "a blob with other bytes", place: "blob ") { transaction, store in
+      let chunks = try keyspace("chunks", store)
+      let entry = try #require(try store.first(in: chunks))
+      try transaction.put(entry.key, entry.value.map { $0 ^ 1 }, in: chunks)
+    },
+  ]
+
+  private func fill(_ store: DocumentStore) throws {
+    let documents = try store.defaultCollection()
+    let blob = try store.putBlob([UInt8](repeating: 5, count: 3000))
+    let name = "sha256-\(Base64.encode(blob.digest.bytes))"
+    let picture = try JSON.fleece(from: #"{"x":[{"@type":"blob","digest":"\#(name)","length":3000}]}"#)
+    let body = try JSON.fleece(from: #"{"text":"a text that is long enough","n":12345678}"#)
+    let other = try JSON.fleece(from: #"{"text":"another one"}"#)
+    try store.write { writer in
+      try writer.save("plain", in: documents, body: body, parent: nil)
+      let first = try writer.save("edited", in: documents, body: body, parent: nil)
+      try writer.save("edited", in: documents, body: other, parent: first.revision)
+      try writer.save("pictured", in: documents, body: picture, parent: nil, blobs: [blob.digest])
+      try writer.putLocal("note", in: documents, body: other)
+    }
+  }
+
+  @Test(arguments: plantings) func `it is found, and said what it belongs to`(_ planting: Planting) throws {
+    let directory = try TestDirectory()
+    var options = TestClock().options()
+    options.store.compaction = .manual
+    let store = try DocumentStore.open(at: directory.database, options: options)
+    try fill(store)
+    let sound = try store.verify(deep: true)
+    #expect(sound.isSound && sound.bodies == 4, "\(sound.faults)")
+    try store.close()
+    let raw = try Store.open(at: directory.database, mode: .openExisting)
+    try raw.write { try planting.plant($0, raw) }
+    try raw.close()
+    let again = try DocumentStore.open(at: directory.database, options: options)
+    let report = try again.verify(deep: true)
+    #expect(report.faults.contains { "\($0)".contains(planting.place) }, "\(report.faults)")
+    #expect(report.store?.isSound == true)
+    try again.close()
+  }
+
+  @Test func `each planting is another fault`() {
+    #expect(Set(Self.plantings.map(\.testDescription)).count == Self.plantings.count)
+  }
+}
