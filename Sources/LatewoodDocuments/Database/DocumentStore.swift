@@ -256,7 +256,7 @@ package final class DocumentStore: Sendable {
     let core = try opened()
     if let writer = core.currentWriter { return try writer.reads(collection) }
     do {
-      return DocumentReads(.state(try core.store._reader()), collection.spaces, collection.name)
+      return DocumentReads(.state(HeldState(try core.store._reader())), collection.spaces, collection.name)
     } catch { throw DocumentError(error) }
   }
 

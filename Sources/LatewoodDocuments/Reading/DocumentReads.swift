@@ -39,7 +39,7 @@ package struct DocumentReads {
   /// A body by its place: `body` of a head or of a revision. Nil if there is none, or not any more.
   package func body(at place: UInt64) throws(DocumentError) -> [UInt8]? {
     if place == 0 { return nil }
-    do { return try source.get(SequenceKey(place), in: spaces.bodies) } catch { throw DocumentError(error) }
+    return try read(SequenceKey(place), in: spaces.bodies) { (bytes) throws(DocumentError) in Array(bytes) }
   }
 
   /// Calls a closure with a body where it lies, without a copy.
@@ -101,22 +101,29 @@ package struct DocumentReads {
     _ key: some ByteSource, in keyspace: Keyspace,
     _ body: (UnsafeRawBufferPointer) throws(DocumentError) -> R
   ) throws(DocumentError) -> R? {
-    try DocumentError.typed {
-      try source.withValue(key, in: keyspace) { try $0.reading(body) }
+    guard case .state(let state) = source else {
+      return try DocumentError.typed { try source.withValue(key, in: keyspace) { try $0.reading(body) } }
+    }
+    defer { withExtendedLifetime(state) {} }
+    return try key.withBytes { (key) throws(DocumentError) in
+      let value: UnsafeRawBufferPointer?
+      do throws(StoreError) { value = try state.find(key, in: keyspace) } catch { throw DocumentError(error) }
+      // SAFETY: the bytes live as long as the state, which is kept to the end of the call.
+      guard let value else { return nil }
+      return try body(value)
     }
   }
 }
 
 /// What reads are made of: a state that is held, or a batch that is running.
 enum ReadSource: Readable {
-  /// Behind a pointer: what is copied with each call is that, and not all that a reader holds.
-  indirect case state(Reader)
+  case state(HeldState)
   case snapshot(Snapshot)
   case transaction(Transaction)
 
   func _reader() throws(StoreError) -> Reader {
     switch self {
-    case .state(let reader): reader
+    case .state(let state): try state._reader()
     case .snapshot(let snapshot): try snapshot._reader()
     case .transaction(let transaction): try transaction._reader()
     }

@@ -55,7 +55,7 @@ extension DocumentCore {
     for name in try collectionNames(in: store) {
       guard let collection = try collection(name) else { continue }
       do throws(DocumentError) {
-        let reads = DocumentReads(.state(try reader()), collection.spaces, name)
+        let reads = DocumentReads(.state(try held()), collection.spaces, name)
         if let time = try reads.firstExpiry() { first = min(first ?? time, time) }
       } catch {
         // Dropped meanwhile.
@@ -102,7 +102,7 @@ extension DocumentCore {
     let end = now &+ 1
     do throws(DocumentError) {
       // Most of the time there is nothing, and no transaction is needed to see that.
-      if try DocumentReads(.state(reader()), collection.spaces, collection.name).expiring(
+      if try DocumentReads(.state(held()), collection.spaces, collection.name).expiring(
         before: end, limit: 1
       ).isEmpty {
         return 0
@@ -127,8 +127,8 @@ extension DocumentCore {
     }
   }
 
-  private func reader() throws(DocumentError) -> Reader {
-    do { return try store._reader() } catch { throw DocumentError(error) }
+  private func held() throws(DocumentError) -> HeldState {
+    do { return HeldState(try store._reader()) } catch { throw DocumentError(error) }
   }
 }
 
