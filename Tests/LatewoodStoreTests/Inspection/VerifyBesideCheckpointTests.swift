@@ -13,7 +13,7 @@ import Testing
     let store = try Store.open(at: directory + "/file", options: options)
     let keyspace = try store.keyspace("busy")
     var random = SeededRandom(seed: SeededRandom.seed())
-    for _ in 0..<50 {
+    for _ in 0..<20 {
       for _ in 0..<20 {
         try store.write(durability: .relaxed) { transaction in
           for _ in 0..<20 {
