@@ -147,6 +147,8 @@ package final class LogFile: @unchecked Sendable {
 
   /// The end of what has been committed. From any thread.
   package var committedPosition: CommitPosition { CommitPosition(offset: group.locked { $0.closedThrough }) }
+  /// How far the log is in the file: what was committed or reserved since is still in memory.
+  package var writtenPosition: CommitPosition { CommitPosition(offset: group.locked { $0.writtenThrough }) }
 
   /// *Writer.* Bytes of memory that hold what is not yet written.
   package var chunkMemory: UInt64 { UInt64(chunks.count * LogFile.chunkLength) }

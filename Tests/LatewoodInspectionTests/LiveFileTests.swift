@@ -52,7 +52,7 @@ import Testing
     isDone.withLock { $0 = true }
     group.wait()
     #expect(failure.withLock { $0 } == nil)
-    #expect(try store.verify().faults.isEmpty)
+    #expect(try store.verify().faults == [], "LATEWOOD_SEED=\(seed)")
     try store.close()
   }
 }

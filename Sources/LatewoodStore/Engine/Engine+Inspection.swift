@@ -140,7 +140,8 @@ extension Engine {
     var report = VerifyReport()
     report.transaction = version.transaction
     let logStart = try newestCheckpoint()?.replay.offset ?? FileLayout.logStart
-    let logEnd = log.committedPosition.offset
+    // Room that a checkpoint has just reserved counts as committed before the header of its frame is written.
+    let logEnd = log.writtenPosition.offset
     let logLength = logEnd > logStart ? logEnd - logStart : 0
     // What the file says of itself may be more than any file has.
     let total = logLength + min(version.base?.liveBytes ?? 0, log.view.limit)
