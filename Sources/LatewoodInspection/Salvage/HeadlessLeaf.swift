@@ -11,7 +11,7 @@ import LatewoodTree
 ///
 /// Cells are laid one behind the other, so a chain of them that ends exactly at the end of the leaf, with keys that ascend between the
 /// separators around it, is what was written there. The prefix follows from these separators: the first key starts with the one before the leaf;
-/// the last key has all but the last byte of the one behind it. Where more than one prefix would do, nothing is taken.
+/// the last key has all but the last byte of the one behind it. Where that does not say where the prefix ends, nothing is taken.
 struct HeadlessLeaf {
   private struct Cell {
     var suffix: Range<Int>
@@ -41,26 +41,21 @@ struct HeadlessLeaf {
 
   private func found() -> [SalvagedEntry] {
     let shared = zip(low, high).prefix { $0 == $1 }.count
-    var answers: [[SalvagedEntry]] = []
-    for length in shared...max(shared, low.count) {
-      let chain = longestChain(prefix: Array(low.prefix(length)))
-      if !chain.isEmpty, chain.count <= entries { answers.append(chain) }
-    }
-    return answers.count == 1 ? answers[0] : []
+    // Behind what both separators share, the last key goes on like the upper one and the first like the lower one: there the prefix ends.
+    // If the upper one has only one byte more, the last key may go on like the first, and nobody knows how far.
+    guard shared < low.count, shared < high.count - 1 else { return [] }
+    let chain = longestChain(of: chained(), prefix: Array(low.prefix(shared)))
+    return chain.count <= entries ? chain : []
   }
 
   /// The cells of the longest chain, with a prefix that fits them; none if it does not.
-  private func longestChain(prefix: [UInt8]) -> [SalvagedEntry] {
+  private func longestChain(of parsed: [(place: Int, cell: Cell)], prefix: [UInt8]) -> [SalvagedEntry] {
     var cells = [Cell?](repeating: nil, count: bytes.count)
     var counts = [Int](repeating: 0, count: bytes.count + 1)
     var best = bytes.count
-    for place in (start..<bytes.count).reversed() {
-      guard let cell = cell(at: place), isInside(prefix, cell) else { continue }
-      if cell.end < bytes.count {
-        guard let next = cells[cell.end], precedes(cell, next) else { continue }
-      } else if !isLast(prefix, cell) {
-        continue
-      }
+    for (place, cell) in parsed {
+      guard cell.end < bytes.count ? cells[cell.end] != nil : isLast(prefix, cell) else { continue }
+      guard isInside(prefix, cell) else { continue }
       cells[place] = cell
       counts[place] = counts[cell.end] + 1
       if counts[place] > counts[best] { best = place }
@@ -71,6 +66,21 @@ struct HeadlessLeaf {
       best = cell.end
     }
     return chain
+  }
+
+  /// All places from the end on from where cells follow each other to the end, with keys that ascend.
+  private func chained() -> [(place: Int, cell: Cell)] {
+    var cells = [Cell?](repeating: nil, count: bytes.count)
+    var found: [(place: Int, cell: Cell)] = []
+    for place in (start..<bytes.count).reversed() {
+      guard let cell = cell(at: place) else { continue }
+      if cell.end < bytes.count {
+        guard let next = cells[cell.end], precedes(cell, next) else { continue }
+      }
+      cells[place] = cell
+      found.append((place, cell))
+    }
+    return found
   }
 
   private func cell(at place: Int) -> Cell? {

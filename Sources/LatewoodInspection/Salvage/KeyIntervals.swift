@@ -47,16 +47,29 @@ struct KeyIntervals {
   }
 
   func contains(_ key: [UInt8]) -> Bool {
+    let after = firstIndex(after: key)
+    return after > 0 && intervals[after - 1].contains(key)
+  }
+
+  /// Of the intervals whose lower bound is greater than `key`, the first.
+  private func firstIndex(after key: [UInt8]) -> Int {
     var (start, end) = (0, intervals.count)
     while start < end {
       let middle = (start + end) / 2
       if key.lexicographicallyPrecedes(intervals[middle].low) { end = middle } else { start = middle + 1 }
     }
-    return start > 0 && intervals[start - 1].contains(key)
+    return start
   }
 
   /// What of `range` is in the intervals.
-  func clipping(_ range: Interval) -> [Interval] { intervals.compactMap { $0.clipped(to: range) } }
+  func clipping(_ range: Interval) -> [Interval] {
+    var parts: [Interval] = []
+    for interval in intervals[max(firstIndex(after: range.low) - 1, 0)...] {
+      if let high = range.high, !interval.low.lexicographicallyPrecedes(high) { break }
+      if let part = interval.clipped(to: range) { parts.append(part) }
+    }
+    return parts
+  }
 }
 
 extension Array where Element == UInt8 {

@@ -18,8 +18,12 @@ struct OperationRescue {
   private let keyspaces: Set<UInt32>?
   private let end: UInt64
   private var position: UInt64
+  /// Bytes of values that may still be hashed: what looks like many large values must not cost the square of their length.
+  private var budget: UInt64
 
   private static let blockLength: UInt64 = 4096
+  /// So many zeros are no destroyed block but reserved room.
+  private static let reservedLength: UInt64 = 1 << 20
   /// The front of an operation and the number of its keyspace, or a frame's fill, fit in so many bytes.
   private static let frontLength: UInt64 = 32
 
@@ -31,6 +35,7 @@ struct OperationRescue {
     self.seed = seed
     self.keyspaces = keyspaces
     end = gap.upperBound
+    budget = (gap.upperBound - gap.lowerBound).multipliedReportingOverflow(by: 16).partialValue
     position = gap.lowerBound
     // Where the frame's own header is still there, the first operation is right behind it.
     let header = try source.withBytes(at: position, count: FrameHeader.length) { [position] in
@@ -42,6 +47,9 @@ struct OperationRescue {
   mutating func next() throws(Fault) -> Found? {
     while let candidate = try nextCandidate() {
       position = candidate.offset + 1
+      let cost = UInt64(candidate.lengths.value)
+      guard cost <= budget else { continue }
+      if candidate.lengths.code == OperationCode.putExtent { budget -= cost }
       let isProved = try candidate.isValueProved(in: source, seed: seed)
       let isFollowed = try isFollowed(candidate)
       if isProved == true || (isProved == nil && isFollowed) {
@@ -62,8 +70,9 @@ struct OperationRescue {
     let rest = (Self.blockLength - next % Self.blockLength) % Self.blockLength
     if next == end || rest <= Self.frontLength { return true }
     // Zeros fill up to the next frame, and are the reserved room behind the last one.
-    let nonZero = try source.firstNonZero(from: next, to: end)
-    if nonZero == end { return true }
+    let limit = min(end, next + Self.reservedLength)
+    let nonZero = try source.firstNonZero(from: next, to: limit)
+    if nonZero == limit { return true }
     if nonZero % FileLayout.frameAlignment == 0, nonZero - next < FileLayout.frameAlignment {
       let header = try source.withBytes(at: nonZero, count: FrameHeader.length) {
         FrameHeader.decode(from: $0, at: nonZero)

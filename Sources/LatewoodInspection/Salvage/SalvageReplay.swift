@@ -173,7 +173,7 @@ struct SalvageReplay {
 
   private mutating func pass(_ range: Range<UInt64>) throws(Fault) {
     guard !range.isEmpty else { return }
-    let gap = survey.gaps.first { $0.range.overlaps(range) }
+    let gap = survey.gap(in: range)
     if let gap, gap.isZero, gap.isAtEnd { return }
     isOpenBroken = isOpenBroken || !openPayloads.isEmpty
     if range.lowerBound >= floor { isUnacknowledged = true }

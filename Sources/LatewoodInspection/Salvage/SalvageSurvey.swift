@@ -91,6 +91,16 @@ struct SalvageSurvey {
     }
   }
 
+  /// The gap that has bytes of `range`. Gaps are in the order of the file.
+  func gap(in range: Range<UInt64>) -> Gap? {
+    var (start, end) = (0, gaps.count)
+    while start < end {
+      let middle = (start + end) / 2
+      if gaps[middle].range.upperBound <= range.lowerBound { start = middle + 1 } else { end = middle }
+    }
+    return start < gaps.count && gaps[start].range.overlaps(range) ? gaps[start] : nil
+  }
+
   /// The least number such that all transactions after it, up to those whose log ends at `end`, are in frames of the file.
   ///
   /// - Parameter newest: the transaction of the checkpoint that was read.

@@ -73,6 +73,8 @@ struct SalvageTree {
       return
     }
     let branch = try DamagedBranch(subtree, in: source, seed: seed)
+    // To look at them was a visit to each.
+    visitsLeft -= min(visitsLeft, UInt64(branch.children.count))
     for child in branch.children { try read(child.subtree, in: range) }
     let known = branch.children.reduce(UInt64(0)) { $0 &+ $1.subtree.entries }
     if known == subtree.entries { return }

@@ -31,7 +31,7 @@ import Testing
     }
     let length = CurrentProcess.environmentVariable("LATEWOOD_SALVAGE_BYTES").flatMap(Int.init)
     let seed = SeededRandom.seed(20_260_301)
-    let bytes = try kind.bytes(length: length ?? 200_000, seed: seed)
+    let bytes = try kind.bytes(length: length ?? 100_000, seed: seed)
     let (whole, report) = try Salvage.all(of: bytes)
     #expect(report.isWhole)
     #expect(whole.values.allSatisfy { $0.trust == .certain })
