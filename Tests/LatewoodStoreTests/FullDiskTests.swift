@@ -106,9 +106,11 @@ import Testing
         refusal(.inputOutput) { try store.sync() }
       }
     }
-    let seen = try store.write { try $0.get("k", in: space) }
+    let seen = try store.write(durability: .relaxed) { try $0.get("k", in: space) }
     #expect(seen == Array("old".utf8))
     #expect(try store.get("k", in: space) == Array("old".utf8))
+    // What it saw was never made durable, and cannot be any more: nobody is told that it was.
+    refusal(.poisoned) { try store.write(durability: .synchronous) { _ = try $0.get("k", in: space) } }
   }
 }
 
