@@ -17,9 +17,9 @@ enum ArgumentKind: Sendable {
   /// The kind that a word in help stands for; nil if it has none yet.
   init?(word: String) {
     switch word {
-    case "DATABASE", "A", "B", "OLD", "NEW", "BACKUP": self = .database
+    case "DATABASE", "A", "B", "OLD", "NEW", "OTHER", "BACKUP": self = .database
     case "SOURCE", "FILE", "PATH": self = .file
-    case "TARGET", "SVG": self = .newFile
+    case "TARGET", "OUT", "SVG": self = .newFile
     case "KEY": self = .key
     case "VALUE", "BODY", "JSON": self = .value
     case "KEYSPACE": self = .keyspace

@@ -14,6 +14,8 @@ import Testing
     var exit: Int32?
     /// "error" if the JSON goes to standard error.
     var stream: String?
+    /// Whether each line is JSON of this shape.
+    var lines: Bool?
     /// That of the run before if not given.
     var shape: JSONTree?
   }
@@ -43,9 +45,13 @@ import Testing
         // Whether the demo finds everything as promised is not what is asked here.
         #expect(status == run.exit ?? 0 || (name == "demo" && status == 1), "\(run.run): \(error)")
         let text = run.stream == "error" ? error : output
-        let value = try JSONDecoder().decode(JSONTree.self, from: Data(text.utf8))
-        let fault = JSONShape(tree: shape).fault(in: value)
-        #expect(fault == nil, "\(run.run) prints \(text)")
+        let parts = run.lines == true ? text.split(separator: "\n").map(String.init) : [text]
+        #expect(!parts.isEmpty, "\(run.run)")
+        for part in parts {
+          let value = try JSONDecoder().decode(JSONTree.self, from: Data(part.utf8))
+          let fault = JSONShape(tree: shape).fault(in: value)
+          #expect(fault == nil, "\(run.run) prints \(part)")
+        }
       }
     }
   }
