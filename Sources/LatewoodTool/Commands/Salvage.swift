@@ -17,7 +17,8 @@ extension CommandDescription {
     name: "salvage",
     summary: "save what is readable from a damaged database",
     operands: [
-      OperandDescription(name: "SOURCE", summary: "path of the damaged file; it is only read"), .copy,
+      OperandDescription(
+        name: "SOURCE", summary: "path of the damaged file; it is only read", isDatabase: true), .copy,
     ],
     options: [.fileID, .headerOf, .listOlder],
     discussion: [
