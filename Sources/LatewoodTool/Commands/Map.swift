@@ -47,7 +47,7 @@ extension CommandDescription {
         try export.output.write(drawing.svg())
         try export.output.flush()
       }
-      if target != "-" { try console.line("Drew \(KeyText.shown(target.utf8)). Open it in a browser.") }
+      if target != "-" { try console.row("Drew \(KeyText.shown(target.utf8)). Open it in a browser.") }
     } else if console.printsJSON {
       try console.json { write(map, path, to: &$0) }
     } else {
@@ -60,26 +60,26 @@ extension CommandDescription {
   private static func print(_ map: FileMap, _ path: String, on console: Console) throws(Failure) {
     let blocks = BlockMap(map, width: console.width)
     let style = console.style
-    try console.line(
+    try console.row(
       style.bold(KeyText.shown(path.utf8))
         + ": \(Quantity.bytes(map.size)), each letter \(Quantity.bytes(blocks.cellLength))")
     try console.line("")
-    for line in blocks.lines(style) { try console.line(line) }
+    for line in blocks.lines(style) { try console.row(line) }
     try console.line("")
-    for line in blocks.legend(style) { try console.line(line) }
+    for line in blocks.legend(style) { try console.row(line) }
     let keyspaces = map.tree.keyspaces.sorted { $0.value.bytes > $1.value.bytes }
     guard !keyspaces.isEmpty else { return }
     try console.line("")
-    try console.line(style.bold("live by keyspace, as of the newest checkpoint"))
+    try console.row(style.bold("live by keyspace, as of the newest checkpoint"))
     for (number, facts) in keyspaces.prefix(20) {
       let name = DisplayWidth.fitted(KeyText.shown(map.tree.name(of: number).utf8), to: 22)
-      try console.line(
+      try console.row(
         "   " + DisplayWidth.padded(name, to: 24)
           + DisplayWidth.padded(Quantity.bytes(facts.bytes), to: 12, right: true)
           + DisplayWidth.padded(BlockMap.share(facts.bytes, of: map.size), to: 8, right: true)
           + DisplayWidth.padded(Quantity.count(facts.entries, "entry", "entries"), to: 18, right: true))
     }
-    if keyspaces.count > 20 { try console.line("   and \(keyspaces.count - 20) more; --json lists them") }
+    if keyspaces.count > 20 { try console.row("   and \(keyspaces.count - 20) more; --json lists them") }
   }
 
   private static func write(_ map: FileMap, _ path: String, to writer: inout JSONWriter) {

@@ -58,7 +58,7 @@ extension CommandDescription {
     if console.printsJSON {
       try console.json { listing.write(faults, to: &$0) }
     } else {
-      for line in listing.lines(console.style) { try console.line(line) }
+      for line in listing.lines(console.style) { try console.row(line) }
       try console.tell(faults, path: file.path)
     }
     return faults.isEmpty ? .success : .no

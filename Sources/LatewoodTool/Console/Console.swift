@@ -58,6 +58,11 @@ final class Console {
 
   func line(_ text: String) throws(Failure) { try output.line(text) }
 
+  /// Prints a line of a table, of which a terminal that is too narrow shows the beginning.
+  func row(_ text: String) throws(Failure) {
+    try line(isOutputTerminal ? DisplayWidth.fitted(styled: text, to: width) : text)
+  }
+
   /// Prints a sentence or two, broken into lines for a terminal.
   func sentence(_ text: String) throws(Failure) {
     guard isOutputTerminal else { return try line(text) }

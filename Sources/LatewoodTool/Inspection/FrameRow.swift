@@ -8,7 +8,7 @@ struct FrameRow {
 
   static func heading(on console: Console) throws(Failure) {
     if console.printsJSON { return }
-    try console.line(
+    try console.row(
       console.style.bold(row("offset", "kind", "length", "transaction", "time (UTC)", "state")))
   }
 
@@ -19,7 +19,7 @@ struct FrameRow {
       step.state == .damaged
       ? console.style.bad(step.state.rawValue)
       : step.frame?.endsLog == true ? "ends the log" : step.state.rawValue
-    try console.line(
+    try console.row(
       Self.row(
         "\(step.range.lowerBound)", step.frame?.kind.name ?? "-",
         Quantity.count(step.range.upperBound - step.range.lowerBound), transaction,

@@ -31,7 +31,7 @@ struct HexListing {
     if console.printsJSON { return try console.json { write(to: &$0) } }
     let perRow = console.width >= 120 ? 16 : 8
     for row in rows {
-      for line in lines(row, perRow, console) { try console.line(line) }
+      for line in lines(row, perRow, console) { try console.row(line) }
     }
   }
 

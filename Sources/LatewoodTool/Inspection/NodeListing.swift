@@ -36,7 +36,7 @@ struct NodeListing {
 
   private func showEntries(_ console: Console) throws(Failure) {
     let keyWidth = max(16, (console.width - 16) / 2)
-    try console.line(
+    try console.row(
       console.style.bold(" slot  head      " + DisplayWidth.padded("key", to: keyWidth - 2) + " value"))
     for entry in node.entries {
       let value =
@@ -46,12 +46,12 @@ struct NodeListing {
         DisplayWidth.padded("\(entry.slot)", to: 5, right: true) + "  " + Self.hexadecimal(entry.head) + "  "
         + DisplayWidth.padded(DisplayWidth.fitted(Self.key(entry.key), to: keyWidth - 3), to: keyWidth - 2)
         + " "
-      try console.line(row + DisplayWidth.fitted(value, to: max(8, console.width - DisplayWidth.of(row))))
+      try console.row(row + DisplayWidth.fitted(value, to: max(8, console.width - DisplayWidth.of(row))))
     }
   }
 
   private func showChildren(_ console: Console) throws(Failure) {
-    try console.line(console.style.bold("          child  length       entries        live  from key"))
+    try console.row(console.style.bold("          child  length       entries        live  from key"))
     for child in node.children {
       let row =
         DisplayWidth.padded("\(child.subtree.reference.offset)", to: 15, right: true)
@@ -59,7 +59,7 @@ struct NodeListing {
         + DisplayWidth.padded(Quantity.count(child.subtree.entries), to: 14, right: true)
         + DisplayWidth.padded(Quantity.bytes(child.subtree.liveBytes), to: 12, right: true) + "  "
       let separator = child.separator.map(Self.key) ?? "the lowest"
-      try console.line(row + DisplayWidth.fitted(separator, to: max(8, console.width - DisplayWidth.of(row))))
+      try console.row(row + DisplayWidth.fitted(separator, to: max(8, console.width - DisplayWidth.of(row))))
     }
   }
 

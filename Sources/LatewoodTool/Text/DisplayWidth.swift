@@ -19,6 +19,28 @@ enum DisplayWidth {
     return String(result) + "…"
   }
 
+  /// The same of text that `Style` may have coloured: what colours takes no column, and all of it is kept.
+  static func fitted(styled text: String, to width: Int) -> String {
+    let parts = text.split(separator: "\u{1B}", omittingEmptySubsequences: false)
+    var plain = String(parts.first ?? "")
+    var codes: [(at: Int, code: String)] = []
+    for part in parts.dropFirst() {
+      guard let end = part.firstIndex(of: "m") else { return text }
+      codes.append((plain.unicodeScalars.count, "\u{1B}" + part[...end]))
+      plain += part[part.index(after: end)...]
+    }
+    let kept = Array(fitted(plain, to: width).unicodeScalars)
+    var result = String.UnicodeScalarView()
+    var next = 0
+    for (at, code) in codes {
+      result.append(contentsOf: kept[next..<max(next, min(at, kept.count))])
+      next = max(next, min(at, kept.count))
+      result.append(contentsOf: code.unicodeScalars)
+    }
+    result.append(contentsOf: kept[next...])
+    return String(result)
+  }
+
   static func padded(_ text: String, to width: Int, right: Bool = false) -> String {
     let space = String(repeating: " ", count: max(0, width - of(text)))
     return right ? space + text : text + space

@@ -73,7 +73,9 @@ import Testing
     case .array(let elements): elements.flatMap { members(of: $0) }
     case .object(let parts):
       parts.flatMap { name, part in
-        (name == "|" ? [] : [name.hasSuffix("?") ? String(name.dropLast()) : name]) + members(of: part)
+        // What help calls KIND are the kinds of regions.
+        (name == "|" ? [] : [name.hasSuffix("?") ? String(name.dropLast()) : name])
+          + (name == "kinds" ? [] : members(of: part))
       }
     default: []
     }
@@ -116,6 +118,7 @@ private struct SchemaPlace {
     let paths = [
       "ENTRIES": place("db"), "DOCUMENTS": place("documents"), "TEXT": place("text"), "WRONG": place("wrong"),
       "NEW": place("new"), "TORN": Repository.path("Tests/golden/torn-tail.latewood"),
+      "COMPACTED": Repository.path("Tests/golden/compacted.latewood"),
       "DAMAGED": Repository.path("Tests/golden/damaged-node.latewood"),
     ]
     let arguments = words.map { paths[$0] ?? $0 }
