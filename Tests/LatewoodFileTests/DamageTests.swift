@@ -106,9 +106,9 @@ import Testing
     }
     try bench.install(bytes)
     let log = try bench.open().log
-    #expect(faultKind { try log.emptyCheckpoint() } == .unsupported)
+    #expect(faultKind { try log.emptyCheckpoint() } == .fileTooLarge)
     log.continueTransactions(after: .max)
-    #expect(faultKind { _ = try log.beginTransaction() } == .unsupported)
+    #expect(faultKind { _ = try log.beginTransaction() } == .fileTooLarge)
     log.close()
   }
 
