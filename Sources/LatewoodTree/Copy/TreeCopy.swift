@@ -71,6 +71,7 @@ package struct TreeCopy: ~Copyable {
   private let extents: ExtentWriter
   private var replaced = ReplacedValues()
   private var waiting: [(key: SplitKey, value: Value)] = []
+  private var placed: [(offset: UInt64, length: UInt64, checksum: UInt32)] = []
 
   /// - Parameters:
   ///   - base: the tree to copy; whoever calls keeps its file mapped.
@@ -104,30 +105,60 @@ package struct TreeCopy: ~Copyable {
 
   private mutating func take(_ leaf: Node) throws(Fault) {
     if !rewriters.isEmpty { return try rewrite(leaf) }
-    var extentLength = 0
+    let extentLength = try placeExtents(of: leaf)
+    var next = 0
     for index in 0..<leaf.count {
       let entry = leaf.entry(index)
       let key = SplitKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount)
       if entry.value.isExtent {
-        if extentLength == 0 { extentLength = try reserveExtents(of: leaf, from: index) }
-        try append(key, try entry.value.bytes(in: file))
+        try append(key, placed[next])
+        next += 1
       } else {
         try builder.append(key, inline: entry.value.pointer, entry.value.length)
       }
     }
-    try extents.flush()
     try target.step(UInt64(leaf.length) + UInt64(extentLength))
   }
 
-  /// Makes room for all extents of a leaf, the first of which is at `index`, of their exact length; returns that.
-  private func reserveExtents(of leaf: Node, from index: Int) throws(Fault) -> Int {
-    var length = 0
-    for index in index..<leaf.count {
+  /// Writes all extents of a leaf into room of their exact length; returns that.
+  private mutating func placeExtents(of leaf: Node) throws(Fault) -> Int {
+    var (length, count) = (0, 0)
+    for index in 0..<leaf.count {
       let value = leaf.entry(index).value
-      if value.isExtent { length += value.length }
+      if value.isExtent { (length, count) = (length + value.length, count + 1) }
     }
+    if count == 0 { return 0 }
+    placed.removeAll(keepingCapacity: true)
     if length > 0 { extents.begin(at: try target.reserve(length)) }
+    for index in 0..<leaf.count {
+      let value = leaf.entry(index).value
+      if value.isExtent { try place(try value.bytes(in: file)) }
+    }
+    try extents.flush()
     return length
+  }
+
+  private func append(
+    _ key: SplitKey, _ place: (offset: UInt64, length: UInt64, checksum: UInt32)
+  ) throws(Fault) {
+    try builder.append(key, extent: place.offset, length: place.length, checksum: place.checksum)
+  }
+
+  /// All extents of a leaf lie side by side in room of their exact length.
+  private mutating func placeWaiting(_ extentLength: Int) throws(Fault) {
+    placed.removeAll(keepingCapacity: true)
+    if extentLength > 0 { extents.begin(at: try target.reserve(extentLength)) }
+    for (_, value) in waiting {
+      switch value {
+      case .inline: continue
+      case .extent(let bytes): try place(bytes)
+      case .newExtent(let bytes):
+        try bytes.withStart { (start, count) throws(Fault) in
+          try place(UnsafeRawBufferPointer(start: start, count: count))
+        }
+      }
+    }
+    try extents.flush()
   }
 
   /// The same where entries may be changed or dropped: what is kept decides how long the extents are together.
@@ -143,25 +174,23 @@ package struct TreeCopy: ~Copyable {
         try keep(key, value, &extentLength)
       }
     }
-    // All extents of a leaf lie side by side in room of their exact length.
-    if extentLength > 0 { extents.begin(at: try target.reserve(extentLength)) }
+    try placeWaiting(extentLength)
+    var next = 0
     for (key, value) in waiting {
-      switch value {
-      case .inline(let start, let count): try builder.append(key, inline: start, count)
-      case .extent(let bytes): try append(key, bytes)
-      case .newExtent(let bytes):
-        try bytes.withStart { (start, count) throws(Fault) in
-          try append(key, UnsafeRawBufferPointer(start: start, count: count))
-        }
+      if case .inline(let start, let count) = value {
+        try builder.append(key, inline: start, count)
+      } else {
+        try append(key, placed[next])
+        next += 1
       }
     }
-    try extents.flush()
     try target.step(UInt64(leaf.length) + UInt64(extentLength))
   }
 
-  private func append(_ key: SplitKey, _ bytes: UnsafeRawBufferPointer) throws(Fault) {
+  /// Writes all extents of a leaf before any node is: what is written lies behind what was written before.
+  private mutating func place(_ bytes: UnsafeRawBufferPointer) throws(Fault) {
     let (offset, checksum) = try extents.append(bytes)
-    try builder.append(key, extent: offset, length: UInt64(bytes.count), checksum: checksum)
+    placed.append((offset, UInt64(bytes.count), checksum))
   }
 
   private mutating func keep(

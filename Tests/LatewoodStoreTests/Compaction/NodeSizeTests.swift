@@ -1,0 +1,43 @@
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodStore
+
+/// A store whose nodes are of another length than those that it is opened with.
+@Suite struct NodeSizeTests {
+  private let directory: StoreDirectory
+
+  init() throws { directory = try StoreDirectory() }
+
+  @Test(arguments: [(32768, 1024), (1024, 32768)])
+  func `compaction makes nodes of the length that the options say`(before: Int, after: Int) throws {
+    var options = Store.Options()
+    options.durability = .relaxed
+    options.compaction = .manual
+    options.nodeSize = before
+    options.inlineValueLimit = 64
+    let value = { (number: Int) in
+      [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 140 + number % 16)
+    }
+    do {
+      let store = try Store.open(at: directory.store, options: options)
+      let fruit = try store.keyspace("fruit")
+      try store.write { transaction in
+        for number in 0..<120_000 {
+          try transaction.put("key \(1_000_000 + number)", value(number), in: fruit)
+        }
+      }
+      try store.close()
+    }
+    options.nodeSize = after
+    let store = try Store.open(at: directory.store, options: options)
+    let fruit = try store.keyspace("fruit")
+    try store.compact()
+    #expect(try store.count(in: fruit) == 120_000)
+    for number in stride(from: 0, to: 120_000, by: 9_973) {
+      #expect(try store.get("key \(1_000_000 + number)", in: fruit) == value(number))
+    }
+    #expect(try store.verify().isSound)
+    try store.close()
+  }
+}
