@@ -16,7 +16,7 @@ import Synchronization
 /// ```
 ///
 /// Everything that a save changes is one transaction: after a crash all of it is there or nothing. When `save` returns, it survives a power
-/// cut, unless the configuration says otherwise; several saves share the wait in ``inBatch(_:)``.
+/// cut, unless the configuration says otherwise; several saves share the wait in ``inBatch(_:)-7xlss``.
 ///
 /// Thread safety: all calls from any thread. Reads never wait for writers. The same file opened twice in one process is the same
 /// database underneath; it closes with the last one of them. Of several processes one can write.
