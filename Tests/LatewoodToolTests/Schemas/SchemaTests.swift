@@ -42,8 +42,7 @@ import Testing
         shape = run.shape ?? shape
         let place = SchemaPlace()
         let (status, output, error) = try place.run(run.run + ["--json"])
-        // Whether the demo finds everything as promised is not what is asked here.
-        #expect(status == run.exit ?? 0 || (name == "demo" && status == 1), "\(run.run): \(error)")
+        #expect(status == run.exit ?? 0, "\(run.run): \(error)")
         let text = run.stream == "error" ? error : output
         let parts = run.lines == true ? text.split(separator: "\n").map(String.init) : [text]
         #expect(!parts.isEmpty, "\(run.run)")
