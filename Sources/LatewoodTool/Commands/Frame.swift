@@ -16,10 +16,7 @@ extension CommandDescription {
     ],
     json: bytesShape
   ) { arguments, console throws(Failure) in
-    let length = try arguments.number(of: .length) ?? 4096
-    guard length > 0, length <= HexListing.mostBytes else {
-      throw .usage("--length is from 1 to \(Quantity.count(HexListing.mostBytes)) bytes")
-    }
+    let length = try HexListing.length(arguments) ?? 4096
     let offset = try arguments.offset(1)
     let file = try InspectedFile.opened(arguments)
     defer { file.close() }

@@ -2,7 +2,7 @@ import LatewoodInspection
 
 /// Bytes of a file in hexadecimal, and beside them what they mean.
 struct HexListing {
-  static let mostBytes: UInt64 = 1 << 20
+  private static let mostBytes: UInt64 = 1 << 20
   /// Rows of a field after which the rest is left out.
   private static let mostRows = 8
 
@@ -18,6 +18,15 @@ struct HexListing {
       rows = try Annotator(file).rows(in: range)
       bytes = try file.reader.bytes(range)
     } catch { throw Failure(error) }
+  }
+
+  /// What --length says; nil if it is not given.
+  static func length(_ arguments: Arguments) throws(Failure) -> UInt64? {
+    guard let length = try arguments.number(of: .length) else { return nil }
+    guard (1...mostBytes).contains(length) else {
+      throw .usage("--length is from 1 to \(Quantity.count(mostBytes)) bytes")
+    }
+    return length
   }
 
   static func check(_ offset: UInt64, in file: InspectedFile) throws(Failure) {
