@@ -50,8 +50,11 @@ final class GroupFlush: @unchecked Sendable {
     var givenUp: [Range<UInt64>] = []
     /// Commits that were synced.
     var syncs = 0
-    /// Where the room ends that was reserved ahead of the log.
-    var reservedThrough: UInt64 = 0
+    /// Bytes that the last of them added.
+    var syncedLength: UInt64 = 0
+    /// Where the room ends that was made ahead of the log, and how many commits had been synced then.
+    var roomThrough: UInt64 = 0
+    var syncsAtRoom = 0
   }
 
   let device: any Device
@@ -164,6 +167,22 @@ final class GroupFlush: @unchecked Sendable {
     } catch {
       return error
     }
+  }
+
+  /// Writes zeros, which a walk takes for room that was never used. A lack of space is for the commits to meet.
+  func writeRoom(_ range: Range<UInt64>) throws(Fault) {
+    let zeros = [UInt8](repeating: 0, count: Int(range.upperBound - range.lowerBound))
+    let fault: Fault? = zeros.withUnsafeBytes { bytes in
+      do throws(Fault) {
+        try device.write(bytes, at: range.lowerBound)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    guard let fault, fault.kind != .outOfSpace else { return }
+    locked { $0.end(with: fault) }
+    throw fault
   }
 
   private func write(_ segment: Segment, from: UInt64) throws(Fault) {
