@@ -57,11 +57,13 @@ extension GroupFlush.State {
 
   /// What to reserve before a write that will be synced: room for the next small commits, once there have been some. A sync that has
   /// no new length of the file to record is a third cheaper.
-  mutating func roomToReserve(from: UInt64, through: UInt64) -> Range<UInt64>? {
+  ///
+  /// - Parameter isWritten: long commits find their room written; see `roomToWrite`.
+  mutating func roomToReserve(from: UInt64, through: UInt64, isWritten: Bool) -> Range<UInt64>? {
     syncs += 1
     syncedLength = through - from
     guard syncs > LogFile.syncsBeforeReserving, through > roomThrough,
-      syncedLength < LogFile.leastWrittenAhead
+      syncedLength < (isWritten ? LogFile.leastWrittenAhead : LogFile.reservedLength)
     else { return nil }
     return makeRoom(from: from, through: through)
   }

@@ -121,7 +121,7 @@ final class GroupFlush: @unchecked Sendable {
     if through > from {
       let sealed = state.pointee.sealed
       let open = state.pointee.open
-      let room = durable ? state.pointee.roomToReserve(from: from, through: through) : nil
+      let room = durable ? reserved(from: from, through: through) : nil
       let fault = unlocked { () throws(Fault) in
         try checkOwner()
         if let room { device.reserve(offset: room.lowerBound, length: room.upperBound - room.lowerBound) }
@@ -142,6 +142,11 @@ final class GroupFlush: @unchecked Sendable {
     }
     state.pointee.isLeading = false
     if state.pointee.waiters > 0 { monitor.broadcast() }
+  }
+
+  /// With the monitor held.
+  private func reserved(from: UInt64, through: UInt64) -> Range<UInt64>? {
+    state.pointee.roomToReserve(from: from, through: through, isWritten: device.prefersWrittenRoom)
   }
 
   /// Makes the file durable. The first failure ends all writing, and is thrown as it is; later calls throw `poisoned`.

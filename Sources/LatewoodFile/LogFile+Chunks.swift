@@ -19,7 +19,7 @@ extension LogFile {
       if state.writtenThrough == state.closedThrough, append.pointee.frameStart > 0 {
         rewind(&state, to: state.closedThrough)
       }
-      if beginning { room = state.roomToWrite(at: append.pointee.tail) }
+      if beginning, device.prefersWrittenRoom { room = state.roomToWrite(at: append.pointee.tail) }
       return true
     }
     if !isReady { throw group.locked { $0.isStopped ? $0.stopFault() : .checkpointNeeded } }
