@@ -20,6 +20,8 @@ package typealias Rewriter =
 /// new    extents of a leaf | extents of the next | ... | nodes, full to the brim | extents ...      all in key order
 /// ```
 ///
+/// Leaves that are full and name no extents go over as they are, all but their offset and checksum; others are filled anew from their entries.
+///
 /// It reads the old tree leaf by leaf, and checks every byte that it reads, so that damage is never carried over. Memory: a region of nodes
 /// and a piece of extents, 2 MiB together, however large the tree or a value is.
 ///
