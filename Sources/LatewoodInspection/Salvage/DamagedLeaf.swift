@@ -11,6 +11,7 @@ struct DamagedLeaf {
   private(set) var cells: [(index: Int, entry: SalvagedEntry)] = []
   private(set) var count = 0
   private let range: KeyIntervals.Interval
+  private let file: FrameReader
 
   private static let blockLength: UInt64 = 4096
 
@@ -21,12 +22,12 @@ struct DamagedLeaf {
     var places: [Range<Int>]
   }
 
-  init(_ lost: SalvageTree.LostLeaf, in source: SalvageSource) throws(Fault) {
+  init(_ lost: SalvageTree.LostLeaf, in file: FrameReader) throws(Fault) {
+    self.file = file
     range = lost.range
     let offset = lost.reference.offset
-    guard offset < source.size, Int(lost.reference.length) <= FileLayout.nodeLimit else { return }
-    let length = min(UInt64(lost.reference.length), source.size - offset)
-    let bytes = try source.bytes(at: offset, count: Int(length)) ?? []
+    guard Int(lost.reference.length) <= FileLayout.nodeLimit else { return }
+    let bytes = Array(try file.reader.some(at: offset, count: Int(lost.reference.length)))
     bytes.withUnsafeBytes { bytes in
       read(bytes, lost)
       if cells.isEmpty { readFromEnd(bytes, lost) }
@@ -36,9 +37,7 @@ struct DamagedLeaf {
   /// Gives what could be read to `sink`, as the newest state of the leaf's keys.
   ///
   /// What is saved under a key already, by something that proves itself, and is the same, is thereby known to be the newest.
-  func save(
-    from source: SalvageSource, seed: UInt64, ranges: KeyIntervals, into sink: any SalvageSink
-  ) throws(Fault) {
+  func save(ranges: KeyIntervals, into sink: any SalvageSink) throws(Fault) {
     var next = 0
     var after = range.low
     func deleteBetween(_ high: [UInt8]?) throws(Fault) {
@@ -49,7 +48,7 @@ struct DamagedLeaf {
       // Two cells side by side leave no room for a key between them: one that is there was deleted.
       if index == next, index > 0 || !after.isEmpty { try deleteBetween(entry.key) }
       (next, after) = (index + 1, entry.key.successor)
-      guard ranges.contains(entry.key), let value = try entry.bytes(in: source, seed: seed) else { continue }
+      guard ranges.contains(entry.key), let value = try entry.bytes(in: file) else { continue }
       let saved = try sink.saved(entry.key)
       if saved?.trust == .certain { continue }
       try sink.put(entry.key, value, saved?.value == value ? .certain : .unproven)

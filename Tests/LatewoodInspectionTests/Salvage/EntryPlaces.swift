@@ -15,27 +15,26 @@ struct EntryPlaces {
   private(set) var places: [[UInt8]: [Range<UInt64>]] = [:]
 
   init(in bytes: [UInt8]) throws {
-    let source = try SalvageSource(DamagedFile(bytes))
-    let identity = try SalvageIdentity.find(in: source)
-    let survey = try SalvageSurvey(source, seed: identity.seed)
-    let base = try SalvageBase(source, identity, survey)
-    bytes.withUnsafeBytes { file in
-      if let root = base.checkpoint?.record.root, let start = file.baseAddress { visit(root, start) }
+    let reader = try FileReader(DamagedFile(bytes))
+    let file = FrameReader(reader: reader, seed: try SalvageIdentity.find(in: reader).seed)
+    let base = try SalvageBase(file, SalvageSurvey(file))
+    bytes.withUnsafeBytes { bytes in
+      if let root = base.checkpoint?.record.root, let start = bytes.baseAddress { visit(root, start) }
     }
-    var frames = SalvageFrames(source, seed: identity.seed, from: base.replay)
+    var frames = file.soundFrames(from: base.replay)
     while let piece = try frames.next() {
-      guard case .frame(let header) = piece, header.kind == .commit, let end = header.end else { continue }
+      guard case .frame(let header, _, _) = piece, header.kind == .commit, let end = header.end else { continue }
       var at = header.ownOffset + UInt64(FrameHeader.length)
-      while let operation = try SalvagedOperation(at: at, end: end, in: source) {
+      while let operation = try SalvagedOperation(at: at, end: end, in: reader) {
         at = operation.end
-        if operation.isRange {
-          let high = try operation.value(in: source)
+        if operation.place.isRange {
+          let high = try operation.value(in: reader)
           for key in places.keys
           where !key.lexicographicallyPrecedes(operation.key) && key.lexicographicallyPrecedes(high) {
             places[key] = nil
           }
         } else {
-          places[operation.key] = operation.isPut ? [operation.offset..<operation.end] : nil
+          places[operation.key] = operation.place.isPut ? [operation.place.start..<operation.end] : nil
         }
       }
     }
