@@ -10,6 +10,8 @@ import LatewoodTree
 struct DamagedLeaf {
   private(set) var cells: [(index: Int, entry: SalvagedEntry)] = []
   private(set) var count = 0
+  /// The keys are known, so that what lies between two cells side by side is known to be nothing.
+  private var isComplete = true
   private let range: KeyIntervals.Interval
   private let file: FrameReader
 
@@ -46,14 +48,14 @@ struct DamagedLeaf {
     }
     for (index, entry) in cells {
       // Two cells side by side leave no room for a key between them: one that is there was deleted.
-      if index == next, index > 0 || !after.isEmpty { try deleteBetween(entry.key) }
+      if isComplete, index == next, index > 0 || !after.isEmpty { try deleteBetween(entry.key) }
       (next, after) = (index + 1, entry.key.successor)
       guard ranges.contains(entry.key), let value = try entry.bytes(in: file) else { continue }
       let saved = try sink.saved(entry.key)
       if saved?.trust == .certain { continue }
       try sink.put(entry.key, value, saved?.value == value ? .certain : .unproven)
     }
-    if next == count, next > 0, range.high != nil { try deleteBetween(range.high) }
+    if isComplete, next == count, next > 0, range.high != nil { try deleteBetween(range.high) }
   }
 
   private mutating func read(_ bytes: UnsafeRawBufferPointer, _ lost: SalvageTree.LostLeaf) {
@@ -89,16 +91,29 @@ struct DamagedLeaf {
 
   /// Where what leads to the cells is destroyed: those behind the block in which it was.
   private mutating func readFromEnd(_ bytes: UnsafeRawBufferPointer, _ lost: SalvageTree.LostLeaf) {
-    guard bytes.count > NodeLayout.arrays, let base = bytes.baseAddress else { return }
+    guard bytes.count > NodeLayout.arrays, let base = bytes.baseAddress,
+      let count = Int(exactly: lost.entries), count <= Int(UInt16.max)
+    else { return }
     let isHeaderWhole =
       base.u64(NodeLayout.ownOffset) == lost.reference.offset
-      && base.u32(NodeLayout.length) == lost.reference.length
-    var start = Int(Self.blockLength - lost.reference.offset % Self.blockLength)
-    if isHeaderWhole { start += Int(Self.blockLength) }
-    let found = HeadlessLeaf.entries(in: bytes, of: lost, from: start)
-    guard let count = Int(exactly: lost.entries) else { return }
+      && base.u32(NodeLayout.length) == lost.reference.length && Int(base.u16(NodeLayout.count)) == count
+    // If the header is whole, it is the prefix that is not, which comes behind heads and slots.
+    let prefix = NodeLayout.arrays + count * (NodeLayout.headLength + NodeLayout.slotLength)
+    let destroyed = blockStart(of: isHeaderWhole ? prefix : 0, lost.reference.offset)
+    guard
+      let found = HeadlessLeaf(
+        in: bytes, of: lost, from: destroyed + Int(Self.blockLength),
+        wholeUntil: isHeaderWhole ? max(destroyed, NodeLayout.arrays) : 0)
+    else { return }
     self.count = count
-    for (place, entry) in found.enumerated() { cells.append((count - found.count + place, entry)) }
+    isComplete = found.isPrefixKnown
+    let first = count - found.entries.count
+    for (place, entry) in found.entries.enumerated() { cells.append((first + place, entry)) }
+  }
+
+  /// Where the block of the file that has the byte at `place` of the node begins; less than 0 if it does so before the node.
+  private func blockStart(of place: Int, _ offset: UInt64) -> Int {
+    place - Int((offset + UInt64(place)) % Self.blockLength)
   }
 
   private func candidate(

@@ -102,7 +102,9 @@ struct OperationRescue {
       guard let hit else { return nil }
       position = start + UInt64(hit)
       if hit == count { continue }
-      if let operation = try SalvagedOperation(at: position, end: end, in: file.reader), isPlausible(operation) {
+      if let operation = try SalvagedOperation(at: position, end: end, in: file.reader),
+        isPlausible(operation)
+      {
         return operation
       }
       position += 1

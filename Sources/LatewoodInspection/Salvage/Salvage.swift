@@ -62,7 +62,9 @@ package struct Salvage {
     report.checkpoint = base.checkpoint?.offset
     report.transaction = base.checkpoint?.record.transaction ?? 0
     report.isRootSlotDamaged = base.isRootSlotDamaged
-    var tree = SalvageTree(state.file, bounds: bounds, into: sink)
+    var tree = SalvageTree(
+      state.file, transactions: state.survey.checkpoints.map(\.record.transaction).sorted(), bounds: bounds,
+      into: sink)
     if let root = base.checkpoint?.record.root {
       try tree.read(root, in: KeyIntervals.Interval(low: [], high: nil))
     }
@@ -71,7 +73,7 @@ package struct Salvage {
       lost.append(
         SalvageReport.LostRange(what: .tree, offset: 0, length: 0, low: bounds.low, high: bounds.high))
     }
-    if !lost.isEmpty { try recall(lost, tree.leaves, keyspaces, sink, &report) }
+    if !lost.isEmpty { try recall(lost, tree, keyspaces, sink, &report) }
     if !base.isTreeLost {
       var log = SalvageReplay(
         state, purpose: .log, ranges: KeyIntervals([bounds]), keyspaces: keyspaces, wholeAfter: 0, into: sink)
@@ -90,7 +92,7 @@ package struct Salvage {
 
   /// Makes up ranges that the tree has lost.
   private func recall(
-    _ lost: [SalvageReport.LostRange], _ leaves: [SalvageTree.LostLeaf], _ keyspaces: Set<UInt32>?,
+    _ lost: [SalvageReport.LostRange], _ tree: SalvageTree, _ keyspaces: Set<UInt32>?,
     _ sink: any SalvageSink, _ report: inout SalvageReport
   ) throws(Fault) {
     let ranges = KeyIntervals(lost.map { KeyIntervals.Interval(low: $0.low, high: $0.high) })
@@ -109,7 +111,8 @@ package struct Salvage {
     }
     // Commits that are there from the first one on say everything that the leaves did.
     if wholeAfter == 0 { return }
-    for leaf in leaves {
+    for var leaf in tree.leaves {
+      leaf.keyLengths = tree.keyLengths
       try DamagedLeaf(leaf, in: state.file).save(ranges: ranges, into: sink)
     }
   }

@@ -144,7 +144,8 @@ struct SalvageReplay {
         reference: place.reference, entries: entries, range: KeyIntervals.Interval(low: [], high: nil))
       return try DamagedLeaf(leaf, in: file).save(ranges: ranges, into: sink)
     }
-    guard let leaf = try file.nodes.soundNode(place.reference, level: 0), let (first, last) = leaf.bounds else {
+    guard let leaf = try file.nodes.soundNode(place.reference, level: 0), let (first, last) = leaf.bounds
+    else {
       return
     }
     let trust: SalvageTrust = place.transaction >= wholeAfter ? .certain : .older(place.transaction)

@@ -12,6 +12,8 @@ struct SalvageTree {
     var reference: NodeReference
     var entries: UInt64
     var range: KeyIntervals.Interval
+    /// Of the keys that could be read.
+    var keyLengths = KeyLengths()
   }
 
   private let file: FrameReader
@@ -19,14 +21,18 @@ struct SalvageTree {
   private let sink: any SalvageSink
   private(set) var lost: [SalvageReport.LostRange] = []
   private(set) var leaves: [LostLeaf] = []
+  private(set) var keyLengths = KeyLengths()
+  /// Of the checkpoints in the file, the newest last.
+  private let transactions: [UInt64]
   /// A file that leads to the same nodes again and again is not walked for ever.
   private var visitsLeft: UInt64
   private var bytesRead: UInt64 = 0
 
   init(
-    _ file: FrameReader, bounds: KeyIntervals.Interval, into sink: any SalvageSink
+    _ file: FrameReader, transactions: [UInt64], bounds: KeyIntervals.Interval, into sink: any SalvageSink
   ) {
     self.file = file
+    self.transactions = transactions
     self.bounds = bounds
     self.sink = sink
     visitsLeft = file.reader.size / FileLayout.nodeAlignment
@@ -39,11 +45,17 @@ struct SalvageTree {
     guard let found = try file.nodes.soundNode(subtree.reference, level: subtree.level) else {
       return try pass(subtree, range)
     }
+    try take(found, subtree, range)
+  }
+
+  private mutating func take(
+    _ found: InspectedNode, _ subtree: Subtree, _ range: KeyIntervals.Interval
+  ) throws(Fault) {
     bytesRead += UInt64(subtree.reference.length)
     try sink.progress(bytesRead, of: file.reader.size)
     for entry in found.entries where range.contains(entry.key) { try take(entry) }
     let node = found.node
-    if node.isLeaf { return }
+    if node.isLeaf { return keyLengths.add(node) }
     for index in 0..<node.count {
       let low = index == 0 ? range.low : node.separator(index).bytes
       let high = index + 1 < node.count ? node.separator(index + 1).bytes : range.high
@@ -70,8 +82,11 @@ struct SalvageTree {
 
   private mutating func pass(_ subtree: Subtree, _ range: KeyIntervals.Interval) throws(Fault) {
     if subtree.level == 0 {
-      leaves.append(
-        LostLeaf(reference: subtree.reference, entries: subtree.entries, range: range))
+      let leaf = LostLeaf(reference: subtree.reference, entries: subtree.entries, range: range)
+      if let rebuilt = try RebuiltLeaf(leaf, transactions: transactions, in: file)?.node() {
+        return try take(rebuilt, subtree, range)
+      }
+      leaves.append(leaf)
       note(.leaf, subtree, range, expected: subtree.entries)
       return
     }

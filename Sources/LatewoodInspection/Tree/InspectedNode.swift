@@ -14,7 +14,8 @@ package final class InspectedNode {
 
   /// A copy of the `reference.length` bytes from `bytes` on. Throws `damaged` if they are not the node that `reference` means.
   init(_ bytes: UnsafeRawPointer, _ reference: NodeReference, seed: UInt64) throws(Fault) {
-    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(Int(reference.length), 48), alignment: 8)
+    let memory = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: max(Int(reference.length), 48), alignment: 8)
     memory.initializeMemory(as: UInt8.self, repeating: 0)
     memory.copyMemory(from: UnsafeRawBufferPointer(start: bytes, count: Int(reference.length)))
     do throws(Fault) {

@@ -114,7 +114,8 @@ import Testing
     }
     let whole = try Salvage.all(of: bytes).entries
     let file = FrameReader(
-      reader: try FileReader(DamagedFile(bytes)), seed: try SalvageIdentity(headerOf: DamagedFile(bytes)).seed)
+      reader: try FileReader(DamagedFile(bytes)), seed: try SalvageIdentity(headerOf: DamagedFile(bytes)).seed
+    )
     let base = try SalvageBase(file, SalvageSurvey(file))
     let root = try #require(base.checkpoint?.record.root)
     #expect(root.level == 0)
@@ -132,7 +133,9 @@ import Testing
     var frames = FrameReader(reader: try FileReader(DamagedFile(bytes)), seed: file.seed)
       .soundFrames(from: FileLayout.logStart)
     while let piece = try frames.next() {
-      guard case .frame(let header, _, _) = piece, header.kind == .commit, let end = header.end else { continue }
+      guard case .frame(let header, _, _) = piece, header.kind == .commit, let end = header.end else {
+        continue
+      }
       let range = Int(header.ownOffset)..<Int(end)
       worse.replaceSubrange(range, with: [UInt8](repeating: 0, count: range.count))
     }
