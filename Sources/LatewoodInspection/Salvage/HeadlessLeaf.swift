@@ -8,7 +8,7 @@ import LatewoodTree
 /// that behind it, with all but the last byte of which the last key begins as a rule. How long it is follows
 /// - from the leaf's header, if that is whole;
 /// - from these two separators, if they part before either ends: the first key and the last do so there, too;
-/// - otherwise from the lengths of the other keys in the keyspace, if only one prefix makes keys as long as they are.
+/// - otherwise from the lengths of the keys in the leaves beside it, if only one prefix makes keys as long as they are.
 ///
 /// Where none of these says it, nothing is taken: a wrong key is worse than none.
 struct HeadlessLeaf {
@@ -45,7 +45,6 @@ struct HeadlessLeaf {
     } else if let parting {
       candidates.removeAll { $0.count != parting }
     }
-    isPrefixKnown = isHeaderWhole || parting != nil
     var found: [(prefix: [UInt8], entries: [SalvagedEntry])] = []
     for prefix in candidates {
       var run = chain.longest { cell, isLast in isPossible(prefix, cell, isLast) }
@@ -55,10 +54,13 @@ struct HeadlessLeaf {
       if run.isEmpty || run.count > count { continue }
       found.append((prefix, run.map { chain.entry(prefix, $0) }))
     }
-    guard found.count == 1, isPrefixKnown || isNoLongerPossible(found[0].prefix, found[0].entries) else {
-      return
+    if isHeaderWhole || parting != nil {
+      guard let known = found.first, isHeaderWhole || !contradictLengths(known.entries) else { return }
+      entries = known.entries
+      isPrefixKnown = true
+    } else {
+      entries = Self.likely(found, upTo: prefixes().last?.count ?? 0, lost.keyLengths)
     }
-    entries = found[0].entries
   }
 
   // MARK: The prefix
@@ -79,12 +81,28 @@ struct HeadlessLeaf {
     return prefixes
   }
 
-  /// Whether the keyspace has no keys so long that the prefix could be longer than the separators say.
-  private func isNoLongerPossible(_ prefix: [UInt8], _ entries: [SalvagedEntry]) -> Bool {
-    guard let last = entries.last, let lengths = lost.keyLengths[Self.keyspace(of: last.key)],
-      let longest = entries.map(\.key.count).max(), let limit = prefixes().last?.count
-    else { return false }
-    return longest + (limit + 1 - prefix.count) > lengths.upperBound
+  /// Of several prefixes, the one with which keys are as long as those beside them, if with each other one, and with any longer one, they
+  /// are not.
+  private static func likely(
+    _ found: [(prefix: [UInt8], entries: [SalvagedEntry])], upTo limit: Int, _ lengths: KeyLengths
+  ) -> [SalvagedEntry] {
+    let likely = found.filter { lengths.fit($0.entries) >= 7 }
+    guard let (prefix, entries) = likely.first, likely.count == 1,
+      found.allSatisfy({ $0.prefix == prefix || lengths.fit($0.entries) <= 4 })
+    else { return [] }
+    let more = limit + 1 - prefix.count
+    let isLongerPossible = (more...max(more, lengths.longest)).contains {
+      lengths.fit(entries, longerBy: $0) > 4
+    }
+    return isLongerPossible ? [] : entries
+  }
+
+  /// Whether all keys beside these are of one length, and most of these are not.
+  private func contradictLengths(_ entries: [SalvagedEntry]) -> Bool {
+    guard let last = entries.last, let lengths = lost.keyLengths[Self.keyspace(of: last.key)] else {
+      return false
+    }
+    return lengths.count == 1 && lost.keyLengths.fit(entries) <= 4
   }
 
   // MARK: The cells
@@ -99,8 +117,8 @@ struct HeadlessLeaf {
     if keyspace == 0 {
       // FORMAT.md, section 9.
       guard [UInt8(ascii: "c"), UInt8(ascii: "i"), UInt8(ascii: "n")].contains(key[4]) else { return false }
-    } else if let lengths = lost.keyLengths[keyspace], !isPrefixKnown || lengths.count == 1 {
-      guard lengths.contains(key.count) else { return false }
+    } else if let known = lost.keyspaces, !known.contains(keyspace) {
+      return false
     }
     guard isLast else { return true }
     // The prefix is the longest there is, so that the first key and the last differ in the byte behind it.

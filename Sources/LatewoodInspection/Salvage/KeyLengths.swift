@@ -1,6 +1,6 @@
 import LatewoodTree
 
-/// How long the keys of each keyspace are that could be read from a tree.
+/// How long keys are, by keyspace, in the leaves beside a lost one: keys that sort close to each other tend to have the same form.
 struct KeyLengths {
   private var lengths: [UInt32: (range: ClosedRange<Int>, count: Int)] = [:]
 
@@ -20,6 +20,19 @@ struct KeyLengths {
       }
       lengths[keyspace] = known
     }
+  }
+
+  var longest: Int { lengths.values.map(\.range.upperBound).max() ?? 0 }
+
+  /// How many eighths of the keys are about as long as others of their keyspaces; 0 if too few of those are known.
+  ///
+  /// - Parameter more: what each of the keys is to be longer than it is.
+  func fit(_ entries: [SalvagedEntry], longerBy more: Int = 0) -> Int {
+    let fitting = entries.count { entry in
+      let keyspace = entry.key.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+      return self[keyspace]?.contains(entry.key.count + more) ?? false
+    }
+    return entries.isEmpty ? 0 : fitting * 8 / entries.count
   }
 
   /// From the shortest full key to the longest; nil if too few are known to say it of others.

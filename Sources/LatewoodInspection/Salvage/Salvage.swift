@@ -112,7 +112,7 @@ package struct Salvage {
     // Commits that are there from the first one on say everything that the leaves did.
     if wholeAfter == 0 { return }
     for var leaf in tree.leaves {
-      leaf.keyLengths = tree.keyLengths
+      leaf.keyspaces = keyspaces
       try DamagedLeaf(leaf, in: state.file).save(ranges: ranges, into: sink)
     }
   }

@@ -12,8 +12,10 @@ struct SalvageTree {
     var reference: NodeReference
     var entries: UInt64
     var range: KeyIntervals.Interval
-    /// Of the keys that could be read.
+    /// Of the keys in the nearest leaves before and after it that could be read.
     var keyLengths = KeyLengths()
+    /// The numbers of those that there are; nil if that is not known.
+    var keyspaces: Set<UInt32>?
   }
 
   private let file: FrameReader
@@ -21,7 +23,9 @@ struct SalvageTree {
   private let sink: any SalvageSink
   private(set) var lost: [SalvageReport.LostRange] = []
   private(set) var leaves: [LostLeaf] = []
-  private(set) var keyLengths = KeyLengths()
+  /// Of the last leaf that could be read, and how many were lost since.
+  private var lastLengths = KeyLengths()
+  private var lostSince = 0
   /// Of the checkpoints in the file, the newest last.
   private let transactions: [UInt64]
   /// A file that leads to the same nodes again and again is not walked for ever.
@@ -55,7 +59,7 @@ struct SalvageTree {
     try sink.progress(bytesRead, of: file.reader.size)
     for entry in found.entries where range.contains(entry.key) { try take(entry) }
     let node = found.node
-    if node.isLeaf { return keyLengths.add(node) }
+    if node.isLeaf { return pass(beside: node) }
     for index in 0..<node.count {
       let low = index == 0 ? range.low : node.separator(index).bytes
       let high = index + 1 < node.count ? node.separator(index + 1).bytes : range.high
@@ -82,11 +86,13 @@ struct SalvageTree {
 
   private mutating func pass(_ subtree: Subtree, _ range: KeyIntervals.Interval) throws(Fault) {
     if subtree.level == 0 {
-      let leaf = LostLeaf(reference: subtree.reference, entries: subtree.entries, range: range)
+      let leaf = LostLeaf(
+        reference: subtree.reference, entries: subtree.entries, range: range, keyLengths: lastLengths)
       if let rebuilt = try RebuiltLeaf(leaf, transactions: transactions, in: file)?.node() {
         return try take(rebuilt, subtree, range)
       }
       leaves.append(leaf)
+      lostSince += 1
       note(.leaf, subtree, range, expected: subtree.entries)
       return
     }
@@ -113,6 +119,14 @@ struct SalvageTree {
       let expected = runs.count == 1 && known < subtree.entries ? subtree.entries - known : nil
       note(.branch, subtree, gap, expected: expected)
     }
+  }
+
+  /// Tells the lost leaves before this one, and those that may come after it, of its keys.
+  private mutating func pass(beside leaf: Node) {
+    for index in leaves.count - lostSince..<leaves.count { leaves[index].keyLengths.add(leaf) }
+    lostSince = 0
+    lastLengths = KeyLengths()
+    lastLengths.add(leaf)
   }
 
   private mutating func note(
