@@ -21,7 +21,12 @@ struct DamagedLeaf {
   private struct Candidate {
     var index: Int
     var entry: SalvagedEntry?
+    /// Head, slot, cell.
     var places: [Range<Int>]
+    /// What would not fit together if it were not as it was: of the places all but the value.
+    var checked: [Range<Int>] { entry == nil ? [] : [places[0], places[1], front] }
+    /// Lengths and key.
+    var front = 0..<0
   }
 
   init(_ lost: SalvageTree.LostLeaf, in file: FrameReader) throws(Fault) {
@@ -146,6 +151,7 @@ struct DamagedLeaf {
       range.contains(whole)
     else { return result }
     result.places[2] = start..<value + Int(inside)
+    result.front = start..<value
     let cell = base + value
     result.entry = SalvagedEntry(
       key: whole,
@@ -167,18 +173,13 @@ struct DamagedLeaf {
       blocks.append(start..<end)
       start = end
     }
-    return blocks.filter { block in
-      if bytes[block].allSatisfy({ $0 == 0 }) { return true }
-      // An entry that passes speaks for all its parts. One that fails speaks against its cell; without a cell, against its slot.
-      var balance = 0
-      for candidate in candidates {
-        if candidate.entry != nil {
-          balance += candidate.places.contains { $0.overlaps(block) } ? 1 : 0
-        } else if let last = candidate.places.last {
-          balance -= last.overlaps(block) ? 1 : 0
-        }
-      }
-      return balance < 0
+    // An entry that passes speaks for what was checked of it. One that fails speaks against its cell; without a cell, against its slot.
+    func balance(_ block: Range<Int>) -> Int {
+      candidates.count { $0.checked.contains { $0.overlaps(block) } }
+        - candidates.count { $0.entry == nil && $0.places.last.map(block.overlaps) == true }
     }
+    let found = blocks.filter { block in bytes[block].allSatisfy { $0 == 0 } || balance(block) < 0 }
+    // Something is wrong with the leaf, so it is with what nothing speaks for.
+    return found.isEmpty ? blocks.filter { balance($0) <= 0 } : found
   }
 }
