@@ -80,8 +80,13 @@ package final class FileReader {
     guard count >= 0, holds(offset, UInt64(count)) else { return nil }
     try load(offset, count)
     let place = Int(offset - windowStart)
-    guard place + count <= window.count else { return nil }
-    return try window.withStart { (start, _) throws(Fault) in try body(start + place) }
+    return try window.withUnsafeBytes { bytes in
+      Result { () throws(Fault) -> R? in
+        // SAFETY: `count` bytes from `place` on lie within the window, by the check.
+        guard let start = bytes.baseAddress, place + count <= bytes.count else { return nil }
+        return try body(start + place)
+      }
+    }.get()
   }
 
   // MARK: Whole ranges

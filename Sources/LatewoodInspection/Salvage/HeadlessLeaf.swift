@@ -99,7 +99,7 @@ struct HeadlessLeaf {
 
   /// Whether all keys beside these are of one length, and most of these are not.
   private func contradictLengths(_ entries: [SalvagedEntry]) -> Bool {
-    guard let last = entries.last, let lengths = lost.keyLengths[Self.keyspace(of: last.key)] else {
+    guard let last = entries.last, let lengths = lost.keyLengths[LiveTree.keyspace(of: last.key)] else {
       return false
     }
     return lengths.count == 1 && lost.keyLengths.fit(entries) <= 4
@@ -113,7 +113,7 @@ struct HeadlessLeaf {
     guard key.count >= NodeLayout.minimumKeyLength, key.count <= NodeLayout.maximumKeyLength,
       lost.range.contains(key)
     else { return false }
-    let keyspace = Self.keyspace(of: key)
+    let keyspace = LiveTree.keyspace(of: key)
     if keyspace == 0 {
       // FORMAT.md, section 9.
       guard [UInt8(ascii: "c"), UInt8(ascii: "i"), UInt8(ascii: "n")].contains(key[4]) else { return false }
@@ -143,6 +143,4 @@ struct HeadlessLeaf {
     }
     return Array(run[(wrong.map { $0 + 1 } ?? 0)...])
   }
-
-  static func keyspace(of key: [UInt8]) -> UInt32 { key.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
 }

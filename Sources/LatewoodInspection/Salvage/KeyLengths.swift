@@ -8,18 +8,19 @@ struct KeyLengths {
   private static let tellingCount = 16
 
   mutating func add(_ leaf: Node) {
-    var index = 0
-    while index < leaf.count {
-      let keyspace = LiveTree.keyspace(of: leaf.key(index))
-      var known = lengths[keyspace] ?? (leaf.key(index).count...leaf.key(index).count, 0)
-      while index < leaf.count, LiveTree.keyspace(of: leaf.key(index)) == keyspace {
-        let length = leaf.key(index).count
-        known.range = min(known.range.lowerBound, length)...max(known.range.upperBound, length)
-        known.count += 1
-        index += 1
-      }
-      lengths[keyspace] = known
+    for index in 0..<leaf.count {
+      let key = leaf.key(index)
+      add(length: key.count, of: LiveTree.keyspace(of: key))
     }
+  }
+
+  mutating func add(length: Int, of keyspace: UInt32) {
+    var known = lengths[keyspace] ?? (length...length, 0)
+    if !known.range.contains(length) {
+      known.range = min(known.range.lowerBound, length)...max(known.range.upperBound, length)
+    }
+    known.count += 1
+    lengths[keyspace] = known
   }
 
   var longest: Int { lengths.values.map(\.range.upperBound).max() ?? 0 }
@@ -29,8 +30,7 @@ struct KeyLengths {
   /// - Parameter more: what each of the keys is to be longer than it is.
   func fit(_ entries: [SalvagedEntry], longerBy more: Int = 0) -> Int {
     let fitting = entries.count { entry in
-      let keyspace = entry.key.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-      return self[keyspace]?.contains(entry.key.count + more) ?? false
+      self[LiveTree.keyspace(of: entry.key)]?.contains(entry.key.count + more) ?? false
     }
     return entries.isEmpty ? 0 : fitting * 8 / entries.count
   }

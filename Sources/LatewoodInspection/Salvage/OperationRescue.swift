@@ -78,7 +78,7 @@ struct OperationRescue {
 
   private func isPlausible(_ operation: SalvagedOperation) -> Bool {
     guard operation.key.count >= 4 else { return false }
-    let number = operation.key.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    let number = LiveTree.keyspace(of: operation.key)
     guard let keyspaces else { return number < 1 << 16 }
     return number == 0 || keyspaces.contains(number)
   }

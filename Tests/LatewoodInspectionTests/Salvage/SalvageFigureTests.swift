@@ -26,7 +26,7 @@ import Testing
     #expect(report.isWhole)
     #expect(whole.values.allSatisfy { $0.trust == .certain })
     let comparison = SalvageComparison(with: whole)
-    let keyspaces = Set(whole.keys.map(HeadlessLeaf.keyspace(of:))).subtracting([0])
+    let keyspaces = Set(whole.keys.map { LiveTree.keyspace(of: $0) }).subtracting([0])
     let places = try EntryPlaces(in: bytes)
     #expect(Set(places.own.keys) == Set(whole.keys))
     let own = Self.byBlock(places.own, comparison.keys, bytes.count)
