@@ -16,7 +16,7 @@ struct SalvageFigure: CustomStringConvertible {
   private var unproven = 0
   private var older = 0
   /// Saved under a key that there was not, or with another value than the newest; none of them as certain, or with a report that says where.
-  private var wrong = 0
+  private(set) var wrong = 0
 
   init(fileLength: Int, entries: Int) {
     self.fileLength = fileLength
