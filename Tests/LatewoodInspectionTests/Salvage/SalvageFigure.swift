@@ -55,8 +55,8 @@ struct SalvageFigure: CustomStringConvertible {
     }
     return """
       \(fileLength) bytes, \(entries) entries, \(blocks) blocks. For each block: \(mean(lying)) entries lay in it, \
-      \(mean(lost)) lost (most \(most)), \(mean(older)) older, \(mean(unproven)) unproven, \(mean(wrong)) wrong. \
-      Blocks that cost more than what lay in them: \(blocksThatCostMore), entries: \(lostBeyond)
+      \(mean(lost)) lost (most \(most)), \(mean(older)) older, \(mean(unproven)) unproven. \
+      Blocks that cost more than what lay in them: \(blocksThatCostMore), entries: \(lostBeyond). Wrong, in all: \(wrong)
       """
   }
 }
