@@ -136,6 +136,6 @@ extension Annotator {
 extension InspectedNode {
   /// A little-endian number of up to eight bytes in the node.
   func number(_ at: Int, _ length: Int) -> UInt64 {
-    bytes[at..<at + min(length, 8)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    bytes[at..<at + min(length, 8)].reversed().bigEndian()
   }
 }

@@ -112,7 +112,7 @@ package struct Annotator {
   /// The first eight bytes of a range as a little-endian number.
   func number(_ range: Range<UInt64>) throws(Fault) -> UInt64 {
     let bytes = try reader.some(at: range.lowerBound, count: Int(min(8, range.upperBound - range.lowerBound)))
-    return bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    return bytes.reversed().bigEndian()
   }
 
   /// Bytes as section 12 shows them, no more than `limit` of them.

@@ -3,23 +3,47 @@ import LatewoodDevice
 
 /// Reads a file by plain calls, with no mapping: what the disk cannot give is an error with its place, and not the end of the process.
 ///
-/// Small reads that follow each other come from one window. Not for use by several threads.
+/// Small reads that follow each other come from one window. It never writes. Not for use by several threads.
 package final class FileReader {
+  /// What becomes of a block that the disk cannot give.
+  package enum BadBlocks {
+    /// It is an error.
+    case fail
+    /// It counts as zeros and is noted: all others are still wanted.
+    case readAsZeros
+  }
+
   private static let windowLength = 128 << 10
+  /// Read where nothing says that more will be wanted from there on.
+  private static let shortWindowLength = 16 << 10
+  private static let blockLength = 4096
 
   let device: any Device
   /// Bytes of the file when it was looked at last; what was appended since is not touched.
   package private(set) var size: UInt64 = 0
+  /// Blocks that the disk would not give, if these are no errors.
+  package private(set) var unreadable: [Range<UInt64>] = []
+  private let badBlocks: BadBlocks
   private var window: [UInt8] = []
   private var windowStart: UInt64 = 0
 
-  init(_ device: any Device) { self.device = device }
+  /// Looks at the size of the file, and at nothing else.
+  package init(_ device: any Device, badBlocks: BadBlocks = .fail) throws(Fault) {
+    self.device = device
+    self.badBlocks = badBlocks
+    try refresh()
+  }
 
   /// Looks at the size anew and forgets what was read.
   func refresh() throws(Fault) {
     size = try device.size()
     window = []
   }
+
+  /// Whether all of these bytes are in the file.
+  func holds(_ offset: UInt64, _ count: UInt64) -> Bool { count <= size && offset <= size - count }
+
+  // MARK: Bytes
 
   /// The bytes of a range that lies within the file and is no longer than `limit`.
   package func bytes(_ range: Range<UInt64>, limit: Int = 64 << 20) throws(Fault) -> [UInt8] {
@@ -33,22 +57,39 @@ package final class FileReader {
     return bytes
   }
 
+  /// A copy of `count` bytes from `offset` on; nil if they do not all lie in the file.
+  func bytes(at offset: UInt64, count: Int) throws(Fault) -> [UInt8]? {
+    guard count >= 0, holds(offset, UInt64(count)) else { return nil }
+    if count > Self.windowLength { return try bytes(offset..<offset + UInt64(count), limit: .max) }
+    return Array(try some(at: offset, count: count))
+  }
+
   /// At most `count` bytes from `offset` on, fewer at the end of the file. For many small reads in ascending order.
   package func some(at offset: UInt64, count: Int) throws(Fault) -> ArraySlice<UInt8> {
     guard offset < size else { return [] }
     let wanted = Int(min(UInt64(count), size - offset))
-    if offset < windowStart || offset - windowStart + UInt64(wanted) > UInt64(window.count) {
-      // Where one block cannot be read, those beside it still can.
-      do throws(Fault) {
-        window = try readSome(at: offset, count: max(wanted, Self.windowLength))
-      } catch {
-        window = try readSome(at: offset, count: wanted)
-      }
-      windowStart = offset
-    }
+    try load(offset, wanted)
     let start = Int(offset - windowStart)
     return window[min(start, window.count)..<min(start + wanted, window.count)]
   }
+
+  /// Calls `body` with the address of bytes of the file, which must not be kept; nil if they do not all lie in it.
+  func withBytes<R>(
+    at offset: UInt64, count: Int, _ body: (UnsafeRawPointer) throws(Fault) -> R
+  ) throws(Fault) -> R? {
+    guard count >= 0, holds(offset, UInt64(count)) else { return nil }
+    try load(offset, count)
+    let place = Int(offset - windowStart)
+    return try window.withUnsafeBytes { bytes in
+      Result { () throws(Fault) -> R? in
+        // SAFETY: `count` bytes from `place` on lie within the window, by the check.
+        guard let start = bytes.baseAddress, place + count <= bytes.count else { return nil }
+        return try body(start + place)
+      }
+    }.get()
+  }
+
+  // MARK: Whole ranges
 
   /// Calls `body` with the bytes of a range, piece by piece, until it returns false. The range lies within the file.
   package func forEachPiece(
@@ -56,54 +97,120 @@ package final class FileReader {
   ) throws(Fault) {
     var at = range.lowerBound
     while at < range.upperBound {
-      let piece = try bytes(at..<min(range.upperBound, at + 1 << 20))
+      let end = min(range.upperBound, at + 1 << 20)
+      // What is short is likely to lie in the window, with what is looked at next.
+      let isShort = end - at <= UInt64(Self.windowLength)
+      let piece = isShort ? try some(at: at, count: Int(end - at)) : try bytes(at..<end)[...]
+      guard UInt64(piece.count) == end - at else {
+        throw Fault(.inputOutput, "the file has become shorter while it was read", offset: at)
+      }
       if !piece.withUnsafeBytes({ body(at, $0) }) { return }
-      at += UInt64(piece.count)
+      at = end
     }
+  }
+
+  /// Of bytes that lie in the file.
+  func hash(_ range: Range<UInt64>, seed: UInt64) throws(Fault) -> UInt64 {
+    var stream = XXH64.Stream(seed: seed)
+    try forEachPiece(of: range) { _, piece in
+      stream.update(piece)
+      return true
+    }
+    return stream.finish()
+  }
+
+  /// The first byte of a range within the file that is not zero; the end of the range if there is none.
+  func firstNonZero(in range: Range<UInt64>) throws(Fault) -> UInt64 {
+    var found = range.upperBound
+    try forEachPiece(of: range) { offset, piece in
+      guard let first = piece.firstNonZero else { return true }
+      found = offset + UInt64(first)
+      return false
+    }
+    return found
   }
 
   /// Whether all bytes of a range within the file are zero.
   package func isZero(_ range: Range<UInt64>) throws(Fault) -> Bool {
-    var isZero = true
-    try forEachPiece(of: range) { _, piece in
-      isZero = piece.isZero
-      return isZero
+    try firstNonZero(in: range) == range.upperBound
+  }
+
+  // MARK: The disk
+
+  /// Has the window hold `count` bytes from `offset` on, or as many as there are.
+  private func load(_ offset: UInt64, _ count: Int) throws(Fault) {
+    let end = windowStart + UInt64(window.count)
+    if offset >= windowStart, offset + UInt64(count) <= end { return }
+    let goesOn = offset >= windowStart && offset <= end + UInt64(Self.blockLength)
+    let ahead = max(count, goesOn ? Self.windowLength : Self.shortWindowLength)
+    // Where one block cannot be read, those beside it still can.
+    do throws(Fault) {
+      window = try readSome(at: offset, count: ahead)
+    } catch {
+      window = try readSome(at: offset, count: count)
     }
-    return isZero
+    windowStart = offset
   }
 
   private func readSome(at offset: UInt64, count: Int) throws(Fault) -> [UInt8] {
     guard offset < size else { return [] }
-    let count = Int(min(UInt64(count), size - offset))
-    var bytes = [UInt8](repeating: 0, count: count)
-    var failure: Fault?
-    let got = bytes.withUnsafeMutableBytes { target in
-      do throws(Fault) {
-        return try device.read(into: target, at: offset)
-      } catch {
-        failure = error
-        return 0
-      }
+    var bytes = [UInt8](repeating: 0, count: Int(min(UInt64(count), size - offset)))
+    do throws(Fault) {
+      let got = try fill(&bytes, 0..<bytes.count, at: offset)
+      if badBlocks == .fail { bytes.removeLast(bytes.count - got) }
+      return bytes
+    } catch {
+      guard badBlocks == .readAsZeros, error.kind == .inputOutput else { throw error }
     }
-    if let failure { throw failure }
-    bytes.removeLast(count - got)
+    var done = 0
+    while done < bytes.count {
+      let position = offset + UInt64(done)
+      let piece = min(bytes.count - done, Self.blockLength - Int(position % UInt64(Self.blockLength)))
+      do throws(Fault) {
+        _ = try fill(&bytes, done..<done + piece, at: position)
+      } catch {
+        guard error.kind == .inputOutput else { throw error }
+        note(unreadable: position..<position + UInt64(piece))
+      }
+      done += piece
+    }
     return bytes
+  }
+
+  private func fill(_ bytes: inout [UInt8], _ part: Range<Int>, at offset: UInt64) throws(Fault) -> Int {
+    try bytes.withUnsafeMutableBytes { buffer in
+      Result { () throws(Fault) in
+        try device.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[part]), at: offset)
+      }
+    }.get()
+  }
+
+  private func note(unreadable range: Range<UInt64>) {
+    // A read may begin or end within a block, and blocks are read again.
+    let block = UInt64(Self.blockLength)
+    let start = range.lowerBound / block * block
+    let whole = start..<min(size, start + block)
+    if let last = unreadable.last, last.upperBound == whole.lowerBound {
+      unreadable[unreadable.count - 1] = last.lowerBound..<whole.upperBound
+    } else if !unreadable.contains(where: { $0.contains(whole.lowerBound) }) {
+      unreadable.append(whole)
+    }
   }
 }
 
 extension UnsafeRawBufferPointer {
-  var isZero: Bool {
+  var isZero: Bool { firstNonZero == nil }
+
+  /// The place of the first byte that is not zero; nil if there is none.
+  var firstNonZero: Int? {
     var at = 0
     // SAFETY: every load is below `count`.
-    guard let base = baseAddress else { return true }
-    while at + 8 <= count {
-      if base.u64(at) != 0 { return false }
-      at += 8
-    }
+    guard let base = baseAddress else { return nil }
+    while at + 8 <= count, base.u64(at) == 0 { at += 8 }
     while at < count {
-      if base.u8(at) != 0 { return false }
+      if base.u8(at) != 0 { return at }
       at += 1
     }
-    return true
+    return nil
   }
 }

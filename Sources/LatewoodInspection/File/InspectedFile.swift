@@ -26,7 +26,7 @@ package final class InspectedFile {
 
   package var reader: FileReader { frames.reader }
   package var size: UInt64 { frames.reader.size }
-  package var nodes: NodeReader { NodeReader(reader: reader, seed: frames.seed) }
+  package var nodes: NodeReader { frames.nodes }
 
   /// Opens the file at `path` and reads header, slots and log. O(bytes of log that no checkpoint holds).
   ///
@@ -38,8 +38,7 @@ package final class InspectedFile {
     self.device = device
     do throws(Fault) {
       try device.lockForReading()
-      let reader = FileReader(device)
-      try reader.refresh()
+      let reader = try FileReader(device)
       header = try InspectedHeader(reader)
       frames = FrameReader(reader: reader, seed: header.seed)
       slots = try Self.slots(frames, volume, path)
@@ -109,7 +108,9 @@ package final class InspectedFile {
 
   /// The frames in any stretch of the file.
   package func scan(_ range: Range<UInt64>, isProving: Bool = true) -> FrameScan {
-    FrameScan(frames, in: range.clamped(to: 0..<max(size, FileLayout.logStart)), isProving: isProving)
+    FrameScan(
+      frames, in: range.clamped(to: 0..<max(size, FileLayout.logStart)),
+      accepting: isProving ? .broken : .unproved)
   }
 
   private static func newest(of slots: [InspectedSlot]) -> InspectedSlot? {
@@ -124,7 +125,7 @@ package final class InspectedFile {
     while true {
       try frames.reader.refresh()
       var slots: [InspectedSlot] = []
-      for place in 0..<2 { slots.append(try InspectedSlot(place: place, frames.reader, frames)) }
+      for place in 0..<2 { slots.append(try InspectedSlot(place: place, frames)) }
       try frames.reader.refresh()
       if slots.allSatisfy(\.isValid) || pause > 4 { return slots }
       guard try volume.isLockedForWriting(path) else { return slots }

@@ -9,15 +9,18 @@ package struct InspectedHeader {
   package private(set) var faults: [Fault?] = []
   /// What the checksums of the file start from. Without a whole header it is what the damaged copies say, if a slot or frame bears it out.
   package private(set) var seed: UInt64
+  /// What the copies say that are not whole, right or wrong; of use where none is.
+  private(set) var unprovedSeeds: [UInt64] = []
 
   private static let length = FileLayout.headerLength
   private static let magic = Array("LATEWOOD".utf8)
 
-  /// Throws `notADatabase`, `tooNew`. Damage is no error here.
-  init(_ reader: FileReader) throws(Fault) {
+  /// Throws `emptyFile`, `notADatabase`, `tooNew`. Damage is no error here.
+  ///
+  /// - Parameter needsMagic: whether a file in which neither copy says that it is a database is none.
+  init(_ reader: FileReader, needsMagic: Bool = true) throws(Fault) {
     if reader.size == 0 { throw Fault(.emptyFile, "the file is empty") }
     let bytes = Array(try reader.some(at: 0, count: Int(FileLayout.logStart)))
-    var candidates: [FileHeader] = []
     var sawMagic = false
     for copy in 0..<2 {
       let start = copy * Self.length
@@ -38,15 +41,18 @@ package struct InspectedHeader {
       }
       let hasMagic = alone[start..<start + 8].elementsEqual(Self.magic)
       sawMagic = sawMagic || hasMagic
-      candidates.append(Self.unproved(alone, at: start))
+      unprovedSeeds.append(Self.unproved(alone, at: start).seed)
     }
     if let header {
       seed = header.seed
       return
     }
-    guard sawMagic else { throw Fault(.notADatabase, "the file is not a Latewood database") }
-    let seeds = candidates.map(\.seed)
-    seed = seeds.first { Self.bearsOut($0, bytes) } ?? seeds[0]
+    guard sawMagic || !needsMagic else { throw Fault(.notADatabase, "the file is not a Latewood database") }
+    seed = unprovedSeeds[0]
+    for candidate in unprovedSeeds where try FrameReader(reader: reader, seed: candidate).hasSlot() {
+      seed = candidate
+      break
+    }
   }
 
   private static func decode(_ bytes: [UInt8]) throws(Fault) -> FileHeader {
@@ -67,20 +73,14 @@ package struct InspectedHeader {
         created: word(FileHeader.Offset.created))
     }
   }
+}
 
-  private static func bearsOut(_ seed: UInt64, _ bytes: [UInt8]) -> Bool {
-    (0..<2).contains { place in
-      let start = Int(FileLayout.slotOffset(place))
-      guard bytes.count >= start + RootSlot.length else { return false }
-      return bytes.withUnsafeBytes { all in
-        let slot = UnsafeRawBufferPointer(rebasing: all[start..<start + RootSlot.length])
-        do throws(Fault) {
-          _ = try RootSlot.decode(from: slot, place: place, seed: seed)
-          return true
-        } catch {
-          return false
-        }
-      }
+extension FrameReader {
+  /// Whether a root slot has a checksum that starts from this seed.
+  func hasSlot() throws(Fault) -> Bool {
+    for place in 0..<2 {
+      if case .success = try slot(place) { return true }
     }
+    return false
   }
 }

@@ -14,16 +14,12 @@ package struct InspectedSlot {
 
   package var isValid: Bool { slot != nil && fault == nil }
 
-  init(place: Int, _ reader: FileReader, _ frames: FrameReader) throws(Fault) {
+  init(place: Int, _ frames: FrameReader) throws(Fault) {
     self.place = place
-    let block = Array(try reader.some(at: FileLayout.slotOffset(place), count: RootSlot.length))
     let slot: RootSlot
-    do throws(Fault) {
-      slot = try block.withStart { start, count throws(Fault) in
-        try RootSlot.decode(
-          from: UnsafeRawBufferPointer(start: start, count: count), place: place, seed: frames.seed)
-      }
-    } catch {
+    switch try frames.slot(place) {
+    case .success(let read): slot = read
+    case .failure(let error):
       (self.slot, checkpoint, fault) = (nil, nil, error)
       return
     }
@@ -52,16 +48,21 @@ package struct InspectedCheckpoint: Equatable {
 
   /// Nil if there is none at this place.
   init?(at offset: UInt64, _ frames: FrameReader) throws(Fault) {
-    guard let frame = try frames.frame(at: offset), frame.kind == .checkpoint else { return nil }
-    let start = offset + UInt64(FrameHeader.length)
-    let payload = try frames.reader.bytes(start..<start + UInt64(CheckpointRecord.length))
-    do throws(Fault) {
-      record = try payload.withStart { start, _ throws(Fault) in
-        try CheckpointRecord.decode(from: start, frame: offset, fileSize: frames.reader.size)
+    guard let frame = try frames.frame(at: offset) else { return nil }
+    try self.init(frame, frames)
+  }
+
+  /// Nil if the frame, which is sound, is no checkpoint or says the impossible.
+  init?(_ frame: FrameHeader, _ frames: FrameReader) throws(Fault) {
+    guard frame.kind == .checkpoint else { return nil }
+    let start = frame.ownOffset + UInt64(FrameHeader.length)
+    let decoded = try frames.reader.withBytes(at: start, count: CheckpointRecord.length) { start in
+      Result { () throws(Fault) in
+        try CheckpointRecord.decode(from: start, frame: frame.ownOffset, fileSize: frames.reader.size)
       }
-    } catch {
-      return nil
     }
+    guard let decoded, case .success(let record) = decoded else { return nil }
     self.frame = frame
+    self.record = record
   }
 }

@@ -3,7 +3,22 @@ import LatewoodFile
 
 /// Finds the frames in a stretch of the file of which nothing is known: where frames follow each other, by their lengths; where one has
 /// gone, by looking for the next.
+///
+/// ```
+/// | frame | frame | ...damage... | frame | nodes frame ~~~~~ | frame |
+///                 \ a gap: what lies between two frames, or behind the last
+/// ```
 package struct FrameScan {
+  /// Which frames count.
+  package enum Accepting {
+    /// Those with the right checksum.
+    case sound
+    /// Also commits whose length leads to where a frame can be: part of a dead frame may have been given back.
+    case broken
+    /// The same, and the checksums of commits are not compared. Those of other frames always are.
+    case unproved
+  }
+
   /// A piece of the stretch. Together the pieces are all of it, in order.
   package enum Piece: Equatable {
     /// With the zeros after it.
@@ -14,37 +29,37 @@ package struct FrameScan {
 
   private let frames: FrameReader
   private let range: Range<UInt64>
-  private let isProving: Bool
+  private let accepting: Accepting
   private var at: UInt64
+  /// The frame behind the gap that was given last.
+  private var found: Piece?
+  /// Bytes that may still be hashed: a file that is made of headers must not cost the square of its length.
+  private var budget: UInt64
 
-  /// - Parameter isProving: whether the checksums of commits are compared. Those of other frames always are.
-  init(_ frames: FrameReader, in range: Range<UInt64>, isProving: Bool = true) {
+  init(_ frames: FrameReader, in range: Range<UInt64>, accepting: Accepting = .broken) {
     self.frames = frames
     self.range = range
-    self.isProving = isProving
+    self.accepting = accepting
     at = range.lowerBound
+    budget = frames.reader.size.multipliedReportingOverflow(by: 16).partialValue
   }
 
   /// The next piece; nil at the end.
   package mutating func next() throws(Fault) -> Piece? {
+    if let piece = found {
+      found = nil
+      return pass(piece)
+    }
     guard at < range.upperBound else { return nil }
     let start = at
-    if let piece = try frame(at: start) {
-      at = piece.end
-      return .frame(piece.header, range: start..<piece.end, isSound: piece.isSound)
-    }
+    if let piece = try frame(at: start) { return pass(piece) }
     at = FileLayout.alignedToFrame(start + 1) ?? range.upperBound
-    while at < range.upperBound {
-      guard let header = try nextHeader() else {
-        at = range.upperBound
-        break
-      }
-      if try frame(at: header.ownOffset) != nil {
-        at = header.ownOffset
-        break
-      }
+    while at < range.upperBound, found == nil {
+      guard let header = try nextHeader() else { break }
+      found = try frame(at: header.ownOffset)
+      if found != nil { at = header.ownOffset }
     }
-    at = min(at, range.upperBound)
+    if found == nil { at = range.upperBound }
     return .gap(start..<at)
   }
 
@@ -74,16 +89,25 @@ package struct FrameScan {
     return nil
   }
 
-  private func frame(
-    at offset: UInt64
-  ) throws(Fault) -> (header: FrameHeader, end: UInt64, isSound: Bool)? {
-    guard let header = try frames.header(at: offset), let next = header.next else { return nil }
-    let end = min(next, range.upperBound)
-    let isSound = header.kind == .commit && !isProving ? true : try frames.isSound(header)
-    if isSound { return (header, end, true) }
-    // Part of a dead frame may have been given back. Its length counts if it leads to where a frame can be.
-    guard header.kind == .commit else { return nil }
-    if next == range.upperBound { return (header, end, false) }
-    return try frames.header(at: next).map { _ in (header, end, false) }
+  private mutating func pass(_ piece: Piece) -> Piece {
+    if case .frame(_, let range, _) = piece { at = range.upperBound }
+    return piece
+  }
+
+  private mutating func frame(at offset: UInt64) throws(Fault) -> Piece? {
+    guard let header = try frames.header(at: offset), let next = header.next,
+      let required = header.requiredEnd
+    else { return nil }
+    let whole = offset..<min(next, range.upperBound)
+    if header.kind == .commit, accepting == .unproved {
+      return .frame(header, range: whole, isSound: true)
+    }
+    if required - offset <= budget {
+      budget -= required - offset
+      if try frames.isSound(header) { return .frame(header, range: whole, isSound: true) }
+    }
+    guard accepting != .sound, header.kind == .commit else { return nil }
+    let leadsOn = next == range.upperBound ? true : try frames.header(at: next) != nil
+    return leadsOn ? .frame(header, range: whole, isSound: false) : nil
   }
 }

@@ -80,7 +80,7 @@ package struct InspectedLog {
 
   /// The greatest *durable through* beyond `offset` that a sound frame after it claims.
   private func claim(beyond offset: UInt64, _ frames: FrameReader) throws(Fault) -> UInt64? {
-    var scan = FrameScan(frames, in: offset..<max(offset, frames.reader.size), isProving: false)
+    var scan = FrameScan(frames, in: offset..<max(offset, frames.reader.size), accepting: .unproved)
     var budget = (frames.reader.size - min(frames.reader.size, offset)).multipliedReportingOverflow(by: 16)
       .partialValue
     while let header = try scan.nextHeader() {

@@ -12,6 +12,14 @@ package struct InspectedOperation: Equatable {
   package let key: Range<UInt64>
   /// The value; of a range, its upper bound. Empty for a delete.
   package let value: Range<UInt64>
+  /// Of a large value, as the operation says; else 0.
+  package let valueChecksum: UInt32
+
+  package var end: UInt64 { value.upperBound }
+  package var isPut: Bool { code == OperationCode.put || hasOwnChecksum }
+  package var isRange: Bool { code == OperationCode.deleteRange }
+  /// It has a checksum of its own over the value.
+  package var hasOwnChecksum: Bool { code == OperationCode.putExtent }
 
   package var name: String {
     switch code {
@@ -20,6 +28,24 @@ package struct InspectedOperation: Equatable {
     case OperationCode.delete: "delete"
     default: "delete range"
     }
+  }
+
+  /// Code, two numbers and a checksum take no more than this.
+  private static let frontLimit: UInt64 = 25
+
+  /// The operation at `offset`; nil if what is there before `end` does not obey FORMAT.md, section 6. Key and value may reach beyond `end`.
+  init?(at offset: UInt64, end: UInt64, in reader: FileReader) throws(Fault) {
+    guard offset < end else { return nil }
+    let room = Int(min(Self.frontLimit, end - offset))
+    let read = try reader.withBytes(at: offset, count: room) { LogRecord.lengths(at: $0, end: $0 + room) }
+    guard let read, let lengths = read else { return nil }
+    code = lengths.code
+    start = offset
+    let keyStart = offset + UInt64(lengths.start)
+    lengthsEnd = keyStart - (lengths.code == OperationCode.putExtent ? 4 : 0)
+    key = keyStart..<keyStart + UInt64(lengths.key)
+    value = key.upperBound..<key.upperBound + UInt64(lengths.value)
+    valueChecksum = lengths.valueChecksum
   }
 }
 
@@ -38,42 +64,14 @@ package struct OperationWalk {
   /// The next operation; nil at the end. Throws `damaged` where the bytes are none, and then has not moved.
   package mutating func next() throws(Fault) -> InspectedOperation? {
     guard position < end else { return nil }
-    // A code and two numbers of 10 bytes.
-    let bytes = Array(try reader.some(at: position, count: Int(min(21, end - position))))
-    guard let (code, first, second, length) = Self.lengths(bytes) else {
+    guard let operation = try InspectedOperation(at: position, end: end, in: reader) else {
       throw Fault.damaged(at: position, "there is no operation here that obeys FORMAT.md, section 6")
     }
-    let lengthsEnd = position + UInt64(length)
-    let keyStart = lengthsEnd + (code == OperationCode.putExtent ? 4 : 0)
-    let valueStart = keyStart + first
-    guard valueStart + second <= end else {
+    guard operation.end <= end else {
       throw Fault.damaged(at: position, "an operation reaches beyond its frame")
     }
-    defer { position = valueStart + second }
-    return InspectedOperation(
-      code: code, start: position, lengthsEnd: lengthsEnd, key: keyStart..<valueStart,
-      value: valueStart..<valueStart + second)
-  }
-
-  private static func lengths(_ bytes: [UInt8]) -> (UInt8, UInt64, UInt64, Int)? {
-    bytes.withUnsafeBytes { all in
-      guard let base = all.baseAddress, all.count > 0 else { return nil }
-      // SAFETY: nothing is read from `end` on.
-      let end = base + all.count
-      let code = base.u8(0)
-      guard code >= OperationCode.put, code <= OperationCode.deleteRange,
-        let first = Varint.read(base + 1, end: end)
-      else { return nil }
-      var length = 1 + first.length
-      var second: UInt64 = 0
-      if code != OperationCode.delete {
-        guard let read = Varint.read(base + length, end: end) else { return nil }
-        second = read.value
-        length += read.length
-      }
-      guard LogRecord.lengthsAreLegal(code, first.value, second) else { return nil }
-      return (code, first.value, second, length)
-    }
+    position = operation.end
+    return operation
   }
 }
 

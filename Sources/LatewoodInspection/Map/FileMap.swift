@@ -96,6 +96,6 @@ extension InspectedNode {
   package var keyspace: UInt32? {
     guard let bounds, bounds.first.count >= 4, bounds.last.count >= 4 else { return nil }
     return bounds.first[..<4] == bounds.last[..<4]
-      ? bounds.first[..<4].reduce(0) { $0 << 8 | UInt32($1) } : nil
+      ? LiveTree.keyspace(of: bounds.first) : nil
   }
 }

@@ -14,11 +14,11 @@ struct DamagedBranch {
   /// How many children there were, if the branch's own header can be believed.
   private var count: Int?
 
-  init(_ subtree: Subtree, in source: SalvageSource, seed: UInt64) throws(Fault) {
+  init(_ subtree: Subtree, in file: FrameReader) throws(Fault) {
     let reference = subtree.reference
-    guard subtree.level > 0, reference.offset < source.size else { return }
-    let length = min(UInt64(reference.length), source.size - reference.offset, UInt64(FileLayout.nodeLimit))
-    let bytes = try source.bytes(at: reference.offset, count: Int(length)) ?? []
+    guard subtree.level > 0 else { return }
+    let length = min(Int(reference.length), FileLayout.nodeLimit)
+    let bytes = Array(try file.reader.some(at: reference.offset, count: length))
     if bytes.count >= NodeLayout.arrays {
       count = bytes.withUnsafeBytes { Self.count($0, subtree) }
     }
@@ -36,9 +36,7 @@ struct DamagedBranch {
           level: subtree.level - 1, entries: place.u64(NodeLayout.childEntries),
           liveBytes: place.u64(NodeLayout.childLiveBytes))
       }
-      guard let child,
-        try SalvagedNode(child.reference, level: child.level, in: source, seed: seed) != nil
-      else { continue }
+      guard let child, try file.nodes.soundNode(child.reference, level: child.level) != nil else { continue }
       children.append((index, child))
     }
   }

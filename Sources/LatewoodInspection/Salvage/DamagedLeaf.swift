@@ -10,7 +10,10 @@ import LatewoodTree
 struct DamagedLeaf {
   private(set) var cells: [(index: Int, entry: SalvagedEntry)] = []
   private(set) var count = 0
+  /// The keys are known, so that what lies between two cells side by side is known to be nothing.
+  private var isComplete = true
   private let range: KeyIntervals.Interval
+  private let file: FrameReader
 
   private static let blockLength: UInt64 = 4096
 
@@ -18,15 +21,20 @@ struct DamagedLeaf {
   private struct Candidate {
     var index: Int
     var entry: SalvagedEntry?
+    /// Head, slot, cell.
     var places: [Range<Int>]
+    /// What would not fit together if it were not as it was: of the places all but the value.
+    var checked: [Range<Int>] { entry == nil ? [] : [places[0], places[1], front] }
+    /// Lengths and key.
+    var front = 0..<0
   }
 
-  init(_ lost: SalvageTree.LostLeaf, in source: SalvageSource) throws(Fault) {
+  init(_ lost: SalvageTree.LostLeaf, in file: FrameReader) throws(Fault) {
+    self.file = file
     range = lost.range
     let offset = lost.reference.offset
-    guard offset < source.size, Int(lost.reference.length) <= FileLayout.nodeLimit else { return }
-    let length = min(UInt64(lost.reference.length), source.size - offset)
-    let bytes = try source.bytes(at: offset, count: Int(length)) ?? []
+    guard Int(lost.reference.length) <= FileLayout.nodeLimit else { return }
+    let bytes = Array(try file.reader.some(at: offset, count: Int(lost.reference.length)))
     bytes.withUnsafeBytes { bytes in
       read(bytes, lost)
       if cells.isEmpty { readFromEnd(bytes, lost) }
@@ -36,9 +44,7 @@ struct DamagedLeaf {
   /// Gives what could be read to `sink`, as the newest state of the leaf's keys.
   ///
   /// What is saved under a key already, by something that proves itself, and is the same, is thereby known to be the newest.
-  func save(
-    from source: SalvageSource, seed: UInt64, ranges: KeyIntervals, into sink: any SalvageSink
-  ) throws(Fault) {
+  func save(ranges: KeyIntervals, into sink: any SalvageSink) throws(Fault) {
     var next = 0
     var after = range.low
     func deleteBetween(_ high: [UInt8]?) throws(Fault) {
@@ -47,14 +53,14 @@ struct DamagedLeaf {
     }
     for (index, entry) in cells {
       // Two cells side by side leave no room for a key between them: one that is there was deleted.
-      if index == next, index > 0 || !after.isEmpty { try deleteBetween(entry.key) }
+      if isComplete, index == next, index > 0 || !after.isEmpty { try deleteBetween(entry.key) }
       (next, after) = (index + 1, entry.key.successor)
-      guard ranges.contains(entry.key), let value = try entry.bytes(in: source, seed: seed) else { continue }
+      guard ranges.contains(entry.key), let value = try entry.bytes(in: file) else { continue }
       let saved = try sink.saved(entry.key)
       if saved?.trust == .certain { continue }
       try sink.put(entry.key, value, saved?.value == value ? .certain : .unproven)
     }
-    if next == count, next > 0, range.high != nil { try deleteBetween(range.high) }
+    if isComplete, next == count, next > 0, range.high != nil { try deleteBetween(range.high) }
   }
 
   private mutating func read(_ bytes: UnsafeRawBufferPointer, _ lost: SalvageTree.LostLeaf) {
@@ -90,16 +96,29 @@ struct DamagedLeaf {
 
   /// Where what leads to the cells is destroyed: those behind the block in which it was.
   private mutating func readFromEnd(_ bytes: UnsafeRawBufferPointer, _ lost: SalvageTree.LostLeaf) {
-    guard bytes.count > NodeLayout.arrays, let base = bytes.baseAddress else { return }
+    guard bytes.count > NodeLayout.arrays, let base = bytes.baseAddress,
+      let count = Int(exactly: lost.entries), count <= Int(UInt16.max)
+    else { return }
     let isHeaderWhole =
       base.u64(NodeLayout.ownOffset) == lost.reference.offset
-      && base.u32(NodeLayout.length) == lost.reference.length
-    var start = Int(Self.blockLength - lost.reference.offset % Self.blockLength)
-    if isHeaderWhole { start += Int(Self.blockLength) }
-    let found = HeadlessLeaf.entries(in: bytes, of: lost, from: start)
-    guard let count = Int(exactly: lost.entries) else { return }
+      && base.u32(NodeLayout.length) == lost.reference.length && Int(base.u16(NodeLayout.count)) == count
+    // If the header is whole, it is the prefix that is not, which comes behind heads and slots.
+    let prefix = NodeLayout.arrays + count * (NodeLayout.headLength + NodeLayout.slotLength)
+    let destroyed = blockStart(of: isHeaderWhole ? prefix : 0, lost.reference.offset)
+    guard
+      let found = HeadlessLeaf(
+        in: bytes, of: lost, from: destroyed + Int(Self.blockLength),
+        wholeUntil: isHeaderWhole ? max(destroyed, NodeLayout.arrays) : 0)
+    else { return }
     self.count = count
-    for (place, entry) in found.enumerated() { cells.append((count - found.count + place, entry)) }
+    isComplete = found.isPrefixKnown
+    let first = count - found.entries.count
+    for (place, entry) in found.entries.enumerated() { cells.append((first + place, entry)) }
+  }
+
+  /// Where the block of the file that has the byte at `place` of the node begins; less than 0 if it does so before the node.
+  private func blockStart(of place: Int, _ offset: UInt64) -> Int {
+    place - Int((offset + UInt64(place)) % Self.blockLength)
   }
 
   private func candidate(
@@ -132,6 +151,7 @@ struct DamagedLeaf {
       range.contains(whole)
     else { return result }
     result.places[2] = start..<value + Int(inside)
+    result.front = start..<value
     let cell = base + value
     result.entry = SalvagedEntry(
       key: whole,
@@ -153,18 +173,13 @@ struct DamagedLeaf {
       blocks.append(start..<end)
       start = end
     }
-    return blocks.filter { block in
-      if bytes[block].allSatisfy({ $0 == 0 }) { return true }
-      // An entry that passes speaks for all its parts. One that fails speaks against its cell; without a cell, against its slot.
-      var balance = 0
-      for candidate in candidates {
-        if candidate.entry != nil {
-          balance += candidate.places.contains { $0.overlaps(block) } ? 1 : 0
-        } else if let last = candidate.places.last {
-          balance -= last.overlaps(block) ? 1 : 0
-        }
-      }
-      return balance < 0
+    // An entry that passes speaks for what was checked of it. One that fails speaks against its cell; without a cell, against its slot.
+    func balance(_ block: Range<Int>) -> Int {
+      candidates.count { $0.checked.contains { $0.overlaps(block) } }
+        - candidates.count { $0.entry == nil && $0.places.last.map(block.overlaps) == true }
     }
+    let found = blocks.filter { block in bytes[block].allSatisfy { $0 == 0 } || balance(block) < 0 }
+    // Something is wrong with the leaf, so it is with what nothing speaks for.
+    return found.isEmpty ? blocks.filter { balance($0) <= 0 } : found
   }
 }

@@ -2,133 +2,145 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// The last cells of a leaf whose header, slots or prefix were destroyed.
+/// The last cells of a leaf whose header, slots or prefix were destroyed, with cells that go on behind these.
 ///
-/// ```
-/// | header, heads, slots, prefix | cell | ce#########ll | cell | cell | cell |
-///   destroyed ###########################                 ^ found from the end: each cell ends where the next one begins
-/// ```
+/// What is left of such a cell lacks the prefix of its key. It is a start of the separator before the leaf, with which the first key begins, or of
+/// that behind it, with all but the last byte of which the last key begins as a rule. How long it is follows
+/// - from the leaf's header, if that is whole;
+/// - from these two separators, if they part before either ends: the first key and the last do so there, too;
+/// - otherwise from the lengths of the keys in the leaves beside it, if only one prefix makes keys as long as they are.
 ///
-/// Cells are laid one behind the other, so a chain of them that ends exactly at the end of the leaf, with keys that ascend between the
-/// separators around it, is what was written there. The prefix follows from these separators: the first key starts with the one before the leaf;
-/// the last key has all but the last byte of the one behind it. Where that does not say where the prefix ends, nothing is taken.
+/// Where none of these says it, nothing is taken: a wrong key is worse than none.
 struct HeadlessLeaf {
-  private struct Cell {
-    var suffix: Range<Int>
-    var value: Range<Int>
-    var length: Int
-    var isExtent: Bool
-    var end: Int { value.upperBound }
-  }
+  private(set) var entries: [SalvagedEntry] = []
+  /// The separators or the header say the prefix, and not only the other keys.
+  private(set) var isPrefixKnown = false
 
-  private let bytes: UnsafeRawBufferPointer
+  private let lost: SalvageTree.LostLeaf
+  private let chain: CellChain
   private let low: [UInt8]
-  private let high: [UInt8]
-  private let start: Int
-  private let entries: Int
+  private let high: [UInt8]?
+  private let count: Int
 
-  /// The entries whose cells start at `start` or later; none if they cannot be told.
-  static func entries(
-    in bytes: UnsafeRawBufferPointer, of lost: SalvageTree.LostLeaf, from start: Int
-  ) -> [SalvagedEntry] {
-    guard let high = lost.range.high, lost.range.low.count > 4, bytes.count == Int(lost.reference.length),
-      start < bytes.count, let entries = Int(exactly: lost.entries)
-    else { return [] }
-    return HeadlessLeaf(
-      bytes: bytes, low: lost.range.low, high: high, start: max(start, NodeLayout.arrays), entries: entries
-    ).found()
-  }
-
-  private func found() -> [SalvagedEntry] {
-    let shared = zip(low, high).prefix { $0 == $1 }.count
-    // Behind what both separators share, the last key goes on like the upper one and the first like the lower one: there the prefix ends.
-    // If the upper one has only one byte more, the last key may go on like the first, and nobody knows how far.
-    guard shared < low.count, shared < high.count - 1 else { return [] }
-    let chain = longestChain(of: chained(), prefix: Array(low.prefix(shared)))
-    return chain.count <= entries ? chain : []
-  }
-
-  /// The cells of the longest chain, with a prefix that fits them; none if it does not.
-  private func longestChain(of parsed: [(place: Int, cell: Cell)], prefix: [UInt8]) -> [SalvagedEntry] {
-    var cells = [Cell?](repeating: nil, count: bytes.count)
-    var counts = [Int](repeating: 0, count: bytes.count + 1)
-    var best = bytes.count
-    for (place, cell) in parsed {
-      guard cell.end < bytes.count ? cells[cell.end] != nil : isLast(prefix, cell) else { continue }
-      guard isInside(prefix, cell) else { continue }
-      cells[place] = cell
-      counts[place] = counts[cell.end] + 1
-      if counts[place] > counts[best] { best = place }
-    }
-    var chain: [SalvagedEntry] = []
-    while best < bytes.count, let cell = cells[best] {
-      chain.append(entry(prefix, cell))
-      best = cell.end
-    }
-    return chain
-  }
-
-  /// All places from the end on from where cells follow each other to the end, with keys that ascend.
-  private func chained() -> [(place: Int, cell: Cell)] {
-    var cells = [Cell?](repeating: nil, count: bytes.count)
-    var found: [(place: Int, cell: Cell)] = []
-    for place in (start..<bytes.count).reversed() {
-      guard let cell = cell(at: place) else { continue }
-      if cell.end < bytes.count {
-        guard let next = cells[cell.end], precedes(cell, next) else { continue }
-      }
-      cells[place] = cell
-      found.append((place, cell))
-    }
-    return found
-  }
-
-  private func cell(at place: Int) -> Cell? {
-    guard let base = bytes.baseAddress else { return nil }
-    // SAFETY: the numbers are read up to the end of the bytes, and the rest only after it was found to lie there.
-    let end = base + bytes.count
-    guard let key = Varint.read(base + place, end: end),
-      let tagged = Varint.read(base + (place + key.length), end: end)
+  /// - Parameters:
+  ///   - start: Cells that start there or later are looked for.
+  ///   - wholeUntil: The header and what follows it up to here are whole; 0 if they are not.
+  init?(
+    in bytes: UnsafeRawBufferPointer, of lost: SalvageTree.LostLeaf, from start: Int, wholeUntil: Int
+  ) {
+    guard !lost.range.low.isEmpty || lost.range.high != nil, bytes.count == Int(lost.reference.length),
+      bytes.count > NodeLayout.arrays, let base = bytes.baseAddress, let count = Int(exactly: lost.entries)
     else { return nil }
-    let suffix = place + key.length + tagged.length
-    guard key.value <= UInt64(bytes.count - suffix) else { return nil }
-    let value = suffix + Int(key.value)
-    let isExtent = tagged.value & 1 == 1
-    let inside = isExtent ? UInt64(NodeLayout.extentLength) : tagged.value >> 1
-    guard tagged.value >> 1 <= NodeLayout.maximumValueLength, inside <= UInt64(bytes.count - value) else {
-      return nil
+    self.lost = lost
+    self.count = count
+    // The first leaf of a tree has the catalog, and no separator before it.
+    low = lost.range.low.isEmpty ? [0, 0, 0, 0] : lost.range.low
+    high = lost.range.high
+    chain = CellChain(in: bytes, from: max(start, NodeLayout.arrays))
+    let depth = chain.cells.map(\.depth).max() ?? 0
+    var candidates = prefixes()
+    let isHeaderWhole = wholeUntil >= NodeLayout.arrays
+    if isHeaderWhole {
+      candidates.removeAll { $0.count != Int(base.u16(NodeLayout.prefixLength)) }
+    } else if let parting {
+      candidates.removeAll { $0.count != parting }
     }
-    return Cell(
-      suffix: suffix..<value, value: value..<value + Int(inside), length: Int(tagged.value >> 1),
-      isExtent: isExtent)
+    var found: [(prefix: [UInt8], entries: [SalvagedEntry])] = []
+    for prefix in candidates {
+      var run = chain.longest { cell, isLast in isPossible(prefix, cell, isLast) }
+      // The first cells can be such that only look like it. If more do not fit, the prefix is not the right one.
+      if run.count + 2 < depth { continue }
+      if isHeaderWhole { run = Self.tail(of: run, count, matchingHeadsOf: bytes, until: wholeUntil) }
+      if run.isEmpty || run.count > count { continue }
+      found.append((prefix, run.map { chain.entry(prefix, $0) }))
+    }
+    if isHeaderWhole || parting != nil {
+      guard let known = found.first, isHeaderWhole || !contradictLengths(known.entries) else { return }
+      entries = known.entries
+      isPrefixKnown = true
+    } else {
+      entries = Self.likely(found, upTo: prefixes().last?.count ?? 0, lost.keyLengths)
+    }
   }
 
-  private func isInside(_ prefix: [UInt8], _ cell: Cell) -> Bool {
-    let key = prefix + bytes[cell.suffix]
-    return key.count > 4 && key.count <= NodeLayout.maximumKeyLength && !key.lexicographicallyPrecedes(low)
-      && key.lexicographicallyPrecedes(high)
+  // MARK: The prefix
+
+  /// Where the separators part, if that is before the end of both.
+  private var parting: Int? {
+    guard let high else { return nil }
+    let shared = zip(low, high).prefix { $0 == $1 }.count
+    return shared < low.count && shared < high.count - 1 ? shared : nil
   }
 
-  private func precedes(_ cell: Cell, _ next: Cell) -> Bool {
-    bytes[cell.suffix].lexicographicallyPrecedes(bytes[next.suffix])
+  private func prefixes() -> [[UInt8]] {
+    let shared = high.map { zip(low, $0).prefix { $0 == $1 }.count } ?? 0
+    var prefixes = (shared...low.count).map { Array(low.prefix($0)) }
+    if let high, shared == low.count, low.count + 1 < high.count {
+      prefixes += (low.count + 1..<high.count).map { Array(high.prefix($0)) }
+    }
+    return prefixes
   }
 
-  private func isLast(_ prefix: [UInt8], _ cell: Cell) -> Bool {
-    let key = prefix + bytes[cell.suffix]
-    // The prefix is the longest, so that the first key and the last differ in the byte behind it.
-    if prefix.count < low.count, key.count > prefix.count, key[prefix.count] == low[prefix.count] {
+  /// Of several prefixes, the one with which keys are as long as those beside them, if with each other one, and with any longer one, they
+  /// are not.
+  private static func likely(
+    _ found: [(prefix: [UInt8], entries: [SalvagedEntry])], upTo limit: Int, _ lengths: KeyLengths
+  ) -> [SalvagedEntry] {
+    let likely = found.filter { lengths.fit($0.entries) >= 7 }
+    guard let (prefix, entries) = likely.first, likely.count == 1,
+      found.allSatisfy({ $0.prefix == prefix || lengths.fit($0.entries) <= 4 })
+    else { return [] }
+    let more = limit + 1 - prefix.count
+    let isLongerPossible = (more...max(more, lengths.longest)).contains {
+      lengths.fit(entries, longerBy: $0) > 4
+    }
+    return isLongerPossible ? [] : entries
+  }
+
+  /// Whether all keys beside these are of one length, and most of these are not.
+  private func contradictLengths(_ entries: [SalvagedEntry]) -> Bool {
+    guard let last = entries.last, let lengths = lost.keyLengths[LiveTree.keyspace(of: last.key)] else {
       return false
     }
+    return lengths.count == 1 && lost.keyLengths.fit(entries) <= 4
+  }
+
+  // MARK: The cells
+
+  private func isPossible(_ prefix: [UInt8], _ cell: CellChain.Cell, _ isLast: Bool) -> Bool {
+    let suffix = chain.bytes[cell.suffix]
+    let key = prefix + suffix
+    guard key.count >= NodeLayout.minimumKeyLength, key.count <= NodeLayout.maximumKeyLength,
+      lost.range.contains(key)
+    else { return false }
+    let keyspace = LiveTree.keyspace(of: key)
+    if keyspace == 0 {
+      // FORMAT.md, section 9.
+      guard [UInt8(ascii: "c"), UInt8(ascii: "i"), UInt8(ascii: "n")].contains(key[4]) else { return false }
+    } else if let known = lost.keyspaces, !known.contains(keyspace) {
+      return false
+    }
+    guard isLast else { return true }
+    // The prefix is the longest there is, so that the first key and the last differ in the byte behind it.
+    if prefix.count < low.count {
+      guard let first = suffix.first, first > low[prefix.count] else { return false }
+    }
+    guard parting != nil, let high else { return true }
     return zip(key, high).prefix { $0 == $1 }.count == high.count - 1
   }
 
-  private func entry(_ prefix: [UInt8], _ cell: Cell) -> SalvagedEntry {
-    let key = prefix + bytes[cell.suffix]
-    guard cell.isExtent, let base = bytes.baseAddress else {
-      return SalvagedEntry(key: key, value: .inline(Array(bytes[cell.value])))
+  /// The last cells of a run whose keys have the heads that are left of the leaf.
+  private static func tail(
+    of run: [CellChain.Cell], _ count: Int, matchingHeadsOf bytes: UnsafeRawBufferPointer, until end: Int
+  ) -> [CellChain.Cell] {
+    guard let base = bytes.baseAddress, run.count <= count else { return [] }
+    // SAFETY: a head is looked at if it ends before `end`, and of a cell what was found to lie within the bytes.
+    let wrong = run.indices.last { index in
+      let head = NodeLayout.arrays + (count - run.count + index) * NodeLayout.headLength
+      let suffix = run[index].suffix
+      return head + NodeLayout.headLength <= end
+        && base.u32(head) != KeyOrder.head(base + suffix.lowerBound, suffix.count)
     }
-    let place = base + cell.value.lowerBound
-    return SalvagedEntry(
-      key: key, value: .extent(offset: place.u64(0), length: cell.length, checksum: place.u32(8)))
+    return Array(run[(wrong.map { $0 + 1 } ?? 0)...])
   }
 }

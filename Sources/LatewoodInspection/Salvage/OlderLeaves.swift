@@ -18,55 +18,52 @@ struct OlderLeaves {
   ///   - newest: of leaves, the transaction of the checkpoint that was read: what a later one wrote was not finished.
   ///   - takesDamaged: also leaves that are damaged but whose header is not, for when nothing else leads to them.
   init(
-    in source: SalvageSource, seed: UInt64, of ranges: KeyIntervals, upTo newest: UInt64,
+    in file: FrameReader, of ranges: KeyIntervals, upTo newest: UInt64,
     takesDamaged: Bool
   ) throws(Fault) {
-    var frames = SalvageFrames(source, seed: seed, from: FileLayout.logStart)
+    var frames = file.soundFrames(from: FileLayout.logStart)
     while let piece = try frames.next() {
       var room: Range<UInt64>
       switch piece {
       case .gap(let range): room = range
-      case .frame(let header):
+      case .frame(let header, _, _):
         guard header.kind == .nodes, let end = header.end else { continue }
         let start = header.ownOffset + UInt64(FrameHeader.length)
-        room = start..<max(start, min(end, source.size))
+        room = start..<max(start, min(end, file.reader.size))
       }
-      try scan(room, source, seed, ranges, newest, takesDamaged)
+      try scan(room, file, ranges, newest, takesDamaged)
     }
     places.sort { ($0.transaction, $0.reference.offset) < ($1.transaction, $1.reference.offset) }
   }
 
   private mutating func scan(
-    _ room: Range<UInt64>, _ source: SalvageSource, _ seed: UInt64, _ ranges: KeyIntervals, _ newest: UInt64,
-    _ takesDamaged: Bool
+    _ room: Range<UInt64>, _ file: FrameReader, _ ranges: KeyIntervals, _ newest: UInt64, _ takesDamaged: Bool
   ) throws(Fault) {
     let step = FileLayout.nodeAlignment
     var at = (room.lowerBound + step - 1) / step * step
     while at < room.upperBound {
-      guard let reference = try SalvagedNode.reference(at: at, in: source) else {
+      guard let reference = try file.nodes.reference(at: at) else {
         at += step
         continue
       }
-      guard let node = try SalvagedNode(reference, level: nil, in: source, seed: seed) else {
-        if takesDamaged, let place = try damagedLeaf(reference, source), place.transaction <= newest {
+      guard let node = try file.nodes.soundNode(reference, level: nil) else {
+        if takesDamaged, let place = try damagedLeaf(reference, file.reader), place.transaction <= newest {
           places.append(place)
         }
         at += step
         continue
       }
       at += (UInt64(reference.length) + step - 1) / step * step
-      guard node.level == 0, node.transaction <= newest, let first = node.entries.first,
-        let last = node.entries.last
-      else { continue }
-      let span = KeyIntervals.Interval(low: first.key, high: last.key.successor)
+      guard node.node.isLeaf, node.transaction <= newest, let (first, last) = node.bounds else { continue }
+      let span = KeyIntervals.Interval(low: first, high: last.successor)
       if !ranges.clipping(span).isEmpty {
         places.append(Place(reference: reference, transaction: node.transaction))
       }
     }
   }
 
-  private func damagedLeaf(_ reference: NodeReference, _ source: SalvageSource) throws(Fault) -> Place? {
-    let place = try source.withBytes(at: reference.offset, count: NodeLayout.arrays) { base in
+  private func damagedLeaf(_ reference: NodeReference, _ reader: FileReader) throws(Fault) -> Place? {
+    let place = try reader.withBytes(at: reference.offset, count: NodeLayout.arrays) { base in
       let count = base.u16(NodeLayout.count)
       guard base.u8(NodeLayout.kind) == NodeLayout.leafKind, base.u8(NodeLayout.level) == 0, count > 0,
         reference.length <= FileLayout.nodeLimit

@@ -13,8 +13,7 @@ struct OperationRescue {
     case lostValue(SalvagedOperation)
   }
 
-  private let source: SalvageSource
-  private let seed: UInt64
+  private let file: FrameReader
   private let keyspaces: Set<UInt32>?
   private let end: UInt64
   private var position: UInt64
@@ -29,28 +28,25 @@ struct OperationRescue {
 
   /// - Parameter keyspaces: those that there are; nil if that is not known.
   init(
-    in gap: Range<UInt64>, of source: SalvageSource, seed: UInt64, keyspaces: Set<UInt32>?
+    in gap: Range<UInt64>, of file: FrameReader, keyspaces: Set<UInt32>?
   ) throws(Fault) {
-    self.source = source
-    self.seed = seed
+    self.file = file
     self.keyspaces = keyspaces
     end = gap.upperBound
     budget = (gap.upperBound - gap.lowerBound).multipliedReportingOverflow(by: 16).partialValue
     position = gap.lowerBound
     // Where the frame's own header is still there, the first operation is right behind it.
-    let header = try source.withBytes(at: position, count: FrameHeader.length) { [position] in
-      FrameHeader.decode(from: $0, at: position)
-    }
-    if let header, let header, header.kind == .commit { position += UInt64(FrameHeader.length) }
+    let header = try file.anyHeader(at: position)
+    if let header, header.kind == .commit { position += UInt64(FrameHeader.length) }
   }
 
   mutating func next() throws(Fault) -> Found? {
     while let candidate = try nextCandidate() {
-      position = candidate.offset + 1
-      let cost = UInt64(candidate.lengths.value)
+      position = candidate.place.start + 1
+      let cost = UInt64(candidate.place.value.count)
       guard cost <= budget else { continue }
-      if candidate.lengths.code == OperationCode.putExtent { budget -= cost }
-      let isProved = try candidate.isValueProved(in: source, seed: seed)
+      if candidate.place.hasOwnChecksum { budget -= cost }
+      let isProved = try candidate.isValueProved(in: file)
       let isFollowed = try isFollowed(candidate)
       if isProved == true || (isProved == nil && isFollowed) {
         position = candidate.end
@@ -71,21 +67,18 @@ struct OperationRescue {
     if next == end || rest <= Self.frontLength { return true }
     // Zeros fill up to the next frame, and are the reserved room behind the last one.
     let limit = min(end, next + Self.reservedLength)
-    let nonZero = try source.firstNonZero(from: next, to: limit)
+    let nonZero = try file.reader.firstNonZero(in: next..<limit)
     if nonZero == limit { return true }
     if nonZero % FileLayout.frameAlignment == 0, nonZero - next < FileLayout.frameAlignment {
-      let header = try source.withBytes(at: nonZero, count: FrameHeader.length) {
-        FrameHeader.decode(from: $0, at: nonZero)
-      }
-      if let header, header != nil { return true }
+      if try file.anyHeader(at: nonZero) != nil { return true }
     }
-    guard let following = try SalvagedOperation(at: next, end: end, in: source) else { return false }
+    guard let following = try SalvagedOperation(at: next, end: end, in: file.reader) else { return false }
     return isPlausible(following)
   }
 
   private func isPlausible(_ operation: SalvagedOperation) -> Bool {
     guard operation.key.count >= 4 else { return false }
-    let number = operation.key.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    let number = LiveTree.keyspace(of: operation.key)
     guard let keyspaces else { return number < 1 << 16 }
     return number == 0 || keyspaces.contains(number)
   }
@@ -95,7 +88,7 @@ struct OperationRescue {
     while position < end {
       let count = Int(min(64 << 10, end - position))
       let start = position
-      let hit = try source.withBytes(at: start, count: count) { base in
+      let hit = try file.reader.withBytes(at: start, count: count) { base in
         for place in 0..<count {
           let code = base.u8(place)
           if code >= OperationCode.put, code <= OperationCode.deleteRange,
@@ -109,7 +102,9 @@ struct OperationRescue {
       guard let hit else { return nil }
       position = start + UInt64(hit)
       if hit == count { continue }
-      if let operation = try SalvagedOperation(at: position, end: end, in: source), isPlausible(operation) {
+      if let operation = try SalvagedOperation(at: position, end: end, in: file.reader),
+        isPlausible(operation)
+      {
         return operation
       }
       position += 1

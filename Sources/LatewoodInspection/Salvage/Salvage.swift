@@ -19,8 +19,8 @@ import LatewoodFile
 /// Memory: one node or value, one number for each damaged place, and for lost ranges one reference for each older leaf in them.
 package struct Salvage {
   struct State {
-    let source: SalvageSource
-    let identity: SalvageIdentity
+    let file: FrameReader
+    let origin: SalvageIdentity.Origin
     let survey: SalvageSurvey
     /// What lies before this offset was durable once, as slots and frames say.
     var floor: UInt64
@@ -34,16 +34,17 @@ package struct Salvage {
   /// - Parameter identity: of the file; nil to read it from the header.
   /// - Throws: `damaged` if the identity is not to be had, or nothing in the file has it; `notADatabase`; what the device throws.
   package init(_ device: any Device, identity: SalvageIdentity? = nil) throws(Fault) {
-    let source = try SalvageSource(device)
+    let reader = try FileReader(device, badBlocks: .readAsZeros)
     let known: SalvageIdentity
-    if let identity { known = identity } else { known = try SalvageIdentity.find(in: source) }
-    let survey = try SalvageSurvey(source, seed: known.seed)
-    if survey.frames == 0, try !known.isBorneOut(by: source) {
+    if let identity { known = identity } else { known = try SalvageIdentity.find(in: reader) }
+    let file = FrameReader(reader: reader, seed: known.seed)
+    let survey = try SalvageSurvey(file)
+    if survey.frames == 0, try !known.isBorneOut(by: reader) {
       throw Fault(.damaged, "nothing in the file has this file id", offset: 0)
     }
-    base = try SalvageBase(source, known, survey)
+    base = try SalvageBase(file, survey)
     state = State(
-      source: source, identity: known, survey: survey,
+      file: file, origin: known.origin, survey: survey,
       floor: max(survey.durableThrough, base.durableThrough))
   }
 
@@ -54,14 +55,16 @@ package struct Salvage {
     from low: [UInt8], to high: [UInt8]?, keyspaces: Set<UInt32>?, into sink: any SalvageSink
   ) throws(Fault) -> SalvageReport {
     let bounds = KeyIntervals.Interval(low: low, high: high)
-    let source = state.source
+    let reader = state.file.reader
     var report = SalvageReport()
-    report.fileSize = source.size
-    report.origin = state.identity.origin
+    report.fileSize = reader.size
+    report.origin = state.origin
     report.checkpoint = base.checkpoint?.offset
     report.transaction = base.checkpoint?.record.transaction ?? 0
     report.isRootSlotDamaged = base.isRootSlotDamaged
-    var tree = SalvageTree(source, seed: state.identity.seed, bounds: bounds, into: sink)
+    var tree = SalvageTree(
+      state.file, transactions: state.survey.checkpoints.map(\.record.transaction).sorted(), bounds: bounds,
+      into: sink)
     if let root = base.checkpoint?.record.root {
       try tree.read(root, in: KeyIntervals.Interval(low: [], high: nil))
     }
@@ -70,11 +73,11 @@ package struct Salvage {
       lost.append(
         SalvageReport.LostRange(what: .tree, offset: 0, length: 0, low: bounds.low, high: bounds.high))
     }
-    if !lost.isEmpty { try recall(lost, tree.leaves, keyspaces, sink, &report) }
+    if !lost.isEmpty { try recall(lost, tree, keyspaces, sink, &report) }
     if !base.isTreeLost {
       var log = SalvageReplay(
         state, purpose: .log, ranges: KeyIntervals([bounds]), keyspaces: keyspaces, wholeAfter: 0, into: sink)
-      try log.run(base.replay..<max(base.replay, source.size))
+      try log.run(base.replay..<max(base.replay, reader.size))
       report.transaction = max(report.transaction, log.transaction)
       report.damagedLog = log.damage
       for value in log.lostValues { lost.append(value) }
@@ -83,13 +86,13 @@ package struct Salvage {
       lost[index].saved = try sink.count(from: lost[index].low, to: lost[index].high)
     }
     report.note(lost)
-    report.unreadable = source.unreadable
+    report.unreadable = reader.unreadable
     return report
   }
 
   /// Makes up ranges that the tree has lost.
   private func recall(
-    _ lost: [SalvageReport.LostRange], _ leaves: [SalvageTree.LostLeaf], _ keyspaces: Set<UInt32>?,
+    _ lost: [SalvageReport.LostRange], _ tree: SalvageTree, _ keyspaces: Set<UInt32>?,
     _ sink: any SalvageSink, _ report: inout SalvageReport
   ) throws(Fault) {
     let ranges = KeyIntervals(lost.map { KeyIntervals.Interval(low: $0.low, high: $0.high) })
@@ -97,7 +100,7 @@ package struct Salvage {
     let newest = base.checkpoint?.record.transaction ?? .max
     let wholeAfter = state.survey.wholeAfter(before: end, upTo: newest)
     let older = try OlderLeaves(
-      in: state.source, seed: state.identity.seed, of: ranges, upTo: newest,
+      in: state.file, of: ranges, upTo: newest,
       takesDamaged: lost.contains { $0.what == .branch || $0.what == .tree })
     var past = SalvageReplay(
       state, purpose: .past, ranges: ranges, keyspaces: keyspaces, wholeAfter: wholeAfter, into: sink)
@@ -108,9 +111,9 @@ package struct Salvage {
     }
     // Commits that are there from the first one on say everything that the leaves did.
     if wholeAfter == 0 { return }
-    for leaf in leaves {
-      let cells = try DamagedLeaf(leaf, in: state.source)
-      try cells.save(from: state.source, seed: state.identity.seed, ranges: ranges, into: sink)
+    for var leaf in tree.leaves {
+      leaf.keyspaces = keyspaces
+      try DamagedLeaf(leaf, in: state.file).save(ranges: ranges, into: sink)
     }
   }
 }

@@ -6,7 +6,7 @@ import LatewoodFile
 /// That of the newest slot that is whole, as any reader would; but where the log behind it is damaged, a later one that the file has. Without
 /// slots, the newest checkpoint in the file.
 struct SalvageBase {
-  private(set) var checkpoint: SalvageSurvey.FoundCheckpoint?
+  private(set) var checkpoint: InspectedCheckpoint?
   private(set) var isRootSlotDamaged = false
   /// There must have been a tree, and nothing leads to it.
   private(set) var isTreeLost = false
@@ -16,10 +16,10 @@ struct SalvageBase {
   /// Where the log goes on that the checkpoint does not hold.
   var replay: UInt64 { checkpoint?.record.replay.offset ?? FileLayout.logStart }
 
-  init(_ source: SalvageSource, _ identity: SalvageIdentity, _ survey: SalvageSurvey) throws(Fault) {
+  init(_ file: FrameReader, _ survey: SalvageSurvey) throws(Fault) {
     var slots: [RootSlot] = []
     for place in 0..<2 {
-      if let slot = try identity.slot(place, of: source) {
+      if case .success(let slot) = try file.slot(place) {
         slots.append(slot)
       } else {
         isRootSlotDamaged = true
@@ -34,7 +34,7 @@ struct SalvageBase {
         break
       }
       checkpoint = survey.checkpoints.first {
-        $0.offset == slot.checkpointOffset && $0.checksum == slot.checkpointChecksum
+        $0.offset == slot.checkpointOffset && $0.frame.checksum == slot.checkpointChecksum
       }
       if checkpoint != nil { break }
     }
@@ -55,8 +55,8 @@ struct SalvageBase {
   }
 
   private static func newest(
-    _ checkpoints: [SalvageSurvey.FoundCheckpoint]
-  ) -> SalvageSurvey.FoundCheckpoint? {
+    _ checkpoints: [InspectedCheckpoint]
+  ) -> InspectedCheckpoint? {
     checkpoints.max { ($0.record.transaction, $0.offset) < ($1.record.transaction, $1.offset) }
   }
 }

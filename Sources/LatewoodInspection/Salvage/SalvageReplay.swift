@@ -19,8 +19,7 @@ struct SalvageReplay {
     case past
   }
 
-  private let source: SalvageSource
-  private let identity: SalvageIdentity
+  private let file: FrameReader
   private let survey: SalvageSurvey
   private let sink: any SalvageSink
   private let purpose: Purpose
@@ -44,8 +43,7 @@ struct SalvageReplay {
     _ state: Salvage.State, purpose: Purpose, ranges: KeyIntervals, keyspaces: Set<UInt32>?,
     wholeAfter: UInt64, into sink: any SalvageSink
   ) {
-    source = state.source
-    identity = state.identity
+    file = state.file
     survey = state.survey
     floor = state.floor
     self.purpose = purpose
@@ -58,15 +56,15 @@ struct SalvageReplay {
   /// - Parameter leaves: the oldest first.
   mutating func run(_ range: Range<UInt64>, leaves: [OlderLeaves.Place] = []) throws(Fault) {
     var leaves = leaves[...]
-    var frames = SalvageFrames(source, seed: identity.seed, from: range.lowerBound)
+    var frames = file.soundFrames(from: range.lowerBound)
     pieces: while let piece = try frames.next() {
       switch piece {
       case .gap(let gap):
         if gap.lowerBound >= range.upperBound { break pieces }
         try pass(gap.clamped(to: range))
-      case .frame(let header):
+      case .frame(let header, _, _):
         if header.ownOffset >= range.upperBound { break pieces }
-        try sink.progress(header.ownOffset, of: source.size)
+        try sink.progress(header.ownOffset, of: file.reader.size)
         if header.endsLog, purpose == .log { break pieces }
         guard header.kind == .commit, let end = header.end else { continue }
         while let leaf = leaves.first, leaf.transaction < header.transaction {
@@ -104,7 +102,7 @@ struct SalvageReplay {
   private mutating func applyOpen(_ trust: SalvageTrust) throws(Fault) {
     for payload in openPayloads {
       var at = payload.lowerBound
-      while let operation = try SalvagedOperation(at: at, end: payload.upperBound, in: source) {
+      while let operation = try SalvagedOperation(at: at, end: payload.upperBound, in: file.reader) {
         // The frame's checksum proves its values, too.
         try apply(operation, trust)
         at = operation.end
@@ -117,16 +115,16 @@ struct SalvageReplay {
   // MARK: Operations
 
   private func apply(_ operation: SalvagedOperation, _ trust: SalvageTrust) throws(Fault) {
-    if operation.isRange {
-      let high = try operation.value(in: source)
+    if operation.place.isRange {
+      let high = try operation.value(in: file.reader)
       let span = KeyIntervals.Interval(low: operation.key, high: high)
       guard operation.key.lexicographicallyPrecedes(high) else { return }
       for part in ranges.clipping(span) { try sink.delete(from: part.low, to: part.high) }
       return
     }
     guard ranges.contains(operation.key) else { return }
-    if operation.isPut {
-      try sink.put(operation.key, try operation.value(in: source), trust)
+    if operation.place.isPut {
+      try sink.put(operation.key, try operation.value(in: file.reader), trust)
     } else {
       try sink.delete(operation.key)
     }
@@ -144,21 +142,21 @@ struct SalvageReplay {
     if let entries = place.damagedEntries {
       let leaf = SalvageTree.LostLeaf(
         reference: place.reference, entries: entries, range: KeyIntervals.Interval(low: [], high: nil))
-      return try DamagedLeaf(leaf, in: source)
-        .save(from: source, seed: identity.seed, ranges: ranges, into: sink)
+      return try DamagedLeaf(leaf, in: file).save(ranges: ranges, into: sink)
     }
-    guard let leaf = try SalvagedNode(place.reference, level: 0, in: source, seed: identity.seed),
-      let first = leaf.entries.first, let last = leaf.entries.last
-    else { return }
+    guard let leaf = try file.nodes.soundNode(place.reference, level: 0), let (first, last) = leaf.bounds
+    else {
+      return
+    }
     let trust: SalvageTrust = place.transaction >= wholeAfter ? .certain : .older(place.transaction)
-    let span = KeyIntervals.Interval(low: first.key, high: last.key.successor)
+    let span = KeyIntervals.Interval(low: first, high: last.successor)
     var entries = leaf.entries[...]
     for part in ranges.clipping(span) {
       entries = entries.drop { $0.key.lexicographicallyPrecedes(part.low) }
       let inside = entries.prefix { part.contains($0.key) }
       var puts: [(key: [UInt8], value: [UInt8], trust: SalvageTrust)] = []
       for entry in inside {
-        if let value = try entry.bytes(in: source, seed: identity.seed) {
+        if let value = try entry.bytes(in: file) {
           puts.append((entry.key, value, trust))
         } else if let (value, _) = try sink.saved(entry.key) {
           puts.append((entry.key, value, .older(place.transaction)))
@@ -179,7 +177,7 @@ struct SalvageReplay {
     if range.lowerBound >= floor { isUnacknowledged = true }
     var found = SalvageReport.DamagedLog(range: range, transactions: gap?.lost)
     found.isUnacknowledged = range.lowerBound >= floor
-    var rescue = try OperationRescue(in: range, of: source, seed: identity.seed, keyspaces: keyspaces)
+    var rescue = try OperationRescue(in: range, of: file, keyspaces: keyspaces)
     var hasLostValue = false
     while let piece = try rescue.next() {
       switch piece {
@@ -194,7 +192,7 @@ struct SalvageReplay {
         try markOlder(operation.key)
         lostValues.append(
           SalvageReport.LostRange(
-            what: .value, offset: operation.offset, length: UInt64(operation.lengths.total),
+            what: .value, offset: operation.place.start, length: operation.end - operation.place.start,
             low: operation.key, high: operation.key.successor, expected: 1))
       }
     }

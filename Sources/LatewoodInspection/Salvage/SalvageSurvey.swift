@@ -17,14 +17,8 @@ struct SalvageSurvey {
     var isBeforeRestart = false
   }
 
-  struct FoundCheckpoint {
-    var offset: UInt64
-    var checksum: UInt64
-    var record: CheckpointRecord
-  }
-
   private(set) var gaps: [Gap] = []
-  private(set) var checkpoints: [FoundCheckpoint] = []
+  private(set) var checkpoints: [InspectedCheckpoint] = []
   /// The greatest *durable through* of all frames.
   private(set) var durableThrough: UInt64 = 0
   /// Offsets of seals that end the log of a backup.
@@ -34,18 +28,17 @@ struct SalvageSurvey {
   /// Numbers of transactions that are missing between two frames without a gap: given up, or before the file was compacted.
   private var skips: [(offset: UInt64, through: UInt64)] = []
 
-  init(_ source: SalvageSource, seed: UInt64) throws(Fault) {
-    var walk = SalvageFrames(source, seed: seed, from: FileLayout.logStart)
+  init(_ file: FrameReader) throws(Fault) {
+    var walk = file.soundFrames(from: FileLayout.logStart)
     var newest: UInt64 = 0
     while let piece = try walk.next() {
       switch piece {
       case .gap(let range):
         var gap = Gap(range: range, before: newest)
-        gap.isAtEnd = range.upperBound == source.size
-        gap.isZero =
-          try source.firstNonZero(from: range.lowerBound, to: range.upperBound) == range.upperBound
+        gap.isAtEnd = range.upperBound == file.reader.size
+        gap.isZero = try file.reader.isZero(range)
         gaps.append(gap)
-      case .frame(let header):
+      case .frame(let header, _, _):
         frames += 1
         if let last = gaps.indices.last, gaps[last].range.upperBound == header.ownOffset {
           // A commit's own number is the first that cannot be lost; any other frame says which was the last begun before it.
@@ -62,29 +55,16 @@ struct SalvageSurvey {
         let through = header.kind == .commit ? header.transaction &- 1 : header.transaction
         if through > newest { skips.append((header.ownOffset, through)) }
         newest = max(newest, header.transaction)
-        try take(header, source)
+        try take(header, file)
       }
     }
   }
 
-  private mutating func take(_ header: FrameHeader, _ source: SalvageSource) throws(Fault) {
+  private mutating func take(_ header: FrameHeader, _ file: FrameReader) throws(Fault) {
     durableThrough = max(durableThrough, header.durableThrough)
     switch header.kind {
-    case .checkpoint:
-      let place = header.ownOffset + UInt64(FrameHeader.length)
-      let record = try source.withBytes(at: place, count: CheckpointRecord.length) { start in
-        // One that says the impossible is passed over like one that is not there.
-        do throws(Fault) {
-          return try CheckpointRecord.decode(
-            from: start, frame: header.ownOffset, fileSize: source.size) as CheckpointRecord?
-        } catch {
-          return nil
-        }
-      }
-      if let record, let record {
-        checkpoints.append(
-          FoundCheckpoint(offset: header.ownOffset, checksum: header.checksum, record: record))
-      }
+    // One that says the impossible is passed over like one that is not there.
+    case .checkpoint: if let found = try InspectedCheckpoint(header, file) { checkpoints.append(found) }
     case .nodes: hasNodes = true
     case .seal: if header.endsLog { ends.append(header.ownOffset) }
     case .commit: break

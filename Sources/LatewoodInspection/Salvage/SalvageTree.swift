@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodFile
+import LatewoodTree
 
 /// Reads the tree of a checkpoint as far as it goes, and notes what it cannot read: which node or value, and between which keys.
 ///
@@ -11,49 +12,67 @@ struct SalvageTree {
     var reference: NodeReference
     var entries: UInt64
     var range: KeyIntervals.Interval
+    /// Of the keys in the nearest leaves before and after it that could be read.
+    var keyLengths = KeyLengths()
+    /// The numbers of those that there are; nil if that is not known.
+    var keyspaces: Set<UInt32>?
   }
 
-  private let source: SalvageSource
-  private let seed: UInt64
+  private let file: FrameReader
   private let bounds: KeyIntervals.Interval
   private let sink: any SalvageSink
   private(set) var lost: [SalvageReport.LostRange] = []
   private(set) var leaves: [LostLeaf] = []
+  /// Of the last leaf that could be read, and how many were lost since.
+  private var lastLengths = KeyLengths()
+  private var lostSince = 0
+  /// Of the checkpoints in the file, the newest last.
+  private let transactions: [UInt64]
   /// A file that leads to the same nodes again and again is not walked for ever.
   private var visitsLeft: UInt64
   private var bytesRead: UInt64 = 0
 
   init(
-    _ source: SalvageSource, seed: UInt64, bounds: KeyIntervals.Interval, into sink: any SalvageSink
+    _ file: FrameReader, transactions: [UInt64], bounds: KeyIntervals.Interval, into sink: any SalvageSink
   ) {
-    self.source = source
-    self.seed = seed
+    self.file = file
+    self.transactions = transactions
     self.bounds = bounds
     self.sink = sink
-    visitsLeft = source.size / FileLayout.nodeAlignment
+    visitsLeft = file.reader.size / FileLayout.nodeAlignment
   }
 
   /// - Parameter range: what the separators above leave to the subtree.
   mutating func read(_ subtree: Subtree, in range: KeyIntervals.Interval) throws(Fault) {
     guard let range = range.clipped(to: bounds), visitsLeft > 0 else { return }
     visitsLeft -= 1
-    guard let node = try SalvagedNode(subtree.reference, level: subtree.level, in: source, seed: seed) else {
+    guard let found = try file.nodes.soundNode(subtree.reference, level: subtree.level) else {
       return try pass(subtree, range)
     }
+    try take(found, subtree, range)
+  }
+
+  private mutating func take(
+    _ found: InspectedNode, _ subtree: Subtree, _ range: KeyIntervals.Interval
+  ) throws(Fault) {
     bytesRead += UInt64(subtree.reference.length)
-    try sink.progress(bytesRead, of: source.size)
-    for entry in node.entries where range.contains(entry.key) { try take(entry) }
-    for (index, child) in node.children.enumerated() {
-      let low = child.separator ?? range.low
-      let high = index + 1 < node.children.count ? node.children[index + 1].separator : range.high
+    try sink.progress(bytesRead, of: file.reader.size)
+    for entry in found.entries where range.contains(entry.key) { try take(entry) }
+    let node = found.node
+    if node.isLeaf { return pass(beside: node) }
+    for index in 0..<node.count {
+      let low = index == 0 ? range.low : node.separator(index).bytes
+      let high = index + 1 < node.count ? node.separator(index + 1).bytes : range.high
       if let inside = KeyIntervals.Interval(low: low, high: high).clipped(to: range) {
-        try read(child.subtree, in: inside)
+        try read(node.childSubtree(index), in: inside)
       }
     }
+    // The view lies in the memory of the node.
+    withExtendedLifetime(found) {}
   }
 
   private mutating func take(_ entry: SalvagedEntry) throws(Fault) {
-    if let value = try entry.bytes(in: source, seed: seed) {
+    if let value = try entry.bytes(in: file) {
       return try sink.put(entry.key, value, .certain)
     }
     guard case .extent(let offset, let length, _) = entry.value else { return }
@@ -67,12 +86,17 @@ struct SalvageTree {
 
   private mutating func pass(_ subtree: Subtree, _ range: KeyIntervals.Interval) throws(Fault) {
     if subtree.level == 0 {
-      leaves.append(
-        LostLeaf(reference: subtree.reference, entries: subtree.entries, range: range))
+      let leaf = LostLeaf(
+        reference: subtree.reference, entries: subtree.entries, range: range, keyLengths: lastLengths)
+      if let rebuilt = try RebuiltLeaf(leaf, transactions: transactions, in: file)?.node() {
+        return try take(rebuilt, subtree, range)
+      }
+      leaves.append(leaf)
+      lostSince += 1
       note(.leaf, subtree, range, expected: subtree.entries)
       return
     }
-    let branch = try DamagedBranch(subtree, in: source, seed: seed)
+    let branch = try DamagedBranch(subtree, in: file)
     // To look at them was a visit to each.
     visitsLeft -= min(visitsLeft, UInt64(branch.children.count))
     for child in branch.children { try read(child.subtree, in: range) }
@@ -97,6 +121,14 @@ struct SalvageTree {
     }
   }
 
+  /// Tells the lost leaves before this one, and those that may come after it, of its keys.
+  private mutating func pass(beside leaf: Node) {
+    for index in leaves.count - lostSince..<leaves.count { leaves[index].keyLengths.add(leaf) }
+    lostSince = 0
+    lastLengths = KeyLengths()
+    lastLengths.add(leaf)
+  }
+
   private mutating func note(
     _ what: SalvageReport.LostRange.What, _ subtree: Subtree, _ range: KeyIntervals.Interval,
     expected: UInt64?
@@ -110,10 +142,12 @@ struct SalvageTree {
   /// The first or last key under a subtree; nil if the way to it is damaged.
   private func edge(of subtree: Subtree, isLast: Bool) throws(Fault) -> [UInt8]? {
     var subtree = subtree
-    while let node = try SalvagedNode(subtree.reference, level: subtree.level, in: source, seed: seed) {
-      if node.level == 0 { return isLast ? node.entries.last?.key : node.entries.first?.key }
-      guard let child = isLast ? node.children.last : node.children.first else { return nil }
-      subtree = child.subtree
+    while let found = try file.nodes.soundNode(subtree.reference, level: subtree.level) {
+      defer { withExtendedLifetime(found) {} }
+      let node = found.node
+      let index = isLast ? node.count - 1 : 0
+      if node.isLeaf { return node.key(index).bytes }
+      subtree = node.childSubtree(index)
     }
     return nil
   }

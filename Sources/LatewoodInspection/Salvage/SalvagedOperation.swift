@@ -3,44 +3,30 @@ import LatewoodFile
 
 /// An operation of a commit frame, read out of a damaged file. Its value still lies where it was.
 struct SalvagedOperation {
-  var lengths: LogRecord.Lengths
-  /// Of the operation in the file.
-  var offset: UInt64
+  let place: InspectedOperation
   /// The full key; of a range, its lower bound.
-  var key: [UInt8]
+  let key: [UInt8]
 
-  var end: UInt64 { offset + UInt64(lengths.total) }
-  var isPut: Bool { lengths.code == OperationCode.put || lengths.code == OperationCode.putExtent }
-  var isRange: Bool { lengths.code == OperationCode.deleteRange }
-  private var valueOffset: UInt64 { end - UInt64(lengths.value) }
-
-  /// Code, two numbers and a checksum take no more than this.
-  private static let frontLimit = 25
+  var end: UInt64 { place.end }
 
   /// The operation at `offset`, if there is one that ends at or before `end`.
-  init?(at offset: UInt64, end: UInt64, in source: SalvageSource) throws(Fault) {
-    guard offset < end, end <= source.size else { return nil }
-    let room = Int(min(UInt64(Self.frontLimit), end - offset))
-    let lengths = try source.withBytes(at: offset, count: room) {
-      LogRecord.lengths(at: $0, end: $0 + room)
-    }
-    guard let lengths, let lengths, UInt64(lengths.total) <= end - offset,
-      let key = try source.bytes(at: offset + UInt64(lengths.start), count: lengths.key)
+  init?(at offset: UInt64, end: UInt64, in reader: FileReader) throws(Fault) {
+    guard let place = try InspectedOperation(at: offset, end: end, in: reader), place.end <= end,
+      let key = try reader.bytes(at: place.key.lowerBound, count: place.key.count)
     else { return nil }
-    self.lengths = lengths
-    self.offset = offset
+    self.place = place
     self.key = key
   }
 
   /// The value, or the upper bound of a range.
-  func value(in source: SalvageSource) throws(Fault) -> [UInt8] {
-    try source.bytes(at: valueOffset, count: lengths.value) ?? []
+  func value(in reader: FileReader) throws(Fault) -> [UInt8] {
+    try reader.bytes(at: place.value.lowerBound, count: place.value.count) ?? []
   }
 
   /// Of a large value: whether its own checksum is right. Nil for an operation that has none.
-  func isValueProved(in source: SalvageSource, seed: UInt64) throws(Fault) -> Bool? {
-    guard lengths.code == OperationCode.putExtent, lengths.value > 0 else { return nil }
-    let sum = try source.hash(valueOffset..<end, seed: seed)
-    return UInt32(truncatingIfNeeded: sum) == lengths.valueChecksum
+  func isValueProved(in file: FrameReader) throws(Fault) -> Bool? {
+    guard place.hasOwnChecksum, !place.value.isEmpty else { return nil }
+    let sum = try file.reader.hash(place.value, seed: file.seed)
+    return UInt32(truncatingIfNeeded: sum) == place.valueChecksum
   }
 }

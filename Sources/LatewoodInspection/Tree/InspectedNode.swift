@@ -12,15 +12,14 @@ package final class InspectedNode {
   package var transaction: UInt64 { node.base.u64(NodeLayout.transaction) }
   package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
 
-  /// Throws `damaged` if the bytes are not the node that `reference` means.
-  init(_ bytes: [UInt8], _ reference: NodeReference, seed: UInt64) throws(Fault) {
-    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 48), alignment: 8)
+  /// A copy of the `reference.length` bytes from `bytes` on. Throws `damaged` if they are not the node that `reference` means.
+  init(_ bytes: UnsafeRawPointer, _ reference: NodeReference, seed: UInt64) throws(Fault) {
+    let memory = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: max(Int(reference.length), 48), alignment: 8)
     memory.initializeMemory(as: UInt8.self, repeating: 0)
-    memory.copyBytes(from: bytes)
+    memory.copyMemory(from: UnsafeRawBufferPointer(start: bytes, count: Int(reference.length)))
     do throws(Fault) {
-      guard bytes.count == Int(reference.length), let base = memory.baseAddress else {
-        throw Fault.damaged(at: reference.offset, "a node does not lie within the file")
-      }
+      guard let base = memory.baseAddress else { throw Fault(.outOfMemory, "a node has no address") }
       // SAFETY: the memory is as long as the reference says, and lives as long as this object, which hands out the view.
       try NodeValidation(
         base: UnsafeRawPointer(base), seed: seed, reference: reference,
@@ -52,41 +51,56 @@ package struct NodeReader {
 
   /// The node that a reference means, at the level that its parent implies. Throws `damaged`.
   package func node(_ reference: NodeReference, level: UInt8) throws(Fault) -> InspectedNode {
-    let (end, overflow) = reference.offset.addingReportingOverflow(UInt64(reference.length))
-    guard reference.offset >= FileLayout.logStart, reference.offset % FileLayout.nodeAlignment == 0,
-      !overflow,
-      end <= reader.size, reference.length <= FileLayout.nodeLimit
-    else {
-      throw Fault.damaged(at: reference.offset, "a node does not lie within the file at a multiple of 64")
-    }
-    let found = try InspectedNode(try reader.bytes(reference.offset..<end), reference, seed: seed)
+    let found = try node(reference)
     guard found.node.level == level else {
       throw Fault.damaged(at: reference.offset, "a node has another level than the reference to it says")
     }
     return found
   }
 
-  /// The node that starts at `offset` by what it says of itself, whatever refers to it; nil if there is none.
-  package func node(at offset: UInt64) throws(Fault) -> InspectedNode? {
-    guard offset % FileLayout.nodeAlignment == 0, offset >= FileLayout.logStart else { return nil }
-    let head = try reader.some(at: offset, count: NodeLayout.arrays)
-    guard head.count == NodeLayout.arrays else { return nil }
-    let (own, length, checksum) = head.withUnsafeBytes { bytes in
-      // SAFETY: there are 40 bytes, by the check above.
-      bytes.baseAddress.map {
-        ($0.u64(NodeLayout.ownOffset), $0.u32(NodeLayout.length), $0.u32(NodeLayout.checksum))
-      } ?? (0, 0, 0)
-    }
-    guard own == offset, length <= FileLayout.nodeLimit, UInt64(length) <= reader.size - offset else {
-      return nil
-    }
-    let reference = NodeReference(offset: offset, length: length, checksum: checksum)
+  /// The same; nil if the bytes there are not it. Throws what the device throws.
+  ///
+  /// - Parameter level: nil if nobody says which it must have.
+  func soundNode(_ reference: NodeReference, level: UInt8?) throws(Fault) -> InspectedNode? {
     do throws(Fault) {
-      return try InspectedNode(
-        Array(try reader.some(at: offset, count: Int(length))), reference, seed: seed)
+      let found = try node(reference)
+      if let level, level != found.node.level { return nil }
+      return found
     } catch {
       if error.kind == .damaged { return nil }
       throw error
     }
+  }
+
+  /// The node that starts at `offset` by what it says of itself, whatever refers to it; nil if there is none.
+  package func node(at offset: UInt64) throws(Fault) -> InspectedNode? {
+    guard let reference = try reference(at: offset) else { return nil }
+    return try soundNode(reference, level: nil)
+  }
+
+  /// What a node at `offset` says of itself; nil if nothing there says that it is one.
+  func reference(at offset: UInt64) throws(Fault) -> NodeReference? {
+    guard offset % FileLayout.nodeAlignment == 0, offset >= FileLayout.logStart else { return nil }
+    let found = try reader.withBytes(at: offset, count: NodeLayout.arrays) { base in
+      let kind = base.u8(NodeLayout.kind)
+      guard base.u64(NodeLayout.ownOffset) == offset,
+        kind == NodeLayout.leafKind || kind == NodeLayout.branchKind
+      else { return nil as NodeReference? }
+      return NodeReference(
+        offset: offset, length: base.u32(NodeLayout.length), checksum: base.u32(NodeLayout.checksum))
+    }
+    return found ?? nil
+  }
+
+  private func node(_ reference: NodeReference) throws(Fault) -> InspectedNode {
+    guard reference.offset >= FileLayout.logStart, reference.offset % FileLayout.nodeAlignment == 0,
+      reference.length <= FileLayout.nodeLimit,
+      let found = try reader.withBytes(
+        at: reference.offset, count: Int(reference.length),
+        { (start) throws(Fault) in try InspectedNode(start, reference, seed: seed) })
+    else {
+      throw Fault.damaged(at: reference.offset, "a node does not lie within the file at a multiple of 64")
+    }
+    return found
   }
 }

@@ -136,7 +136,7 @@ package struct LiveTree {
     guard key.count == 9, key[4] == UInt8(ascii: "i"), value.length <= FileLayout.keyspaceNameLimit else {
       return
     }
-    let number = key[5...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    let number = key[5...].bigEndian(UInt32.self)
     let bytes: [UInt8]
     if value.isExtent {
       let (end, overflow) = value.extentOffset.addingReportingOverflow(UInt64(value.length))
@@ -149,4 +149,7 @@ package struct LiveTree {
   }
 
   static func keyspace(of key: SplitKey) -> UInt32 { key.head(from: 0) }
+
+  /// Of a full key.
+  static func keyspace(of key: [UInt8]) -> UInt32 { key.prefix(4).bigEndian() }
 }

@@ -23,10 +23,7 @@ extension CommandDescription {
     if console.printsJSON {
       try console.json { writer in
         writer.beginObject()
-        writer.name("collections")
-        writer.beginArray()
-        for fact in facts { fact.write(to: &writer) }
-        writer.endArray()
+        writer.array("collections", facts) { writer, fact in fact.write(to: &writer) }
         writer.endObject()
       }
     } else {

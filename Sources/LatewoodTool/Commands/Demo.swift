@@ -44,10 +44,7 @@ extension CommandDescription {
         writer.member("kept", demo.isKept)
         writer.name("path")
         if keepsFile { writer.string(demo.path) } else { writer.null() }
-        writer.name("steps")
-        writer.beginArray()
-        for step in demo.steps { step.write(to: &writer) }
-        writer.endArray()
+        writer.array("steps", demo.steps) { writer, step in step.write(to: &writer) }
         writer.endObject()
       }
     } else {

@@ -89,15 +89,10 @@ extension CommandDescription {
     try console.json { writer in
       writer.beginObject()
       writer.member("collection", collection.name)
-      writer.name("expiring")
-      writer.beginArray()
-      for entry in due {
-        writer.beginObject()
+      writer.list("expiring", due) { writer, entry in
         writer.member("id", entry.id)
         write(entry.seconds, to: &writer)
-        writer.endObject()
       }
-      writer.endArray()
       writer.endObject()
     }
   }
@@ -107,9 +102,7 @@ extension CommandDescription {
   }
 
   private static func write(_ time: UInt64?, to writer: inout JSONWriter) {
-    writer.name("seconds")
-    if let time { writer.number(time) } else { writer.null() }
-    writer.name("time")
-    if let time { writer.string(Timestamp.exact(seconds: time)) } else { writer.null() }
+    writer.optional("seconds", time)
+    writer.optional("time", text: time.map { Timestamp.exact(seconds: $0) })
   }
 }

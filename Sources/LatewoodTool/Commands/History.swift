@@ -34,10 +34,7 @@ extension CommandDescription {
     if console.printsJSON {
       try console.json { writer in
         writer.beginObject()
-        writer.name("checkpoints")
-        writer.beginArray()
-        for checkpoint in checkpoints { write(checkpoint, to: &writer) }
-        writer.endArray()
+        writer.array("checkpoints", checkpoints) { writer, checkpoint in write(checkpoint, to: &writer) }
         writer.member("olderLost", isOlderLost)
         writer.endObject()
       }

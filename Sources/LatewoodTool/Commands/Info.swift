@@ -173,20 +173,12 @@ private struct DatabaseInfo {
       writer.null()
     }
     writer.endObject()
-    writer.name("keyspaces")
-    writer.beginArray()
-    for keyspace in keyspaces {
-      writer.beginObject()
+    writer.list("keyspaces", keyspaces) { writer, keyspace in
       writer.member("name", keyspace.name)
       writer.member("entries", keyspace.entries)
       writer.member("bytes", keyspace.bytes)
-      writer.endObject()
     }
-    writer.endArray()
-    writer.name("collections")
-    writer.beginArray()
-    for collection in collections { collection.write(to: &writer) }
-    writer.endArray()
+    writer.array("collections", collections) { writer, collection in collection.write(to: &writer) }
     writer.endObject()
   }
 }

@@ -91,30 +91,20 @@ extension CommandDescription {
     writer.beginObject()
     for kind in Region.Kind.allCases { writer.member(kind.rawValue, totals[kind] ?? 0) }
     writer.endObject()
-    writer.name("keyspaces")
-    writer.beginArray()
-    for (number, facts) in map.tree.keyspaces.sorted(by: { $0.key < $1.key }) {
-      writer.beginObject()
+    writer.list("keyspaces", map.tree.keyspaces.sorted(by: { $0.key < $1.key })) { writer, item in
+      let (number, facts) = item
       writer.member("number", number)
       writer.member("name", map.tree.name(of: number))
       writer.member("entries", facts.entries)
       writer.member("nodeBytes", facts.nodeBytes)
       writer.member("extentBytes", facts.extentBytes)
-      writer.endObject()
     }
-    writer.endArray()
-    writer.name("regions")
-    writer.beginArray()
-    for region in map.regions {
-      writer.beginObject()
+    writer.list("regions", map.regions) { writer, region in
       writer.member("offset", region.range.lowerBound)
       writer.member("length", region.length)
       writer.member("kind", region.kind.rawValue)
-      writer.name("keyspace")
-      if let keyspace = region.keyspace { writer.number(keyspace) } else { writer.null() }
-      writer.endObject()
+      writer.optional("keyspace", region.keyspace)
     }
-    writer.endArray()
     writer.member("faults", faults: map.faults)
     writer.endObject()
   }

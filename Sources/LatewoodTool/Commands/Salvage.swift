@@ -27,8 +27,10 @@ extension CommandDescription {
         + "keyspace under its name, or as keyspace-7 if the names are lost.",
       "An entry is certain if checksums prove it and nothing newer can have been lost. Older: it was so "
         + "after the transaction that is named, and may have been changed or deleted later. Unproven: it was "
-        + "read beside destroyed bytes that share its checksum, or may never have been committed. With one block "
-        + "destroyed, nothing is lost but the entries that had a byte in it.",
+        + "read beside destroyed bytes that share its checksum, or may never have been committed; where what "
+        + "said how its key begins was destroyed, that follows from the keys around it.",
+      "With one block of 4 KiB destroyed, nothing is lost but the entries that had a byte in it. The exception "
+        + "is a leaf whose header was there and of which nothing else says how its keys begin.",
       "The exit code is 0 if the newest state was saved whole, and 1 if part of it is lost, older or "
         + "unproven; then the report says between which keys. Try a backup first, if there is one.",
       "If the file holds documents, they come along; where the loss left faults between them, the report says so. "

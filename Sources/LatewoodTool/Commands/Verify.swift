@@ -117,25 +117,17 @@ extension CommandDescription {
     writer.member("extents", report.extents)
     writer.member("frames", report.frames)
     writer.member("bytesChecked", report.bytesChecked)
-    writer.name("faults")
-    writer.beginArray()
-    for fault in report.faults {
-      writer.beginObject()
+    writer.list("faults", report.faults) { writer, fault in
       writer.member("offset", fault.offset)
       writer.member("what", fault.what)
-      writer.endObject()
     }
-    writer.endArray()
     if let documents {
       writer.name("documents")
       writer.beginObject()
       writer.member("documents", documents.documents)
       writer.member("bodies", documents.bodies)
       writer.member("blobs", documents.blobs)
-      writer.name("faults")
-      writer.beginArray()
-      for fault in documents.faults { write(fault, to: &writer) }
-      writer.endArray()
+      writer.array("faults", documents.faults) { writer, fault in write(fault, to: &writer) }
       writer.endObject()
     }
     writer.endObject()

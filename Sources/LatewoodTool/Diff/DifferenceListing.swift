@@ -90,8 +90,7 @@ struct DifferenceListing {
         writer.member("id", data: difference.key)
         writer.member("change", difference.kind.rawValue)
         for (name, record) in [("oldRevision", records.old), ("newRevision", records.new)] {
-          writer.name(name)
-          if let winner = record?.tree.winner { writer.string("\(winner.id)") } else { writer.null() }
+          writer.optional(name, text: record?.tree.winner.map { "\($0.id)" })
         }
       } else {
         writer.member("keyspace", difference.keyspace)

@@ -116,10 +116,7 @@ struct ChangeFeed {
     writer.member("deleted", entry.isDeleted)
     writer.member("conflict", entry.hasConflicts)
     if withLeaves {
-      writer.name("leaves")
-      writer.beginArray()
-      for leaf in leaves { writer.string("\(leaf)") }
-      writer.endArray()
+      writer.array("leaves", leaves) { writer, leaf in writer.string("\(leaf)") }
     }
     if withDocuments {
       writer.name("document")

@@ -140,10 +140,7 @@ struct DocumentEdit {
         writer.beginObject()
         writer.member("id", id)
         writer.member("collection", collectionName)
-        writer.name("purged")
-        writer.beginArray()
-        for revision in purged { writer.string("\(revision)") }
-        writer.endArray()
+        writer.array("purged", purged) { writer, revision in writer.string("\(revision)") }
         writer.endObject()
       }
     } else {

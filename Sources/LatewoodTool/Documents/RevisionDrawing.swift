@@ -89,21 +89,14 @@ struct RevisionDrawing {
   private func write(_ id: String, _ shown: [RevisionTree.Node], to writer: inout JSONWriter) {
     writer.beginObject()
     writer.member("id", id)
-    writer.name("revisions")
-    writer.beginArray()
-    for node in shown {
-      writer.beginObject()
+    writer.list("revisions", shown) { writer, node in
       writer.member("revision", "\(node.id)")
-      writer.name("parent")
-      if let parent = tree.parent(of: node.id) { writer.string("\(parent.id)") } else { writer.null() }
+      writer.optional("parent", text: tree.parent(of: node.id).map { "\($0.id)" })
       writer.member("leaf", node.isLeaf)
       writer.member("deleted", node.isDeleted)
       writer.member("winner", node.id == tree.winner?.id)
-      writer.name("bodyLength")
-      if let length = bodyLengths[node.id] { writer.number(length) } else { writer.null() }
-      writer.endObject()
+      writer.optional("bodyLength", bodyLengths[node.id])
     }
-    writer.endArray()
     writer.endObject()
   }
 }

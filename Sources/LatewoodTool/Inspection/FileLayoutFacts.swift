@@ -67,8 +67,7 @@ struct FileLayoutFacts {
     } else {
       writer.null()
     }
-    writer.name("checkpointOffset")
-    if let checkpointOffset { writer.number(checkpointOffset) } else { writer.null() }
+    writer.optional("checkpointOffset", checkpointOffset)
     writer.member("newestCommit", newestCommit)
     writer.member("durableThrough", durableThrough)
     writer.member("hasWriter", hasWriter)

@@ -39,12 +39,9 @@ struct FrameRow {
     writer.beginObject()
     writer.member("offset", step.range.lowerBound)
     writer.member("length", step.range.upperBound - step.range.lowerBound)
-    writer.name("kind")
-    if let frame = step.frame { writer.string(frame.kind.name) } else { writer.null() }
-    writer.name("transaction")
-    if let frame = step.frame { writer.number(frame.transaction) } else { writer.null() }
-    writer.name("time")
-    if let time = step.time { writer.string(Timestamp.exact(microseconds: time)) } else { writer.null() }
+    writer.optional("kind", text: step.frame?.kind.name)
+    writer.optional("transaction", step.frame?.transaction)
+    writer.optional("time", text: step.time.map { Timestamp.exact(microseconds: $0) })
     writer.member("continues", step.frame?.continues ?? false)
     writer.member("state", step.state.rawValue)
     writer.endObject()

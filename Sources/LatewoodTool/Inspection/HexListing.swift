@@ -93,18 +93,13 @@ struct HexListing {
     writer.beginObject()
     writer.member("offset", range.lowerBound)
     writer.member("length", range.upperBound - range.lowerBound)
-    writer.name("fields")
-    writer.beginArray()
-    for row in rows {
-      writer.beginObject()
+    writer.list("fields", rows) { writer, row in
       writer.member("offset", row.range.lowerBound)
       writer.member("length", row.range.upperBound - row.range.lowerBound)
       writer.member("hex", Hex.encode(bytes(of: row)))
       writer.member("meaning", row.meaning)
       writer.member("fault", row.isFault)
-      writer.endObject()
     }
-    writer.endArray()
     writer.endObject()
   }
 }

@@ -61,14 +61,9 @@ extension Console {
 
 extension JSONWriter {
   mutating func member(_ name: String, faults: [Fault]) {
-    self.name(name)
-    beginArray()
-    for fault in faults.prefix(1000) {
-      beginObject()
-      member("offset", fault.offset ?? 0)
-      member("what", fault.reason)
-      endObject()
+    list(name, faults.prefix(1000)) { writer, fault in
+      writer.member("offset", fault.offset ?? 0)
+      writer.member("what", fault.reason)
     }
-    endArray()
   }
 }

@@ -66,7 +66,7 @@ struct NodeListing {
   /// A full key, or the beginning of one: the number of the keyspace, and the rest as keys are shown.
   static func key(_ bytes: [UInt8]) -> String {
     guard bytes.count >= 4 else { return KeyText.hexMark + Hex.encode(bytes) }
-    let keyspace = bytes[..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    let keyspace = bytes[..<4].bigEndian(UInt32.self)
     return "\(keyspace)/" + KeyText.shown(bytes[4...])
   }
 
@@ -82,29 +82,28 @@ struct NodeListing {
     writer.member("level", node.level)
     writer.member("transaction", node.transaction)
     writer.member("prefix", data: node.prefix)
-    writer.name(node.isLeaf ? "entries" : "children")
-    writer.beginArray()
-    for entry in node.entries {
-      writer.beginObject()
+    if node.isLeaf { writeEntries(to: &writer) } else { writeChildren(to: &writer) }
+    writer.endObject()
+  }
+
+  private func writeEntries(to writer: inout JSONWriter) {
+    writer.list("entries", node.entries) { writer, entry in
       writer.member("key", data: entry.key)
       writer.member("head", entry.head)
       writer.member("slot", entry.slot)
       writer.member("valueBytes", entry.valueLength)
-      writer.name("extent")
-      if let extent = entry.extent { writer.number(extent) } else { writer.null() }
-      writer.endObject()
+      writer.optional("extent", entry.extent)
     }
-    for child in node.children {
-      writer.beginObject()
+  }
+
+  private func writeChildren(to writer: inout JSONWriter) {
+    writer.list("children", node.children) { writer, child in
       writer.name("separator")
       if let separator = child.separator { writer.data(separator) } else { writer.null() }
       writer.member("offset", child.subtree.reference.offset)
       writer.member("length", child.subtree.reference.length)
       writer.member("entries", child.subtree.entries)
       writer.member("liveBytes", child.subtree.liveBytes)
-      writer.endObject()
     }
-    writer.endArray()
-    writer.endObject()
   }
 }

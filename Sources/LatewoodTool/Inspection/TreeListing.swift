@@ -87,15 +87,10 @@ struct TreeListing {
     writer.member("depth", shape.depth)
     writer.member("nodeSize", shape.nodeSize)
     writer.member("entries", entries)
-    writer.name("levels")
-    writer.beginArray()
-    for level in shape.levels { write(level, to: &writer) }
-    writer.endArray()
-    writer.name("keyspaces")
-    writer.beginArray()
-    for (number, facts) in tree.keyspaces.sorted(by: { $0.key < $1.key })
-    where keyspace == nil || keyspace == number {
-      writer.beginObject()
+    writer.array("levels", shape.levels) { writer, level in write(level, to: &writer) }
+    let shown = tree.keyspaces.filter { keyspace == nil || keyspace == $0.key }.sorted { $0.key < $1.key }
+    writer.list("keyspaces", shown) { writer, item in
+      let (number, facts) = item
       writer.member("number", number)
       writer.member("name", tree.name(of: number))
       writer.member("entries", facts.entries)
@@ -103,9 +98,7 @@ struct TreeListing {
       writer.member("nodeBytes", facts.nodeBytes)
       writer.member("extents", facts.extents)
       writer.member("extentBytes", facts.extentBytes)
-      writer.endObject()
     }
-    writer.endArray()
     writer.member("faults", faults: faults)
     writer.endObject()
   }
@@ -118,10 +111,7 @@ struct TreeListing {
     writer.member("bytes", level.bytes)
     writer.member("fillPercent", level.fill(of: shape.nodeSize))
     writer.member("damaged", level.damaged)
-    writer.name("histogram")
-    writer.beginArray()
-    for count in level.histogram { writer.number(count) }
-    writer.endArray()
+    writer.array("histogram", level.histogram) { writer, count in writer.number(count) }
     writer.endObject()
   }
 }

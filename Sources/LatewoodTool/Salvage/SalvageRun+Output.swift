@@ -99,7 +99,7 @@ extension SalvageRun {
   /// A bound as people read it: the start of the key in the keyspace that had the number.
   private func shown(_ bound: [UInt8], isEnd: Bool) -> String {
     guard bound.count >= 4 else { return isEnd ? "the end" : "the start" }
-    let number = bound.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    let number = bound.prefix(4).bigEndian(UInt32.self)
     let rest = Array(bound.dropFirst(4))
     let key = rest.isEmpty ? "its start" : DisplayWidth.fitted(KeyText.shown(rest), to: 40)
     return "\(key) in keyspace \(number)"
@@ -129,8 +129,7 @@ extension SalvageRun {
       writer.member("offset", range.offset)
       writer.member("length", range.length)
       writer.member("from", Hex.encode(range.low))
-      writer.name("to")
-      if let high = range.high { writer.string(Hex.encode(high)) } else { writer.null() }
+      writer.optional("to", text: range.high.map { Hex.encode($0) })
       writer.optional("expected", range.expected)
       writer.member("saved", range.saved)
     }
@@ -165,26 +164,5 @@ extension SalvageRun {
     }
     writer.optional("documentFaults", documentFaults)
     writer.endObject()
-  }
-}
-
-extension JSONWriter {
-  mutating func optional(_ name: String, _ value: (some BinaryInteger)?) {
-    self.name(name)
-    if let value { number(value) } else { null() }
-  }
-
-  /// An array of objects.
-  mutating func list<Item>(
-    _ name: String, _ items: some Sequence<Item>, _ members: (inout JSONWriter, Item) -> Void
-  ) {
-    self.name(name)
-    beginArray()
-    for item in items {
-      beginObject()
-      members(&self, item)
-      endObject()
-    }
-    endArray()
   }
 }

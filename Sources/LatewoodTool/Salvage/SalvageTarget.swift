@@ -163,8 +163,8 @@ final class SalvageTarget: SalvageSink {
   /// What a range of full keys is in each keyspace.
   private func parts(_ low: [UInt8], _ high: [UInt8]?) -> [(Keyspace, KeyRange)] {
     keyspaces.compactMap { number, keyspace in
-      let first = withUnsafeBytes(of: number.bigEndian) { Array($0) }
-      let next = withUnsafeBytes(of: (number + 1).bigEndian) { Array($0) }
+      let first = number.bigEndianBytes
+      let next = (number + 1).bigEndianBytes
       if !low.lexicographicallyPrecedes(next) { return nil }
       if let high, !first.lexicographicallyPrecedes(high) { return nil }
       var range = KeyRange.all
@@ -174,15 +174,15 @@ final class SalvageTarget: SalvageSink {
     }
   }
 
-  private static func number(_ key: [UInt8]) -> UInt32 { key.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
+  private static func number(_ key: [UInt8]) -> UInt32 { key.prefix(4).bigEndian() }
 
   private static func encode(_ trust: SalvageTrust) -> [UInt8] {
     guard case .older(let transaction) = trust else { return [] }
-    return withUnsafeBytes(of: transaction.bigEndian) { Array($0) }
+    return transaction.bigEndianBytes
   }
 
   private static func decode(_ bytes: [UInt8]) -> SalvageTrust {
-    bytes.isEmpty ? .unproven : .older(bytes.reduce(0) { $0 << 8 | UInt64($1) })
+    bytes.isEmpty ? .unproven : .older(bytes.bigEndian())
   }
 
   private func translated<R>(_ body: () throws(StoreError) -> R) throws(Fault) -> R {

@@ -31,9 +31,9 @@ final class SalvagedCatalog: SalvageSink {
         let rest = key.dropFirst(5)
         switch key.dropFirst(4).first {
         case UInt8(ascii: "i") where rest.count == 4:
-          take(rest.reduce(0) { $0 << 8 | UInt32($1) }, entry.value)
+          take(rest.bigEndian(), entry.value)
         case UInt8(ascii: "n") where entry.value.count == 4:
-          take(entry.value.reversed().reduce(0) { $0 << 8 | UInt32($1) }, Array(rest))
+          take(entry.value.reversed().bigEndian(), Array(rest))
         default: break
         }
       }

@@ -6,10 +6,15 @@ import LatewoodStore
 final class DamagedFile: Device {
   private let bytes: [UInt8]
   private let unreadable: [Range<UInt64>]
+  private let patch: (start: Int, bytes: [UInt8])
 
-  init(_ bytes: [UInt8], unreadable: [Range<UInt64>] = []) {
+  /// - Parameter patch: what has taken the place of the bytes from `start` on.
+  init(
+    _ bytes: [UInt8], unreadable: [Range<UInt64>] = [], patch: (start: Int, bytes: [UInt8]) = (0, [])
+  ) {
     self.bytes = bytes
     self.unreadable = unreadable
+    self.patch = patch
   }
 
   func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
@@ -17,7 +22,10 @@ final class DamagedFile: Device {
     let count = min(target.count, bytes.count - Int(offset))
     let range = offset..<offset + UInt64(count)
     if unreadable.contains(where: { $0.overlaps(range) }) { throw Fault(.inputOutput, "a bad block") }
-    target.copyBytes(from: bytes[Int(offset)..<Int(offset) + count])
+    let read = Int(offset)..<Int(offset) + count
+    bytes.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[read])) }
+    let patched = read.clamped(to: patch.start..<patch.start + patch.bytes.count)
+    for place in patched { target[place - read.lowerBound] = patch.bytes[place - patch.start] }
     return count
   }
 

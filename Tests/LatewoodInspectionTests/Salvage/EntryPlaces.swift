@@ -4,38 +4,39 @@ import LatewoodTree
 
 @testable import LatewoodInspection
 
-/// Where in a sound file each entry lies: every byte without which it cannot be read.
-///
-/// An entry of a leaf: its cell, its head and slot, the prefix that it shares with its neighbours and the header that says how long that is;
-/// if its value is large, the value. An entry of the log: the operation.
+/// Where in a sound file each entry lies.
 struct EntryPlaces {
-  /// How many of the last ranges are the cell, and the value where that lies elsewhere, or the operation.
-  static let ofValue = 2
-
-  private(set) var places: [[UInt8]: [Range<UInt64>]] = [:]
+  /// What no other entry has: the cell and the large value, or the operation in the log.
+  private(set) var own: [[UInt8]: [Range<UInt64>]] = [:]
+  /// What leads to the cell of an entry in a leaf: its head and slot, the prefix that it shares with its neighbours and the header that says
+  /// how long that is.
+  private(set) var shared: [[UInt8]: [Range<UInt64>]] = [:]
 
   init(in bytes: [UInt8]) throws {
-    let source = try SalvageSource(DamagedFile(bytes))
-    let identity = try SalvageIdentity.find(in: source)
-    let survey = try SalvageSurvey(source, seed: identity.seed)
-    let base = try SalvageBase(source, identity, survey)
-    bytes.withUnsafeBytes { file in
-      if let root = base.checkpoint?.record.root, let start = file.baseAddress { visit(root, start) }
+    let reader = try FileReader(DamagedFile(bytes))
+    let file = FrameReader(reader: reader, seed: try SalvageIdentity.find(in: reader).seed)
+    let base = try SalvageBase(file, SalvageSurvey(file))
+    bytes.withUnsafeBytes { bytes in
+      if let root = base.checkpoint?.record.root, let start = bytes.baseAddress { visit(root, start) }
     }
-    var frames = SalvageFrames(source, seed: identity.seed, from: base.replay)
+    var frames = file.soundFrames(from: base.replay)
     while let piece = try frames.next() {
-      guard case .frame(let header) = piece, header.kind == .commit, let end = header.end else { continue }
+      guard case .frame(let header, _, _) = piece, header.kind == .commit, let end = header.end else {
+        continue
+      }
       var at = header.ownOffset + UInt64(FrameHeader.length)
-      while let operation = try SalvagedOperation(at: at, end: end, in: source) {
+      while let operation = try SalvagedOperation(at: at, end: end, in: reader) {
         at = operation.end
-        if operation.isRange {
-          let high = try operation.value(in: source)
-          for key in places.keys
+        if operation.place.isRange {
+          let high = try operation.value(in: reader)
+          for key in own.keys
           where !key.lexicographicallyPrecedes(operation.key) && key.lexicographicallyPrecedes(high) {
-            places[key] = nil
+            own[key] = nil
+            shared[key] = nil
           }
         } else {
-          places[operation.key] = operation.isPut ? [operation.offset..<operation.end] : nil
+          own[operation.key] = operation.place.isPut ? [operation.place.start..<operation.end] : nil
+          shared[operation.key] = nil
         }
       }
     }
@@ -56,14 +57,16 @@ struct EntryPlaces {
       let value = node.entry(index).value
       let inside = value.isExtent ? 12 : value.length
       let cell = node.cell(index)
-      var ranges = [
+      let key = node.key(index).bytes
+      shared[key] = [
         offset..<offset + 40, place(node.heads + index * 4, 4), place(node.slots + index * 2, 2),
-        place(node.prefix, node.prefixCount), place(cell, value.pointer - cell + inside),
+        place(node.prefix, node.prefixCount),
       ]
-      // One that is empty overlaps nothing.
       let start = value.isExtent ? value.extentOffset : 0
-      ranges.append(start..<start + (value.isExtent ? UInt64(value.length) : 0))
-      places[node.key(index).bytes] = ranges
+      own[key] = [
+        place(cell, value.pointer - cell + inside),
+        start..<start + (value.isExtent ? UInt64(value.length) : 0),
+      ]
     }
   }
 }

@@ -113,10 +113,10 @@ import Testing
       try store.put("key-101", "new", in: keyspace)
     }
     let whole = try Salvage.all(of: bytes).entries
-    let base = try SalvageBase(
-      SalvageSource(DamagedFile(bytes)), SalvageIdentity(headerOf: DamagedFile(bytes)),
-      SalvageSurvey(
-        SalvageSource(DamagedFile(bytes)), seed: SalvageIdentity(headerOf: DamagedFile(bytes)).seed))
+    let file = FrameReader(
+      reader: try FileReader(DamagedFile(bytes)), seed: try SalvageIdentity(headerOf: DamagedFile(bytes)).seed
+    )
+    let base = try SalvageBase(file, SalvageSurvey(file))
     let root = try #require(base.checkpoint?.record.root)
     #expect(root.level == 0)
     let leaf = Int(root.reference.offset)
@@ -130,11 +130,12 @@ import Testing
     #expect(report.lostRanges.map(\.what) == [.leaf] && report.missing == 0)
     // Without the commits, the older leaf is all there is, and what it says may have been deleted since.
     var worse = bytes
-    var frames = SalvageFrames(
-      try SalvageSource(DamagedFile(bytes)), seed: try SalvageIdentity(headerOf: DamagedFile(bytes)).seed,
-      from: FileLayout.logStart)
+    var frames = FrameReader(reader: try FileReader(DamagedFile(bytes)), seed: file.seed)
+      .soundFrames(from: FileLayout.logStart)
     while let piece = try frames.next() {
-      guard case .frame(let header) = piece, header.kind == .commit, let end = header.end else { continue }
+      guard case .frame(let header, _, _) = piece, header.kind == .commit, let end = header.end else {
+        continue
+      }
       let range = Int(header.ownOffset)..<Int(end)
       worse.replaceSubrange(range, with: [UInt8](repeating: 0, count: range.count))
     }

@@ -13,7 +13,8 @@ enum SampleFile: String, CaseIterable {
   /// A compacted file with work after it.
   case goneOn
 
-  /// About `length` bytes. Some values are large, and one transaction in some deletes a range.
+  /// About `length` bytes. Some values are large, and one transaction in some deletes a range. Keys are text of one length, text of many
+  /// lengths, or numbers.
   func bytes(length: Int, seed: UInt64) throws -> [UInt8] {
     let volume = MemoryVolume()
     var options = Store.Options()
@@ -33,7 +34,7 @@ enum SampleFile: String, CaseIterable {
           let keyspace = try store.keyspace(random.pick(names))
           try store.write { transaction in
             for _ in 0..<1 + random.below(40) {
-              let key = "entry-\(1_000_000 + random.below(length / 100))"
+              let key = Self.key(random.below(length / 100), in: keyspace)
               if random.oneIn(12) {
                 try transaction.delete(key, in: keyspace)
               } else {
@@ -43,8 +44,8 @@ enum SampleFile: String, CaseIterable {
               }
             }
             if random.oneIn(40) {
-              let key = "entry-\(1_000_000 + random.below(length / 100))"
-              try transaction.deleteRange(.between(key, key + "5"), in: keyspace)
+              let key = Self.key(random.below(length / 100), in: keyspace)
+              try transaction.deleteRange(.between(key, key + [0x35]), in: keyspace)
             }
           }
         }
@@ -72,5 +73,13 @@ enum SampleFile: String, CaseIterable {
     var bytes = [UInt8](repeating: 0, count: Int(try device.size()))
     _ = try bytes.withUnsafeMutableBytes { try device.read(into: $0, at: 0) }
     return bytes
+  }
+
+  private static func key(_ number: Int, in keyspace: Keyspace) -> [UInt8] {
+    switch keyspace.name {
+    case "roots": return Array("\(["oak", "pine", "yew"][number % 3])/\(number / 3)".utf8)
+    case "leaves": return withUnsafeBytes(of: UInt64(number * number).bigEndian) { Array($0) }
+    default: return Array("entry-\(1_000_000 + number)".utf8)
+    }
   }
 }

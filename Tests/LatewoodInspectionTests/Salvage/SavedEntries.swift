@@ -29,7 +29,7 @@ final class SavedEntries: SalvageSink {
 
   func progress(_ done: UInt64, of total: UInt64) throws(Fault) {}
 
-  private static func isIn(_ key: [UInt8], _ low: [UInt8], _ high: [UInt8]?) -> Bool {
+  static func isIn(_ key: [UInt8], _ low: [UInt8], _ high: [UInt8]?) -> Bool {
     !key.lexicographicallyPrecedes(low) && (high.map { key.lexicographicallyPrecedes($0) } ?? true)
   }
 }

@@ -1,0 +1,11 @@
+extension Sequence<UInt8> {
+  /// The number that these bytes are, the most significant first. Of more bytes than it has, the last count.
+  package func bigEndian<Number: FixedWidthInteger>(_ type: Number.Type = Number.self) -> Number {
+    reduce(0) { $0 << 8 | Number(truncatingIfNeeded: $1) }
+  }
+}
+
+extension FixedWidthInteger {
+  /// The bytes of the number, the most significant first.
+  package var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
+}

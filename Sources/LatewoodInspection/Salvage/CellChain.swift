@@ -1,0 +1,103 @@
+import LatewoodBytes
+import LatewoodTree
+
+/// Cells of a leaf that follow each other up to its end, found without its slots.
+///
+/// ```
+/// | header, heads, slots, prefix | cell | ce#########ll | cell | cell | cell |
+///   destroyed ###########################                 ^ found from the end: each cell ends where the next one begins
+/// ```
+///
+/// Cells are laid one behind the other in the order of their keys, so what ends exactly where a cell of the chain begins and has a lesser key is
+/// the cell before it; by chance, bytes of a value can look like that.
+struct CellChain {
+  struct Cell {
+    var place: Int
+    /// The key after the prefix of the leaf.
+    var suffix: Range<Int>
+    var value: Range<Int>
+    /// Of the value, wherever it lies.
+    var length: Int
+    var isExtent: Bool
+    /// How many cells follow, with this one.
+    var depth = 1
+    var end: Int { value.upperBound }
+  }
+
+  let bytes: UnsafeRawBufferPointer
+  /// From the last to the first in the leaf.
+  private(set) var cells: [Cell] = []
+
+  /// - Parameter start: where the first cell can begin.
+  init(in bytes: UnsafeRawBufferPointer, from start: Int) {
+    self.bytes = bytes
+    var known = [Int?](repeating: nil, count: bytes.count)
+    for place in (min(start, bytes.count)..<bytes.count).reversed() {
+      guard var cell = Self.cell(at: place, bytes) else { continue }
+      if cell.end < bytes.count {
+        guard let index = known[cell.end], precedes(cell, cells[index]) else { continue }
+        cell.depth = cells[index].depth + 1
+      }
+      known[place] = cells.count
+      cells.append(cell)
+    }
+  }
+
+  /// The cells from the one at `place` to the end.
+  func run(from cell: Cell) -> [Cell] {
+    var run = [cell]
+    for next in cells.reversed() where next.place == run[run.count - 1].end { run.append(next) }
+    return run
+  }
+
+  /// The longest run of which `accepts` takes each cell. It is asked from the last one on, and told which that is.
+  func longest(_ accepts: (_ cell: Cell, _ isLast: Bool) -> Bool) -> [Cell] {
+    var taken: [Int: Int] = [:]
+    var best: Cell?
+    var depth = 0
+    for cell in cells {
+      let isLast = cell.end == bytes.count
+      guard isLast || taken[cell.end] != nil, accepts(cell, isLast) else { continue }
+      taken[cell.place] = cell.depth
+      if cell.depth > depth { (best, depth) = (cell, cell.depth) }
+    }
+    return best.map(run) ?? []
+  }
+
+  func entry(_ prefix: [UInt8], _ cell: Cell) -> SalvagedEntry {
+    let key = prefix + bytes[cell.suffix]
+    guard cell.isExtent, let base = bytes.baseAddress else {
+      return SalvagedEntry(key: key, value: .inline(Array(bytes[cell.value])))
+    }
+    // SAFETY: the 12 bytes of `value` were found to lie within the bytes.
+    let place = base + cell.value.lowerBound
+    return SalvagedEntry(
+      key: key, value: .extent(offset: place.u64(0), length: cell.length, checksum: place.u32(8)))
+  }
+
+  /// What can be read as a cell at `place`, whatever follows it; nil if it does not lie within the bytes.
+  static func cell(at place: Int, _ bytes: UnsafeRawBufferPointer) -> Cell? {
+    guard let base = bytes.baseAddress, place >= 0, place < bytes.count else { return nil }
+    // SAFETY: the numbers are read up to the end of the bytes, and the rest only after it was found to lie there.
+    let end = base + bytes.count
+    guard let key = Varint.read(base + place, end: end),
+      let tagged = Varint.read(base + (place + key.length), end: end)
+    else { return nil }
+    let suffix = place + key.length + tagged.length
+    guard key.value <= UInt64(bytes.count - suffix) else { return nil }
+    let value = suffix + Int(key.value)
+    let isExtent = tagged.value & 1 == 1
+    let inside = isExtent ? UInt64(NodeLayout.extentLength) : tagged.value >> 1
+    guard tagged.value >> 1 <= NodeLayout.maximumValueLength, inside <= UInt64(bytes.count - value) else {
+      return nil
+    }
+    return Cell(
+      place: place, suffix: suffix..<value, value: value..<value + Int(inside),
+      length: Int(tagged.value >> 1),
+      isExtent: isExtent)
+  }
+
+  private func precedes(_ cell: Cell, _ next: Cell) -> Bool {
+    bytes[cell.suffix].lexicographicallyPrecedes(bytes[next.suffix])
+  }
+}

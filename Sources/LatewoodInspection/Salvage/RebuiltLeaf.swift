@@ -1,0 +1,109 @@
+import LatewoodBytes
+import LatewoodFile
+import LatewoodTree
+
+/// A leaf of which header, heads, slots or prefix were destroyed, but no cell: made anew from what is left, and proved.
+///
+/// ```
+/// | header ######## slots ### | prefix | cell | cell | cell | cell |
+///     |      |        |           |
+///     |      |        |           the start of the separators around the leaf
+///     |      |        where the cells are
+///     |      of the keys
+///     of the reference; the transaction is that of a checkpoint
+/// ```
+///
+/// All of this is said twice in a file, and the reference to the leaf has its checksum: what matches that is the leaf.
+struct RebuiltLeaf {
+  private let lost: SalvageTree.LostLeaf
+  private let file: FrameReader
+  private let bytes: [UInt8]
+  private let count: Int
+  private var transactions: [UInt64]
+
+  /// A file with more checkpoints than this has the leaf's among the newest, or in its header.
+  private static let transactionLimit = 256
+  private static let attemptLimit = 64
+
+  /// - Parameter transactions: of checkpoints that can have written it, the newest last.
+  init?(_ lost: SalvageTree.LostLeaf, transactions: [UInt64], in file: FrameReader) throws(Fault) {
+    guard let count = Int(exactly: lost.entries), count > 0, count <= Int(UInt16.max) else { return nil }
+    self.lost = lost
+    self.file = file
+    self.count = count
+    bytes = try file.reader.bytes(at: lost.reference.offset, count: Int(lost.reference.length)) ?? []
+    guard bytes.count > NodeLayout.arrays, bytes.count <= FileLayout.nodeLimit else { return nil }
+    let written = bytes.withUnsafeBytes { $0.baseAddress?.u64(NodeLayout.transaction) ?? 0 }
+    self.transactions = [written] + transactions.suffix(Self.transactionLimit).reversed()
+  }
+
+  /// The leaf; nil if what is left does not make one with the checksum that the reference has.
+  func node() throws(Fault) -> InspectedNode? {
+    let arrays = NodeLayout.arrays + count * (NodeLayout.headLength + NodeLayout.slotLength)
+    return try bytes.withUnsafeBytes { bytes in
+      Result { () throws(Fault) -> InspectedNode? in
+        let chain = CellChain(in: bytes, from: arrays)
+        var attempts = 0
+        for cell in chain.cells where cell.depth == count && attempts < Self.attemptLimit {
+          let length = cell.place - arrays
+          let run = chain.run(from: cell)
+          for prefix in prefixes(length, Array(bytes[arrays..<cell.place])) {
+            attempts += 1
+            if let node = try node(run, prefix, bytes) { return node }
+          }
+        }
+        return nil
+      }
+    }.get()
+  }
+
+  private func prefixes(_ length: Int, _ there: [UInt8]) -> Set<[UInt8]> {
+    var found: Set<[UInt8]> = [there]
+    for bound in [lost.range.low, lost.range.high ?? []] where bound.count >= length {
+      found.insert(Array(bound.prefix(length)))
+    }
+    // The first leaf of a tree has the catalog, and no separator before it.
+    if lost.range.low.isEmpty, length <= 4 { found.insert([UInt8](repeating: 0, count: length)) }
+    return found
+  }
+
+  private func node(
+    _ run: [CellChain.Cell], _ prefix: [UInt8], _ old: UnsafeRawBufferPointer
+  ) throws(Fault) -> InspectedNode? {
+    var leaf = [UInt8](old)
+    func put(_ value: some FixedWidthInteger, at place: Int) {
+      withUnsafeBytes(of: value.littleEndian) { leaf.replaceSubrange(place..<place + $0.count, with: $0) }
+    }
+    put(NodeLayout.leafKind, at: NodeLayout.kind)
+    put(UInt8(0), at: NodeLayout.level)
+    put(UInt16(count), at: NodeLayout.count)
+    put(lost.reference.length, at: NodeLayout.length)
+    put(lost.reference.offset, at: NodeLayout.ownOffset)
+    put(UInt16(prefix.count), at: NodeLayout.prefixLength)
+    leaf.replaceSubrange(
+      NodeLayout.reserved..<NodeLayout.arrays,
+      with: [UInt8](repeating: 0, count: NodeLayout.arrays - NodeLayout.reserved))
+    let slots = NodeLayout.arrays + count * NodeLayout.headLength
+    for (index, cell) in run.enumerated() {
+      let head = old.baseAddress.map { KeyOrder.head($0 + cell.suffix.lowerBound, cell.suffix.count) } ?? 0
+      put(head, at: NodeLayout.arrays + index * NodeLayout.headLength)
+      put(UInt16(cell.place), at: slots + index * NodeLayout.slotLength)
+    }
+    leaf.replaceSubrange(slots + count * NodeLayout.slotLength..<run[0].place, with: prefix)
+    for transaction in transactions {
+      put(transaction, at: NodeLayout.transaction)
+      let sum = leaf.withUnsafeBytes {
+        XXH64.hash(UnsafeRawBufferPointer(rebasing: $0[NodeLayout.kind...]), seed: file.seed)
+      }
+      guard UInt32(truncatingIfNeeded: sum) == lost.reference.checksum else { continue }
+      put(sum, at: NodeLayout.checksum)
+      // It is looked at like any other: that the checksum is right does not say that the leaf is.
+      return try leaf.withStart { (start, _) throws(Fault) in
+        do throws(Fault) { return try InspectedNode(start, lost.reference, seed: file.seed) } catch {
+          return nil
+        }
+      }
+    }
+    return nil
+  }
+}

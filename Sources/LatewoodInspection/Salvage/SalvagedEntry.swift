@@ -1,0 +1,49 @@
+import LatewoodBytes
+import LatewoodFile
+import LatewoodTree
+
+/// An entry that was read out of a damaged file. A large value still lies where it was.
+struct SalvagedEntry {
+  enum Value: Equatable {
+    case inline([UInt8])
+    case extent(offset: UInt64, length: Int, checksum: UInt32)
+  }
+
+  /// The full key.
+  var key: [UInt8]
+  var value: Value
+
+  init(key: [UInt8], value: Value) {
+    self.key = key
+    self.value = value
+  }
+
+  init(key: [UInt8], cell: BaseValue) {
+    self.key = key
+    value =
+      cell.isExtent
+      ? .extent(offset: cell.extentOffset, length: cell.length, checksum: cell.extentChecksum)
+      : .inline(Array(UnsafeRawBufferPointer(start: cell.pointer, count: cell.length)))
+  }
+
+  /// The bytes of the value; nil if they are not in the file or not what its checksum says.
+  func bytes(in file: FrameReader) throws(Fault) -> [UInt8]? {
+    switch value {
+    case .inline(let bytes): return bytes
+    case .extent(let offset, let length, let checksum):
+      guard offset >= FileLayout.logStart, let bytes = try file.reader.bytes(at: offset, count: length)
+      else { return nil }
+      let sum = bytes.withUnsafeBytes { XXH64.hash($0, seed: file.seed) }
+      return length == 0 || UInt32(truncatingIfNeeded: sum) == checksum ? bytes : nil
+    }
+  }
+}
+
+extension InspectedNode {
+  /// Of a leaf, in the order of the keys.
+  var entries: [SalvagedEntry] {
+    defer { withExtendedLifetime(self) {} }
+    guard node.isLeaf else { return [] }
+    return (0..<node.count).map { SalvagedEntry(key: node.key($0).bytes, cell: node.entry($0).value) }
+  }
+}
