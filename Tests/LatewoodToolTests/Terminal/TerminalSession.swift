@@ -31,7 +31,7 @@ final class TerminalSession {
     try terminal.write(text)
   }
   func resize(columns: Int) throws { try terminal.resize(columns: columns) }
-  func terminate() throws { try terminal.terminate() }
+  func send(_ signal: ChildProcess.EndingSignal) throws { try terminal.send(signal) }
   var editsLines: Bool { get throws { try terminal.editsLines() } }
 
   /// Reads until the screen shows `text` on some row.
