@@ -25,6 +25,8 @@ package enum EndingSignals {
   /// Begins to heed them. Those that the process was started to ignore, as by `nohup`, stay ignored.
   package static func heed() {
     prepared.pointee.isHeeding = true
+    // The first use of a type takes memory from the runtime. There is nothing to remove yet; this is that use, and not in the handler.
+    removeUnfinished()
     SystemCalls.handleUnlessIgnored(SystemCalls.endingSignals) { signal in EndingSignals.end(signal) }
   }
 
@@ -44,10 +46,15 @@ package enum EndingSignals {
   }
 
   private static func end(_ signal: Int32) {
-    let state = prepared.pointee
-    for path in [state.paths.0, state.paths.1, state.paths.2, state.paths.3] {
-      if let path { SystemCalls.removeInHandler(path) }
-    }
-    SystemCalls.endInHandler(signal, wipesLine: state.wipesLine)
+    removeUnfinished()
+    SystemCalls.endInHandler(signal, wipesLine: prepared.pointee.wipesLine)
+  }
+
+  /// Without a collection or anything else that would need memory: what was interrupted may have been taking some.
+  private static func removeUnfinished() {
+    if let path = prepared.pointee.paths.0 { SystemCalls.removeInHandler(path) }
+    if let path = prepared.pointee.paths.1 { SystemCalls.removeInHandler(path) }
+    if let path = prepared.pointee.paths.2 { SystemCalls.removeInHandler(path) }
+    if let path = prepared.pointee.paths.3 { SystemCalls.removeInHandler(path) }
   }
 }

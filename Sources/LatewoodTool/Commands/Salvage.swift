@@ -62,6 +62,10 @@ extension CommandDescription {
       "A transaction of null in uncertain stands for an unproven entry.",
     ]
   ) { arguments, console throws(Failure) in
+    let isBeingWritten: Bool
+    do { isBeingWritten = try FileVolume().isLockedForWriting(arguments.text(0)) } catch {
+      throw Failure(error)
+    }
     let run = try SalvageRun(
       from: try arguments.text(0), to: try arguments.text(1), identity: try identity(arguments),
       listLimit: arguments.has(.listOlder) ? .max : 20, on: console)
@@ -69,6 +73,11 @@ extension CommandDescription {
       try console.json { run.write(to: &$0) }
     } else {
       try run.print(on: console)
+    }
+    if isBeingWritten, !run.isWhole {
+      try console.noteSentence(
+        "A process has the file open for writing: what it wrote meanwhile may look damaged. Close it, and run "
+          + "this again.")
     }
     return run.isWhole ? .success : .no
   }
