@@ -43,6 +43,10 @@ package protocol Device: AnyObject, Sendable {
   /// never makes a file shorter. A sync after a write into such room has no new size to record, which takes a third of its time.
   func reserve(offset: UInt64, length: UInt64)
 
+  /// Whether the first sync after a write into room that was only reserved is dearer than one after a write into room that was written before:
+  /// a file system notes when a block comes into use.
+  var prefersWrittenRoom: Bool { get }
+
   /// Blocks of this length, at multiples of it, can be given back one by one; a power of two.
   var blockLength: UInt64 { get }
 

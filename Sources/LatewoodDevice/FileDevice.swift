@@ -145,6 +145,8 @@ package final class FileDevice: Device {
     advise { SystemCalls.reserve($0, position, count) }
   }
 
+  package var prefersWrittenRoom: Bool { true }
+
   /// Blocks smaller than a page gain nothing; of an answer that is no power of two or very large nothing is known.
   package var blockLength: UInt64 {
     let told = FileDevice.leastBlock

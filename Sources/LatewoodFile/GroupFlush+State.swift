@@ -57,13 +57,34 @@ extension GroupFlush.State {
 
   /// What to reserve before a write that will be synced: room for the next small commits, once there have been some. A sync that has
   /// no new length of the file to record is a third cheaper.
-  mutating func roomToReserve(from: UInt64, through: UInt64) -> Range<UInt64>? {
+  ///
+  /// - Parameter isWritten: long commits find their room written; see `roomToWrite`.
+  mutating func roomToReserve(from: UInt64, through: UInt64, isWritten: Bool) -> Range<UInt64>? {
     syncs += 1
-    guard syncs > LogFile.syncsBeforeReserving, through > reservedThrough,
-      through - from < LogFile.reservedLength
+    syncedLength = through - from
+    guard syncs > LogFile.syncsBeforeReserving, through > roomThrough,
+      syncedLength < (isWritten ? LogFile.leastWrittenAhead : LogFile.reservedLength)
     else { return nil }
-    reservedThrough = through + LogFile.reservedLength
-    return from..<reservedThrough
+    return makeRoom(from: from, through: through)
+  }
+
+  /// What to write zeros to before the next transaction, which begins at `tail`.
+  ///
+  /// In blocks that were only reserved, the first sync of each is dearer by half or more, because the file system notes that they are in
+  /// use now. Where commits are so long that they come upon a new block every few times, the room is therefore written. Only the writer
+  /// can do that: nobody but it and those whom it gives a region to write at or behind `tail`.
+  mutating func roomToWrite(at tail: UInt64) -> Range<UInt64>? {
+    guard syncs > LogFile.syncsBeforeReserving, tail + syncedLength > roomThrough,
+      (LogFile.leastWrittenAhead..<LogFile.reservedLength / 4).contains(syncedLength),
+      syncs - syncsAtRoom >= 4
+    else { return nil }
+    return makeRoom(from: tail, through: tail)
+  }
+
+  private mutating func makeRoom(from: UInt64, through: UInt64) -> Range<UInt64> {
+    roomThrough = through + LogFile.reservedLength
+    syncsAtRoom = syncs
+    return from..<roomThrough
   }
 
   mutating func finishSync(through: UInt64) {

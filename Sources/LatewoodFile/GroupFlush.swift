@@ -50,8 +50,11 @@ final class GroupFlush: @unchecked Sendable {
     var givenUp: [Range<UInt64>] = []
     /// Commits that were synced.
     var syncs = 0
-    /// Where the room ends that was reserved ahead of the log.
-    var reservedThrough: UInt64 = 0
+    /// Bytes that the last of them added.
+    var syncedLength: UInt64 = 0
+    /// Where the room ends that was made ahead of the log, and how many commits had been synced then.
+    var roomThrough: UInt64 = 0
+    var syncsAtRoom = 0
   }
 
   let device: any Device
@@ -118,7 +121,7 @@ final class GroupFlush: @unchecked Sendable {
     if through > from {
       let sealed = state.pointee.sealed
       let open = state.pointee.open
-      let room = durable ? state.pointee.roomToReserve(from: from, through: through) : nil
+      let room = durable ? reserved(from: from, through: through) : nil
       let fault = unlocked { () throws(Fault) in
         try checkOwner()
         if let room { device.reserve(offset: room.lowerBound, length: room.upperBound - room.lowerBound) }
@@ -139,6 +142,11 @@ final class GroupFlush: @unchecked Sendable {
     }
     state.pointee.isLeading = false
     if state.pointee.waiters > 0 { monitor.broadcast() }
+  }
+
+  /// With the monitor held.
+  private func reserved(from: UInt64, through: UInt64) -> Range<UInt64>? {
+    state.pointee.roomToReserve(from: from, through: through, isWritten: device.prefersWrittenRoom)
   }
 
   /// Makes the file durable. The first failure ends all writing, and is thrown as it is; later calls throw `poisoned`.
@@ -164,6 +172,22 @@ final class GroupFlush: @unchecked Sendable {
     } catch {
       return error
     }
+  }
+
+  /// Writes zeros, which a walk takes for room that was never used. A lack of space is for the commits to meet.
+  func writeRoom(_ range: Range<UInt64>) throws(Fault) {
+    let zeros = [UInt8](repeating: 0, count: Int(range.upperBound - range.lowerBound))
+    let fault: Fault? = zeros.withUnsafeBytes { bytes in
+      do throws(Fault) {
+        try device.write(bytes, at: range.lowerBound)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    guard let fault, fault.kind != .outOfSpace else { return }
+    locked { $0.end(with: fault) }
+    throw fault
   }
 
   private func write(_ segment: Segment, from: UInt64) throws(Fault) {

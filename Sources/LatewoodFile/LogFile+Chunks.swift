@@ -10,6 +10,7 @@ extension LogFile {
   /// Throws `unsupported` while a checkpoint is needed, if `beginning` a transaction.
   func prepareToAppend(beginning: Bool = false) throws(Fault) {
     precondition(!isReadOnly, "the file was opened for reading")
+    var room: Range<UInt64>?
     let isReady = group.locked { state in
       if state.isStopped || (beginning && state.needsCheckpoint) { return false }
       append.pointee.flushedThrough = state.writtenThrough
@@ -18,9 +19,11 @@ extension LogFile {
       if state.writtenThrough == state.closedThrough, append.pointee.frameStart > 0 {
         rewind(&state, to: state.closedThrough)
       }
+      if beginning, device.prefersWrittenRoom { room = state.roomToWrite(at: append.pointee.tail) }
       return true
     }
     if !isReady { throw group.locked { $0.isStopped ? $0.stopFault() : .checkpointNeeded } }
+    if let room { try group.writeRoom(room) }
     if append.pointee.capacity &- append.pointee.position < LogFile.leastRoom { try nextChunk() }
     try checkLength(of: 0)
   }

@@ -35,6 +35,8 @@ package final class LogFile: @unchecked Sendable {
   /// Room that is reserved ahead of small synchronous commits.
   static let reservedLength: UInt64 = 64 << 10
   static let syncsBeforeReserving = 8
+  /// Bytes of a synchronous commit from which on the room is written.
+  static let leastWrittenAhead: UInt64 = 512
 
   package let path: String
   package let isReadOnly: Bool

@@ -112,6 +112,8 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   func startWriteback(offset: UInt64, length: UInt64) {}
 
   /// Not one of the numbered calls: it has no failure that anybody hears of.
+  var prefersWrittenRoom: Bool { volume.prefersWrittenRoom }
+
   func reserve(offset: UInt64, length: UInt64) {
     volume.locked {
       guard !volume.hasLostPower, isWritable, volume.space == nil,

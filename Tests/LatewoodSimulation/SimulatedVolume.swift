@@ -62,6 +62,8 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   var space: Int?
   var canPunch = true
   var readsFromDisk = true
+  /// Not to be changed once a file is open.
+  package var prefersWrittenRoom = true
   var killed: Set<Int> = []
   var writers: [String: SimulatedLock] = [:]
 

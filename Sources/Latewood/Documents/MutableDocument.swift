@@ -90,7 +90,7 @@ public struct MutableDocument: DocumentContent {
   public mutating func setContent(encoding value: some Encodable) throws {
     let fleece = try FleeceEncoder(special: SpecialTypes()).encode(value)
     do throws(FleeceError) {
-      let root = try FleeceBody(fleece).root
+      let root = try FleeceBody(written: fleece).root
       guard try root.kind == .dictionary else {
         throw FleeceError(.misuse, "\(type(of: value)) does not encode as a dictionary, as a document must")
       }
@@ -110,7 +110,9 @@ public struct MutableDocument: DocumentContent {
   ///
   /// - Parameter isStrict: whether every member whose name starts with an underscore is refused.
   package func encodedBody(isStrict: Bool = false) throws(DatabaseError) -> [UInt8] {
-    for key in content.keys { try ReservedKeys.check(key, isStrict: isStrict) }
+    for key in content.keys(beginningWith: UInt8(ascii: "_")) {
+      try ReservedKeys.check(key, isStrict: isStrict)
+    }
     do throws(FleeceError) {
       return try content.fleece()
     } catch {

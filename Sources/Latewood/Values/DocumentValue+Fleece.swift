@@ -55,6 +55,7 @@ extension DocumentValue {
 
   /// The Fleece of the value: the same bytes for equal values.
   func fleece() throws(FleeceError) -> [UInt8] {
+    if case .stored(let element) = content, let written = try element.writtenBytes() { return written }
     var writer = FleeceWriter()
     try write(to: &writer)
     return try writer.finish()
@@ -63,7 +64,7 @@ extension DocumentValue {
   /// The value of a JSON text. Throws `invalidJSON`, with line and column.
   public init(json: String) throws(DatabaseError) {
     do throws(FleeceError) {
-      self.init(stored: try FleeceBody(JSON.fleece(from: json)).root)
+      self.init(stored: try FleeceBody(written: JSON.fleece(from: json)).root)
     } catch {
       throw DatabaseError(inText: error)
     }

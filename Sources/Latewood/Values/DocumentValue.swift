@@ -95,6 +95,12 @@ public struct DocumentValue: Sendable {
   /// The keys of a dictionary, in the order of their bytes. Empty for all else.
   public var keys: [String] { members.map(\.key) }
 
+  /// Those keys of a dictionary that begin with a byte; what is damaged fails where it is written.
+  func keys(beginningWith first: UInt8) -> [String] {
+    if case .stored(let element) = content { return (try? element.keys(beginningWith: first)) ?? [] }
+    return keys.filter { $0.utf8.first == first }
+  }
+
   /// The members of a dictionary, in the order of their keys' bytes. Empty for all else.
   public var members: [(key: String, value: DocumentValue)] {
     switch content {

@@ -12,7 +12,7 @@ package enum NameRules {
     if id.utf8.isEmpty { return "is empty" }
     if id.utf8.count > longestID { return "is \(id.utf8.count) bytes long; at most \(longestID) are allowed" }
     if id.utf8.first == UInt8(ascii: "_") { return "starts with an underscore" }
-    for scalar in id.unicodeScalars where scalar.properties.generalCategory == .control {
+    for scalar in id.unicodeScalars where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) {
       return "has the control character U+\(String(scalar.value, radix: 16, uppercase: true))"
     }
     return nil

@@ -1,8 +1,19 @@
 /// Fleece bytes with an owner: what a document holds.
 package final class FleeceBody: Sendable {
   package let bytes: [UInt8]
+  /// The bytes are what this library's writer makes of their value, so that to encode it again would give the same.
+  let isCanonical: Bool
 
-  package init(_ bytes: [UInt8]) { self.bytes = bytes }
+  package init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    isCanonical = false
+  }
+
+  /// - Parameter bytes: what a `FleeceWriter` has just made.
+  package init(written bytes: [UInt8]) {
+    self.bytes = bytes
+    isCanonical = true
+  }
 
   /// Calls `body` with the root. The value must not leave the call.
   package func withRoot<R>(_ body: (FleeceValue) throws(FleeceError) -> R) throws(FleeceError) -> R {
@@ -103,6 +114,25 @@ package struct FleeceElement: Sendable {
   /// Copies the value, with everything in it.
   package func write(to writer: inout FleeceWriter) throws(FleeceError) {
     try withValue { value throws(FleeceError) in try writer.value(value) }
+  }
+
+  /// The bytes of the whole body if this is its root and to write it again would give no others; else nil.
+  package func writtenBytes() throws(FleeceError) -> [UInt8]? {
+    guard body.isCanonical else { return nil }
+    let isRoot = try body.withRoot { root throws(FleeceError) in root.offset == offset }
+    return isRoot ? body.bytes : nil
+  }
+
+  /// Those keys of a dictionary that begin with a byte. Empty for all else.
+  package func keys(beginningWith first: UInt8) throws(FleeceError) -> [String] {
+    try withValue { value throws(FleeceError) in
+      guard var members = try value.dictionary()?.members() else { return [] }
+      var found: [String] = []
+      while let member = try members.next() {
+        if member.key.first == first { found.append(String(decoding: member.key, as: UTF8.self)) }
+      }
+      return found
+    }
   }
 
   package func validate() throws(FleeceError) {

@@ -73,7 +73,7 @@ extension TreeBuilder {
   }
 
   /// Appends every entry of a leaf.
-  private func appendAll(of leaf: Node) throws(Fault) {
+  func appendAll(of leaf: Node) throws(Fault) {
     for index in 0..<leaf.count {
       let entry = leaf.entry(index)
       try append(SplitKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount), entry.value)

@@ -30,6 +30,8 @@ final class TreeBuilder {
   var left = LeftNeighbour.none
   /// Nodes of the older tree that were opened, and whatever else whoever brings it leaves out.
   var dead = DeadSpace()
+  /// Bytes that may be left empty; see `transplant`.
+  var spareRoom = 0
   private var placements = 0
   /// Items on their way into a level that has to advance first.
   private var underway: [BuilderItem] = []
@@ -138,7 +140,7 @@ final class TreeBuilder {
   }
 
   /// Puts the real references in the place of provisional ones, if the sink has placed nodes since the last time.
-  private func resolvePlaced() {
+  func resolvePlaced() {
     guard sink.placements != placements else { return }
     placements = sink.placements
     for level in 1..<NodeLayout.maximumLevels {

@@ -20,6 +20,8 @@ package typealias Rewriter =
 /// new    extents of a leaf | extents of the next | ... | nodes, full to the brim | extents ...      all in key order
 /// ```
 ///
+/// Leaves that are full and name no extents go over as they are, all but their offset and checksum; others are filled anew from their entries.
+///
 /// It reads the old tree leaf by leaf, and checks every byte that it reads, so that damage is never carried over. Memory: a region of nodes
 /// and a piece of extents, 2 MiB together, however large the tree or a value is.
 ///
@@ -105,7 +107,10 @@ package struct TreeCopy: ~Copyable {
 
   private mutating func take(_ leaf: Node) throws(Fault) {
     if !rewriters.isEmpty { return try rewrite(leaf) }
-    let extentLength = try placeExtents(of: leaf)
+    guard let extentLength = try placeExtents(of: leaf) else {
+      if try !builder.transplant(leaf) { try builder.appendAll(of: leaf) }
+      return try target.step(UInt64(leaf.length))
+    }
     var next = 0
     for index in 0..<leaf.count {
       let entry = leaf.entry(index)
@@ -120,14 +125,14 @@ package struct TreeCopy: ~Copyable {
     try target.step(UInt64(leaf.length) + UInt64(extentLength))
   }
 
-  /// Writes all extents of a leaf into room of their exact length; returns that.
-  private mutating func placeExtents(of leaf: Node) throws(Fault) -> Int {
+  /// Writes all extents of a leaf into room of their exact length; returns that. Nil if it has none.
+  private mutating func placeExtents(of leaf: Node) throws(Fault) -> Int? {
     var (length, count) = (0, 0)
     for index in 0..<leaf.count {
       let value = leaf.entry(index).value
       if value.isExtent { (length, count) = (length + value.length, count + 1) }
     }
-    if count == 0 { return 0 }
+    if count == 0 { return nil }
     placed.removeAll(keepingCapacity: true)
     if length > 0 { extents.begin(at: try target.reserve(length)) }
     for index in 0..<leaf.count {

@@ -94,7 +94,7 @@ import Testing
     let session = try begin(place)
     try session.type("put slow -\r")
     // The command reads what is typed now, in the terminal's own mode, where ctrl-C is an interrupt.
-    try session.expect("put slow -")
+    try session.waitUntilItEditsLines()
     try session.type("text\n")
     try session.expect("text")
     try session.interrupt(untilRow: "db> ")

@@ -66,6 +66,15 @@ final class TerminalSession {
     try expect(text)
   }
 
+  /// Reads until the terminal itself edits lines and echoes them. What is typed before it does is kept, but not shown.
+  func waitUntilItEditsLines(sourceLocation: SourceLocation = #_sourceLocation) throws {
+    for _ in 0..<Self.patience / 10 {
+      if try editsLines { return }
+      _ = try terminal.read(milliseconds: 10) { _ in false }
+    }
+    try #require(try editsLines, "the terminal's own mode did not come back", sourceLocation: sourceLocation)
+  }
+
   /// Presses ctrl-C until the last row is this: the first may come before the program that it is meant for has begun.
   func interrupt(untilRow text: String) throws {
     for _ in 0..<Self.patience / 200 {

@@ -1,0 +1,109 @@
+import LatewoodBytes
+import Testing
+
+@testable import LatewoodFile
+
+/// Room that is written ahead of durable commits.
+@Suite struct RoomTests {
+  let bench: LogBench
+
+  init() throws { bench = try LogBench() }
+
+  /// Commits of about `length` bytes; returns the bytes that were written beyond the end of the log each time.
+  private func ahead(_ log: LogFile, commits: Int, length: Int, durable: Bool = true) throws -> [UInt64] {
+    try (0..<commits).map { number in
+      let before = bench.volume.plan.withLock { $0.writes.count }
+      try log.commit([("key \(number)", [UInt8](repeating: 1, count: length))], durable: durable)
+      let written = bench.volume.plan.withLock { $0.writes[before...].map(\.upperBound).max() ?? 0 }
+      return written > log.tail ? written - log.tail : 0
+    }
+  }
+
+  @Test func commitsThatComeUponNewBlocksFindThemWritten() throws {
+    let log = try bench.open().log
+    let room = try ahead(log, commits: 300, length: 900)
+    let made = room.filter { $0 > 0 }
+    // 300 commits of some 960 bytes are four or five times 64 KiB.
+    #expect((4...6).contains(made.count))
+    #expect(made.allSatisfy { (60_000...65_536).contains($0) })
+    #expect(room.prefix(8).allSatisfy { $0 == 0 })
+    // No commit lies beyond what was written before it, but for the first few.
+    let writes = bench.volume.plan.withLock { $0.writes }
+    var zeroed: UInt64 = 0
+    var beyond = 0
+    for write in writes where write.lowerBound >= FileLayout.logStart {
+      if write.count > 60_000 {
+        zeroed = write.upperBound
+      } else if write.upperBound > zeroed {
+        beyond += 1
+      }
+    }
+    #expect(beyond <= 16)
+    log.close()
+    #expect(try bench.read().entries.count == 300)
+  }
+
+  @Test(arguments: [100, 40_000]) func commitsThatGainNothingHaveNoneWritten(_ length: Int) throws {
+    let log = try bench.open().log
+    #expect(try ahead(log, commits: 200, length: length).allSatisfy { $0 == 0 })
+    log.close()
+    #expect(try bench.read().entries.count == 200)
+  }
+
+  @Test func commitsThatAreNotSyncedHaveNoneWritten() throws {
+    let log = try bench.open().log
+    _ = try ahead(log, commits: 20, length: 900)
+    let room = try ahead(log, commits: 500, length: 900, durable: false)
+    #expect(room.filter { $0 > 0 }.count <= 1)
+    log.close()
+    #expect(try bench.read().entries.count == 500)
+  }
+
+  @Test func aRegionThatWasGivenOutIsNotOverwritten() throws {
+    let log = try bench.open().log
+    var regions: [(offset: UInt64, bytes: [UInt8])] = []
+    for number in 0..<200 {
+      if number % 7 == 0 {
+        let bytes = [UInt8](repeating: UInt8(number + 1), count: 4000)
+        let offset = try log.reserveNodes(length: bytes.count)
+        try bytes.withBytes { bytes throws(Fault) in try log.writeNodes(bytes, at: offset) }
+        regions.append((offset, bytes))
+      }
+      _ = try ahead(log, commits: 1, length: number % 3 == 0 ? 1_500_000 : 900)
+    }
+    let file = try bench.bytes()
+    for region in regions {
+      #expect(Array(file[Int(region.offset)..<Int(region.offset) + 4000]) == region.bytes)
+    }
+    log.close()
+    #expect(try bench.read().entries.count == 1)
+  }
+
+  @Test func aDiskWithoutSpaceForRoomStillTakesTheCommit() throws {
+    let log = try bench.open().log
+    _ = try ahead(log, commits: 12, length: 900)
+    let end = log.tail
+    // Room is made now and then; there is space for ten more commits, and none for that.
+    bench.volume.plan.withLock { $0.space = end + 70_000 }
+    var kept = 0
+    while kept < 100, faultKind({ _ = try ahead(log, commits: 1, length: 900) }) == nil { kept += 1 }
+    #expect((60...80).contains(kept))
+    #expect(log.isOutOfSpace && !log.isPoisoned)
+    log.close()
+    #expect(try !bench.read().entries.isEmpty)
+  }
+
+  @Test func aFailureToWriteRoomEndsAllWriting() throws {
+    let log = try bench.open().log
+    _ = try ahead(log, commits: 12, length: 900)
+    var isPoisoned = false
+    for _ in 0..<100 where !isPoisoned {
+      let before = bench.volume.plan.withLock { $0.writes.count }
+      bench.volume.plan.withLock { $0.writeFailure = .inputOutput }
+      #expect(faultKind { _ = try ahead(log, commits: 1, length: 900) } != nil)
+      isPoisoned = log.isPoisoned
+      #expect(bench.volume.plan.withLock { $0.writes.count } > before)
+    }
+    #expect(isPoisoned)
+  }
+}

@@ -1,0 +1,111 @@
+import LatewoodBytes
+import LatewoodFile
+import Testing
+
+@testable import LatewoodTree
+
+/// Leaves that go from one file into another whole.
+@Suite struct TransplantTests {
+  private struct Copied {
+    var tree: BaseTree
+    var leaves = 0
+    var whole = 0
+  }
+
+  /// All leaves of several trees, whose keys ascend from one to the next, as one tree in another file.
+  private func copy(_ trees: [BaseTree], into file: MemoryFile, nodeSize: Int) throws -> Copied {
+    let builder = builder(file, nodeSize: nodeSize, region: 70_000)
+    var copied = Copied(tree: BaseTree(root: nil, source: file.source))
+    for tree in trees {
+      var cursor = tree.cursor()
+      var isOnLeaf = try cursor.first()
+      while isOnLeaf {
+        copied.leaves += 1
+        if try builder.transplant(cursor.leaf) {
+          copied.whole += 1
+        } else {
+          try builder.appendAll(of: cursor.leaf)
+        }
+        isOnLeaf = try cursor.nextLeaf()
+      }
+    }
+    copied.tree = BaseTree(root: try builder.finish(), source: file.source)
+    return copied
+  }
+
+  private func numbered(_ count: Int) -> [ModelEntry] {
+    (0..<count).map { number in
+      let key: [UInt8] = [0, 0, 0, 1, UInt8(number >> 16), UInt8(number >> 8 & 0xFF), UInt8(number & 0xFF)]
+      return ModelEntry(key: key, value: [UInt8](repeating: UInt8(number & 0xFF), count: 100))
+    }
+  }
+
+  private func inlineEntries(_ count: Int, shape: Int, _ numbers: inout SeededNumbers) -> [ModelEntry] {
+    randomKeys(count, shape: shape, &numbers).map { ModelEntry(key: $0, value: numbers.bytes(0...150)) }
+  }
+
+  @Test(arguments: 0...5)
+  func `what comes from leaves of any fill is the same, as dense, and sound`(shape: Int) throws {
+    var numbers = SeededNumbers(SeededNumbers.freshSeed())
+    for nodeSize in [512, 1024, 8192] {
+      let entries = inlineEntries(shape == 4 ? 300 : 6000, shape: shape, &numbers)
+      let old = MemoryFile()
+      // Each tree ends in a leaf that is not full.
+      var trees: [BaseTree] = []
+      var at = 0
+      while at < entries.count {
+        let end = min(entries.count, at + Int.random(in: 1...2000, using: &numbers))
+        trees.append(try build(Array(entries[at..<end]), in: old, nodeSize: nodeSize))
+        at = end
+      }
+      let new = MemoryFile(seed: 8)
+      let copied = try copy(trees, into: new, nodeSize: nodeSize)
+      new.forgetProofs()
+      expectSound(copied.tree, entries: entries.count)
+      #expect(try contents(copied.tree) == entries)
+      let dense = try build(entries, in: MemoryFile(), nodeSize: nodeSize)
+      let most = Double(dense.root?.liveBytes ?? 0) * 1.02 + Double(2 * nodeSize)
+      #expect(Double(copied.tree.root?.liveBytes ?? 0) <= most)
+    }
+  }
+
+  @Test func `full leaves go over whole, and again after one that is not full`() throws {
+    let entries = numbered(60_000)
+    let old = MemoryFile()
+    let trees = [
+      try build(Array(entries[..<30_001]), in: old), try build(Array(entries[30_001..<30_020]), in: old),
+      try build(Array(entries[30_020...]), in: old),
+    ]
+    let new = MemoryFile(seed: 8)
+    let copied = try copy(trees, into: new, nodeSize: 8192)
+    #expect(copied.leaves > 750)
+    #expect(copied.whole >= copied.leaves - 10)
+    new.forgetProofs()
+    expectSound(copied.tree, entries: entries.count)
+    #expect(try contents(copied.tree) == entries)
+  }
+
+  @Test func `a leaf whose keys do not follow is damage`() throws {
+    let entries = numbered(2000)
+    let old = MemoryFile()
+    let first = try build(Array(entries[..<1500]), in: old, nodeSize: 1024)
+    let second = try build(Array(entries[1000...]), in: old, nodeSize: 1024)
+    #expect(throws: Fault.self) { try copy([first, second], into: MemoryFile(seed: 8), nodeSize: 1024) }
+  }
+
+  @Test func `a leaf whose prefix is not the longest, or with bytes that mean nothing, is made anew`() throws
+  {
+    let entries = numbered(40)
+    let old = MemoryFile()
+    let tree = try build(entries, in: old, nodeSize: 8192)
+    var cursor = tree.cursor()
+    #expect(try cursor.first())
+    let size = Int(cursor.leaf.length) + 8
+    #expect(try copy([tree], into: MemoryFile(seed: 8), nodeSize: size).whole == 1)
+    let offset = Int(tree.root?.reference.offset ?? 0)
+    (old.bytes + offset).set(UInt8(1), at: NodeLayout.reserved)
+    #expect(try copy([tree], into: MemoryFile(seed: 8), nodeSize: size).whole == 0)
+    (old.bytes + offset).set(UInt8(0), at: NodeLayout.reserved)
+    #expect(try copy([tree], into: MemoryFile(seed: 8), nodeSize: size).whole == 1)
+  }
+}
