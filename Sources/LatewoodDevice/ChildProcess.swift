@@ -7,10 +7,25 @@ package final class ChildProcess {
   private let outputDescriptor: Int32
   private var isOver = false
 
+  /// What asks a program to end.
+  package enum EndingSignal: CaseIterable, Sendable {
+    case interrupt, termination, hangUp
+
+    package var number: Int32 {
+      switch self {
+      case .interrupt: SystemCalls.interruptSignal
+      case .termination: SystemCalls.terminationSignal
+      case .hangUp: SystemCalls.hangUpSignal
+      }
+    }
+  }
+
   /// Starts the program at `path`; its error output and input are this process's own.
-  package init(_ path: String, arguments: [String]) throws(Fault) {
+  ///
+  /// - Parameter hasUsualSignals: it is to end on the signals that ask for it, also if this process ignores them.
+  package init(_ path: String, arguments: [String], hasUsualSignals: Bool = false) throws(Fault) {
     do {
-      let (process, descriptor) = try SystemCalls.spawn(path, arguments)
+      let (process, descriptor) = try SystemCalls.spawn(path, arguments, hasUsualSignals: hasUsualSignals)
       number = process
       outputDescriptor = descriptor
       output = ByteInput(descriptor: descriptor)
@@ -44,12 +59,25 @@ package final class ChildProcess {
     }
   }
 
+  /// Asks it to end; nothing happens if it has.
+  package func send(_ signal: EndingSignal) throws(Fault) {
+    if isOver { return }
+    do {
+      try SystemCalls.send(signal.number, to: number)
+    } catch {
+      throw Fault(error, "send the signal", path: nil)
+    }
+  }
+
   /// Waits for its end, once: its exit status, or nil if it was killed.
-  package func wait() throws(Fault) -> Int32? {
+  package func wait() throws(Fault) -> Int32? { try waitForEnd().status }
+
+  /// The same, and the number of the signal that ended it.
+  package func waitForEnd() throws(Fault) -> (status: Int32?, signal: Int32?) {
     precondition(!isOver, "a process is waited for once")
     isOver = true
     do {
-      return try SystemCalls.wait(for: number)
+      return try SystemCalls.waitForEnd(of: number)
     } catch {
       throw Fault(error, "wait for the other process", path: nil)
     }

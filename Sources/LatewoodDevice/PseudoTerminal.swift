@@ -97,8 +97,8 @@ package final class PseudoTerminal {
   }
 
   /// Asks the program to end, as `kill` does.
-  package func terminate() throws(Fault) {
-    do { try SystemCalls.send(SystemCalls.terminationSignal, to: process) } catch {
+  package func send(_ signal: ChildProcess.EndingSignal) throws(Fault) {
+    do { try SystemCalls.send(signal.number, to: process) } catch {
       throw Fault(error, "send the signal", path: nil)
     }
   }

@@ -15,6 +15,8 @@ extension SystemCalls {
     var withoutInput = false
     /// All three streams are this terminal, and the program leads a session that it controls.
     var terminal: String?
+    /// What asks a program to end does so even if this process was started to ignore it.
+    var hasUsualSignals = false
   }
 
   /// Starts a program; returns its number. Variables in `environment` are set in addition to those of this process, or removed if nil.
@@ -50,7 +52,8 @@ extension SystemCalls {
       for signal in endingSignals { sigaddset(&signals, signal) }
       posix_spawnattr_setsigdefault(&attributes, &signals)
       var flags = Int32(POSIX_SPAWN_SETSIGMASK)
-      if streams.terminal != nil { flags |= Self.newSession | Int32(POSIX_SPAWN_SETSIGDEF) }
+      if streams.terminal != nil { flags |= Self.newSession }
+      if streams.terminal != nil || streams.hasUsualSignals { flags |= Int32(POSIX_SPAWN_SETSIGDEF) }
       posix_spawnattr_setflags(&attributes, Int16(flags))
       var process: pid_t = 0
       // SAFETY: posix_spawn copies the terminated strings; each is freed once, after it.
@@ -67,16 +70,19 @@ extension SystemCalls {
   }
 
   /// Starts a program with its output going into a pipe; returns its number and the end of the pipe to read from.
-  static func spawn(_ path: String, _ arguments: [String]) throws(ErrorNumber) -> (
-    process: Int32, output: Int32
-  ) {
+  static func spawn(_ path: String, _ arguments: [String], hasUsualSignals: Bool = false) throws(ErrorNumber)
+    -> (
+      process: Int32, output: Int32
+    )
+  {
     var ends: [Int32] = [-1, -1]
     _ = try checked(pipe(&ends))
     // Not inherited by programs that other threads start, except in the moment between the two calls.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     defer { closeFile(ends[1]) }
     do {
-      return (try spawn(path, arguments.map { Array($0.utf8) }, SpawnStreams(output: ends[1])), ends[0])
+      let streams = SpawnStreams(output: ends[1], hasUsualSignals: hasUsualSignals)
+      return (try spawn(path, arguments.map { Array($0.utf8) }, streams), ends[0])
     } catch {
       closeFile(ends[0])
       throw error
@@ -92,7 +98,8 @@ extension SystemCalls {
     #endif
   }
 
-  private static func duplicated(_ bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
+  /// A copy that ends with a zero byte; whoever asks for it frees it.
+  static func duplicated(_ bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
     // SAFETY: the bytes are ended by a zero, and strdup copies up to the first one.
     (bytes + [0]).withUnsafeBufferPointer { buffer in
       buffer.withMemoryRebound(to: CChar.self) { text in text.baseAddress.flatMap { strdup($0) } }
@@ -126,10 +133,14 @@ extension SystemCalls {
   static func endProcess(_ process: Int32) throws(ErrorNumber) { _ = try checked(kill(process, SIGKILL)) }
 
   /// Waits for the end of a child process: its exit status, or nil if a signal ended it.
-  static func wait(for process: Int32) throws(ErrorNumber) -> Int32? {
+  static func wait(for process: Int32) throws(ErrorNumber) -> Int32? { try waitForEnd(of: process).status }
+
+  /// The same, and which signal it was.
+  static func waitForEnd(of process: Int32) throws(ErrorNumber) -> (status: Int32?, signal: Int32?) {
     var status: Int32 = 0
     _ = try retried { () throws(ErrorNumber) in try checked(waitpid(process, &status, 0)) }
-    return exitStatus(status)
+    let exit = exitStatus(status)
+    return (exit, exit == nil ? status & 0x7F : nil)
   }
 
   /// The same for one that may not have ended: nil then.

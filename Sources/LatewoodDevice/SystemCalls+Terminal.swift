@@ -74,6 +74,23 @@ extension SystemCalls {
     }
   }
 
+  /// The same, but for signals that are ignored: those stay so.
+  static func handleUnlessIgnored(_ signals: [Int32], with handler: SignalHandler) {
+    restoreHandlers(handle(signals, with: handler).filter { isIgnored($0.before) })
+  }
+
+  private static func isIgnored(_ action: SignalAction) -> Bool {
+    #if canImport(Darwin)
+      let handler = action.__sigaction_u.__sa_handler
+    #elseif canImport(Musl)
+      let handler = action.__sa_handler.sa_handler
+    #else
+      let handler = action.__sigaction_handler.sa_handler
+    #endif
+    // SAFETY: both are one word, a function or a small number that stands for none; they are only compared.
+    return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+  }
+
   static func restoreHandlers(_ saved: [(signal: Int32, before: SignalAction)]) {
     for (signal, before) in saved {
       var before = before
@@ -85,6 +102,15 @@ extension SystemCalls {
   static func endAfterRestoring(_ signal: Int32, _ descriptor: Int32, _ modes: TerminalModes) {
     var modes = modes
     _ = tcsetattr(descriptor, TCSANOW, &modes)
+    endInHandler(signal, wipesLine: false)
+  }
+
+  /// Lets the signal end the process when the handler returns; before that the terminal's last line may be wiped.
+  static func endInHandler(_ signal: Int32, wipesLine: Bool) {
+    if wipesLine {
+      var bytes: (UInt8, UInt8, UInt8, UInt8) = (0x0D, 0x1B, 0x5B, 0x4B)
+      _ = write(2, &bytes, 4)
+    }
     var action = sigaction()
     sigemptyset(&action.sa_mask)
     // A zeroed action is SIG_DFL: what the signal does by itself.
@@ -92,11 +118,16 @@ extension SystemCalls {
     raise(signal)
   }
 
+  /// Removes a file from inside a signal handler, where unlink is allowed and nobody could be told of an error.
+  static func removeInHandler(_ path: UnsafePointer<CChar>) { _ = unlink(path) }
+
   static func send(_ signal: Int32, to process: Int32) throws(ErrorNumber) {
     _ = try checked(kill(process, signal))
   }
 
   static let terminationSignal = SIGTERM
+  static let interruptSignal = SIGINT
+  static let hangUpSignal = SIGHUP
 
   // MARK: Pseudo-terminals
 

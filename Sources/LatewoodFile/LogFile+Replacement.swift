@@ -92,11 +92,14 @@ extension LogFile {
     LogFile.removeLeftover(path + LogFile.replacementSuffix, on: volume)
   }
 
+  /// Where interrupted work leaves files beside the database at `path`.
+  package static func unfinished(of path: String) -> [String] {
+    [creationSuffix, replacementSuffix, BackupFile.suffix].map { path + $0 }
+  }
+
   /// Removes what interrupted work has left beside a database. Under its lock.
   static func removeLeftovers(of path: String, on volume: any Volume) {
-    for suffix in [creationSuffix, replacementSuffix, BackupFile.suffix] {
-      removeLeftover(path + suffix, on: volume)
-    }
+    for leftover in unfinished(of: path) { removeLeftover(leftover, on: volume) }
   }
 
   static func removeLeftover(_ path: String, on volume: any Volume) {

@@ -101,9 +101,13 @@ struct Failure: Error, Equatable {
       "Check the path. `latewood put` and `latewood import` create a database, but no directory."
     case .lockedByOtherProcess: "Commands that only read work beside it; wait with those that write."
     case .outOfSpace: "Make room on the disk and run it again; what was committed before is safe."
+    case .damaged: whatToDoAboutDamage
     default: error.advice
     }
   }
+
+  static let whatToDoAboutDamage =
+    "Restore a backup, or save what is readable with `latewood salvage`; `latewood map` shows where the damage is."
 
   private static func withoutStop(_ text: String) -> String {
     text.hasSuffix(".") ? String(text.dropLast()) : text

@@ -12,6 +12,7 @@ package enum LatewoodCommand {
   static let version = "0.1.0"
 
   package static func main() {
+    EndingSignals.heed()
     let console = Console(StandardStreams())
     CurrentProcess.exit(run(CommandLine.argumentBytes, on: console).rawValue)
   }

@@ -67,6 +67,13 @@ package final class InspectedFile {
     }
   }
 
+  /// What the file has twice, before its first frame.
+  package enum FixedPart: Sendable { case header, slot }
+
+  package static func fixedPart(at offset: UInt64) -> FixedPart? {
+    offset < FileLayout.slotOffset(0) ? .header : offset < FileLayout.logStart ? .slot : nil
+  }
+
   package func allocatedSize() throws(Fault) -> UInt64 { try device.allocatedSize() }
 
   /// Whether a process has the database open for writing.

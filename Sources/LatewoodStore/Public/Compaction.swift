@@ -131,7 +131,10 @@ extension Store {
   ) throws(StoreError) -> CompactionReport {
     do throws(Fault) {
       return try engine.copy(to: path, bytesPerSecond: bytesPerSecond, progress)
-    } catch { throw StoreError(error, path: path) }
+    } catch {
+      // What is damaged is what was read.
+      throw StoreError(error, path: error.kind == .damaged ? engine.path : path)
+    }
   }
 
   /// Says what becomes of the entries of a keyspace when the file is compacted or copied: a layer above can so leave out what it no longer needs.

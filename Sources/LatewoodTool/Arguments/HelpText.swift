@@ -18,11 +18,21 @@ enum HelpText {
     text += heading("keys", style)
     text += paragraph(keys, indent: 2, width: width)
     text += heading("exit codes", style)
-    text += table(ExitCode.allCases.map { (String($0.rawValue), $0.meaning) }, width)
+    text += table(exitCodes, width)
     text += heading("surroundings", style)
     text += paragraph(surroundings, indent: 2, width: width)
     return text
   }
+
+  /// Of the program; then what shells say of one that a signal has ended.
+  static let exitCodes =
+    ExitCode.allCases.map { (String($0.rawValue), $0.meaning) } + [
+      (
+        "129, 130, 143",
+        "stopped by a hang-up, by Ctrl-C or by a request to end: what was committed is in the database, "
+          + "and nothing unfinished is left beside it"
+      )
+    ]
 
   static let keys =
     "A key is text, or bytes in hexadecimal behind 0x; keys that are not readable text are shown so. "

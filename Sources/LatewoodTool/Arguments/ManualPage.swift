@@ -17,7 +17,7 @@ struct ManualPage {
     section("COMMANDS")
     for command in shown { add(command) }
     section("EXIT STATUS")
-    for code in ExitCode.allCases { item("\(code.rawValue)", code.meaning) }
+    for (code, meaning) in HelpText.exitCodes { item(code, meaning) }
   }
 
   private mutating func add(_ command: CommandDescription) {

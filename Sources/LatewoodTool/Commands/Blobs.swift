@@ -65,15 +65,13 @@ extension CommandDescription {
         .no, code: "notFound", "there is no blob \(BlobListing.name(of: digest))",
         advice: "`latewood blobs` lists those of the file.", path: database.path)
     }
-    let target = try ExportTarget(path: path, console: console)
-    try target.completing { () throws(Failure) in
+    try ExportTarget.write(to: path, on: console) { (output) throws(Failure) in
       do {
         try handle.forEachVerifiedPiece { piece in
-          try target.output.write(piece.bytes())
+          try output.write(piece.bytes())
           return true
         }
       } catch { throw Failure(error) }
-      try target.output.flush()
     }
     guard console.printsJSON else { return }
     var writer = JSONWriter()

@@ -71,32 +71,34 @@ extension CommandDescription {
     }
     guard holdsDocuments else {
       return try Database.open(arguments, .openExisting).closing { (database) throws(Failure) in
-        try compact(database.store, rate: rate, on: console)
+        try compact(database.store, at: arguments.text(0), rate: rate, on: console)
       }
     }
     // So that what only old revisions need goes first.
     return try DocumentDatabase.open(arguments, .openExisting).closing { (database) throws(Failure) in
-      try compact(database.store.store, rate: rate, on: console)
+      try compact(database.store.store, at: arguments.text(0), rate: rate, on: console)
     }
   }
 
   private static func compact(
-    _ store: Store, rate: UInt64?, on console: Console
+    _ store: Store, at path: String, rate: UInt64?, on console: Console
   ) throws(Failure) -> CompactionReport {
-    try shown("Compacting", on: console) { (progress) throws(StoreError) in
+    try shown("Compacting", into: path, on: console) { (progress) throws(StoreError) in
       try store.compact(bytesPerSecond: rate) { state in
         progress(UInt64(state.fraction * Double(state.bytesTotal)), state.bytesTotal)
       }
     }
   }
 
-  /// What is live, and the header. The log that no checkpoint holds is counted as live, so that it promises too little rather than too much.
+  /// What is live, the header and the slots. The log that no checkpoint holds is counted as live, so that it promises too little rather
+  /// than too much.
   private static func estimate(_ database: Database) throws(Failure) -> CompactionReport {
+    let layout = try FileLayoutFacts(at: database.path)
     do {
       let statistics = try database.store.statistics()
       var report = CompactionReport()
       report.bytesBefore = statistics.fileSize
-      report.bytesAfter = statistics.fileSize - statistics.deadBytes
+      report.bytesAfter = min(statistics.fileSize, layout.bytesAfterCompaction(statistics))
       return report
     } catch { throw Failure(error) }
   }

@@ -1,3 +1,4 @@
+import LatewoodDevice
 import LatewoodStore
 
 extension OperandDescription {
@@ -24,7 +25,7 @@ extension CommandDescription {
   ) { arguments, console throws(Failure) in
     let (target, rate) = (try arguments.text(1), try arguments.number(of: .rate))
     let report = try Database.reading(arguments).closing { (database) throws(Failure) in
-      try shown("Copying", on: console) { (progress) throws(StoreError) in
+      try shown("Copying", into: target, on: console) { (progress) throws(StoreError) in
         try database.store.copy(to: target, bytesPerSecond: rate) { state in
           progress(UInt64(state.fraction * Double(state.bytesTotal)), state.bytesTotal)
         }
@@ -69,7 +70,7 @@ extension CommandDescription {
   ) { arguments, console throws(Failure) in
     let (target, rate) = (try arguments.text(1), try arguments.number(of: .rate))
     let report = try Database.open(arguments, .openExisting).closing { (database) throws(Failure) in
-      try shown("Backing up", on: console) { (progress) throws(StoreError) in
+      try shown("Backing up", into: target, on: console) { (progress) throws(StoreError) in
         try database.store.backup(to: target, bytesPerSecond: rate) { state in
           progress(UInt64(state.fraction * Double(state.bytesTotal)), state.bytesTotal)
         }
@@ -95,17 +96,19 @@ extension CommandDescription {
     return .success
   }
 
-  /// Runs `body` with a progress line.
+  /// Runs `body` with a progress line. Whatever ends it, nothing unfinished is left beside the file that it writes.
   static func shown<R>(
-    _ title: String, on console: Console,
+    _ title: String, into target: String, on console: Console,
     _ body: (_ progress: @escaping (_ done: UInt64, _ total: UInt64) -> Void) throws(StoreError) -> R
   ) throws(Failure) -> R {
     let progress = Progress(title, on: console)
     let result: R
     do throws(StoreError) {
-      result = try body { done, total in
-        // That a progress line cannot be written is no reason to stop.
-        do { try progress.update(done, of: total, unit: Quantity.bytes) } catch {}
+      result = try EndingSignals.removing(Store.unfinishedFiles(beside: target)) { () throws(StoreError) in
+        try body { done, total in
+          // That a progress line cannot be written is no reason to stop.
+          do { try progress.update(done, of: total, unit: Quantity.bytes) } catch {}
+        }
       }
     } catch { throw Failure(error) }
     try progress.finish()

@@ -121,12 +121,11 @@ extension CommandDescription {
         "The import of \(KeyText.shown(record.source.utf8)) was interrupted; this is a first part of it.")
     }
     let wanted = try arguments.text(of: .exportFormat).flatMap(ImportRecord.Shape.init(rawValue:))
-    let target = try ExportTarget(path: path, console: console)
-    var exporter = Exporter(to: target.output, progress: Progress("Exporting", on: console))
-    try target.completing { () throws(Failure) in
+    return try ExportTarget.write(to: path, on: console) { (output) throws(Failure) in
+      var exporter = Exporter(to: output, progress: Progress("Exporting", on: console))
       try exporter.run(
         wanted: wanted, record: record, fallback: fallback, total: UInt64(total), entries: entries)
+      return exporter
     }
-    return exporter
   }
 }

@@ -49,6 +49,7 @@ extension CommandDescription {
     } else {
       try info.print(on: console)
       if !info.collections.isEmpty {
+        try console.line("")
         try console.line(console.style.bold("collections"))
         for collection in info.collections { try console.line("  " + collection.line(in: 78)) }
       }
@@ -83,7 +84,7 @@ private struct DatabaseInfo {
   }
 
   func print(on console: Console) throws(Failure) {
-    let share = Quantity.share(statistics.deadBytes, of: statistics.fileSize)
+    let share = Quantity.share(layout.deadBytes, of: statistics.fileSize)
     var fields = [
       ("file", KeyText.shown(path.utf8)),
       ("file id", statistics.fileID),
@@ -95,8 +96,8 @@ private struct DatabaseInfo {
       ("open for writing", layout.hasWriter ? "by a process, now" : "by nobody"),
       ("size", "\(Quantity.bytes(statistics.fileSize)), on disk \(Quantity.bytes(statistics.allocatedSize))"),
       ("live", Quantity.bytes(statistics.liveBytes)),
-      ("log", Quantity.bytes(statistics.logBytes)),
-      ("dead", "\(Quantity.bytes(statistics.deadBytes)), \(share) of the file"),
+      ("log", Quantity.bytes(layout.logBytes)),
+      ("dead", "\(Quantity.bytes(layout.deadBytes)), \(share) of the file"),
     ]
     fields += layout.deadByKind.map { ("", $0) }
     let saves =
@@ -155,8 +156,8 @@ private struct DatabaseInfo {
     writer.member("fileBytes", statistics.fileSize)
     writer.member("allocatedBytes", statistics.allocatedSize)
     writer.member("liveBytes", statistics.liveBytes)
-    writer.member("logBytes", statistics.logBytes)
-    writer.member("deadBytes", statistics.deadBytes)
+    writer.member("logBytes", layout.logBytes)
+    writer.member("deadBytes", layout.deadBytes)
     writer.member("treeHeight", statistics.treeHeight)
     layout.write(statistics, to: &writer)
     writer.name("recovery")

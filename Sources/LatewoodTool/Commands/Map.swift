@@ -42,10 +42,8 @@ extension CommandDescription {
     if let target = try arguments.text(of: .svg) {
       guard !console.printsJSON else { throw .usage("--svg and --json cannot be given together") }
       let drawing = MapDrawing(map, name: path)
-      let export = try ExportTarget(path: target, console: console)
-      try export.completing { () throws(Failure) in
-        try export.output.write(drawing.svg())
-        try export.output.flush()
+      try ExportTarget.write(to: target, on: console) { (output) throws(Failure) in
+        try output.write(drawing.svg())
       }
       if target != "-" { try console.row("Drew \(KeyText.shown(target.utf8)). Open it in a browser.") }
     } else if console.printsJSON {

@@ -64,13 +64,22 @@ extension CommandDescription {
       "A transaction of null in uncertain stands for an unproven entry.",
     ]
   ) { arguments, console throws(Failure) in
+    let path = try arguments.text(0)
+    let isBeingWritten: Bool
+    // What keeps this from being known keeps the file from being read, too, and is told then.
+    do { isBeingWritten = try FileVolume().isLockedForWriting(path) } catch { isBeingWritten = false }
     let run = try SalvageRun(
-      from: try arguments.text(0), to: try arguments.text(1), identity: try identity(arguments),
+      from: path, to: try arguments.text(1), identity: try identity(arguments),
       listLimit: arguments.has(.listOlder) ? .max : 20, on: console)
     if console.printsJSON {
       try console.json { run.write(to: &$0) }
     } else {
       try run.print(on: console)
+    }
+    if isBeingWritten, !run.isWhole {
+      try console.noteSentence(
+        "A process has the file open for writing: what it wrote meanwhile may look damaged. Close it, and run "
+          + "this again.")
     }
     return run.isWhole ? .success : .no
   }

@@ -53,7 +53,7 @@ extension CommandDescription {
     let keyspace = try number(of: arguments.text(of: .keyspace), in: tree, file.path)
     let listing = TreeListing(
       tree: tree, shape: TreeShape(tree, keyspace: keyspace), keyspace: keyspace,
-      transaction: file.checkpoint?.record.transaction ?? 0)
+      transaction: file.checkpoint?.record.transaction ?? 0, isFound: file.newestSlot != nil)
     let faults = file.faults + tree.faults
     if console.printsJSON {
       try console.json { listing.write(faults, to: &$0) }

@@ -16,7 +16,8 @@ extension CommandDescription {
     discussion: [
       "Checks every checksum, the order of the keys, all counts, and that everything that is referred to "
         + "is in the file. It changes nothing. If there are faults, each is listed with its offset and the "
-        + "exit code is 1; if the database cannot even be opened for damage, it is 4.",
+        + "exit code is 1; if the database cannot even be opened for damage, it is 4. Of a fault in the tree "
+        + "it says which keys of the newest checkpoint are lost by it; the log may have some of them.",
       "If the file holds documents, it also checks that records, feeds, bodies, indexes and counters agree, "
         + "and reads every blob. With --deep it decodes every document too, compares the blobs that it names "
         + "with those that are counted for it, checks the form of every tree of revisions, and follows every "
@@ -32,7 +33,7 @@ extension CommandDescription {
     json: [
       #"{"sound":true|false,"transaction":NUMBER,"nodes":NUMBER,"entries":NUMBER,"#,
       #"  "extents":NUMBER,"frames":NUMBER,"bytesChecked":BYTES,"#,
-      #"  "faults":[{"offset":BYTES,"what":"TEXT"}, ...],"#,
+      #"  "faults":[{"offset":BYTES,"what":"TEXT","lost":"TEXT"}, ...],"#,
       #"  "documents":{"documents":NUMBER,"bodies":NUMBER,"blobs":NUMBER,"#,
       #"    "faults":[{"collection":"NAME","id":"ID","revision":"REV","#,
       #"      "sequence":NUMBER,"blob":"HEX","what":"TEXT"}, ...]}},"#,
@@ -40,11 +41,18 @@ extension CommandDescription {
     ]
   ) { arguments, console throws(Failure) in
     let start = MonotonicClock.nanoseconds
-    let (report, documents) = try check(arguments, on: console)
+    let (report, documents): (VerifyReport, DocumentVerifyReport?)
+    do throws(Failure) { (report, documents) = try check(arguments, on: console) } catch {
+      if error.exitCode == .damaged, !console.printsJSON {
+        try DamageReport(unopenable: arguments.text(0))?.show(on: console)
+      }
+      throw error
+    }
+    let damage = DamageReport(report.faults.map { ($0.offset, $0.what) }, path: try arguments.text(0))
     if console.printsJSON {
-      try console.json { write(report, documents, to: &$0) }
+      try console.json { write(report, damage, documents, to: &$0) }
     } else {
-      try print(report, documents, nanoseconds: MonotonicClock.nanoseconds &- start, on: console)
+      try print(report, damage, documents, nanoseconds: MonotonicClock.nanoseconds &- start, on: console)
     }
     return report.isSound && documents?.isSound != false ? .success : .no
   }
@@ -77,16 +85,13 @@ extension CommandDescription {
   }
 
   private static func print(
-    _ report: VerifyReport, _ documents: DocumentVerifyReport?, nanoseconds: UInt64, on console: Console
+    _ report: VerifyReport, _ damage: DamageReport, _ documents: DocumentVerifyReport?, nanoseconds: UInt64,
+    on console: Console
   ) throws(Failure) {
     for fault in documents?.faults ?? [] {
       try console.output.write(HelpText.paragraph("\(fault)", indent: 2, width: console.proseWidth))
     }
-    for fault in report.faults {
-      let lines = HelpText.paragraph(
-        "offset \(fault.offset): \(fault.what)", indent: 2, width: console.proseWidth)
-      try console.output.write(lines)
-    }
+    try damage.show(on: console)
     let faults = report.faults.count + (documents?.faults.count ?? 0)
     let verdict =
       faults == 0
@@ -99,15 +104,18 @@ extension CommandDescription {
       "\(Quantity.count(report.nodes, "node", "nodes")), \(Quantity.count(report.entries, "entry", "entries")), "
         + "\(Quantity.count(report.extents, "large value", "large values")), "
         + "\(Quantity.count(report.frames, "frame", "frames")) of log.")
-    guard let documents else { return }
-    try console.line(
-      "\(Quantity.count(documents.documents, "document", "documents")), "
-        + "\(Quantity.count(documents.bodies, "body", "bodies")), "
-        + "\(Quantity.count(documents.blobs, "blob", "blobs")).")
+    if let documents {
+      try console.line(
+        "\(Quantity.count(documents.documents, "document", "documents")), "
+          + "\(Quantity.count(documents.bodies, "body", "bodies")), "
+          + "\(Quantity.count(documents.blobs, "blob", "blobs")).")
+    }
+    if !damage.advice.isEmpty { try console.sentence(damage.advice) }
   }
 
   private static func write(
-    _ report: VerifyReport, _ documents: DocumentVerifyReport?, to writer: inout JSONWriter
+    _ report: VerifyReport, _ damage: DamageReport, _ documents: DocumentVerifyReport?,
+    to writer: inout JSONWriter
   ) {
     writer.beginObject()
     writer.member("sound", report.isSound && documents?.isSound != false)
@@ -117,10 +125,8 @@ extension CommandDescription {
     writer.member("extents", report.extents)
     writer.member("frames", report.frames)
     writer.member("bytesChecked", report.bytesChecked)
-    writer.list("faults", report.faults) { writer, fault in
-      writer.member("offset", fault.offset)
-      writer.member("what", fault.what)
-    }
+    writer.name("faults")
+    damage.write(to: &writer)
     if let documents {
       writer.name("documents")
       writer.beginObject()

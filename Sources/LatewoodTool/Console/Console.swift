@@ -91,6 +91,12 @@ final class Console {
     try error.flush()
   }
 
+  /// The same, of a sentence or two, broken into lines for a terminal.
+  func noteSentence(_ text: String) throws(Failure) {
+    try paragraph(text)
+    try error.flush()
+  }
+
   func flush() throws(Failure) {
     try output.flush()
     try error.flush()

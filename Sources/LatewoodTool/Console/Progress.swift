@@ -23,6 +23,7 @@ final class Progress {
     nextTime = now &+ 100_000_000
     var text = "\(verb) … \(unit(done))"
     if total > 0 { text += " of \(unit(total)), \(Quantity.share(done, of: total))" }
+    EndingSignals.wipesLine(true)
     try console.error.write("\r\u{1B}[K" + DisplayWidth.fitted(text, to: console.errorWidth - 1))
     try console.error.flush()
     isShown = true
@@ -34,5 +35,6 @@ final class Progress {
     isShown = false
     try console.error.write("\r\u{1B}[K")
     try console.error.flush()
+    EndingSignals.wipesLine(false)
   }
 }

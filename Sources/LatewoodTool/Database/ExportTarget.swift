@@ -1,17 +1,38 @@
 import LatewoodDevice
 
 /// Where an export goes: standard output, or a new file that bears its name only once it is complete.
-final class ExportTarget {
-  let output: Output
-  private let file: (path: String, device: any Device)?
+enum ExportTarget {
   private static let unfinishedSuffix = ".exporting"
 
-  init(path: String, console: Console) throws(Failure) {
-    guard path != "-" else {
-      output = console.output
-      file = nil
-      return
+  /// Runs `body` with the output and gives the file its name; if `body` throws, or a signal ends the process, there is no file.
+  ///
+  /// - Parameter path: `-` is standard output.
+  static func write<R>(
+    to path: String, on console: Console, _ body: (Output) throws(Failure) -> R
+  ) throws(Failure) -> R {
+    guard path != "-" else { return try body(console.output) }
+    let unfinished = path + unfinishedSuffix
+    return try EndingSignals.removing([unfinished]) { () throws(Failure) in
+      let device = try create(unfinished, for: path)
+      let volume = FileVolume()
+      do {
+        let output = Output(device)
+        let result = try body(output)
+        try output.flush()
+        try device.sync()
+        device.close()
+        try volume.rename(unfinished, to: path)
+        try volume.syncDirectory(containing: path)
+        return result
+      } catch {
+        device.close()
+        do { try volume.remove(unfinished) } catch {}
+        throw Failure(error)
+      }
     }
+  }
+
+  private static func create(_ unfinished: String, for path: String) throws(Failure) -> any Device {
     let volume = FileVolume()
     do {
       guard try !volume.exists(path) else {
@@ -20,34 +41,13 @@ final class ExportTarget {
           advice: "Give another name, or remove it first. Nothing was changed.", path: path)
       }
       // What a run that was killed has left behind is of no use to anyone.
-      let unfinished = path + Self.unfinishedSuffix
       if try volume.exists(unfinished) { try volume.remove(unfinished) }
-      let device = try volume.open(unfinished, .createExclusive(permissions: 0o600))
-      output = Output(device)
-      file = (path, device)
+      return try volume.open(unfinished, .createExclusive(permissions: 0o600))
     } catch {
       var failure = Failure(error)
       failure.path = path
       if failure.advice.isEmpty { failure.advice = "Check the directory, and whether you may write there." }
       throw failure
-    }
-  }
-
-  /// Runs `body` and gives the file its name, or removes it if `body` throws.
-  func completing(_ body: () throws(Failure) -> Void) throws(Failure) {
-    guard let file else { return try body() }
-    let volume = FileVolume()
-    let unfinished = file.path + Self.unfinishedSuffix
-    do {
-      try body()
-      try file.device.sync()
-      file.device.close()
-      try volume.rename(unfinished, to: file.path)
-      try volume.syncDirectory(containing: file.path)
-    } catch {
-      file.device.close()
-      do { try volume.remove(unfinished) } catch {}
-      throw Failure(error)
     }
   }
 }

@@ -44,6 +44,12 @@ struct FileLayoutFacts {
 
   func bytes(ofKeyspace number: UInt32) -> UInt64 { tree.keyspaces[number]?.bytes ?? 0 }
 
+  /// Commits that no checkpoint holds. (What the store calls so is what it would replay, with the nodes of a checkpoint in between.)
+  var logBytes: UInt64 { totals[.log] ?? 0 }
+
+  /// What is of no use any more, or not yet: the sum of `deadByKind`.
+  var deadBytes: UInt64 { totals.reduce(0) { $1.key.isLive ? $0 : $0 &+ $1.value } }
+
   /// One line for each kind of what is not live.
   var deadByKind: [String] {
     Region.Kind.allCases.compactMap { kind in

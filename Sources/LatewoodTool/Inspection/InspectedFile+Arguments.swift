@@ -47,15 +47,17 @@ extension Arguments {
 }
 
 extension Console {
-  /// Names the faults that were found on the way, on standard error; `verify` says more.
+  /// Names the faults that were found on the way, on standard error; `verify` says more. JSON has them itself.
   func tell(_ faults: [Fault], path: String) throws(Failure) {
+    guard !printsJSON, !faults.isEmpty else { return }
+    // What was printed comes first, also where both go to the same place.
+    try output.flush()
     for fault in faults.prefix(8) {
-      let place = fault.offset.map { "offset \($0): " } ?? ""
-      try note("\(errorStyle.bad("damaged")) \(place)\(fault.reason)")
+      let place = fault.offset.map { " at offset \($0)" } ?? ""
+      try noteSentence("\(errorStyle.bad("Damaged"))\(place): \(fault.reason).")
     }
-    if faults.count > 8 {
-      try note("… and \(Quantity.count(faults.count - 8)) more; `latewood verify` lists them")
-    }
+    if faults.count > 8 { try note("… and \(Quantity.count(faults.count - 8)) more.") }
+    try noteSentence("`latewood verify` says what is lost by it.")
   }
 }
 

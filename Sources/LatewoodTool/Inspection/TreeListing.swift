@@ -8,6 +8,8 @@ struct TreeListing {
   /// Nil: all of the tree.
   let keyspace: UInt32?
   let transaction: UInt64
+  /// False where damage hides which tree is the newest.
+  var isFound = true
 
   private static let bars = Array("▁▂▃▄▅▆▇█")
 
@@ -16,7 +18,11 @@ struct TreeListing {
   }
 
   func lines(_ style: Style) -> [String] {
-    guard tree.root != nil else { return ["The tree is empty: what there is, is in the log."] }
+    guard tree.root != nil else {
+      return [
+        isFound ? "The tree is empty: what there is, is in the log." : "No sound checkpoint leads to a tree."
+      ]
+    }
     let owner = keyspace.map { "\(KeyText.shown(tree.name(of: $0).utf8)): " } ?? ""
     var lines = [
       owner + "\(Quantity.count(shape.depth, "level", "levels")), "

@@ -64,8 +64,11 @@ struct SalvageRun {
       }
     } catch { throw Failure(error) }
     do throws(Failure) {
-      try run(source, identity, path, unfinished, listLimit, console)
-      try finish(unfinished, target, volume)
+      try EndingSignals.removing([unfinished, unfinished + ".lock", unfinished + ".creating"]) {
+        () throws(Failure) in
+        try run(source, identity, path, unfinished, listLimit, console)
+        try finish(unfinished, target, volume)
+      }
     } catch {
       // The failure counts for more than what it leaves behind.
       for leftover in [unfinished, unfinished + ".lock"] {

@@ -77,7 +77,11 @@ struct StatisticsSample {
       ("file", KeyText.shown(path.utf8)), ("id", statistics.fileID),
       ("open for writing", isOpenForWriting ? "yes" : "no"),
       ("transaction", Quantity.count(statistics.transaction)),
-      ("checkpoint", "of transaction \(Quantity.count(statistics.checkpointTransaction))"),
+      (
+        "checkpoint",
+        statistics.checkpointTransaction == 0
+          ? "none yet" : "of transaction \(Quantity.count(statistics.checkpointTransaction))"
+      ),
       ("size", Quantity.bytes(statistics.fileSize)), ("on disk", Quantity.bytes(statistics.allocatedSize)),
       ("live", Quantity.bytes(statistics.liveBytes)),
       (

@@ -108,7 +108,7 @@ import Testing
     try place.fill()
     let session = try begin(place)
     #expect(try !session.editsLines)
-    try session.terminate()
+    try session.send(.termination)
     #expect(try session.wait() == nil)
     #expect(try session.editsLines)
   }

@@ -36,6 +36,16 @@ final class Workplace {
 
   init() throws { path = try Directories.makeTemporary("latewood-tool-test") }
 
+  private init(path: String) { self.path = path }
+
+  /// Where the system has a file system in memory, on that: for tests that would wait for syncs most of the time.
+  static func inMemory() throws -> Workplace {
+    guard Directories.isDirectory("/dev/shm") else { return try Workplace() }
+    let path = "/dev/shm/latewood-tool-test-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
+    try Directories.make(path)
+    return Workplace(path: path)
+  }
+
   deinit {
     do { try Directories.removeTree(path) } catch { Issue.record(error) }
   }

@@ -7,8 +7,8 @@ import Testing
 /// The tool on a terminal, and the person in front of it.
 final class TerminalSession {
   private let terminal: PseudoTerminal
-  /// No test depends on how fast the tool is; a tool that hangs still ends the test.
-  private static let patience = 20_000
+  /// In milliseconds. No test depends on how fast the tool is, on a machine however busy; a tool that hangs still ends the test.
+  private static let patience = 120_000
 
   /// - Parameter program: another program than the tool.
   init(program: String? = nil, _ arguments: [String], columns: Int = 80, environment: [String: String?] = [:])
@@ -31,7 +31,7 @@ final class TerminalSession {
     try terminal.write(text)
   }
   func resize(columns: Int) throws { try terminal.resize(columns: columns) }
-  func terminate() throws { try terminal.terminate() }
+  func send(_ signal: ChildProcess.EndingSignal) throws { try terminal.send(signal) }
   var editsLines: Bool { get throws { try terminal.editsLines() } }
 
   /// Reads until the screen shows `text` on some row.

@@ -1,0 +1,132 @@
+import LatewoodBytes
+import LatewoodInspection
+
+/// The faults of a file with what is lost by each: what `verify` says of a file that is not sound, whether it can be opened or not.
+struct DamageReport {
+  struct Entry {
+    var offset: UInt64
+    var what: String
+    var loss: Loss
+
+    /// Nil if it is not known.
+    var lost: String? {
+      switch loss {
+      case .unknown: nil
+      case .nothing: "nothing is lost: the file has it twice"
+      case .lost(let what): "lost: \(what)"
+      }
+    }
+  }
+
+  enum Loss: Equatable {
+    case unknown
+    case nothing
+    case lost(String)
+  }
+
+  private(set) var entries: [Entry] = []
+
+  /// Of these faults. What is lost is looked for in the file itself; if that fails, too, nothing is said of it.
+  init(_ faults: [(offset: UInt64, what: String)], path: String) {
+    let survey = faults.isEmpty ? nil : DamageSurvey(of: Set(faults.map(\.offset)), path: path)
+    entries = faults.map { fault in
+      Entry(offset: fault.offset, what: fault.what, loss: survey?.loss(at: fault.offset) ?? .unknown)
+    }
+  }
+
+  /// Whether every fault is of something that the file has twice.
+  var losesNothing: Bool { entries.allSatisfy { $0.loss == .nothing } }
+
+  /// What to do about it all; empty without faults.
+  var advice: String {
+    if entries.isEmpty { return "" }
+    return losesNothing
+      ? "All data is there. `latewood compact` writes the file anew, without the damage."
+      : Failure.whatToDoAboutDamage
+  }
+
+  /// Of a file that cannot be opened: everything that is found without a store; nil if nothing can be looked at.
+  init?(unopenable path: String) {
+    let faults: [Fault]
+    do throws(Fault) {
+      let file = try InspectedFile(path: path)
+      defer { file.close() }
+      faults = try FileMap(file).faults
+    } catch { return nil }
+    guard !faults.isEmpty else { return nil }
+    self.init(faults.map { ($0.offset ?? 0, $0.reason) }, path: path)
+  }
+
+  /// The lines for people.
+  func show(on console: Console) throws(Failure) {
+    for entry in entries {
+      try console.output.write(
+        HelpText.paragraph("offset \(entry.offset): \(entry.what)", indent: 2, width: console.proseWidth))
+      if let lost = entry.lost {
+        try console.output.write(HelpText.paragraph(lost, indent: 4, width: console.proseWidth))
+      }
+    }
+  }
+
+  func write(to writer: inout JSONWriter) {
+    writer.beginArray()
+    for entry in entries {
+      writer.beginObject()
+      writer.member("offset", entry.offset)
+      writer.member("what", entry.what)
+      if let lost = entry.lost { writer.member("lost", lost) }
+      writer.endObject()
+    }
+    writer.endArray()
+  }
+}
+
+/// What a damaged file loses at which place.
+private struct DamageSurvey {
+  private let places: Set<UInt64>
+  private let losses: TreeLosses
+  private let hasSlot: Bool
+  private let logFault: UInt64?
+
+  /// Nil if the file cannot be looked at.
+  init?(of places: Set<UInt64>, path: String) {
+    do throws(Fault) {
+      let file = try InspectedFile(path: path)
+      defer { file.close() }
+      self.places = places
+      losses = try TreeLosses(file, values: places)
+      hasSlot = file.newestSlot != nil
+      logFault = file.log.fault?.offset
+    } catch { return nil }
+  }
+
+  func loss(at offset: UInt64) -> DamageReport.Loss {
+    switch InspectedFile.fixedPart(at: offset) {
+    case .header:
+      let isWhole = places.filter { InspectedFile.fixedPart(at: $0) == .header }.count < 2
+      return isWhole
+        ? .nothing : .lost("the file's id; `latewood salvage --header-of` takes it from a backup")
+    case .slot: return hasSlot ? .nothing : .lost("the way to the newest checkpoint")
+    case nil: break
+    }
+    if hasSlot, offset == logFault { return .lost("what was committed from here on") }
+    switch losses[offset] {
+    case nil: return .unknown
+    case .value(let key): return .lost("the value of \(shown(key))")
+    case .entries(let count, nil, nil): return .lost("all \(Quantity.count(count, "entry", "entries"))")
+    case .entries(let count, let low, let high):
+      let from = low.map { shown($0) } ?? "the first key"
+      let to = high.map { "before \(shown($0))" } ?? "the last key"
+      return .lost("\(Quantity.count(count, "entry", "entries")), from \(from) to \(to)")
+    }
+  }
+
+  /// A bound: the key as people read it, and the keyspace by its name.
+  private func shown(_ key: [UInt8]) -> String {
+    guard key.count >= 4 else { return "the first key" }
+    let number = key.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    let name = KeyText.shown(losses.tree.name(of: number).utf8)
+    let rest = DisplayWidth.fitted(KeyText.shown(key.dropFirst(4)), to: 40)
+    return key.count == 4 ? "the start of \(name)" : "\(rest) in \(name)"
+  }
+}
