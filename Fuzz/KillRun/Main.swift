@@ -42,7 +42,21 @@ import LatewoodSimulation
     report("\(count) kills", run)
   }
 
+  /// Where it cannot be done that is said, and counted; it is no failure.
   private static func cut(_ count: Int, _ seed: UInt64) throws {
+    do {
+      let stage = try PowerStage()
+      var run = Run(stage, seed: seed)
+      do { try run.run(count) } catch {
+        // The images stay, to be looked at.
+        try stage.unmount()
+        throw error
+      }
+      try stage.remove()
+      report("\(count) power cuts, \(stage.cacheLosses) with the cache of the disk", run)
+    } catch let reason as Skipped {
+      say("KillRun: SKIPPED: 0 of \(count) power cuts, \(count) not tried: \(reason)")
+    }
   }
 
   static func report(_ what: String, _ run: Run) {
