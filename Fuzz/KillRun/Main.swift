@@ -14,6 +14,7 @@ import LatewoodSimulation
     let arguments = Array(CommandLine.arguments.dropFirst())
     do {
       if arguments.first == "child" { return try runChild(arguments) }
+      Signals.endWithoutBacktrace()
       let isCut = arguments.first == "cuts"
       let numbers = isCut ? Array(arguments.dropFirst()) : arguments
       guard (1...2).contains(numbers.count), let count = Int(numbers[0]), count > 0 else {
@@ -64,7 +65,7 @@ import LatewoodSimulation
     say(
       "KillRun: \(what) (\(counts.atCheckpoints) at a checkpoint, \(counts.nearRenames) close to a compaction's rename, "
         + "\(counts.inCompactions) left its new file, \(counts.tornTails) a torn tail); \(counts.acknowledged) transactions acknowledged, "
-        + "none lost, none half; seed \(run.seed)")
+        + "none lost, none half; \(counts.busErrors) ended by SIGBUS; seed \(run.seed)")
   }
 
   static func say(_ text: String) {

@@ -13,6 +13,9 @@ import LatewoodSimulation
 ///
 /// - Of the *inner* one: what was not synced is gone with the page cache and the unwritten journal. What the file system had handed to its
 ///   disk stays, whether or not it asked for a flush: the disk has no cache of its own to lose.
+///   A sync that is under way at that moment may say that it succeeded when it did not: Linux forgets to look once more whether the journal was
+///   given up (seen with a program of twenty lines in 27 of 209 cuts; never with the other kind). No power cut lets a process hear of it, so
+///   what is acknowledged after the cut began does not count here.
 /// - Of the *outer* one: what the inner file system wrote to its disk and did not flush is gone too, for a flush of that disk is an fsync of its
 ///   image. So this is a disk with a volatile write cache. Before the cut some of that cache, at random places, is sent on its way, so that
 ///   parts survive in another order than they were written in.
@@ -61,9 +64,12 @@ final class PowerStage: Stage {
     try Directories.removeTree(root)
   }
 
-  func strike(_ child: ChildProcess, _ random: UInt64) throws {
+  func strike(_ child: ChildProcess, _ random: UInt64) throws -> Bool {
     var random = SeededRandom(seed: random)
-    if random.oneIn(2) { return try FileSystemShutdown.shutDown(inner) }
+    if random.oneIn(3) {
+      try FileSystemShutdown.shutDown(inner)
+      return false
+    }
     let image = try FileVolume().open(innerImage, .readWrite)
     defer { image.close() }
     for _ in 0..<random.below(4) {
@@ -72,6 +78,7 @@ final class PowerStage: Stage {
     }
     try FileSystemShutdown.shutDown(outer)
     cacheLosses += 1
+    return true
   }
 
   func restore() throws {

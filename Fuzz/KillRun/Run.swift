@@ -21,6 +21,8 @@ struct Run {
     var inCompactions = 0
     var tornTails = 0
     var acknowledged = 0
+    /// Children that the system ended because they read a mapping whose disk was gone.
+    var busErrors = 0
   }
 
   /// From so many transactions on a database is given up for a new one: a child first counts through all of them.
@@ -78,13 +80,16 @@ struct Run {
     do {
       if moment != .opening { try lines.read(from: child, until: moment.line) }
       Monitor.sleep(milliseconds: delay)
-      try stage.strike(child, random.next())
+      try lines.readWhatIsThere(from: child)
+      let before = lines.durable
+      let isBelieved = try stage.strike(child, random.next())
       // What comes after the end of the file system is a failure; it is no news.
       if stage.losesUnsynced { Monitor.sleep(milliseconds: 1) }
       try child.kill()
       try lines.read(from: child, until: nil)
+      if !isBelieved { lines.forget(after: before) }
       let status = try child.wait()
-      try judge(lines, status)
+      try judge(lines, status, child.signal)
     } catch {
       try child.kill()
       throw error
@@ -99,7 +104,14 @@ struct Run {
     try check(subject, path, lines, &known)
   }
 
-  private func judge(_ lines: ChildLines, _ status: Int32?) throws {
+  private mutating func judge(_ lines: ChildLines, _ status: Int32?, _ signal: Int32?) throws {
+    if let signal, signal != Signals.kill {
+      // A page that is not in memory, of a file whose disk is gone: the system knows no other way to say so to who reads a mapping.
+      guard stage.losesUnsynced, signal == Signals.bus else {
+        throw Failure("signal \(signal) ended the child")
+      }
+      counts.busErrors += 1
+    }
     if let failure = lines.failure {
       let isExpected = stage.losesUnsynced && lines.failureCode.map { Run.expected.contains($0) } == true
       guard isExpected else { throw Failure("the child failed: \(failure)") }
@@ -165,6 +177,16 @@ struct ChildLines {
     }
     if mark != nil, failure == nil { throw Failure("the child ended before it said \(mark ?? "")") }
   }
+
+  /// Reads the lines that the child has said by now.
+  mutating func readWhatIsThere(from child: ChildProcess) throws {
+    while try child.output.hasMore(), let bytes = try child.output.readLine() {
+      try take(String(decoding: bytes, as: UTF8.self))
+    }
+  }
+
+  /// What was acknowledged as durable since then was not.
+  mutating func forget(after durable: [Int]) { self.durable = durable }
 
   private mutating func take(_ line: String) throws {
     let words = line.split(separator: " ", maxSplits: 2)

@@ -8,7 +8,9 @@ protocol Stage: AnyObject {
   var losesUnsynced: Bool { get }
 
   /// Ends it all for the child, at this moment.
-  func strike(_ child: ChildProcess, _ random: UInt64) throws
+  ///
+  /// - Returns: whether a sync that was under way, and tells the child that it succeeded, can be believed.
+  func strike(_ child: ChildProcess, _ random: UInt64) throws -> Bool
   /// Makes the directory one that can be used again. The child is gone.
   func restore() throws
 }
@@ -20,7 +22,10 @@ final class OrdinaryStage: Stage {
 
   init(_ directory: String) { self.directory = directory }
 
-  func strike(_ child: ChildProcess, _ random: UInt64) throws { try child.kill() }
+  func strike(_ child: ChildProcess, _ random: UInt64) throws -> Bool {
+    try child.kill()
+    return true
+  }
 
   func restore() throws {}
 }

@@ -6,6 +6,8 @@ package final class ChildProcess {
   private let number: Int32
   private let outputDescriptor: Int32
   private var isOver = false
+  /// After `wait`: the number of the signal that ended it, if one did.
+  package private(set) var signal: Int32?
 
   /// Starts the program at `path`; its error output and input are this process's own.
   package init(_ path: String, arguments: [String]) throws(Fault) {
@@ -49,7 +51,9 @@ package final class ChildProcess {
     precondition(!isOver, "a process is waited for once")
     isOver = true
     do {
-      return try SystemCalls.wait(for: number)
+      let end = try SystemCalls.waitWithSignal(for: number)
+      signal = end.signal
+      return end.status
     } catch {
       throw Fault(error, "wait for the other process", path: nil)
     }

@@ -127,9 +127,14 @@ extension SystemCalls {
 
   /// Waits for the end of a child process: its exit status, or nil if a signal ended it.
   static func wait(for process: Int32) throws(ErrorNumber) -> Int32? {
+    try waitWithSignal(for: process).status
+  }
+
+  /// The same, with the number of the signal that ended it.
+  static func waitWithSignal(for process: Int32) throws(ErrorNumber) -> (status: Int32?, signal: Int32?) {
     var status: Int32 = 0
     _ = try retried { () throws(ErrorNumber) in try checked(waitpid(process, &status, 0)) }
-    return exitStatus(status)
+    return (exitStatus(status), status & 0x7F == 0 ? nil : status & 0x7F)
   }
 
   /// The same for one that may not have ended: nil then.
