@@ -21,13 +21,27 @@ enum Child {
     }
   }
 
-  static func run(_ subject: Subject, _ path: String, seed: UInt64) throws {
+  /// - Parameter keepsUp: false if nothing is checkpointed or compacted unless the engine does it by itself.
+  static func run(_ subject: Subject, _ path: String, seed: UInt64, keepsUp: Bool) throws {
+    let upkeep = keepsUp ? seed : nil
     do {
       switch subject {
-      case .entries: try runEntries(path, seed)
-      case .documents: try runDocuments(path, seed)
+      case .entries: try runEntries(path, upkeep)
+      case .documents: try runDocuments(path, upkeep)
       }
     } catch { fail(error) }
+  }
+
+  /// Reads beside a child, and so keeps in the cache what that wrote.
+  static func read(_ path: String) throws {
+    let store = try Store.open(at: path, mode: .readOnly, options: Subject.options())
+    say("open")
+    while true {
+      do throws(StoreError) { try store.refresh() } catch {
+        // The file may be in a state that is no state; the reader only keeps what it has.
+      }
+      Monitor.sleep(milliseconds: 1)
+    }
   }
 
   /// The parent knows which failures there may be.
@@ -41,7 +55,7 @@ enum Child {
     CurrentProcess.exit(3)
   }
 
-  private static func runEntries(_ path: String, _ seed: UInt64) throws {
+  private static func runEntries(_ path: String, _ seed: UInt64?) throws {
     let store = try Store.open(at: path, mode: .openExisting, options: Subject.options())
     for number in 0..<2 {
       var lane = EntryLane(number)
@@ -60,7 +74,7 @@ enum Child {
     try keepUp(seed, checkpoint: { try store.checkpoint() }, compact: { try store.compact(progress: $0) })
   }
 
-  private static func runDocuments(_ path: String, _ seed: UInt64) throws {
+  private static func runDocuments(_ path: String, _ seed: UInt64?) throws {
     let store = try Subject.openDocuments(path)
     let collection = try DocumentLane.collection(of: store)
     var lane = DocumentLane()
@@ -81,9 +95,12 @@ enum Child {
 
   /// Checkpoints and compacts on this thread.
   private static func keepUp(
-    _ seed: UInt64, checkpoint: () throws -> Void,
+    _ seed: UInt64?, checkpoint: () throws -> Void,
     compact: (@escaping (CompactionProgress) -> Void) throws -> CompactionReport
   ) throws {
+    guard let seed else {
+      while true { Monitor.sleep(milliseconds: 1000) }
+    }
     var random = SeededRandom(seed: seed)
     while true {
       for _ in 0..<random.below(4) {

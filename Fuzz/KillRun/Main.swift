@@ -8,22 +8,33 @@ import LatewoodSimulation
   private static let usage = """
     usage: KillRun COUNT [SEED]         kills of the process
            KillRun cuts COUNT [SEED]    power cuts of an ext4 file system
+           KillRun disks COUNT [SEED]   disks that fail to write
     """
+
+  private enum Kind: String {
+    case cuts
+    case disks
+  }
 
   static func main() {
     let arguments = Array(CommandLine.arguments.dropFirst())
     do {
-      if arguments.first == "child" { return try runChild(arguments) }
-      Signals.endWithoutBacktrace()
-      let isCut = arguments.first == "cuts"
-      let numbers = isCut ? Array(arguments.dropFirst()) : arguments
+      if arguments.first == "child" || arguments.first == "quiet" { return try runChild(arguments) }
+      if arguments.first == "reader", arguments.count == 2 { return try Child.read(arguments[1]) }
+      ChildEnvironment.endWithoutBacktrace()
+      let kind = arguments.first.flatMap { Kind(rawValue: $0) }
+      let numbers = kind == nil ? arguments : Array(arguments.dropFirst())
       guard (1...2).contains(numbers.count), let count = Int(numbers[0]), count > 0 else {
         fail(usage, status: 2)
       }
       guard let seed = numbers.count > 1 ? UInt64(numbers[1]) : SeededRandom.seed() else {
         fail("the seed must be a number", status: 2)
       }
-      if isCut { try cut(count, seed) } else { try kill(count, seed) }
+      switch kind {
+      case .cuts: try cut(count, seed)
+      case .disks: try failDisks(count, seed)
+      case nil: try kill(count, seed)
+      }
     } catch {
       fail("\(error)")
     }
@@ -32,7 +43,7 @@ import LatewoodSimulation
   private static func runChild(_ arguments: [String]) throws {
     guard arguments.count == 4, let subject = Subject(rawValue: arguments[1]), let seed = UInt64(arguments[3])
     else { fail(usage, status: 2) }
-    try Child.run(subject, arguments[2], seed: seed)
+    try Child.run(subject, arguments[2], seed: seed, keepsUp: arguments[0] == "child")
   }
 
   private static func kill(_ count: Int, _ seed: UInt64) throws {
@@ -57,6 +68,26 @@ import LatewoodSimulation
       report("\(count) power cuts, \(stage.cacheLosses) with the cache of the disk", run)
     } catch let reason as Skipped {
       say("KillRun: SKIPPED: 0 of \(count) power cuts, \(count) not tried: \(reason)")
+    }
+  }
+
+  private static func failDisks(_ count: Int, _ seed: UInt64) throws {
+    do {
+      let disk = try SmallDisk()
+      var run = DiskRun(disk, seed: seed)
+      do { try run.run(count) } catch {
+        try disk.remove()
+        throw error
+      }
+      try disk.remove()
+      let counts = run.counts
+      let failures = counts.failures.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+      say(
+        "KillRun: \(count) failing disks (\(failures.joined(separator: ", "))), \(counts.withReader) with a reader beside, "
+          + "\(counts.refusals) still failing when opened again; \(counts.acknowledged) transactions acknowledged, none lost, none half; "
+          + "seed \(seed)")
+    } catch let reason as Skipped {
+      say("KillRun: SKIPPED: 0 of \(count) failing disks, \(count) not tried: \(reason)")
     }
   }
 

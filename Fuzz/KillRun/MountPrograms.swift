@@ -12,6 +12,7 @@ struct MountPrograms {
   private let makeFileSystem: String
   private let mountProgram: String
   private let unmountProgram: String
+  private let trimProgram: String
 
   /// Throws `Skipped` where they are not there, or not for this user.
   init() throws {
@@ -19,6 +20,7 @@ struct MountPrograms {
     makeFileSystem = try Self.find("mkfs.ext4")
     mountProgram = try Self.find("mount")
     unmountProgram = try Self.find("umount")
+    trimProgram = try Self.find("fstrim")
     guard try FileVolume().exists("/dev/loop0") else { throw Skipped("there are no loop devices") }
   }
 
@@ -41,7 +43,7 @@ struct MountPrograms {
   }
 
   func format(_ image: String) throws {
-    guard try Self.run(makeFileSystem, "-q", "-F", image) == 0 else {
+    guard try Self.run(makeFileSystem, "-q", "-F", "-b", "4096", "-E", "nodiscard", image) == 0 else {
       throw Skipped("\(makeFileSystem) does not make a file system")
     }
   }
@@ -58,6 +60,37 @@ struct MountPrograms {
     let options = "size=\(length),mode=0700"
     guard try Self.run(mountProgram, "-t", "tmpfs", "-o", options, "tmpfs", directory) == 0 else {
       throw Skipped("\(mountProgram) does not mount a tmpfs")
+    }
+  }
+
+  /// Makes every request to the loop device of an image one page.
+  ///
+  /// Linux takes a request that its image could take only a part of for one that succeeded. That is a disk that lies, and no engine can
+  /// do anything about it; a page is taken whole or not at all.
+  static func limitRequests(of image: String) throws {
+    for device in try Directories.names(in: "/sys/block") where device.hasPrefix("loop") {
+      let backing = "/sys/block/\(device)/loop/backing_file"
+      guard try FileVolume().exists(backing), try text(of: backing).hasPrefix(image) else { continue }
+      let limit = try FileVolume().open("/sys/block/\(device)/queue/max_sectors_kb", .readWrite)
+      defer { limit.close() }
+      try Array("4\n".utf8).withUnsafeBytes { try limit.write($0, at: 0) }
+      return
+    }
+    throw Skipped("there is no loop device of \(image) in /sys")
+  }
+
+  private static func text(of path: String) throws -> String {
+    let file = try FileVolume().open(path, .readOnly)
+    defer { file.close() }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+    return String(decoding: bytes[..<count], as: UTF8.self)
+  }
+
+  /// Gives the free blocks of a mounted file system back to its image.
+  func trim(_ directory: String) throws {
+    guard try Self.run(trimProgram, directory) == 0 else {
+      throw Skipped("\(trimProgram) does not make holes in an image")
     }
   }
 
