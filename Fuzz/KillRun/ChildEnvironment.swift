@@ -10,6 +10,7 @@
 enum Signals {
   static let kill = SIGKILL
   static let bus = SIGBUS
+  static let fileSize = SIGXFSZ
 }
 
 /// What programs that are started find set.

@@ -9,6 +9,7 @@ import LatewoodSimulation
     usage: KillRun COUNT [SEED]         kills of the process
            KillRun cuts COUNT [SEED]    power cuts of an ext4 file system
            KillRun disks COUNT [SEED]   disks that fail to write
+           KillRun limits               resources that the system limits
     """
 
   private enum Kind: String {
@@ -22,6 +23,7 @@ import LatewoodSimulation
       if arguments.first == "child" || arguments.first == "quiet" { return try runChild(arguments) }
       if arguments.first == "reader", arguments.count == 2 { return try Child.read(arguments[1]) }
       ChildEnvironment.endWithoutBacktrace()
+      if arguments == ["limits"] { return try LimitsRun.run() }
       let kind = arguments.first.flatMap { Kind(rawValue: $0) }
       let numbers = kind == nil ? arguments : Array(arguments.dropFirst())
       guard (1...2).contains(numbers.count), let count = Int(numbers[0]), count > 0 else {

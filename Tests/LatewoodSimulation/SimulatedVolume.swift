@@ -62,6 +62,7 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   var space: Int?
   var canPunch = true
   var readsFromDisk = true
+  var isCachePinned = false
   var killed: Set<Int> = []
   var writers: [String: SimulatedLock] = [:]
 
