@@ -51,7 +51,11 @@ let package = Package(
       ],
       path: "Fuzz/Fuzz", swiftSettings: settings),
     .executableTarget(
-      name: "KillRun", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
+      name: "KillRun",
+      dependencies: [
+        "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes",
+        "LatewoodModels", "LatewoodSimulation",
+      ],
       path: "Fuzz/KillRun", swiftSettings: settings),
     .target(
       name: "LatewoodSimulation",

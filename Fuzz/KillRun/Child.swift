@@ -1,50 +1,122 @@
 import Dispatch
 import LatewoodDevice
+import LatewoodDocuments
+import LatewoodSimulation
 import LatewoodStore
 
-/// The process that is killed: it commits and compacts without end, and prints the number of each transaction once that is durable.
+/// The process that is ended: it commits, checkpoints and compacts without end, and says what it does, a line each.
+///
+/// ```
+/// a 0 17      transaction 17 of lane 0 is durable             c    a checkpoint begins
+/// r 0 18      transaction 18 is committed, but not synced     n    a compaction is about to take the file's place
+/// e CODE ...  a call failed; nothing more follows
+/// ```
 enum Child {
-  static func run(_ path: String) throws {
-    let store = try Store.open(at: path, options: options)
-    let keyspace = try store.keyspace(Workload.keyspaceName)
-    var workload = Workload()
-    let newest = try store.get(Workload.counter, in: keyspace).map { String(decoding: $0, as: UTF8.self) }
-    for _ in 0..<(newest.flatMap { Int($0) } ?? 0) { workload.advance() }
-    // A failure of a compaction ends the process, and the parent sees that it was not killed.
-    DispatchQueue(label: "compaction").async {
-      while true {
-        do {
-          try store.compact()
-        } catch {
-          Main.fail("the compaction failed: \(error)")
-        }
-      }
-    }
-    let output = StandardStreams().output
-    while true {
-      try workload.commit(to: store, keyspace)
-      output.write("\(workload.last)\n")
+  private static let output = Guarded(StandardStreams().output)
+
+  private static func say(_ line: String) {
+    output.withLock { output in
+      output.write(line + "\n")
       output.flush()
     }
   }
 
-  static var options: Store.Options {
-    var options = Store.Options()
-    options.compaction = .manual
-    options.writeBufferBudget = 128 << 10
-    return options
+  /// - Parameter keepsUp: false if nothing is checkpointed or compacted unless the engine does it by itself.
+  static func run(_ subject: Subject, _ path: String, seed: UInt64, keepsUp: Bool) throws {
+    let upkeep = keepsUp ? seed : nil
+    do {
+      switch subject {
+      case .entries: try runEntries(path, upkeep)
+      case .documents: try runDocuments(path, upkeep)
+      }
+    } catch { fail(error) }
   }
 
-  /// The database as the first child finds it.
-  static func prepare(_ path: String) throws {
-    let store = try Store.open(at: path, mode: .createNew, options: options)
-    try store.write { transaction in
-      let still = try transaction.keyspace(Workload.stillName)
-      for number in 0..<Workload.stillEntries {
-        try transaction.put(Workload.stillKey(number), Workload.value(1, number), in: still)
+  /// Reads beside a child, and so keeps in the cache what that wrote.
+  static func read(_ path: String) throws {
+    let store = try Store.open(at: path, mode: .readOnly, options: Subject.options())
+    say("open")
+    while true {
+      do throws(StoreError) { try store.refresh() } catch {
+        // The file may be in a state that is no state; the reader only keeps what it has.
       }
-      try transaction.put(Workload.counter, "0", in: transaction.keyspace(Workload.keyspaceName))
+      Monitor.sleep(milliseconds: 1)
     }
-    try store.close()
+  }
+
+  /// The parent knows which failures there may be.
+  private static func fail(_ error: any Error) -> Never {
+    switch error {
+    case let error as StoreError: say("e \(error.code.rawValue) \(error)")
+    case let error as DocumentError:
+      say("e \(error.store?.code.rawValue ?? "\(error.code)") \(error)")
+    default: say("e other \(error)")
+    }
+    CurrentProcess.exit(3)
+  }
+
+  private static func runEntries(_ path: String, _ seed: UInt64?) throws {
+    let store = try Store.open(at: path, mode: .openExisting, options: Subject.options())
+    for number in 0..<2 {
+      var lane = EntryLane(number)
+      try lane.advance(to: lane.newest(in: store))
+      let (start, keyspace) = (lane, try store.keyspace(lane.name))
+      DispatchQueue(label: "lane \(number)").async {
+        var lane = start
+        do {
+          while true {
+            try lane.commit(to: store, keyspace)
+            say("\(EntryLane.isRelaxed(lane.last) ? "r" : "a") \(number) \(lane.last)")
+          }
+        } catch { fail(error) }
+      }
+    }
+    try keepUp(seed, checkpoint: { try store.checkpoint() }, compact: { try store.compact(progress: $0) })
+  }
+
+  private static func runDocuments(_ path: String, _ seed: UInt64?) throws {
+    let store = try Subject.openDocuments(path)
+    let collection = try DocumentLane.collection(of: store)
+    var lane = DocumentLane()
+    try lane.advance(to: DocumentLane.newest(in: store.reads(collection)))
+    let start = lane
+    DispatchQueue(label: "documents").async {
+      var lane = start
+      do {
+        while true {
+          try lane.commit(to: store, collection)
+          say("a 0 \(lane.last)")
+        }
+      } catch { fail(error) }
+    }
+    try keepUp(
+      seed, checkpoint: { try store.store.checkpoint() }, compact: { try store.compact(progress: $0) })
+  }
+
+  /// Checkpoints and compacts on this thread.
+  private static func keepUp(
+    _ seed: UInt64?, checkpoint: () throws -> Void,
+    compact: (@escaping (CompactionProgress) -> Void) throws -> CompactionReport
+  ) throws {
+    guard let seed else {
+      while true { Monitor.sleep(milliseconds: 1000) }
+    }
+    var random = SeededRandom(seed: seed)
+    while true {
+      for _ in 0..<random.below(4) {
+        Monitor.sleep(milliseconds: UInt64(random.below(8)))
+        say("c")
+        try checkpoint()
+      }
+      Monitor.sleep(milliseconds: UInt64(random.below(5)))
+      var isNear = false
+      _ = try compact { progress in
+        // The new file has been verified, or nearly: the rename comes next.
+        if progress.fraction > 0.98, !isNear {
+          isNear = true
+          say("n")
+        }
+      }
+    }
   }
 }

@@ -72,12 +72,17 @@ package protocol Device: AnyObject, Sendable {
   /// Gives back what `tryLockExclusively` took.
   func unlockExclusively()
 
+  /// Takes the lock of the one open of this very file that writes to it, until `close`; false if another open has it. The lock of the writing
+  /// process lies in a file of its own that somebody can remove; this one cannot be lost. True where the system has no such lock.
+  func lockForWriting() throws(Fault) -> Bool
+
   /// Idempotent. The address space stays valid until it is released.
   func close()
 }
 
 extension Device {
   package func nextHole(from offset: UInt64) throws(Fault) -> Range<UInt64>? { nil }
+  package func lockForWriting() throws(Fault) -> Bool { true }
 }
 
 /// What memory and offsets of reads past the cache are multiples of: no disk has longer blocks.

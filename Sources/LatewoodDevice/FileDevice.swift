@@ -212,6 +212,20 @@ package final class FileDevice: Device {
     }
   }
 
+  package func lockForWriting() throws(Fault) -> Bool {
+    try descriptor.use { number throws(Fault) in
+      do throws(ErrorNumber) {
+        try SystemCalls.lockWriting(number)
+        return true
+      } catch {
+        if error == .wouldBlock || error == .accessDenied { return false }
+        // The file system has no such lock, and the lock file has to do.
+        if error == .invalid || error == .noLocks || error == .notSupported { return true }
+        throw Fault(error, "lock the file for writing", path: path)
+      }
+    }
+  }
+
   private func tryLock(exclusive: Bool) throws(Fault) -> Bool {
     try descriptor.use { number throws(Fault) in
       while true {

@@ -54,7 +54,10 @@ final class OpenDescriptor: Sendable {
 
   private func release() {
     // A mapping keeps the open file, and a lock on it, alive after the close. In a child made by fork the lock is the parent's.
-    if forkGeneration == SystemCalls.forkGeneration { SystemCalls.unlockFile(number) }
+    if forkGeneration == SystemCalls.forkGeneration {
+      SystemCalls.unlockFile(number)
+      SystemCalls.unlockWriting(number)
+    }
     SystemCalls.closeFile(number)
   }
 }

@@ -112,6 +112,16 @@ package final class ByteInput {
     }
   }
 
+  /// Whether there is something to be read at once, the end of it all too.
+  package func hasMore() throws(Fault) -> Bool {
+    if position < buffer.count || isAtEnd { return true }
+    do {
+      return try SystemCalls.waitForInput(descriptor, milliseconds: 0)
+    } catch {
+      throw Fault(error, "ask for input", path: nil)
+    }
+  }
+
   /// The next line without its newline; nil at the end.
   package func readLine() throws(Fault) -> [UInt8]? {
     var line: [UInt8] = []

@@ -181,6 +181,32 @@ enum SystemCalls {
     _ = flock(descriptor, LOCK_UN)
   }
 
+  /// A lock of the open file on a byte that no file has: apart from `flock`, which readers take. Throws `wouldBlock` if another open has it.
+  static func lockWriting(_ descriptor: Int32) throws(ErrorNumber) {
+    #if os(Linux)
+      _ = try checked(writingLock(descriptor, Int16(F_WRLCK)))
+    #endif
+  }
+
+  static func unlockWriting(_ descriptor: Int32) {
+    #if os(Linux)
+      _ = writingLock(descriptor, Int16(F_UNLCK))
+    #endif
+  }
+
+  #if os(Linux)
+    private static func writingLock(_ descriptor: Int32, _ kind: Int16) -> Int32 {
+      // F_OFD_SETLK, which the importer does not show. Unlike F_SETLK it belongs to the open file: no close of another one gives it up.
+      let setLock: Int32 = 37
+      var request = flock()
+      request.l_type = kind
+      request.l_whence = Int16(SEEK_SET)
+      request.l_start = off_t(1) << (MemoryLayout<off_t>.size == 8 ? 62 : 30)
+      request.l_len = 1
+      return fcntl(descriptor, setLock, &request)
+    }
+  #endif
+
   // MARK: Memory
 
   static func mapFile(_ descriptor: Int32, length: Int) throws(ErrorNumber) -> UnsafeMutableRawPointer {

@@ -157,8 +157,11 @@ final class GroupFlush: @unchecked Sendable {
     do throws(Fault) {
       try device.sync()
     } catch {
-      locked { $0.end(with: error) }
-      throw error
+      var fault = error
+      // Some disks find out late that they are full. Unlike a refused write that leaves nobody to go on: what was written is lost.
+      if fault.kind == .outOfSpace { fault.kind = .inputOutput }
+      locked { $0.end(with: fault) }
+      throw fault
     }
   }
 

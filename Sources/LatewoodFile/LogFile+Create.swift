@@ -97,7 +97,12 @@ extension LogFile {
     do throws(Fault) {
       let device = try volume.open(path, readOnly ? .readOnly : .readWrite)
       do throws(Fault) {
-        if readOnly { try device.lockForReading() } else { removeLeftovers(of: path, on: volume) }
+        if readOnly {
+          try device.lockForReading()
+        } else {
+          try claim(device, path, on: volume)
+          removeLeftovers(of: path, on: volume)
+        }
         let header = try readHeader(device, path)
         let opened = Opened(device: device, header: header, space: try device.map(), fileLock: lock)
         return LogFile(opened, on: volume, path: path, environment: environment)
@@ -110,6 +115,21 @@ extension LogFile {
       var fault = error
       fault.path = fault.path ?? path
       throw fault
+    }
+  }
+
+  /// Makes sure that nobody else writes to this file, whatever has become of the lock file.
+  private static func claim(_ device: any Device, _ path: String, on volume: any Volume) throws(Fault) {
+    guard try device.lockForWriting() else {
+      throw Fault(
+        .lockedByOtherProcess,
+        "the database is open for writing, though its lock file was removed; open it read-only", path: path)
+    }
+    // Whoever had it may have put another file in its place just before.
+    let there = try volume.open(path, .readOnly)
+    defer { there.close() }
+    guard there.identity == device.identity else {
+      throw Fault(.lockedByOtherProcess, "another file was just put in the place of this one", path: path)
     }
   }
 

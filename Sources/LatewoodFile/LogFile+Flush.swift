@@ -15,8 +15,8 @@ extension LogFile {
   /// What waited in memory is given up: its flushes throw `outOfSpace`, also later. Before this the store takes back, in memory, every
   /// transaction that was not flushed. After it, `needsCheckpoint` is set, and the store writes a checkpoint of what is left, with
   /// `replayPosition` as it is now; a checkpoint that was under way must be done again. If there is still no space, that fails in the same
-  /// way, and this is called once more. Until that checkpoint's slot is durable, an end of the process can bring back transactions that
-  /// were given up, if they came to the file whole: their callers know only that they failed.
+  /// way, and this is called once more. Zeros over the beginning of what was given up see to it that an end of the process does not bring it back.
+  /// Until the checkpoint's slot is durable, a power cut can, if it came to the disk whole and the zeros did not.
   ///
   /// Does nothing if no write failed. Throws `poisoned`, `closed`, `fileTooLarge`, and what the device throws.
   package func recoverFromOutOfSpace() throws(Fault) {
@@ -29,12 +29,30 @@ extension LogFile {
     guard let tail = FileLayout.alignedToFrame(max(size, append.pointee.tail) + FileLayout.frameAlignment),
       tail < lengthLimit
     else { throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path) }
+    try eraseGivenUp(below: size)
     append.pointee.lastFrameChecksum = 0
     endsInSeal = false
     group.locked { state in
       let chunk = state.open.chunk
       state.restart(at: tail, open: LogFile.segment(memory: chunk, at: tail, chunk: chunk))
       rewind(&state, to: tail)
+    }
+  }
+
+  /// Makes the first frame that was given up no frame: all after it hangs on it.
+  ///
+  /// Not synced: where a sync fails for lack of space, it would end all writing.
+  private func eraseGivenUp(below size: UInt64) throws(Fault) {
+    let start = group.locked { $0.writtenThrough }
+    guard start < size else { return }
+    let length = Int(min(size - start, UInt64(FrameHeader.length)))
+    do throws(Fault) {
+      try withScratch(length) { zeros throws(Fault) in
+        try group.writeAside(UnsafeRawBufferPointer(zeros), at: start, pieces: length)
+      }
+    } catch {
+      // What could not be written there now was not written there before.
+      guard error.kind == .outOfSpace else { throw error }
     }
   }
 }

@@ -30,7 +30,7 @@ extension LogFile {
   /// O(bytes of the log since the checkpoint). Throws `damaged` with the offset, and what the device throws.
   package func recover(apply: ReplayAction) throws(Fault) -> RecoveryReport {
     let found = try findNewest()
-    let size = found.walk.size
+    let size = found.size
     group.locked { $0.touchableThrough = size }
     let choice = found.choice
     // A reader may come here again, when there is a newer checkpoint.
@@ -72,10 +72,14 @@ extension LogFile {
   struct Found {
     var choice: SlotChoice
     var walk: LogWalk
+    /// Bytes of the file when the walk began.
+    var size: UInt64
     /// What slots and frames say was durable.
     var floor: UInt64
     /// Something other than reserved room lies behind the log, or it ends for good: what is appended goes past all that.
     var hasTornTail: Bool
+    /// The cache showed more of the log than the disk has.
+    var isCacheFalse = false
   }
 
   /// A reader beside a live writer can see a frame or a slot half written: it looks again before it speaks of damage.
@@ -95,7 +99,7 @@ extension LogFile {
   private func findOnce() throws(Fault) -> Found {
     // In this order: what a slot names was there before the slot was written, so it lies below the size read after it.
     forgetCache(0..<FileLayout.logStart)
-    let slots = try readSlots()
+    let slots = try readSlots(fromDisk: !isReadOnly)
     let size = try checkedSize()
     // What a slot says to have been durable is on the disk as the cache has it.
     forgetCache(slots.reduce(FileLayout.logStart) { max($0, $1.durableThrough) }..<UInt64.max)
@@ -104,9 +108,38 @@ extension LogFile {
     var walk = LogWalk(
       view: view, size: size, from: choice.replay, lastTransaction: choice.checkpoint?.transaction ?? 0)
     walk.finish()
-    return Found(
-      choice: choice, walk: walk, floor: try floor(of: walk, slots: choice.durableThrough),
+    var found = Found(
+      choice: choice, walk: walk, size: size, floor: try floor(of: walk, slots: choice.durableThrough),
       hasTornTail: walk.hasEnded || !walk.isFollowedByZeros())
+    if !isReadOnly { try endWhereDiskEnds(&found) }
+    return found
+  }
+
+  /// Ends the log before the first frame that the disk does not have as the mapping shows it: nobody may build on that.
+  ///
+  /// The room of a nodes frame is not looked at. What lies there proves itself, and is durable before a slot leads to it.
+  private func endWhereDiskEnds(_ found: inout Found) throws(Fault) {
+    let end = found.walk.position.offset
+    guard end > found.floor else { return }
+    var disk = DiskView(of: device, mappedAt: space.base)
+    var walk = LogWalk(
+      view: found.walk.view, size: found.size, from: found.choice.replay,
+      lastTransaction: found.choice.checkpoint?.transaction ?? 0)
+    while walk.position.offset < end {
+      let before = walk
+      guard let header = walk.next(), let frameEnd = header.end else { return }
+      if frameEnd <= found.floor { continue }
+      let start = header.ownOffset
+      let proof = header.kind == .nodes ? start + UInt64(FrameHeader.length) : frameEnd
+      if try disk.agrees(on: start..<proof) { continue }
+      guard before.position.offset >= found.floor else {
+        throw Fault.damaged(at: start, "the disk does not have what had been made durable here")
+      }
+      found.walk = before
+      found.hasTornTail = true
+      found.isCacheFalse = true
+      return
+    }
   }
 
   /// The size of the file, if the mapping covers it.
@@ -140,7 +173,7 @@ extension LogFile {
   private func startAppending(after found: Found, lastTransaction: UInt64) throws(Fault) {
     let end = found.walk.position
     let isTorn = found.hasTornTail
-    guard let tail = isTorn ? FileLayout.alignedToFrame(found.walk.size) : end.offset else {
+    guard let tail = isTorn ? beyondTornTail(found) : end.offset else {
       throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path)
     }
     append.pointee.transaction = lastTransaction
@@ -156,5 +189,13 @@ extension LogFile {
       if isTorn { state.chainStart = tail }
       rewind(&state, to: tail)
     }
+  }
+
+  /// Where the log goes on after a torn tail.
+  private func beyondTornTail(_ found: Found) -> UInt64? {
+    guard found.isCacheFalse else { return FileLayout.alignedToFrame(found.size) }
+    // Not in a block that could not be written once: see `DiskView`.
+    let (sum, overflow) = found.size.addingReportingOverflow(LogFile.reservedLength - 1)
+    return overflow ? nil : sum & ~(LogFile.reservedLength - 1)
   }
 }

@@ -51,6 +51,9 @@ extension LogFile {
     let permissions = try device.permissions()
     let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
     do throws(Fault) {
+      guard try device.lockForWriting() else {
+        throw Fault(.lockedByOtherProcess, "another process writes to this file", path: unfinished)
+      }
       let header = try LogFile.writeEmptyFile(to: device, environment, of: databaseID)
       let opened = Opened(device: device, header: header, space: try device.map(), fileLock: lock)
       return LogFile(opened, on: volume, path: path, environment: environment)

@@ -32,11 +32,15 @@ extension LogFile {
   }
 
   /// The slots whose own bytes are right, the newest first.
-  func readSlots() throws(Fault) -> [RootSlot] {
-    try withScratch(RootSlot.length) { block throws(Fault) in
+  ///
+  /// - Parameter fromDisk: not as the cache has them, where the disk can be asked; see `DiskView`.
+  func readSlots(fromDisk: Bool = false) throws(Fault) -> [RootSlot] {
+    try withScratch(FileLayout.slotBlockLength) { block throws(Fault) in
       var slots: [RootSlot] = []
       for place in 0..<2 {
-        let count = try device.read(into: block, at: FileLayout.slotOffset(place))
+        let offset = FileLayout.slotOffset(place)
+        let count =
+          fromDisk ? try readFromDisk(into: block, at: offset) : try device.read(into: block, at: offset)
         let bytes = UnsafeRawBufferPointer(rebasing: block[..<count])
         do throws(Fault) {
           slots.append(try RootSlot.decode(from: bytes, place: place, seed: header.seed))
@@ -47,6 +51,20 @@ extension LogFile {
       }
       return slots.sorted { $0.generation > $1.generation }
     }
+  }
+
+  private func readFromDisk(
+    into block: UnsafeMutableRawBufferPointer, at offset: UInt64
+  ) throws(Fault) -> Int {
+    var count: Int?
+    do throws(Fault) {
+      count = try device.readFromDisk(into: block, at: offset)
+    } catch {
+      // The system may have told of an old failure, which it does once.
+      count = try device.readFromDisk(into: block, at: offset)
+    }
+    if let count { return count }
+    return try device.read(into: block, at: offset)
   }
 
   private func soundChoice(_ slot: RootSlot, size: UInt64) -> SlotChoice? {

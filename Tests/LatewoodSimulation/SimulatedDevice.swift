@@ -106,7 +106,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
 
   func dropCache(_ range: Range<UInt64>) {
     let range = Int(clamping: range.lowerBound)..<Int(clamping: range.upperBound)
-    volume.locked { if !volume.hasLostPower { file.dropCache(range) } }
+    volume.locked { if !volume.hasLostPower, !volume.isCachePinned { file.dropCache(range) } }
   }
 
   func startWriteback(offset: UInt64, length: UInt64) {}

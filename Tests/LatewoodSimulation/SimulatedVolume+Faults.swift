@@ -41,6 +41,11 @@ extension SimulatedVolume {
   }
 
   /// Whether the system has reads that go past its cache.
+  /// Somebody has mapped every page, so that the cache drops none.
+  package var pinsCache: Bool {
+    get { locked { isCachePinned } }
+    set { locked { isCachePinned = newValue } }
+  }
   package var supportsReadsFromDisk: Bool {
     get { locked { readsFromDisk } }
     set { locked { readsFromDisk = newValue } }

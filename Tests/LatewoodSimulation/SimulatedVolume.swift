@@ -64,6 +64,7 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   var readsFromDisk = true
   /// Not to be changed once a file is open.
   package var prefersWrittenRoom = true
+  var isCachePinned = false
   var killed: Set<Int> = []
   var writers: [String: SimulatedLock] = [:]
 

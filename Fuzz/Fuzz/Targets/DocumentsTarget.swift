@@ -201,27 +201,6 @@ private final class DocumentsRun {
   }
 
   private func compare() throws {
-    let reads = try store.reads(documents)
-    for (id, document) in model.documents {
-      guard let head = try reads.head(of: id), let record = try reads.record(of: id) else {
-        find("\(id) is missing")
-      }
-      if head.winner != document.winner || head.isDeleted != document.isDeleted {
-        find("another winner of \(id)")
-      }
-      if head.sequence != document.sequence || head.expiry != document.expiry { find("other facts of \(id)") }
-      if head.hasConflicts != (document.live.count > 1) { find("other conflicts of \(id)") }
-      let leaves = record.tree.leaves
-      if Set(leaves.map(\.id)) != document.deleted.union(document.live.keys) { find("other leaves of \(id)") }
-      for leaf in leaves where !leaf.isDeleted {
-        if try reads.body(at: leaf.body) != document.live[leaf.id] { find("another body of \(id)") }
-      }
-    }
-    let feed = model.documents.map { ($1.sequence, $0) }.sorted { $0.0 < $1.0 }.map(\.1)
-    if try reads.changes().map(\.id) != feed { find("another feed") }
-    if try reads.count() != model.documents.values.count(where: { !$0.isDeleted }) { find("another count") }
-    if try reads.lastSequence() != model.lastSequence { find("another last sequence") }
-    if try reads.localNames() != model.local.keys.sorted() { find("other local documents") }
-    for (name, body) in model.local where try reads.local(name) != body { find("another local body") }
+    if let difference = try model.difference(to: store.reads(documents)) { find(difference) }
   }
 }

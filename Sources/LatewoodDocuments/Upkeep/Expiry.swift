@@ -46,7 +46,12 @@ extension DocumentCore {
   /// Forgets what has expired, and waits for what will. Called once, when the database is opened.
   func startExpiring() throws(DocumentError) {
     guard !store.isReadOnly else { return }
-    try purgeExpired()
+    do throws(DocumentError) {
+      try purgeExpired()
+    } catch {
+      // A full disk keeps nobody from reading; the alarm tries again.
+      guard error.store?.code == .outOfSpace else { throw error }
+    }
     if let first = try firstExpiry() { setAlarm(for: first) }
   }
 

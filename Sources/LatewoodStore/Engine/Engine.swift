@@ -148,7 +148,13 @@ final class Engine: @unchecked Sendable {
   // MARK: Recovery
 
   private func recover() throws(Fault) {
-    if try show(replayed: log) { try checkpoint(isForced: true) }
+    guard try show(replayed: log) else { return }
+    do throws(Fault) {
+      try checkpoint(isForced: true)
+    } catch {
+      // A full disk keeps nobody from reading. The first transaction tries again, and until then none can begin.
+      guard error.kind == .outOfSpace else { throw error }
+    }
   }
 
   /// Lets readers see what the log says; true if a checkpoint must follow.

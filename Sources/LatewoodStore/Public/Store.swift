@@ -72,8 +72,13 @@ public final class Store: Sendable {
       case .openExisting where !exists, .readOnly where !exists:
         throw Fault(.notFound, "there is no such file", path: path)
       case .openOrCreate where !exists, .createNew:
-        try LogFile.create(
-          on: volume, path: path, environment: environment, permissions: options.permissions)
+        do throws(Fault) {
+          try LogFile.create(
+            on: volume, path: path, environment: environment, permissions: options.permissions)
+        } catch {
+          // Another process or thread has made it meanwhile; that is as good, unless it had to be new.
+          guard mode == .openOrCreate, error.kind == .alreadyExists else { throw error }
+        }
       default: break
       }
       let log = try LogFile.open(

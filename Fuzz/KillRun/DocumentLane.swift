@@ -1,0 +1,145 @@
+import LatewoodDocuments
+import LatewoodFleece
+import LatewoodModels
+import LatewoodStore
+
+/// What a child writes into a database of documents: batch by batch, each of which follows from its number and what was before.
+struct DocumentLane {
+  static let documents = 40
+  static let counter = "counter"
+
+  private(set) var model = DocumentModel()
+  private(set) var last = 0
+
+  /// One change of a batch.
+  private enum Change {
+    case save(String, parent: RevisionID?, body: [UInt8], isDeleted: Bool, blob: BlobDigest?)
+    /// What another replica has made of the first revision on.
+    case insert(String, history: [RevisionID], body: [UInt8])
+    case purge(String)
+    case expire(String, UInt64)
+    case note(String, [UInt8])
+  }
+
+  private static func id(_ number: Int, _ place: Int) -> String {
+    "document \((number &* 7919 &+ place &* 131) % documents)"
+  }
+
+  /// The blob that the batch brings; nil: none. Some have several chunks.
+  private static func blob(_ number: Int) -> [UInt8]? {
+    guard number % 6 == 0 else { return nil }
+    let length = number % 24 == 0 ? 1_100_000 : number % 12 == 0 ? 70_000 : 40
+    return Array("\(number) ".utf8) + [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: length)
+  }
+
+  private static func body(_ number: Int, _ place: Int, _ blob: BlobDigest? = nil) throws -> [UInt8] {
+    let text = String(repeating: "x", count: (number &* 37 &+ place) % 900)
+    let picture = blob.map {
+      #","picture":{"@type":"blob","digest":"sha256-\#(Base64.encode($0.bytes))"}"#
+    }
+    return try JSON.fleece(
+      from: #"{"number":\#(number),"place":\#(place),"text":"\#(text)"\#(picture ?? "")}"#)
+  }
+
+  /// The next batch, in memory; what it does, and the blob that must be there before.
+  private mutating func prepare() throws -> (changes: [Change], blob: [UInt8]?) {
+    last += 1
+    let blob = Self.blob(last)
+    let digest = blob.map { BlobDigest(of: $0) }
+    var changes: [Change] = []
+    for place in 0..<3 {
+      let id = Self.id(last, place)
+      let known = model.documents[id]
+      let isDeleted = known?.isDeleted == false && (last + place) % 5 == 0
+      let picture = place == 0 && !isDeleted ? digest : nil
+      let body = try Self.body(last, place, picture)
+      let parent = known?.winner
+      let revision = body.withUnsafeBytes { RevisionID(editing: parent, isDeleted: isDeleted, body: $0) }
+      changes.append(.save(id, parent: parent, body: body, isDeleted: isDeleted, blob: picture))
+      model.replace(id, parent, revision, body, isDeleted: isDeleted, blob: picture)
+    }
+    if last % 11 == 0 {
+      let id = Self.id(last, 3)
+      let (first, body) = (try Self.body(last, 100), try Self.body(last, 101))
+      let root = first.withUnsafeBytes { RevisionID(editing: nil, isDeleted: false, body: $0) }
+      let leaf = body.withUnsafeBytes { RevisionID(editing: root, isDeleted: false, body: $0) }
+      changes.append(.insert(id, history: [leaf, root], body: body))
+      model.replace(id, nil, leaf, body, isDeleted: false, blob: nil)
+    }
+    let aged = Self.id(last, 1)
+    if last % 4 == 0, model.documents[aged]?.isDeleted == false {
+      // Long after every run.
+      let time = UInt64(40_000_000_000 + last)
+      changes.append(.expire(aged, time))
+      model.documents[aged]?.expiry = time
+    }
+    let purged = Self.id(last, 7)
+    if last % 9 == 0, model.documents[purged] != nil {
+      changes.append(.purge(purged))
+      model.purge(purged)
+    }
+    let note = "note \(last % 5)"
+    for name in [Self.counter, note] {
+      let body = try Self.body(last, 200)
+      changes.append(.note(name, body))
+      model.local[name] = body
+    }
+    return (changes, blob)
+  }
+
+  mutating func advance(to number: Int) throws {
+    while last < number { _ = try prepare() }
+  }
+
+  /// The next batch, in the database.
+  mutating func commit(to store: DocumentStore, _ collection: DocumentCollection) throws {
+    let (changes, blob) = try prepare()
+    // Keeps the blob until the batch is done, which refers to it.
+    let handle = try blob.map { try store.putBlob($0) }
+    try store.write(durability: .synchronous) { writer in
+      for change in changes {
+        switch change {
+        case .save(let id, let parent, let body, let isDeleted, let blob):
+          let blobs = blob.map { [$0] } ?? []
+          try writer.save(id, in: collection, body: body, parent: parent, isDeleted: isDeleted, blobs: blobs)
+        case .insert(let id, let history, let body):
+          _ = try writer.insert(id, in: collection, history: history, body: body, isDeleted: false)
+        case .purge(let id): _ = try writer.purge(id, in: collection)
+        case .expire(let id, let time): try writer.setExpiry(of: id, in: collection, time)
+        case .note(let name, let body): try writer.putLocal(name, in: collection, body: body)
+        }
+      }
+    }
+    withExtendedLifetime(handle) {}
+  }
+
+  static func collection(of store: DocumentStore) throws -> DocumentCollection {
+    guard let found = try store.collection(DocumentCollection.defaultName) else {
+      throw Failure("there is no default collection")
+    }
+    return found
+  }
+
+  /// The number of the newest batch in a database.
+  static func newest(in reads: DocumentReads) throws -> Int {
+    guard let body = try reads.local(counter) else { return 0 }
+    let number = try FleeceBody(body).withRoot { value throws(FleeceError) in
+      try value.dictionary()?.value(for: "number")?.number()
+    }
+    guard case .integer(let integer)? = number else { throw Failure("the counter is \(body)") }
+    return Int(integer)
+  }
+
+  /// What is wrong with the database, as the state after `last`; nil: nothing.
+  func difference(to store: DocumentStore) throws -> String? {
+    if let difference = try model.difference(to: store.reads(Self.collection(of: store))) {
+      return difference
+    }
+    for (id, document) in model.documents {
+      for (revision, digest) in document.blobs where document.live[revision] != nil {
+        if try store.blob(digest) == nil { return "the blob of \(id) is missing" }
+      }
+    }
+    return nil
+  }
+}

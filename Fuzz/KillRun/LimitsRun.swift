@@ -1,0 +1,74 @@
+import LatewoodDevice
+
+/// Children that may not have all of the system: files, addresses, length of a file. What they cannot do they must say with a typed error, and
+/// nothing that they acknowledged may be lost.
+struct LimitsRun {
+  /// A limit, as a shell sets it, and how a child may end under it.
+  private struct Limit {
+    var commands: String
+    /// Codes of errors; "" stands for a child that goes on until it is killed.
+    var codes: Set<String>
+    /// By a signal of the system.
+    var signal: Int32?
+  }
+
+  private static let limits = [
+    // The system ends who writes too far with a signal, unless that is ignored; then it is a full disk.
+    Limit(commands: "ulimit -f 30000; trap '' XFSZ", codes: ["outOfSpace"]),
+    Limit(commands: "ulimit -f 30000", codes: [], signal: Signals.fileSize),
+    Limit(commands: "ulimit -n 20", codes: ["", "inputOutput"]),
+    Limit(commands: "ulimit -n 8", codes: ["", "inputOutput"]),
+    Limit(commands: "ulimit -n 6", codes: ["", "inputOutput"]),
+    Limit(commands: "ulimit -n 5", codes: ["", "inputOutput", "store"]),
+    Limit(commands: "ulimit -v 8000000", codes: ["", "outOfMemory"]),
+    Limit(commands: "ulimit -v 2500000", codes: ["", "outOfMemory"]),
+    Limit(commands: "ulimit -v 1000000", codes: ["", "outOfMemory"]),
+  ]
+
+  static func run() throws {
+    let directory = try Directories.makeTemporary("latewood-limits")
+    for (index, limit) in limits.enumerated() {
+      let place = "\(directory)/\(index)"
+      try Directories.make(place)
+      let path = "\(place)/\(Subject.fileName)"
+      try Subject.entries.prepare(path)
+      var known = KnownState(of: .entries)
+      var lines = ChildLines(after: known.last)
+      let program = try CurrentProcess.executablePath()
+      let child = try ChildProcess(
+        "/bin/sh", arguments: ["-c", "\(limit.commands); exec '\(program)' quiet entries '\(path)' 1"])
+      let end = MonotonicClock.nanoseconds + 5_000_000_000
+      do {
+        while MonotonicClock.nanoseconds < end, lines.failure == nil, !lines.isAtEnd {
+          try lines.readWhatIsThere(from: child)
+          // Long enough to meet a limit that it meets at all.
+          if limit.codes.contains(""), lines.durable[0] > 200 { break }
+          Monitor.sleep(milliseconds: 2)
+        }
+        try child.kill()
+        try lines.read(from: child, until: nil)
+      } catch {
+        try child.kill()
+        throw error
+      }
+      let signal = try child.waitForEnd().signal
+      let isExpected: Bool
+      if let failure = lines.failureCode {
+        isExpected = limit.codes.contains(failure)
+      } else {
+        isExpected =
+          signal == limit.signal || (signal == Signals.kill && limit.codes.contains(""))
+      }
+      let ending = lines.failure ?? signal.map { "signal \($0)" } ?? "its own end"
+      guard isExpected else {
+        throw Failure("\(limit.commands): the child ended with \(ending), \(directory)")
+      }
+      let allowed = zip(lines.durable, lines.greatest).map { $0.0...$0.1 }
+      _ = try known.check(path, allowed: allowed, isReadOnly: false)
+      Main.say("\(limit.commands): \(lines.durable) acknowledged; \(lines.failureCode ?? ending)")
+    }
+    try Directories.removeTree(directory)
+    Main.say(
+      "KillRun: \(limits.count) limits, each met with a typed error or not at all; none lost, none half")
+  }
+}

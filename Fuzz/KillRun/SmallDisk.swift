@@ -1,0 +1,91 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodSimulation
+
+/// An ext4 file system whose disk turns out to be smaller than it says: its image has a hole wherever a block is free, and lies in a memory
+/// file system that has no room left to fill them. Writes go to the page cache as ever; to write them back, or to sync, fails with EIO, once.
+/// What the file system itself needs is there, so that it goes on, and loses nothing that it has said to be durable.
+///
+/// ```
+/// TMPDIR/latewood-disk-XXXXXX/
+///   memory/           tmpfs, little larger than the image
+///     image           48 MiB        ballast      takes the room
+///   disk/             ext4 in image, through a loop device
+/// ```
+final class SmallDisk {
+  private static let memoryLength = 52 << 20
+  private static let imageLength = 48 << 20
+
+  private let root: String
+  private let programs: MountPrograms
+  private var memory: String { "\(root)/memory" }
+  private var image: String { "\(memory)/image" }
+  private var ballast: String { "\(memory)/ballast" }
+  private var isMemoryMounted = false
+  private var isDiskMounted = false
+
+  var directory: String { "\(root)/disk" }
+
+  /// Throws `Skipped` where the machine cannot do it.
+  init() throws {
+    programs = try MountPrograms()
+    ChildEnvironment.formatWithoutHoles()
+    root = try Directories.makeTemporary("latewood-disk")
+    for name in [memory, directory] { try Directories.make(name) }
+  }
+
+  /// A new file system with nothing on it.
+  func renew() throws {
+    try unmount()
+    try programs.mountMemory(at: memory, length: Self.memoryLength)
+    isMemoryMounted = true
+    try MountPrograms.makeImage(image, length: Self.imageLength)
+    try programs.format(image)
+    try mount()
+  }
+
+  func mount() throws {
+    try programs.mount(image, at: directory)
+    isDiskMounted = true
+  }
+
+  func unmountDisk() throws {
+    if isDiskMounted { try programs.unmount(directory) }
+    isDiskMounted = false
+  }
+
+  func unmount() throws {
+    try unmountDisk()
+    if isMemoryMounted { try programs.unmount(memory) }
+    isMemoryMounted = false
+  }
+
+  func remove() throws {
+    try unmount()
+    try Directories.removeTree(root)
+  }
+
+  /// Makes all free blocks holes, and leaves room for about so many bytes.
+  func fill(leaving rest: Int) throws {
+    try MountPrograms.limitRequests(of: image)
+    try programs.trim(directory)
+    let file = try FileVolume().open(ballast, .createExclusive(permissions: 0o600))
+    defer { file.close() }
+    let page = [UInt8](repeating: 1, count: 4096)
+    var length: UInt64 = 0
+    var isFull = false
+    while !isFull {
+      do { try page.withUnsafeBytes { try file.write($0, at: length) } } catch let fault as Fault {
+        guard fault.kind == .outOfSpace else { throw fault }
+        isFull = true
+      }
+      if !isFull { length += UInt64(page.count) }
+    }
+    // From its beginning on: a hole there is room for others.
+    _ = try file.punch(offset: 0, length: min(length, UInt64(rest) & ~4095))
+  }
+
+  func makeRoom() throws {
+    if try FileVolume().exists(ballast) { try FileVolume().remove(ballast) }
+  }
+}

@@ -1,0 +1,98 @@
+import LatewoodDevice
+import LatewoodSimulation
+import LatewoodStore
+import Testing
+
+/// What is left when a sync or write failed and the process ended, and another one opens the file with the same cache.
+@Suite struct FailedSyncTests {
+  private static let path = "db"
+  private let volume = SimulatedVolume(seed: 5)
+
+  private static func options() -> Store.Options {
+    var options = Store.Options()
+    options.checkpointsInBackground = false
+    options.compaction = .manual
+    return options
+  }
+
+  private static func open(_ volume: any Volume) throws -> Store {
+    try Store.open(
+      at: path, on: volume, mode: .openOrCreate, options: options(), environment: .system)
+  }
+
+  /// A store of process 1 with one entry that is durable.
+  private func filled() throws -> (Store, Keyspace) {
+    let store = try Self.open(volume.process(1))
+    let space = try store.keyspace("a")
+    try store.put("kept", [UInt8](repeating: 1, count: 3000), in: space)
+    return (store, space)
+  }
+
+  /// A store of process 2, after the end of process 1.
+  private func reopened() throws -> (Store, Keyspace) {
+    volume.kill(process: 1)
+    let store = try Self.open(volume.process(2))
+    return (store, try #require(try store.existingKeyspace("a")))
+  }
+
+  @Test(arguments: [false, true])
+  func `what a failed sync left in the cache is not built upon, dropped or not`(_ isPinned: Bool) throws {
+    let (store, space) = try filled()
+    volume.pinsCache = isPinned
+    volume.inject(.inputOutput(), atCall: volume.callCount + 1)
+    refusal(.inputOutput) { try store.put("lost", [UInt8](repeating: 2, count: 3000), in: space) }
+    refusal(.poisoned) { try store.put("later", "1", in: space) }
+    let (again, there) = try reopened()
+    #expect(again.recovery.tornTail != nil)
+    #expect(try again.get("lost", in: there) == nil)
+    try again.put("next", [UInt8](repeating: 3, count: 3000), in: there)
+    // The power goes: only the disk speaks.
+    let disk = SimulatedVolume(seed: 1)
+    try disk.place(volume.durableBytes(of: Self.path), at: Self.path)
+    let last = try Self.open(disk.process(1))
+    let found = try #require(try last.existingKeyspace("a"))
+    #expect(try last.entries(in: found).map { String(decoding: $0.key, as: UTF8.self) } == ["kept", "next"])
+    #expect(try last.verify().faults == [])
+    try last.close()
+  }
+
+  @Test func `a sync that fails for lack of space ends all writing, and is not told as a full disk`() throws {
+    let (store, space) = try filled()
+    volume.inject(.outOfSpace(), atCall: volume.callCount + 1)
+    refusal(.inputOutput) { try store.put("lost", "1", in: space) }
+    refusal(.poisoned) { try store.put("later", "1", in: space) }
+    let (again, there) = try reopened()
+    #expect(try again.count(in: there) == 1)
+    #expect(try again.verify().faults == [])
+    try again.close()
+  }
+
+  @Test func `a torn tail on a full disk can be opened and read, and written once there is space`() throws {
+    let (store, space) = try filled()
+    volume.inject(.inputOutput(after: 700), atCall: volume.callCount)
+    refusal(.inputOutput) { try store.put("torn", [UInt8](repeating: 2, count: 3000), in: space) }
+    volume.spaceLimit = try volume.liveBytes(of: Self.path).count
+    let (again, there) = try reopened()
+    #expect(again.recovery.tornTail != nil)
+    #expect(try again.count(in: there) == 1)
+    refusal(.outOfSpace) { try again.put("more", "1", in: there) }
+    #expect(try again.verify().faults == [])
+    volume.spaceLimit = nil
+    try again.put("more", "1", in: there)
+    #expect(try again.count(in: there) == 2)
+    #expect(try again.verify().faults == [])
+    try again.close()
+  }
+
+  @Test func `a commit that was refused for lack of space does not come back when the process ends`() throws {
+    let (store, space) = try filled()
+    // All of it comes to the file, and the answer is no.
+    volume.inject(.outOfSpace(after: 1 << 20), atCall: volume.callCount)
+    refusal(.outOfSpace) { try store.put("refused", [UInt8](repeating: 2, count: 3000), in: space) }
+    let (again, there) = try reopened()
+    #expect(try again.get("refused", in: there) == nil)
+    #expect(try again.count(in: there) == 1)
+    #expect(try again.verify().faults == [])
+    try again.close()
+  }
+}

@@ -1,0 +1,90 @@
+import LatewoodDevice
+import LatewoodStore
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// One writer at a time, whatever becomes of the files and the process.
+@Suite struct WriterTests {
+  private let directory: StoreDirectory
+  private var options = Store.Options()
+
+  init() throws {
+    directory = try StoreDirectory()
+    options.checkpointsInBackground = false
+  }
+
+  #if os(Linux)
+    @Test func `without its lock file a database still has one writer, after a compaction too`() throws {
+      let store = try Store.open(at: directory.store, options: options)
+      try store.put("k", "v", in: store.keyspace("a"))
+      try FileVolume().remove(directory.store + ".lock")
+      refusal(.lockedByOtherProcess) { _ = try Store.open(at: directory.store, options: options) }
+      try store.compact()
+      try FileVolume().remove(directory.store + ".lock")
+      refusal(.lockedByOtherProcess) { _ = try Store.open(at: directory.store, options: options) }
+      // What is locked out has removed nothing, and readers are welcome.
+      let reader = try Store.open(at: directory.store, mode: .readOnly)
+      try reader.close()
+      try store.put("k", "w", in: store.keyspace("a"))
+      try store.close()
+      let again = try Store.open(at: directory.store, options: options)
+      #expect(try again.get("k", in: again.keyspace("a")) == Array("w".utf8))
+      #expect(try again.verify().faults == [])
+      try again.close()
+    }
+
+    @Test func `a child made by fork cannot write, and does its parent no harm`() throws {
+      typealias Fork = @convention(c) () -> Int32
+      let symbol = try #require(dlsym(dlopen(nil, RTLD_NOW), "fork"))
+      let fork = unsafeBitCast(symbol, to: Fork.self)
+      let store = try Store.open(at: directory.store, options: options)
+      let space = try store.keyspace("a")
+      try store.put("k", "parent", in: space)
+      let child = fork()
+      if child == 0 {
+        alarm(20)
+        var code: StoreError.Code?
+        do { try store.put("k", "child", in: space) } catch { code = (error as? StoreError)?.code }
+        _exit(code == .lockedByOtherProcess ? 42 : 1)
+      }
+      var status: Int32 = 0
+      while waitpid(child, &status, 0) < 0, errno == EINTR {}
+      #expect((status >> 8) & 0xFF == 42)
+      try store.put("l", "parent", in: space)
+      #expect(try store.get("k", in: space) == Array("parent".utf8))
+      refusal(.lockedByThisProcess) { _ = try Store.open(at: directory.store) }
+      #expect(try store.verify().faults == [])
+      try store.close()
+      let again = try Store.open(at: directory.store, options: options)
+      #expect(try again.count(in: again.keyspace("a")) == 2)
+      try again.close()
+    }
+  #endif
+
+  @Test func `of many that open or create at once one does, and nobody hears that the file exists`() throws {
+    let codes = Guarded<[StoreError.Code]>([])
+    for round in 0..<20 {
+      let path = "\(directory.path)/\(round)"
+      let opened = Guarded<[Store]>([])
+      inParallel(4) { _ in
+        do throws(StoreError) {
+          let store = try Store.open(at: path, options: options)
+          opened.withLock { $0.append(store) }
+        } catch {
+          codes.withLock { $0.append(error.code) }
+        }
+      }
+      let stores = opened.withLock { $0 }
+      #expect(stores.count <= 1)
+      for store in stores {
+        #expect(try store.verify().faults == [])
+        try store.close()
+      }
+      try Store.open(at: path, mode: .openOrCreate, options: options).close()
+    }
+    #expect(Set(codes.withLock { $0 }).isSubset(of: [.lockedByThisProcess, .lockedByOtherProcess]))
+  }
+}
