@@ -53,6 +53,10 @@ let package = Package(
     .executableTarget(
       name: "KillRun", dependencies: ["LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
       path: "Fuzz/KillRun", swiftSettings: settings),
+    .executableTarget(
+      name: "Soak",
+      dependencies: ["LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
+      path: "Fuzz/Soak", swiftSettings: settings),
     .target(
       name: "LatewoodSimulation",
       dependencies: ["LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"],

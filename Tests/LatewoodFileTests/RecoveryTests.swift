@@ -72,6 +72,8 @@ import Testing
     #expect(state.report.needsCheckpoint)
     #expect(log.tail == size)
     #expect(faultKind { _ = try log.beginTransaction() } == .unsupported)
+    // A reader of one that replays from before the tail would not get past it.
+    #expect(faultKind { try log.emptyCheckpoint(replay: .start) } == .unsupported)
     try log.emptyCheckpoint()
     #expect(!log.needsCheckpoint)
     try log.commit([("after", [2])])

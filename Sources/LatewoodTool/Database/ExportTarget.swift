@@ -21,7 +21,7 @@ final class ExportTarget {
       }
       // What a run that was killed has left behind is of no use to anyone.
       let unfinished = path + Self.unfinishedSuffix
-      if try volume.exists(unfinished) { try volume.remove(unfinished) }
+      try volume.removeIfPresent(unfinished)
       let device = try volume.open(unfinished, .createExclusive(permissions: 0o600))
       output = Output(device)
       file = (path, device)
