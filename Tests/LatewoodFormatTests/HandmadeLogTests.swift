@@ -68,21 +68,60 @@ import Testing
     }
   }
 
-  @Test func `a value does not lie in the header or the slots, whatever its checksum`() throws {
+  @Test func `a value does not lie in the header, in the slots or behind the file, whatever its checksum`()
+    throws
+  {
     let surgery = try surgery()
     let seed = surgery.seed
     let volume = SimulatedVolume()
-    try volume.place(surgery.bytes, at: "file")
+    try volume.place(surgery.bytes + [UInt8](repeating: 3, count: 200), at: "file")
     let log = try LogFile.open(on: volume, path: "file", readOnly: true, environment: environment)
     defer { log.close() }
     _ = try log.recover { (_, _, _) throws(Fault) in }
-    for offset in [0, 4096, 8192, 16320] {
-      let sum = surgery.bytes[offset...].prefix(64).withUnsafeBytes { XXH64.hash($0, seed: seed) }
-      #expect(throws: Fault.self) {
-        _ = try log.view.extent(
-          offset: UInt64(offset), length: UInt64(min(64, surgery.bytes.count - offset)),
-          checksum: UInt32(truncatingIfNeeded: sum))
+    let bytes = try volume.liveBytes(of: "file")
+    func extent(at offset: Int, _ length: Int = 100) throws {
+      let content = (bytes + [UInt8](repeating: 0, count: 8192))[offset..<offset + length]
+      let sum = content.withUnsafeBytes { XXH64.hash($0, seed: seed) }
+      _ = try log.view.extent(
+        offset: UInt64(offset), length: UInt64(length), checksum: UInt32(truncatingIfNeeded: sum))
+    }
+    for offset in [0, 4096, 8192, 16383] { #expect(throws: Fault.self) { try extent(at: offset) } }
+    for offset in [16384, bytes.count - 100] { try extent(at: offset) }
+    for offset in [bytes.count - 99, bytes.count, bytes.count + 4096] {
+      #expect(throws: Fault.self) { try extent(at: offset) }
+    }
+    #expect(throws: Fault.self) { try extent(at: bytes.count - 64, 65) }
+  }
+
+  @Test func `a slot does not lead to another checkpoint than the one it was written for`() throws {
+    let volume = SimulatedVolume()
+    try LogFile.create(on: volume, path: "file", environment: environment)
+    let log = try LogFile.open(on: volume, path: "file", readOnly: false, environment: environment)
+    _ = try log.recover { (_, _, _) throws(Fault) in }
+    for _ in 0..<2 {
+      let checkpoint = try log.appendCheckpoint(
+        CheckpointRecord(
+          root: nil, replay: log.replayPosition, transaction: 0, time: 0, previousCheckpoint: 0))
+      try log.writeSlot(naming: checkpoint)
+    }
+    log.close()
+    var surgery = try FileSurgery(volume.liveBytes(of: "file"))
+    #expect(try recovered(surgery).checkpoint != nil)
+    let seed = surgery.seed
+    try surgery.withBytes { all, _ in
+      for place in 0..<2 {
+        let start = Int(FileLayout.slotOffset(place))
+        let block = UnsafeMutableRawBufferPointer(rebasing: all[start..<start + FileLayout.slotBlockLength])
+        var slot = try RootSlot.decode(from: UnsafeRawBufferPointer(block), place: place, seed: seed)
+        slot.checkpointChecksum ^= 1
+        slot.encode(into: block, seed: seed)
       }
+    }
+    do {
+      _ = try recovered(surgery)
+      Issue.record("it was opened")
+    } catch let fault as Fault {
+      #expect(fault.kind == .damaged)
     }
   }
 }

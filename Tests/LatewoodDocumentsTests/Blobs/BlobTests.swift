@@ -116,6 +116,7 @@ import Testing
     let store = try DocumentStore.inMemory()
     let content = [UInt8](repeating: 7, count: 2 << 20)
     let digest = try store.putBlob(content).digest
+    try store.save("document", "body", blobs: [digest])
     let blobs = try store.store.keyspace("blobs")
     let chunks = try store.store.keyspace("chunks")
     let record = try #require(try store.store.get(digest.bytes, in: blobs))
