@@ -15,6 +15,8 @@ final class InjectingVolume: Volume {
     var syncMilliseconds: UInt64 = 0
     /// Called once, when a root slot is about to be written.
     var beforeSlot: (@Sendable () -> Void)?
+    /// Called once, before the lock of a writer is taken.
+    var beforeLock: (@Sendable () -> Void)?
     /// Bytes that a mapping covers; nil: as many as the system grants.
     var capacity: UInt64?
     /// This process is the child of a fork, and has the lock of its parent.
@@ -35,7 +37,12 @@ final class InjectingVolume: Volume {
   func remove(_ path: String) throws(Fault) { try memory.remove(path) }
   func syncDirectory(containing path: String) throws(Fault) {}
   func lockForWriting(_ path: String) throws(Fault) -> any FileLock {
-    InjectingLock(try memory.lockForWriting(path), self)
+    let hook = plan.withLock { plan in
+      defer { plan.beforeLock = nil }
+      return plan.beforeLock
+    }
+    hook?()
+    return InjectingLock(try memory.lockForWriting(path), self)
   }
 }
 

@@ -217,4 +217,19 @@ import Testing
     reader.close()
     log.close()
   }
+
+  @Test func aFileThatWasMadeWhileItsLockWasWaitedForIsNotReplaced() throws {
+    let memory = bench.volume.memory
+    let content: [UInt8] = [1, 2, 3]
+    let make: @Sendable () throws -> Void = {
+      let device = try memory.open("other", .createExclusive(permissions: 0o600))
+      defer { device.close() }
+      try content.withBytes { (bytes) throws(Fault) in try device.write(bytes, at: 0) }
+    }
+    bench.volume.plan.withLock { $0.beforeLock = { #expect(throws: Never.self) { try make() } } }
+    #expect(
+      faultKind { try LogFile.create(on: bench.volume, path: "other", environment: bench.environment) }
+        == .alreadyExists)
+    #expect(try memory.open("other", .readOnly).size() == 3)
+  }
 }

@@ -124,4 +124,40 @@ import Testing
       #expect(fault.kind == .damaged)
     }
   }
+
+  /// What follows a gap says of bytes beyond it that they were durable: it must not reach the disk before the slot that leads over it.
+  @Test func `until the slot that leads over a torn tail is durable nothing contradicts the one before`()
+    throws
+  {
+    var surgery = try surgery()
+    surgery.append(.commit, transaction: 1, EncodedOperation.put(1, "a", "first"))
+    surgery.append([UInt8](repeating: 7, count: 100))
+    let volume = SimulatedVolume()
+    try volume.place(surgery.bytes, at: "file")
+    let log = try LogFile.open(on: volume, path: "file", readOnly: false, environment: environment)
+    _ = try log.recover { (_, _, _) throws(Fault) in }
+    let checkpoint = try log.appendCheckpoint(
+      CheckpointRecord(root: nil, replay: log.replayPosition, transaction: 1, time: 0, previousCheckpoint: 0))
+    try log.writeSlot(naming: checkpoint)
+    for number in 0..<2 {
+      _ = try log.beginTransaction()
+      let key: [UInt8] = [0, 0, 0, 1, UInt8(number)]
+      _ = try key.withStart { (start, count) throws(Fault) in
+        try log.put(
+          fullKey: UnsafeRawBufferPointer(start: start, count: count), value: .init(start: nil, count: 0),
+          asExtent: false)
+      }
+      try log.flush(through: log.commitTransaction(), durable: false)
+    }
+    var images = 0
+    for image in volume.crashImages() {
+      let disk = try image.makeVolume()
+      let again = try LogFile.open(on: disk, path: "file", readOnly: false, environment: environment)
+      #expect(throws: Never.self, "\(image)") { _ = try again.recover { (_, _, _) throws(Fault) in } }
+      again.close()
+      images += 1
+    }
+    #expect(images > 3)
+    log.close()
+  }
 }
