@@ -232,4 +232,18 @@ import Testing
         == .alreadyExists)
     #expect(try memory.open("other", .readOnly).size() == 3)
   }
+
+  @Test func theLockGoesOverToTheFileThatTakesThePlace() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    let next = try log.createReplacement()
+    _ = try next.recover { (_, _, _) throws(Fault) in }
+    try next.commit([("a", [1])])
+    try next.takePlace(of: log)
+    log.close()
+    #expect(faultKind { _ = try bench.open() } == .lockedByThisProcess)
+    try next.commit([("b", [2])])
+    next.close()
+    #expect(try bench.read().entries == ["a": [1], "b": [2]])
+  }
 }
