@@ -105,7 +105,7 @@ let package = Package(
       name: "LatewoodFormatTests",
       dependencies: [
         "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes",
-        "LatewoodSimulation",
+        "LatewoodModels", "LatewoodSimulation",
       ],
       swiftSettings: settings),
     .testTarget(

@@ -246,4 +246,31 @@ import Testing
     next.close()
     #expect(try bench.read().entries == ["a": [1], "b": [2]])
   }
+
+  @Test func aReaderThatRefreshesDoesNotTakeDamageForTheEnd() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    let reader = try bench.open(readOnly: true).log
+    let start = Int(log.tail)
+    for key in ["b", "c"] { try log.commit([(key, [UInt8](repeating: 2, count: 50))]) }
+    try bench.flip(byte: start + 70, bit: 1)
+    #expect(faultKind { _ = try reader.refresh { (_, _, _) throws(Fault) in } } == .damaged)
+    reader.close()
+    // Nor does a verification beside the writer.
+    let report = try log.verify(through: log.tail)
+    #expect(report.faults.map(\.offset) == [UInt64(start)])
+    log.close()
+  }
+
+  @Test func nothingIsGivenBackUnderAReader() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [UInt8](repeating: 1, count: 20_000))])
+    let reader = try bench.open(readOnly: true).log
+    var blocks: [Range<UInt64>] = [20480..<24576]
+    #expect(try log.punch(&blocks) { false } == .busy)
+    #expect(blocks == [20480..<24576])
+    reader.close()
+    log.close()
+    #expect(try bench.read().entries.count == 1)
+  }
 }
