@@ -57,6 +57,10 @@ let package = Package(
         "LatewoodModels", "LatewoodSimulation",
       ],
       path: "Fuzz/KillRun", swiftSettings: settings),
+    .executableTarget(
+      name: "Soak",
+      dependencies: ["LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
+      path: "Fuzz/Soak", swiftSettings: settings),
     .target(
       name: "LatewoodSimulation",
       dependencies: ["LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"],
@@ -105,7 +109,7 @@ let package = Package(
       name: "LatewoodFormatTests",
       dependencies: [
         "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes",
-        "LatewoodSimulation",
+        "LatewoodModels", "LatewoodSimulation",
       ],
       swiftSettings: settings),
     .testTarget(

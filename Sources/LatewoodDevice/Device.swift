@@ -129,6 +129,16 @@ package protocol Volume: AnyObject, Sendable {
 
 extension Volume {
   package func isLockedForWriting(_ path: String) throws(Fault) -> Bool { false }
+
+  /// Removes what has this name, if anything has: also a symbolic link that leads nowhere, which `exists` does not see and which would keep a
+  /// file from being created in its place.
+  package func removeIfPresent(_ path: String) throws(Fault) {
+    do throws(Fault) {
+      try remove(path)
+    } catch {
+      if error.kind != .notFound { throw error }
+    }
+  }
 }
 
 /// A lock that is held until `unlock`.

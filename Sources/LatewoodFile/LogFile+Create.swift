@@ -28,7 +28,7 @@ extension LogFile {
     // Once more: another process may have made it before the lock was ours.
     try refuseExisting(path, on: volume)
     let unfinished = path + creationSuffix
-    if try volume.exists(unfinished) { try volume.remove(unfinished) }
+    try volume.removeIfPresent(unfinished)
     let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
     defer { device.close() }
     _ = try writeEmptyFile(to: device, environment)

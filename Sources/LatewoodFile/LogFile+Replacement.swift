@@ -47,7 +47,7 @@ extension LogFile {
     _ path: String, _ lock: any FileLock, of databaseID: DatabaseID?
   ) throws(Fault) -> LogFile {
     let unfinished = path + LogFile.replacementSuffix
-    if try volume.exists(unfinished) { try volume.remove(unfinished) }
+    try volume.removeIfPresent(unfinished)
     let permissions = try device.permissions()
     let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
     do throws(Fault) {
@@ -107,7 +107,7 @@ extension LogFile {
 
   static func removeLeftover(_ path: String, on volume: any Volume) {
     do {
-      if try volume.exists(path) { try volume.remove(path) }
+      try volume.removeIfPresent(path)
     } catch {
       // It takes space and does nothing else; opening the database is worth more than removing it.
       return

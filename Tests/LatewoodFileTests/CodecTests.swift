@@ -146,6 +146,7 @@ import Testing
     }
     #expect(record([0, 5, 0, 0, 0, 1, 0x61]) == nil)
     #expect(record([5, 5, 0, 0, 0, 1, 0x61]) == nil)
+    #expect(record([5, 5, 0, 0, 0, 0, 1, 0x61]) == nil)
     #expect(record([3, 4, 0, 0, 0, 1]) == nil)
     #expect(record([3, 0x85, 0x00, 0, 0, 0, 1, 0x61]) == nil)
     let huge = [UInt8](repeating: 0xFF, count: 9) + [1]

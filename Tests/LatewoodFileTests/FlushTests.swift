@@ -158,4 +158,19 @@ import Testing
     #expect(faultKind { _ = try log.beginTransaction() } == .poisoned)
     log.close()
   }
+
+  @Test func theChildOfAForkWritesNothing() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    let sound = try bench.bytes()
+    bench.volume.plan.withLock { $0.isForked = true }
+    #expect(faultKind { try log.commit([("b", [2])]) } == .lockedByOtherProcess)
+    var blocks: [Range<UInt64>] = [FileLayout.logStart..<FileLayout.logStart + 4096]
+    #expect(faultKind { _ = try log.punch(&blocks) { false } } != nil)
+    #expect(faultKind { _ = try log.hasReaders() } == .lockedByOtherProcess)
+    bench.volume.plan.withLock { $0.isForked = false }
+    log.close()
+    #expect(try bench.bytes() == sound)
+    #expect(try bench.read().entries == ["a": [1]])
+  }
 }

@@ -15,8 +15,12 @@ final class InjectingVolume: Volume {
     var syncMilliseconds: UInt64 = 0
     /// Called once, when a root slot is about to be written.
     var beforeSlot: (@Sendable () -> Void)?
+    /// Called once, before the lock of a writer is taken.
+    var beforeLock: (@Sendable () -> Void)?
     /// Bytes that a mapping covers; nil: as many as the system grants.
     var capacity: UInt64?
+    /// This process is the child of a fork, and has the lock of its parent.
+    var isForked = false
     var syncs = 0
     var writes: [Range<UInt64>] = []
   }
@@ -32,7 +36,27 @@ final class InjectingVolume: Volume {
   func rename(_ from: String, to: String) throws(Fault) { try memory.rename(from, to: to) }
   func remove(_ path: String) throws(Fault) { try memory.remove(path) }
   func syncDirectory(containing path: String) throws(Fault) {}
-  func lockForWriting(_ path: String) throws(Fault) -> any FileLock { try memory.lockForWriting(path) }
+  func lockForWriting(_ path: String) throws(Fault) -> any FileLock {
+    let hook = plan.withLock { plan in
+      defer { plan.beforeLock = nil }
+      return plan.beforeLock
+    }
+    hook?()
+    return InjectingLock(try memory.lockForWriting(path), self)
+  }
+}
+
+private final class InjectingLock: FileLock {
+  let inner: any FileLock
+  let volume: InjectingVolume
+
+  init(_ inner: any FileLock, _ volume: InjectingVolume) {
+    self.inner = inner
+    self.volume = volume
+  }
+
+  func unlock() { inner.unlock() }
+  var isOwnedByThisProcess: Bool { volume.plan.withLock { !$0.isForked } }
 }
 
 private final class InjectingDevice: Device {

@@ -72,6 +72,8 @@ import Testing
     #expect(state.report.needsCheckpoint)
     #expect(log.tail == size)
     #expect(faultKind { _ = try log.beginTransaction() } == .unsupported)
+    // A reader of one that replays from before the tail would not get past it.
+    #expect(faultKind { try log.emptyCheckpoint(replay: .start) } == .unsupported)
     try log.emptyCheckpoint()
     #expect(!log.needsCheckpoint)
     try log.commit([("after", [2])])
@@ -214,5 +216,61 @@ import Testing
     #expect(state.entries.isEmpty)
     reader.close()
     log.close()
+  }
+
+  @Test func aFileThatWasMadeWhileItsLockWasWaitedForIsNotReplaced() throws {
+    let memory = bench.volume.memory
+    let content: [UInt8] = [1, 2, 3]
+    let make: @Sendable () throws -> Void = {
+      let device = try memory.open("other", .createExclusive(permissions: 0o600))
+      defer { device.close() }
+      try content.withBytes { (bytes) throws(Fault) in try device.write(bytes, at: 0) }
+    }
+    bench.volume.plan.withLock { $0.beforeLock = { #expect(throws: Never.self) { try make() } } }
+    #expect(
+      faultKind { try LogFile.create(on: bench.volume, path: "other", environment: bench.environment) }
+        == .alreadyExists)
+    #expect(try memory.open("other", .readOnly).size() == 3)
+  }
+
+  @Test func theLockGoesOverToTheFileThatTakesThePlace() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    let next = try log.createReplacement()
+    _ = try next.recover { (_, _, _) throws(Fault) in }
+    try next.commit([("a", [1])])
+    try next.takePlace(of: log)
+    log.close()
+    #expect(faultKind { _ = try bench.open() } == .lockedByThisProcess)
+    try next.commit([("b", [2])])
+    next.close()
+    #expect(try bench.read().entries == ["a": [1], "b": [2]])
+  }
+
+  @Test func aReaderThatRefreshesDoesNotTakeDamageForTheEnd() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    let reader = try bench.open(readOnly: true).log
+    let start = Int(log.tail)
+    for key in ["b", "c"] { try log.commit([(key, [UInt8](repeating: 2, count: 50))]) }
+    try bench.flip(byte: start + 70, bit: 1)
+    #expect(faultKind { _ = try reader.refresh { (_, _, _) throws(Fault) in } } == .damaged)
+    reader.close()
+    // Nor does a verification beside the writer.
+    let report = try log.verify(through: log.tail)
+    #expect(report.faults.map(\.offset) == [UInt64(start)])
+    log.close()
+  }
+
+  @Test func nothingIsGivenBackUnderAReader() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [UInt8](repeating: 1, count: 20_000))])
+    let reader = try bench.open(readOnly: true).log
+    var blocks: [Range<UInt64>] = [20480..<24576]
+    #expect(try log.punch(&blocks) { false } == .busy)
+    #expect(blocks == [20480..<24576])
+    reader.close()
+    log.close()
+    #expect(try bench.read().entries.count == 1)
   }
 }

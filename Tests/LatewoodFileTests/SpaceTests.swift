@@ -156,6 +156,20 @@ import Testing
     #expect(try bench.read().entries == ["a": [1], "c": [4]])
   }
 
+  @Test func aReaderRefusesAFileThatHasGrownPastWhatItCanMap() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    bench.volume.plan.withLock { $0.capacity = 64 << 10 }
+    let reader = try bench.open(readOnly: true).log
+    try log.commit([("b", [UInt8](repeating: 2, count: 100_000))])
+    #expect(faultKind { _ = try reader.refresh { (_, _, _) throws(Fault) in } } == .fileTooLarge)
+    reader.close()
+    log.close()
+    #expect(faultKind { _ = try bench.open(readOnly: true) } == .fileTooLarge)
+    bench.volume.plan.withLock { $0.capacity = nil }
+    #expect(try bench.read().entries.count == 2)
+  }
+
   @Test func nodesWithoutSpaceCostNothingElse() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])

@@ -77,13 +77,15 @@ struct FileSurgery {
 
   /// Appends a frame that follows the one appended before.
   mutating func append(
-    _ kind: FrameKind, transaction: UInt64, continues: Bool = false, _ payload: [UInt8] = []
+    _ kind: FrameKind, transaction: UInt64, continues: Bool = false, endsLog: Bool = false,
+    _ payload: [UInt8] = []
   ) {
     let offset = bytes.count
     var header = FrameHeader(
       kind: kind, ownOffset: UInt64(offset), transaction: transaction, previousChecksum: last,
       durableThrough: FileLayout.logStart, payloadLength: UInt64(payload.count))
     header.continues = continues
+    header.endsLog = endsLog
     bytes += [UInt8](repeating: 0, count: FrameHeader.length) + payload
     while bytes.count % 8 != 0 { bytes.append(0) }
     bytes.withUnsafeMutableBytes { all in

@@ -28,7 +28,9 @@ package final class BlobHandle: Sendable {
   package func read(_ range: Range<UInt64>) throws(DocumentError) -> [UInt8] {
     let range = range.clamped(to: 0..<length)
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(Int(clamping: min(range.upperBound - range.lowerBound, 64 << 20)))
+    // No more than a chunk: the length is what the file says, and nothing has proved yet that there is so much.
+    bytes.reserveCapacity(
+      Int(clamping: min(range.upperBound - range.lowerBound, UInt64(BlobRecord.chunkLength))))
     try DocumentError.typed {
       try forEachPiece(of: range) { piece in
         piece.withUnsafeBytes { bytes.append(contentsOf: $0) }

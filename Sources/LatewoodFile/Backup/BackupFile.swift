@@ -120,7 +120,7 @@ package final class BackupFile {
     at path: String, of source: LogFile, _ lock: any FileLock
   ) throws(Fault) -> BackupFile {
     let unfinished = path + suffix
-    if try source.volume.exists(unfinished) { try source.volume.remove(unfinished) }
+    try source.volume.removeIfPresent(unfinished)
     let permissions = try source.device.permissions()
     let device = try source.volume.open(unfinished, .createExclusive(permissions: permissions))
     let file = BackupFile(

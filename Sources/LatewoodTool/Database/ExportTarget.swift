@@ -41,7 +41,7 @@ enum ExportTarget {
           advice: "Give another name, or remove it first. Nothing was changed.", path: path)
       }
       // What a run that was killed has left behind is of no use to anyone.
-      if try volume.exists(unfinished) { try volume.remove(unfinished) }
+      try volume.removeIfPresent(unfinished)
       return try volume.open(unfinished, .createExclusive(permissions: 0o600))
     } catch {
       var failure = Failure(error)

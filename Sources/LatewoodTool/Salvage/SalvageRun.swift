@@ -59,9 +59,7 @@ struct SalvageRun {
     do throws(Fault) {
       try source.lockForReading()
       // What a run that was killed has left behind is of no use to anyone.
-      for leftover in [unfinished, unfinished + ".lock"] where try volume.exists(leftover) {
-        try volume.remove(leftover)
-      }
+      for leftover in [unfinished, unfinished + ".lock"] { try volume.removeIfPresent(leftover) }
     } catch { throw Failure(error) }
     do throws(Failure) {
       try EndingSignals.removing([unfinished, unfinished + ".lock", unfinished + ".creating"]) {
@@ -165,7 +163,7 @@ struct SalvageRun {
         throw Fault(.alreadyExists, "there is a file already", path: target)
       }
       try volume.rename(unfinished, to: target)
-      if try volume.exists(unfinished + ".lock") { try volume.remove(unfinished + ".lock") }
+      try volume.removeIfPresent(unfinished + ".lock")
       try volume.syncDirectory(containing: target)
     } catch { throw Failure(error) }
   }

@@ -111,4 +111,34 @@ import Testing
     let report = try store.verify()
     #expect(report.isSound && report.blobs == 0)
   }
+
+  @Test func `a blob that is not what its record or its name says is damage, and costs no memory`() throws {
+    let store = try DocumentStore.inMemory()
+    let content = [UInt8](repeating: 7, count: 2 << 20)
+    let digest = try store.putBlob(content).digest
+    try store.save("document", "body", blobs: [digest])
+    let blobs = try store.store.keyspace("blobs")
+    let chunks = try store.store.keyspace("chunks")
+    let record = try #require(try store.store.get(digest.bytes, in: blobs))
+    // It says to have more bytes than any disk.
+    try store.store.put(
+      digest.bytes, Array(record[..<8]) + [0x3F] + [UInt8](repeating: 0, count: 7), in: blobs)
+    refusal(.corruptData) { _ = try store.blob(digest)?.read() }
+    try store.store.put(digest.bytes, record, in: blobs)
+    let first = Array(record[..<8]) + [0, 0, 0, 0]
+    let second = Array(record[..<8]) + [0, 0, 0, 1]
+    for (key, chunk) in [(first, content.dropLast((1 << 20) + 1)), (second, content.dropLast(1 << 20) + [7])]
+    {
+      try store.store.put(key, Array(chunk), in: chunks)
+      refusal(.corruptData) { _ = try store.blob(digest)?.read() }
+      try store.store.put(key, Array(content[..<(1 << 20)]), in: chunks)
+    }
+    #expect(try store.blob(digest)?.read() == content)
+    try store.store.put(second, [UInt8](repeating: 8, count: 1 << 20), in: chunks)
+    refusal(.corruptData) { try store.blob(digest)?.forEachVerifiedPiece { _ in true } }
+    try store.store.delete(second, in: chunks)
+    refusal(.corruptData) { _ = try store.blob(digest)?.read() }
+    try store.store.put(second, Array(content[..<(1 << 20)]), in: chunks)
+    try store.expectSound()
+  }
 }

@@ -111,6 +111,8 @@ import Testing
       })
     try store.checkpoint()
     while try store.statistics().fileID == fileID { Monitor.sleep(milliseconds: 5) }
+    // The next one must be one of its own, and not join this.
+    while store.compactionProgress != nil { Monitor.sleep(milliseconds: 5) }
     #expect(try store.content()["old"] == [:])
     #expect(try store.count(in: kept) == 1000)
     #expect(try store.verify().faults == [])

@@ -48,10 +48,11 @@ struct DamageFixture: CustomTestStringConvertible, Sendable {
   /// All of it is sealed: the file says that everything was durable.
   init(
     _ name: String, _ first: [[CrashScript.Operation]], checkpoint: Bool, _ second: [[CrashScript.Operation]],
-    closes: Bool
+    closes: Bool, from start: [UInt8]? = nil
   ) throws {
     testDescription = name
     let volume = SimulatedVolume()
+    if let start { try volume.place(start, at: CrashScript.path) }
     var progress = CrashScript.Progress()
     var commits: [(end: Int, content: Content)] = [(16384, [:])]
     let store = try CrashScript.open(volume.process(1))

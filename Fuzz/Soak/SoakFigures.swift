@@ -1,0 +1,56 @@
+import LatewoodBytes
+import LatewoodDevice
+
+/// What the run has come to, minute by minute.
+struct SoakFigures: Sendable {
+  /// Bytes of memory of this process alone, mapped files apart; nil where the system does not tell.
+  var memory: UInt64?
+  /// Open file descriptors; nil where the system does not tell.
+  var descriptors: Int?
+  var fileSize: UInt64 = 0
+  var allocated: UInt64 = 0
+
+  static func taken(of path: String) throws -> SoakFigures {
+    var figures = SoakFigures()
+    let device = try FileVolume().open(path, .readOnly)
+    defer { device.close() }
+    figures.fileSize = try device.size()
+    figures.allocated = try device.allocatedSize()
+    guard Directories.isDirectory("/proc/self/fd") else { return figures }
+    // The one that lists them is among them, and the one above.
+    figures.descriptors = try Directories.names(in: "/proc/self/fd").count - 2
+    figures.memory = try memory()
+    return figures
+  }
+
+  private static func memory() throws -> UInt64? {
+    let status = try FileVolume().open("/proc/self/status", .readOnly)
+    defer { status.close() }
+    var bytes = [UInt8](repeating: 0, count: 16384)
+    let count = try bytes.withUnsafeMutableBytes { try status.read(into: $0, at: 0) }
+    for line in String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n")
+    where line.hasPrefix("RssAnon:") {
+      let words = line.split { $0 == " " || $0 == "\t" }
+      return words.count > 1 ? UInt64(words[1]).map { $0 << 10 } : nil
+    }
+    return nil
+  }
+
+  /// What grew where it should be flat, in a run's figures; the first third is for warming up.
+  static func growth(in all: [SoakFigures]) -> [String] {
+    let third = all.count / 3
+    guard third >= 3 else { return [] }
+    var result: [String] = []
+    func compare(_ what: String, allowance: UInt64, _ value: (SoakFigures) -> UInt64?) {
+      let middle = all[third..<2 * third].compactMap(value).max() ?? 0
+      let last = all[(2 * third)...].compactMap(value).max() ?? 0
+      if last > middle + middle / 4 + allowance {
+        result.append("\(what) grew from \(middle) to \(last)")
+      }
+    }
+    compare("the memory", allowance: 16 << 20, \.memory)
+    compare("the count of file descriptors", allowance: 2) { $0.descriptors.map(UInt64.init) }
+    compare("the file", allowance: 32 << 20, \.fileSize)
+    return result
+  }
+}

@@ -1,0 +1,70 @@
+import LatewoodBytes
+
+/// What one writer writes: batch by batch, each of which follows from the writer's number and its own alone. So whoever sees a state of the
+/// database can tell from the number of the last batch in it what every document of this writer must be.
+struct SoakWorkload: Sendable {
+  /// Documents of one writer.
+  static let slots = 400
+  static let places = 4
+  /// Every batch of so many brings a blob, and one that expires.
+  static let blobEvery = 16
+  static let briefEvery = 8
+
+  let writer: Int
+
+  static func collection(_ writer: Int) -> String { "writer\(writer)" }
+  /// Documents that expire.
+  static let brief = "brief"
+  /// Of the local document that has the number of the last batch.
+  static let counter = "batch"
+
+  static func slot(_ batch: Int, _ place: Int) -> Int { (batch &* 7919 &+ place &* 131) % slots }
+  /// Which document a batch deletes, if any.
+  static func deleted(_ batch: Int) -> Int? { batch % 5 == 0 ? slot(batch, 9) : nil }
+  static func id(_ slot: Int) -> String { "document \(slot)" }
+
+  /// The batch that made the document what it is after batch `last`, and whether it deleted it; nil: there has been none.
+  static func author(of wanted: Int, after last: Int) -> (batch: Int, isDeletion: Bool)? {
+    var batch = last
+    while batch > 0 {
+      if deleted(batch) == wanted { return (batch, true) }
+      for place in 0..<places where slot(batch, place) == wanted { return (batch, false) }
+      batch -= 1
+    }
+    return nil
+  }
+
+  /// All that there are after batch `last`: the batch that wrote each, by slot.
+  static func documents(after last: Int) -> [Int: Int] {
+    var authors: [Int: (batch: Int, isDeletion: Bool)] = [:]
+    var batch = last
+    while batch > 0, authors.count < slots {
+      if let slot = deleted(batch), authors[slot] == nil { authors[slot] = (batch, true) }
+      for place in 0..<places where authors[slot(batch, place)] == nil {
+        authors[slot(batch, place)] = (batch, false)
+      }
+      batch -= 1
+    }
+    return authors.compactMapValues { $0.isDeletion ? nil : $0.batch }
+  }
+
+  /// A body is bytes of any kind to the database.
+  func body(_ batch: Int, _ slot: Int) -> [UInt8] {
+    let length = (batch &+ slot) % 29 == 0 ? 5000 : 40 + (batch &* 31 &+ slot) % 400
+    return Array("\(writer) \(batch) \(slot) ".utf8)
+      + (0..<length).map { UInt8(truncatingIfNeeded: batch &+ $0 &* 7) }
+  }
+
+  /// The number of the batch that a body says to be of.
+  static func batch(ofBody body: [UInt8]) -> Int? {
+    let words = body.prefix(60).split(separator: UInt8(ascii: " "), maxSplits: 2)
+    return words.count < 2 ? nil : Int(String(decoding: words[1], as: UTF8.self))
+  }
+
+  /// Blobs come again, so that they are shared by documents and swept in between.
+  static func hasBlob(_ batch: Int) -> Bool { batch % blobEvery == 0 }
+  static func blob(_ batch: Int) -> [UInt8] {
+    let kind = batch / blobEvery % 97
+    return (0..<(20_000 + kind * 3000)).map { UInt8(truncatingIfNeeded: $0 &* (kind | 1) &+ $0 >> 8) }
+  }
+}

@@ -1,0 +1,163 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodFile
+
+/// Logs that no writer makes, whose checksums are all right.
+@Suite struct HandmadeLogTests {
+  private let environment = Environment(now: { 0 }, random: { 7 })
+
+  /// An empty file to append frames to.
+  private func surgery() throws -> FileSurgery {
+    let volume = SimulatedVolume()
+    try LogFile.create(on: volume, path: "file", environment: environment)
+    return try FileSurgery(volume.liveBytes(of: "file"))
+  }
+
+  /// What a reader makes of it.
+  private func recovered(_ surgery: FileSurgery) throws -> LatewoodFile.RecoveryReport {
+    let volume = SimulatedVolume()
+    try volume.place(surgery.bytes, at: "file")
+    let log = try LogFile.open(on: volume, path: "file", readOnly: true, environment: environment)
+    defer { log.close() }
+    return try log.recover { (_, _, _) throws(Fault) in }
+  }
+
+  @Test func `a commit with a lower number than the one before it ends the log`() throws {
+    var surgery = try surgery()
+    surgery.append(.commit, transaction: 5, EncodedOperation.put(1, "a", "first"))
+    let end = UInt64(surgery.bytes.count)
+    surgery.append(.commit, transaction: 4, EncodedOperation.put(1, "b", "second"))
+    let report = try recovered(surgery)
+    #expect(report.transactionsReplayed == 1 && report.lastTransaction == 5)
+    #expect(report.tornTail == end..<UInt64(surgery.bytes.count))
+  }
+
+  @Test func `behind the seal that ends a log nothing is read, however well it follows`() throws {
+    var surgery = try surgery()
+    surgery.append(.commit, transaction: 1, EncodedOperation.put(1, "a", "first"))
+    surgery.append(.seal, transaction: 1, endsLog: true)
+    surgery.append(.commit, transaction: 2, EncodedOperation.put(1, "b", "second"))
+    let report = try recovered(surgery)
+    #expect(report.transactionsReplayed == 1 && report.lastTransaction == 1)
+  }
+
+  /// To hash each of them would take the square of the file's length.
+  @Test func `very many claims to be lost commits, each as long as the rest of the file, are damage`() throws
+  {
+    var surgery = try surgery()
+    surgery.append(.commit, transaction: 1, EncodedOperation.put(1, "a", "first"))
+    let start = surgery.bytes.count
+    let length = 64 << 10
+    surgery.append([UInt8](repeating: 0, count: length))
+    surgery.withBytes { all, base in
+      for at in stride(from: start, to: start + length - 64, by: 64) {
+        let header = FrameHeader(
+          kind: .commit, ownOffset: UInt64(at), transaction: 9, previousChecksum: 1,
+          durableThrough: UInt64(start) + 8, payloadLength: UInt64(start + length - at - FrameHeader.length))
+        header.encodeFields(into: base + at)
+      }
+    }
+    do {
+      _ = try recovered(surgery)
+      Issue.record("it was opened")
+    } catch let fault as Fault {
+      #expect(fault.kind == .damaged && fault.offset == UInt64(start))
+    }
+  }
+
+  @Test func `a value does not lie in the header, in the slots or behind the file, whatever its checksum`()
+    throws
+  {
+    let surgery = try surgery()
+    let seed = surgery.seed
+    let volume = SimulatedVolume()
+    try volume.place(surgery.bytes + [UInt8](repeating: 3, count: 200), at: "file")
+    let log = try LogFile.open(on: volume, path: "file", readOnly: true, environment: environment)
+    defer { log.close() }
+    _ = try log.recover { (_, _, _) throws(Fault) in }
+    let bytes = try volume.liveBytes(of: "file")
+    func extent(at offset: Int, _ length: Int = 100) throws {
+      let content = (bytes + [UInt8](repeating: 0, count: 8192))[offset..<offset + length]
+      let sum = content.withUnsafeBytes { XXH64.hash($0, seed: seed) }
+      _ = try log.view.extent(
+        offset: UInt64(offset), length: UInt64(length), checksum: UInt32(truncatingIfNeeded: sum))
+    }
+    for offset in [0, 4096, 8192, 16383] { #expect(throws: Fault.self) { try extent(at: offset) } }
+    for offset in [16384, bytes.count - 100] { try extent(at: offset) }
+    for offset in [bytes.count - 99, bytes.count, bytes.count + 4096] {
+      #expect(throws: Fault.self) { try extent(at: offset) }
+    }
+    #expect(throws: Fault.self) { try extent(at: bytes.count - 64, 65) }
+  }
+
+  @Test func `a slot does not lead to another checkpoint than the one it was written for`() throws {
+    let volume = SimulatedVolume()
+    try LogFile.create(on: volume, path: "file", environment: environment)
+    let log = try LogFile.open(on: volume, path: "file", readOnly: false, environment: environment)
+    _ = try log.recover { (_, _, _) throws(Fault) in }
+    for _ in 0..<2 {
+      let checkpoint = try log.appendCheckpoint(
+        CheckpointRecord(
+          root: nil, replay: log.replayPosition, transaction: 0, time: 0, previousCheckpoint: 0))
+      try log.writeSlot(naming: checkpoint)
+    }
+    log.close()
+    var surgery = try FileSurgery(volume.liveBytes(of: "file"))
+    #expect(try recovered(surgery).checkpoint != nil)
+    let seed = surgery.seed
+    try surgery.withBytes { all, _ in
+      for place in 0..<2 {
+        let start = Int(FileLayout.slotOffset(place))
+        let block = UnsafeMutableRawBufferPointer(rebasing: all[start..<start + FileLayout.slotBlockLength])
+        var slot = try RootSlot.decode(from: UnsafeRawBufferPointer(block), place: place, seed: seed)
+        slot.checkpointChecksum ^= 1
+        slot.encode(into: block, seed: seed)
+      }
+    }
+    do {
+      _ = try recovered(surgery)
+      Issue.record("it was opened")
+    } catch let fault as Fault {
+      #expect(fault.kind == .damaged)
+    }
+  }
+
+  /// What follows a gap says of bytes beyond it that they were durable: it must not reach the disk before the slot that leads over it.
+  @Test func `until the slot that leads over a torn tail is durable nothing contradicts the one before`()
+    throws
+  {
+    var surgery = try surgery()
+    surgery.append(.commit, transaction: 1, EncodedOperation.put(1, "a", "first"))
+    surgery.append([UInt8](repeating: 7, count: 100))
+    let volume = SimulatedVolume()
+    try volume.place(surgery.bytes, at: "file")
+    let log = try LogFile.open(on: volume, path: "file", readOnly: false, environment: environment)
+    _ = try log.recover { (_, _, _) throws(Fault) in }
+    let checkpoint = try log.appendCheckpoint(
+      CheckpointRecord(root: nil, replay: log.replayPosition, transaction: 1, time: 0, previousCheckpoint: 0))
+    try log.writeSlot(naming: checkpoint)
+    for number in 0..<2 {
+      _ = try log.beginTransaction()
+      let key: [UInt8] = [0, 0, 0, 1, UInt8(number)]
+      _ = try key.withStart { (start, count) throws(Fault) in
+        try log.put(
+          fullKey: UnsafeRawBufferPointer(start: start, count: count), value: .init(start: nil, count: 0),
+          asExtent: false)
+      }
+      try log.flush(through: log.commitTransaction(), durable: false)
+    }
+    var images = 0
+    for image in volume.crashImages() {
+      let disk = try image.makeVolume()
+      let again = try LogFile.open(on: disk, path: "file", readOnly: false, environment: environment)
+      #expect(throws: Never.self, "\(image)") { _ = try again.recover { (_, _, _) throws(Fault) in } }
+      again.close()
+      images += 1
+    }
+    #expect(images > 3)
+    log.close()
+  }
+}
