@@ -21,10 +21,8 @@ extension CommandDescription {
       try CollectionFacts.all(of: database.store)
     }
     if console.printsJSON {
-      try console.json { writer in
-        writer.beginObject()
+      try console.object { writer in
         writer.array("collections", facts) { writer, fact in fact.write(to: &writer) }
-        writer.endObject()
       }
     } else {
       for fact in facts { try console.line(fact.line(in: console.width)) }

@@ -40,14 +40,12 @@ extension CommandDescription {
       : compact(arguments, rate: rate, on: console)
     let saved = report.bytesBefore - min(report.bytesBefore, report.bytesAfter)
     if console.printsJSON {
-      try console.json { writer in
-        writer.beginObject()
+      try console.object { writer in
         writer.member("dryRun", isDry)
         writer.member("bytesBefore", report.bytesBefore)
         writer.member("bytesAfter", report.bytesAfter)
         writer.member("bytesSaved", saved)
         writer.member("microseconds", report.duration)
-        writer.endObject()
       }
       return .success
     }

@@ -32,12 +32,10 @@ extension CommandDescription {
       }
     }
     if console.printsJSON {
-      try console.json { writer in
-        writer.beginObject()
+      try console.object { writer in
         writer.member("bytesBefore", report.bytesBefore)
         writer.member("bytesAfter", report.bytesAfter)
         writer.member("microseconds", report.duration)
-        writer.endObject()
       }
     } else {
       try console.sentence(
@@ -77,14 +75,12 @@ extension CommandDescription {
       }
     }
     if console.printsJSON {
-      try console.json { writer in
-        writer.beginObject()
+      try console.object { writer in
         writer.member("incremental", report.isIncremental)
         writer.member("bytesCopied", report.bytesCopied)
         writer.member("fileSize", report.fileSize)
         writer.member("transaction", report.transaction)
         writer.member("microseconds", report.duration)
-        writer.endObject()
       }
     } else {
       let kind = report.isIncremental ? "Brought up to date" : "Backed up"

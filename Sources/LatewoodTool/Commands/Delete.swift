@@ -27,12 +27,10 @@ extension CommandDescription {
       } catch { throw Failure(error) }
     }
     if console.printsJSON {
-      try console.json { writer in
-        writer.beginObject()
+      try console.object { writer in
         writer.member("key", data: key)
         writer.member("keyspace", name)
         writer.member("deleted", deleted)
-        writer.endObject()
       }
     } else if !deleted {
       try console.note("There is no key \(KeyText.shown(key)).")

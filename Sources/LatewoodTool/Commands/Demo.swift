@@ -39,13 +39,11 @@ extension CommandDescription {
     let keepsFile = arguments.has(.keep) || !demo.isKept
     if !keepsFile { try demo.cleanUp() }
     if console.printsJSON {
-      try console.json { writer in
-        writer.beginObject()
+      try console.object { writer in
         writer.member("kept", demo.isKept)
         writer.name("path")
         if keepsFile { writer.string(demo.path) } else { writer.null() }
         writer.array("steps", demo.steps) { writer, step in step.write(to: &writer) }
-        writer.endObject()
       }
     } else {
       try console.line(

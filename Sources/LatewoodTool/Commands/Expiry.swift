@@ -60,12 +60,10 @@ extension CommandDescription {
         try database.store.write { writer in try writer.setExpiry(of: id, in: collection, time) }
       } catch { throw Failure(error) }
       if console.printsJSON {
-        try console.json { writer in
-          writer.beginObject()
+        try console.object { writer in
           writer.member("id", id)
           writer.member("collection", collection.name)
           write(time, to: &writer)
-          writer.endObject()
         }
       } else if let time {
         try console.line(line(id, time, in: console.width))
@@ -86,14 +84,12 @@ extension CommandDescription {
       for entry in due { try console.line(line(entry.id, entry.seconds, in: console.width)) }
       return
     }
-    try console.json { writer in
-      writer.beginObject()
+    try console.object { writer in
       writer.member("collection", collection.name)
       writer.list("expiring", due) { writer, entry in
         writer.member("id", entry.id)
         write(entry.seconds, to: &writer)
       }
-      writer.endObject()
     }
   }
 

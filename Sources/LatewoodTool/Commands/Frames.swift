@@ -67,11 +67,9 @@ extension CommandDescription {
     let faults = file.faults
     if console.printsJSON {
       for fault in faults {
-        try console.json { writer in
-          writer.beginObject()
+        try console.object { writer in
           writer.member("offset", fault.offset ?? 0)
           writer.member("fault", fault.reason)
-          writer.endObject()
         }
       }
     } else {

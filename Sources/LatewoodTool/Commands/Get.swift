@@ -31,12 +31,10 @@ extension CommandDescription {
       do { return try snapshot.get(key, in: keyspace) } catch { throw Failure(error) }
     }
     if console.printsJSON {
-      try console.json { writer in
-        writer.beginObject()
+      try console.object { writer in
         writer.member("key", data: key)
         writer.name("value")
         if let value { writer.data(value) } else { writer.null() }
-        writer.endObject()
       }
     } else if let value {
       try print(value, on: console)

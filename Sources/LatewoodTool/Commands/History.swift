@@ -32,11 +32,9 @@ extension CommandDescription {
     let checkpoints = all.prefix(Int(clamping: limit))
     let isOlderLost = all.last?.isOlderLost ?? false
     if console.printsJSON {
-      try console.json { writer in
-        writer.beginObject()
+      try console.object { writer in
         writer.array("checkpoints", checkpoints) { writer, checkpoint in write(checkpoint, to: &writer) }
         writer.member("olderLost", isOlderLost)
-        writer.endObject()
       }
     } else if checkpoints.isEmpty {
       try console.line("No checkpoint yet: everything is in the log.")

@@ -66,11 +66,9 @@ extension CommandDescription {
     _ count: UInt64, of keyspace: Keyspace, on console: Console
   ) throws(Failure) {
     guard console.printsJSON else { return try console.line("\(count)") }
-    try console.json { writer in
-      writer.beginObject()
+    try console.object { writer in
       writer.member("keyspace", keyspace.name)
       writer.member("count", count)
-      writer.endObject()
     }
   }
 

@@ -41,13 +41,11 @@ extension CommandDescription {
       } catch { throw Failure(error) }
     }
     if console.printsJSON {
-      try console.json { writer in
-        writer.beginObject()
+      try console.object { writer in
         writer.member("key", data: key)
         writer.member("keyspace", name)
         writer.member("replaced", replaced)
         writer.member("transaction", transaction)
-        writer.endObject()
       }
     } else if console.isOutputTerminal {
       try console.line(

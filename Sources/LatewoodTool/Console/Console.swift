@@ -77,6 +77,15 @@ final class Console {
     try output.write(writer.take())
   }
 
+  /// Prints one JSON object.
+  func object(_ members: (inout JSONWriter) -> Void) throws(Failure) {
+    try json { writer in
+      writer.beginObject()
+      members(&writer)
+      writer.endObject()
+    }
+  }
+
   /// Prints names and what belongs to them in two columns.
   func fields(_ rows: [(name: String, value: String)]) throws(Failure) {
     let column = (rows.map { DisplayWidth.of($0.name) }.max() ?? 0) + 2

@@ -35,12 +35,10 @@ struct DifferenceListing {
 
   func finish() throws(Failure) {
     if console.printsJSON {
-      try console.json { writer in
-        writer.beginObject()
+      try console.object { writer in
         writer.member("added", added)
         writer.member("changed", changed)
         writer.member("removed", removed)
-        writer.endObject()
       }
       return
     }
@@ -82,8 +80,7 @@ struct DifferenceListing {
   }
 
   private func write(_ difference: StateComparison.Difference) throws(Failure) {
-    try console.json { writer in
-      writer.beginObject()
+    try console.object { writer in
       if let records = difference.records {
         writer.member(
           "collection", String(difference.keyspace.dropFirst(StateComparison.documentsPrefix.count)))
@@ -99,7 +96,6 @@ struct DifferenceListing {
         writer.optional("oldBytes", difference.old?.count)
         writer.optional("newBytes", difference.new?.count)
       }
-      writer.endObject()
     }
   }
 }

@@ -136,12 +136,10 @@ struct DocumentEdit {
       return try writer.purge(id, in: collection, leaves: [leaf])
     }
     if console.printsJSON {
-      try console.json { writer in
-        writer.beginObject()
+      try console.object { writer in
         writer.member("id", id)
         writer.member("collection", collectionName)
         writer.array("purged", purged) { writer, revision in writer.string("\(revision)") }
-        writer.endObject()
       }
     } else {
       for revision in purged { try console.line("\(revision)") }
@@ -179,14 +177,12 @@ struct DocumentEdit {
 
   private func report(_ saved: SavedRevision) throws(Failure) {
     guard console.printsJSON else { return try console.line("\(saved.revision)") }
-    try console.json { writer in
-      writer.beginObject()
+    try console.object { writer in
       writer.member("id", id)
       writer.member("collection", collectionName)
       writer.member("revision", "\(saved.revision)")
       writer.member("sequence", saved.sequence)
       writer.member("new", saved.isNew)
-      writer.endObject()
     }
   }
 }
