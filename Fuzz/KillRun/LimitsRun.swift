@@ -15,7 +15,8 @@ struct LimitsRun {
   private static let limits = [
     // The system ends who writes too far with a signal, unless that is ignored; then it is a full disk.
     Limit(commands: "ulimit -f 30000; trap '' XFSZ", codes: ["outOfSpace"]),
-    Limit(commands: "ulimit -f 30000", codes: [], signal: Signals.fileSize),
+    // Whoever started this may have had it ignored.
+    Limit(commands: "ulimit -f 30000", codes: ["outOfSpace"], signal: Signals.fileSize),
     Limit(commands: "ulimit -n 20", codes: ["", "inputOutput"]),
     Limit(commands: "ulimit -n 8", codes: ["", "inputOutput"]),
     Limit(commands: "ulimit -n 6", codes: ["", "inputOutput"]),

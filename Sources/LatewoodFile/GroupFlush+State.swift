@@ -113,6 +113,7 @@ extension GroupFlush.State {
   /// Gives up what waits and goes on at `tail`, past everything that may have been written.
   mutating func restart(at tail: UInt64, open next: Segment) {
     if closedThrough > writtenThrough { givenUp.append(writtenThrough..<closedThrough) }
+    if !needsCheckpoint { gapStart = writtenThrough }
     sealed = []
     open = next
     chainStart = tail

@@ -46,6 +46,8 @@ final class GroupFlush: @unchecked Sendable {
     var needsCheckpoint = false
     /// Where the log began after the last gap, if there was one since the file was opened.
     var chainStart: UInt64 = FileLayout.logStart
+    /// While a checkpoint is needed: where the log ends before the gap.
+    var gapStart: UInt64 = FileLayout.logStart
     /// Ranges whose commits failed for lack of space; a commit that ends in one never comes to the file.
     var givenUp: [Range<UInt64>] = []
     /// Commits that were synced.

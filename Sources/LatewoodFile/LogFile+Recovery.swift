@@ -186,6 +186,7 @@ extension LogFile {
       state.closedThrough = tail
       state.writtenThrough = tail
       state.needsCheckpoint = isTorn
+      state.gapStart = end.offset
       if isTorn { state.chainStart = tail }
       rewind(&state, to: tail)
     }

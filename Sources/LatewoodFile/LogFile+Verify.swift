@@ -28,6 +28,8 @@ extension LogFile {
     view.limit = try checkedSize()
     let choice = try chooseSlot(slots, size: view.limit)
     let start = choice.replay
+    // What lies behind a gap does not count yet.
+    let end = group.locked { $0.needsCheckpoint ? min(end, $0.gapStart) : end }
     var walk = LogWalk(view: view, size: view.limit, from: start)
     while walk.position.offset < end, walk.next() != nil {}
     if choice.isOlder, let newest = slots.first, newest.generation != choice.slot.generation,

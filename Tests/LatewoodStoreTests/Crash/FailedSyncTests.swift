@@ -43,7 +43,8 @@ import Testing
     refusal(.inputOutput) { try store.put("lost", [UInt8](repeating: 2, count: 3000), in: space) }
     refusal(.poisoned) { try store.put("later", "1", in: space) }
     let (again, there) = try reopened()
-    #expect(again.recovery.tornTail != nil)
+    // Without the cache there are zeros, as in room that was reserved.
+    #expect((again.recovery.tornTail != nil) == isPinned)
     #expect(try again.get("lost", in: there) == nil)
     try again.put("next", [UInt8](repeating: 3, count: 3000), in: there)
     // The power goes: only the disk speaks.

@@ -47,7 +47,7 @@ import Testing
       if child == 0 {
         alarm(20)
         var code: StoreError.Code?
-        do { try store.put("k", "child", in: space) } catch { code = (error as? StoreError)?.code }
+        do { try store.put("k", "child", in: space) } catch { code = error.code }
         _exit(code == .lockedByOtherProcess ? 42 : 1)
       }
       var status: Int32 = 0
