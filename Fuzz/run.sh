@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the targets under libFuzzer, most of them with the address sanitizer, and prints what that brought. First the planted fault of the canary must be
 # found within a minute. What is new in coverage is kept in .build-fuzz/corpus from one run to the next.
-# usage: Fuzz/run.sh [SECONDS per target, 60 if not given] [TARGET ...]
+# usage: Fuzz/run.sh [SECONDS per target, 60 if not given] [TARGET ...]      LATEWOOD_FUZZ_BUILT=1: with what was built last
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . Fuzz/targets.sh
@@ -17,8 +17,10 @@ build() {
     { grep -E 'error|Build of' || true; }
 }
 # The compiler minds only the last -sanitize it is given, and the package manager gives two in any order: so both in one.
-build -Xswiftc -sanitize=fuzzer,address --scratch-path .build-fuzz
-build -c release --scratch-path .build-fuzz-plain
+if [ -z "${LATEWOOD_FUZZ_BUILT:-}" ]; then
+  build -Xswiftc -sanitize=fuzzer,address --scratch-path .build-fuzz
+  build -c release --scratch-path .build-fuzz-plain
+fi
 work=.build-fuzz/corpus
 finds=.build-fuzz/finds
 mkdir -p "$work" "$finds"
@@ -36,6 +38,10 @@ fuzz() {
     -max_total_time="$limit" -max_len=$longest -malloc_limit_mb=72 -rss_limit_mb=2048 -timeout=60 -print_final_stats=1 \
     -artifact_prefix="$finds/$target-" "$@" >"$finds/$target.log" 2>&1 </dev/null
 }
+
+for program in .build-fuzz/debug/Fuzz .build-fuzz-plain/release/Fuzz; do
+  [ -x $program ] || { echo "there is no $program: run this without LATEWOOD_FUZZ_BUILT" >&2; exit 1; }
+done
 
 empty=$(mktemp -d)
 trap 'rm -rf "$empty"' EXIT

@@ -83,9 +83,10 @@ final class SoakRun: Sendable {
     _ = try database.compact()
     try database.close()
     let again = try DocumentStore.open(at: path, mode: .openExisting)
-    try checkWhole(again.snapshot(), deeply: true)
+    let reopened = try (0..<Self.writers).map { try again.createCollection(SoakWorkload.collection($0)) }
+    try checkWhole(again.snapshot(), of: reopened)
     for number in 0..<Self.writers {
-      let last = try last(number, again.snapshot())
+      let last = try last(of: reopened[number], again.snapshot())
       guard last == acknowledged.withLock({ $0[number] }) else {
         throw Failure(description: "after a close writer \(number) is at batch \(last)")
       }
@@ -198,8 +199,8 @@ final class SoakRun: Sendable {
     guard report.isSound else { throw Failure(description: "a verification found \(report)") }
   }
 
-  private func last(_ writer: Int, _ snapshot: DocumentSnapshot) throws -> Int {
-    let text = try snapshot.reads(collections[writer]).local(SoakWorkload.counter)
+  private func last(of collection: DocumentCollection, _ snapshot: DocumentSnapshot) throws -> Int {
+    let text = try snapshot.reads(collection).local(SoakWorkload.counter)
     return text.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
   }
 
@@ -224,9 +225,11 @@ final class SoakRun: Sendable {
   }
 
   /// All documents of all writers, as the numbers of the last batches in this state say.
-  private func checkWhole(_ snapshot: DocumentSnapshot, deeply: Bool) throws {
-    for (writer, collection) in collections.enumerated() {
-      let last = try last(writer, snapshot)
+  private func checkWhole(
+    _ snapshot: DocumentSnapshot, of others: [DocumentCollection]? = nil, deeply: Bool = false
+  ) throws {
+    for (writer, collection) in (others ?? collections).enumerated() {
+      let last = try last(of: collection, snapshot)
       let reads = snapshot.reads(collection)
       let expected = SoakWorkload.documents(after: last)
       guard try reads.totals().documents == expected.count else {

@@ -1,0 +1,77 @@
+import LatewoodStore
+import Testing
+
+@testable import LatewoodDocuments
+
+/// Records that nobody writes, in a file whose checksums are all right.
+@Suite struct HostileRecordTests {
+  private func revision(_ text: String) -> RevisionID {
+    bytes(text).withUnsafeBytes { RevisionID(editing: nil, isDeleted: false, body: $0) }
+  }
+
+  private func leaf(_ text: String) -> RevisionTree.Node {
+    RevisionTree.Node(id: revision(text), parent: -1, isLeaf: true, isDeleted: false, body: 0)
+  }
+
+  /// A record of first revisions, each a leaf.
+  private func record(_ texts: [String]) -> [UInt8] {
+    var tree = RevisionTree()
+    for text in texts { tree.nodes.append(leaf(text)) }
+    return DocumentRecord(sequence: 7, tree: tree).encoded()
+  }
+
+  private func decode(_ bytes: [UInt8]) throws { _ = try bytes.withUnsafeBytes { try DocumentRecord($0) } }
+
+  @Test func `nothing is read from behind the bytes`() throws {
+    try bytes("abc").withUnsafeBytes { all in
+      let part = UnsafeRawBufferPointer(rebasing: all[..<2])
+      var source = try #require(HostileBytes(part, what: "the record"))
+      #expect(throws: DocumentError.self) { _ = try source.bytes(3) }
+      #expect(try Array(source.bytes(2)) == bytes("ab"))
+      #expect(throws: DocumentError.self) { _ = try source.byte() }
+      #expect(throws: DocumentError.self) { _ = try source.bytes(1) }
+      #expect(source.isAtEnd)
+    }
+  }
+
+  @Test func `there is no generation 0`() throws {
+    try [UInt8](repeating: 0, count: 4).withUnsafeBytes { all in
+      var source = try #require(HostileBytes(all, what: "the record"))
+      #expect(throws: DocumentError.self) { _ = try source.generation() }
+    }
+  }
+
+  @Test func `its winner is the first, no revision comes twice, and conflicts are told`() throws {
+    let sound = record(["a", "b"])
+    try decode(sound)
+    let (head, branch) = (3, 22)
+    #expect(sound.count == head + 2 * branch)
+    let swapped = sound[..<head] + sound[(head + branch)...] + sound[head..<(head + branch)]
+    refusal(.corruptRevisions) { try decode(Array(swapped)) }
+    let twice = sound[..<(head + branch)] + sound[head..<(head + branch)]
+    refusal(.corruptRevisions) { try decode(Array(twice)) }
+    var silent = sound
+    silent[1] ^= DocumentRecord.Flag.hasConflicts
+    refusal(.corruptRevisions) { try decode(silent) }
+  }
+
+  @Test func `the counts of a collection leave room to count on`() throws {
+    for field in 0..<7 {
+      var numbers = [UInt64](repeating: 1, count: 7)
+      numbers[field] = 1 << 62
+      var encoded = [CollectionState.format]
+      for number in numbers { encoded.append(varint: number) }
+      refusal(.corruptData) { _ = try encoded.withUnsafeBytes { try CollectionState($0) } }
+    }
+  }
+
+  @Test func `a body that is missing is named`() throws {
+    let store = try DocumentStore.inMemory()
+    try store.save("document", "text")
+    let name = try #require(try store.collectionNames().first)
+    let bodies = try store.store.keyspace("bodies/\(name)")
+    try store.store.write { try $0.deleteRange(.all, in: bodies) }
+    let faults = try store.verify().faults
+    #expect(faults.contains { "\($0)".contains("its body is missing") }, "\(faults)")
+  }
+}

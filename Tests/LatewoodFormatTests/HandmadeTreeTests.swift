@@ -1,0 +1,150 @@
+import LatewoodBytes
+import LatewoodModels
+import LatewoodSimulation
+import LatewoodStore
+import Testing
+
+@testable import LatewoodFile
+@testable import LatewoodTree
+
+/// Trees of sound nodes that do not belong together: a verification tells, and so does a compaction that reads back what it wrote.
+@Suite struct HandmadeTreeTests {
+  private let sound: FileSurgery
+  private let root: Subtree
+  private var frames: [FrameHeader] { sound.frames(.nodes) }
+
+  init() throws {
+    let volume = SimulatedVolume()
+    let store = try CrashScript.open(volume)
+    let keyspace = try store.keyspace("a")
+    try store.write { transaction in
+      for number in 0..<400 {
+        let value = [UInt8](repeating: 1, count: number == 3 ? 2000 : 20)
+        try transaction.put("key \(1000 + number)", value, in: keyspace)
+      }
+    }
+    try store.checkpoint()
+    try store.close()
+    sound = try FileSurgery(volume.liveBytes(of: CrashScript.path))
+    let frame = try #require(sound.frames(.checkpoint).last)
+    root = try #require(try sound.checkpoint(at: frame.ownOffset).root)
+  }
+
+  /// The ranges of nodes, as a compaction hands them over.
+  private func regions(of surgery: FileSurgery) -> [Range<UInt64>] {
+    surgery.frames(.nodes).compactMap { frame in
+      frame.end.map { (frame.ownOffset + UInt64(FrameHeader.length) + 63) & ~63..<$0 }
+    }
+  }
+
+  private func reader(
+    of surgery: FileSurgery, length: Int? = nil
+  ) -> (UnsafeMutableRawBufferPointer, UInt64) throws(Fault) -> Int {
+    let bytes = Array(surgery.bytes.prefix(length ?? surgery.bytes.count))
+    return { (target, offset) throws(Fault) in
+      let part = bytes.dropFirst(Int(offset)).prefix(target.count)
+      target.copyBytes(from: part)
+      return part.count
+    }
+  }
+
+  /// What is wrong with the tree, as a compaction would say; nil: nothing.
+  private func proof(
+    of surgery: FileSurgery, regions: [Range<UInt64>]? = nil, root: Subtree? = nil, limit: UInt64? = nil,
+    length: Int? = nil
+  ) -> String? {
+    do throws(Fault) {
+      let proof = RegionProof(seed: surgery.seed, read: reader(of: surgery, length: length))
+      var tree = TreeProof()
+      for region in regions ?? self.regions(of: surgery) {
+        try tree.take(proof.read(region, below: limit ?? UInt64(surgery.bytes.count)))
+      }
+      if let root { try tree.finish(root) }
+      return nil
+    } catch {
+      return error.reason
+    }
+  }
+
+  private func verification(of surgery: FileSurgery) throws -> [String] {
+    let volume = SimulatedVolume()
+    try volume.place(surgery.bytes, at: CrashScript.path)
+    return try CrashScript.open(volume, .readOnly).verify().faults.map(\.what)
+  }
+
+  @Test func `what was written is proved`() throws {
+    #expect(root.level > 0)
+    #expect(proof(of: sound, root: root) == nil)
+    #expect(try verification(of: sound) == [])
+  }
+
+  @Test func `totals of a child that are not its own`() throws {
+    var surgery = sound
+    _ = try surgery.changeRoot { node in
+      let child = node + NodeLayout.arrays
+      child.set(UnsafeRawPointer(child).u64(NodeLayout.childEntries) + 1, at: NodeLayout.childEntries)
+    }
+    #expect(proof(of: surgery)?.contains("does not say of a child what was read") == true)
+    #expect(
+      try verification(of: surgery).contains(
+        "the entries or live bytes under a node are not what the reference to it says"))
+  }
+
+  @Test(arguments: [-1, 1])
+  func `a separator beside the place where it divides`(_ step: Int) throws {
+    var surgery = sound
+    _ = try surgery.changeRoot { node in
+      let branch = Node(validated: node)
+      // The separator is the first key after it, or the beginning of that.
+      let cell = Int(branch.slots.u16(2))
+      let count = Int(UnsafeRawPointer(node).u8(cell))
+      let last = node + cell + count
+      last.set(UInt8(Int(UnsafeRawPointer(last).u8(0)) + step), at: 0)
+      let head = KeyOrder.head(UnsafeRawPointer(node + cell + 1), count)
+      (node + (branch.heads - UnsafeRawPointer(node))).set(head, at: 4)
+    }
+    #expect(proof(of: surgery) == "a separator does not divide the keys around it")
+    #expect(
+      try verification(of: surgery).contains(
+        step < 0
+          ? "a node holds keys that are not below the separator after it"
+          : "a node holds keys below the separator before it"))
+  }
+
+  @Test func `a child that belongs to the tree twice`() throws {
+    var surgery = sound
+    _ = try surgery.changeRoot { node in
+      let children = node + NodeLayout.arrays
+      (children + NodeLayout.childLength).copyMemory(from: children, byteCount: NodeLayout.childLength)
+    }
+    #expect(try verification(of: surgery).contains("a node belongs to the tree twice"))
+    #expect(proof(of: surgery)?.contains("does not say of a child what was read") == true)
+  }
+
+  @Test func `another root, nodes twice, and a branch before its children`() throws {
+    var other = root
+    other.reference.checksum ^= 1
+    #expect(proof(of: sound, root: other) == "the root is not that of the nodes that were read")
+    let regions = regions(of: sound)
+    #expect(proof(of: sound, regions: regions + regions) == "nodes were written over others")
+    let alone = root.reference.offset..<root.reference.offset + UInt64(root.reference.length)
+    #expect(
+      proof(of: sound, regions: [alone]) == "a branch names children that were not written before it")
+  }
+
+  @Test func `nodes and values that are not all there`() throws {
+    let regions = regions(of: sound)
+    let first = try #require(regions.first)
+    #expect(
+      proof(of: sound, regions: [first.lowerBound..<first.lowerBound + 64])
+        == "a node does not lie within its region")
+    #expect(
+      proof(of: sound, length: Int(first.lowerBound) + 100)
+        == "the disk has less of the file than was written")
+    #expect(
+      proof(of: sound, limit: FileLayout.logStart + 100) == "a value's extent does not lie within the file"
+        || proof(of: sound, limit: FileLayout.logStart + 100)
+          == "the disk has less of the file than was written"
+    )
+  }
+}
