@@ -99,7 +99,9 @@ extension LogFile {
   private func findOnce() throws(Fault) -> Found {
     // In this order: what a slot names was there before the slot was written, so it lies below the size read after it.
     forgetCache(0..<FileLayout.logStart)
-    let slots = try readSlots(fromDisk: !isReadOnly)
+    // What this process has just made hides nothing.
+    let mayBeFalse = !isReadOnly && !isReplacement
+    let slots = try readSlots(fromDisk: mayBeFalse)
     let size = try checkedSize()
     // What a slot says to have been durable is on the disk as the cache has it.
     forgetCache(slots.reduce(FileLayout.logStart) { max($0, $1.durableThrough) }..<UInt64.max)
@@ -111,7 +113,7 @@ extension LogFile {
     var found = Found(
       choice: choice, walk: walk, size: size, floor: try floor(of: walk, slots: choice.durableThrough),
       hasTornTail: walk.hasEnded || !walk.isFollowedByZeros())
-    if !isReadOnly { try endWhereDiskEnds(&found) }
+    if mayBeFalse { try endWhereDiskEnds(&found) }
     return found
   }
 
