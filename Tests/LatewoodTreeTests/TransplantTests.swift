@@ -93,7 +93,7 @@ import Testing
     #expect(throws: Fault.self) { try copy([first, second], into: MemoryFile(seed: 8), nodeSize: 1024) }
   }
 
-  @Test func `a leaf whose prefix is not the longest, or with bytes that mean nothing, is made anew`() throws
+  @Test func `a leaf with something where nothing is to be is made anew`() throws
   {
     let entries = numbered(40)
     let old = MemoryFile()
