@@ -93,8 +93,7 @@ import Testing
     #expect(throws: Fault.self) { try copy([first, second], into: MemoryFile(seed: 8), nodeSize: 1024) }
   }
 
-  @Test func `a leaf with something where nothing is to be is made anew`() throws
-  {
+  @Test func `a leaf with something where nothing is to be is made anew`() throws {
     let entries = numbered(40)
     let old = MemoryFile()
     let tree = try build(entries, in: old, nodeSize: 8192)
