@@ -15,6 +15,9 @@ enum Effort {
   /// Of the bits and lengths of a damage test, one in so many.
   static let damageStride = isLow ? 29 : usualStride
 
+  /// `LATEWOOD_EVERY_BIT`: of the bits of a larger file, all.
+  static let everyBit = CurrentProcess.environmentVariable("LATEWOOD_EVERY_BIT") != nil
+
   #if DEBUG
     private static let usual = 20_000
     private static let usualStride = 7

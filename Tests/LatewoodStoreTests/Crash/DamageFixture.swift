@@ -45,6 +45,19 @@ struct DamageFixture: CustomTestStringConvertible, Sendable {
     }
   }()
 
+  /// Somewhat more than 64 KiB; nil, and an issue, if it could not be made.
+  static let large: DamageFixture? = {
+    // Few commits, so that none finds room made ahead: nothing but data.
+    let many = (0..<85).map { put(200 + $0, 210) } + (0..<85).map { put(400 + $0, 3, in: "b") }
+    do {
+      return try DamageFixture(
+        "64 KiB", first + [many], checkpoint: true, second + [Array(many.prefix(70))], closes: true)
+    } catch {
+      Issue.record("\(error)")
+      return nil
+    }
+  }()
+
   /// All of it is sealed: the file says that everything was durable.
   init(
     _ name: String, _ first: [[CrashScript.Operation]], checkpoint: Bool, _ second: [[CrashScript.Operation]],

@@ -16,12 +16,27 @@ import Testing
 
   @Test(arguments: DamageFixture.all)
   func `a flipped bit gives the right answer or an error`(_ fixture: DamageFixture) throws {
+    try flip(fixture, bytes: fixture.bytes.indices, stride: Effort.damageStride)
+  }
+
+  /// The same with a larger file, whose tree has two levels; with `LATEWOOD_EVERY_BIT` each of its bits, else one in many.
+  @Test(arguments: 0..<4)
+  func `a flipped bit of a file of 64 KiB gives the right answer or an error`(quarter: Int) throws {
+    let fixture = try #require(DamageFixture.large)
+    #expect((65_536...80_000).contains(fixture.bytes.count))
+    let length = fixture.bytes.count / 4
+    let end = quarter == 3 ? fixture.bytes.count : (quarter + 1) * length
+    try flip(
+      fixture, bytes: quarter * length..<end, stride: Effort.everyBit ? 1 : 60 * Effort.damageStride + 1)
+  }
+
+  private func flip(_ fixture: DamageFixture, bytes: Range<Int>, stride: Int) throws {
     let run = try DamageRun(fixture.bytes)
-    for offset in fixture.bytes.indices {
+    for offset in bytes {
       let isField = DamageTests.isField(offset)
-      if !isField, offset % 61 != 0 { continue }
-      for bit in 0..<8 where isField || bit == offset % 8 {
-        if (offset * 8 + bit) % Effort.damageStride != 0 { continue }
+      if !isField, offset % 61 != 0, !Effort.everyBit { continue }
+      for bit in 0..<8 where isField || Effort.everyBit || bit == offset % 8 {
+        if (offset * 8 + bit) % stride != 0 { continue }
         let outcome = try run.open { try $0.corrupt(CrashScript.path, at: offset, xor: 1 << UInt8(bit)) }
         // The rest of a header is covered by its checksum, that of a slot by nothing.
         let mustReport = offset < 8192 || offset < 16384 && isField
@@ -30,8 +45,10 @@ import Testing
           "\(fixture.testDescription), bit \(bit) of byte \(offset) of \(fixture.bytes.count)")
       }
     }
-    print("DamageTests: \(fixture.testDescription), flipped bits: \(run.summary)")
-    #expect(run.right > 0 && run.errors > 0)
+    print(
+      "DamageTests: \(fixture.testDescription), bytes \(bytes.lowerBound) to \(bytes.upperBound), flipped bits: \(run.summary)"
+    )
+    #expect(run.right + run.errors > 0)
   }
 
   @Test(arguments: DamageFixture.all)
