@@ -75,9 +75,11 @@ extension LogFile {
 
   /// Puts this file, all of which is durable, in the place of the one that it was made beside.
   ///
-  /// After a throw of the rename nothing has changed. If the directory cannot be synced, nobody knows which file a power cut would leave:
+  /// Throws `notFound` if the old file is not at its path any more: somebody removed it, renamed it or put another there, which must not be lost.
+  /// After that, or a throw of the rename, nothing has changed. If the directory cannot be synced, nobody knows which file a power cut would leave:
   /// nothing may be written to either any more, and both are poisoned.
   package func takePlace(of old: LogFile) throws(Fault) {
+    try old.checkInPlace()
     try volume.rename(path + LogFile.replacementSuffix, to: path)
     old.keepLock()
     group.locked { $0.keepsLock = false }
@@ -86,6 +88,22 @@ extension LogFile {
     } catch {
       for file in [old, self] { file.group.locked { $0.end(with: error) } }
       throw error
+    }
+  }
+
+  private func checkInPlace() throws(Fault) {
+    var isThere = false
+    do throws(Fault) {
+      let there = try volume.open(path, .readOnly)
+      isThere = there.identity == device.identity
+      there.close()
+    } catch {
+      guard error.kind == .notFound else { throw error }
+    }
+    guard isThere else {
+      throw Fault(
+        .notFound, "the file that is open is not at its path any more, so nothing was put in its place",
+        path: path)
     }
   }
 
