@@ -37,7 +37,7 @@ extension Engine {
 
   private func writeCheckpoint(isForced: Bool) throws(Fault) {
     var isForced = isForced
-    takeBackUnwritten()
+    try takeBackUnwritten()
     while true {
       // One that failed (a full disk) has left its frozen buffer: it goes first.
       let left = unfinished
@@ -74,7 +74,7 @@ extension Engine {
     try log.flush(through: log.committedPosition, durable: false)
     lockForService()
     defer { unlockForService() }
-    rollBackUnwritten()
+    try rollBackUnwritten()
     if head.active.isEmpty, !isForced, !log.needsCheckpoint { return nil }
     // Readers must see all that is frozen before they see the buffer frozen.
     try log.flush(through: log.position, durable: false)

@@ -7,7 +7,7 @@ extension Engine {
   func sync() throws(Fault) {
     try checkOpen()
     if isReadOnly { return }
-    takeBackUnwritten()
+    try takeBackUnwritten()
     try log.flush(through: log.committedPosition, durable: true)
   }
 

@@ -54,7 +54,8 @@ extension Engine {
       if error.kind == .outOfSpace {
         writer.lock()
         defer { writer.unlock() }
-        rollBackUnwritten()
+        // A failure that ends all writing is told first.
+        try rollBackUnwritten()
       }
       throw error
     }
@@ -75,7 +76,9 @@ extension Engine {
   }
 
   /// After a full disk: what was committed in memory and could not be written is taken back. Under the writer lock.
-  func rollBackUnwritten() {
+  ///
+  /// Throws `inputOutput` if the disk fails in another way now, which ends all writing.
+  func rollBackUnwritten() throws(Fault) {
     guard log.isOutOfSpace else { return }
     waitForFinishing()
     guard let version = published.withLock({ $0 }) else { return }
@@ -89,8 +92,8 @@ extension Engine {
     do throws(Fault) {
       try log.recoverFromOutOfSpace()
     } catch {
-      // The log refuses from here on, with a fault of its own that says why.
-      return
+      // The log refuses from here on, with a fault of its own that says why; but nobody has been told of this one.
+      if error.kind == .inputOutput { throw error }
     }
   }
 
@@ -103,15 +106,18 @@ extension Engine {
   }
 
   /// After a full disk, before anything is tried again. Not while this thread has the writer lock; in a transaction it does nothing.
-  func takeBackUnwritten() {
-    if log.isOutOfSpace, !isInTransaction { writer.withLock { rollBackUnwritten() } }
+  func takeBackUnwritten() throws(Fault) {
+    guard log.isOutOfSpace, !isInTransaction else { return }
+    writer.lock()
+    defer { writer.unlock() }
+    try rollBackUnwritten()
   }
 
   /// After a torn tail or a full disk nothing may be acknowledged before a checkpoint lies beyond what was left behind. False if the
   /// log refuses to go on; it says why when a transaction begins.
   private func restoreLog() throws(Fault) -> Bool {
     guard log.isInterrupted else { return true }
-    takeBackUnwritten()
+    try takeBackUnwritten()
     if log.isOutOfSpace { return false }
     if log.needsCheckpoint { try checkpoint(isForced: true) }
     return true
