@@ -125,6 +125,11 @@ package final class PseudoTerminal {
           failure = error
         }
       }
+      if failure == .inputOutput {
+        // The program is ending, and the system has taken the terminal away; there may be no status yet.
+        Monitor.sleep(milliseconds: 1)
+        return false
+      }
       if let failure, failure != .interrupted { throw failure }
       text += piece.prefix(count)
       return count > 0
