@@ -369,11 +369,16 @@ expect 3 "write beside a writer" import w.lw w.json --documents --id id ; has "s
 expect 0 "watch a writer" stats w.lw --watch --interval 0.2 --count 4 --json
 query_lines() { printf '%s' "$out" | python3 -c "import json,sys; d=[json.loads(l) for l in sys.stdin]; print(($1))" 2>&1; }
 is "it is seen to write" "$(query_lines '[x["isOpenForWriting"] for x in d] == [True]*4, d[0]["commitsPerSecond"], sum(x["commitsPerSecond"] for x in d[1:]) > 0, d[3]["transaction"] > d[0]["transaction"]')" "(True, None, True, True)"
-expect 0 "salvage beside a writer" salvage w.lw beside.lw --json ; query "whole" 'd["whole"], d["documentFaults"]' "(True, 0)"
+# What comes while it reads may look damaged; then it says so.
+"$tool" salvage w.lw beside.lw --json >beside.json 2>err ; status=$?
+if [ $status = 0 ]; then is "salvage beside a writer" "$(cat err)" ""; else
+  is "salvage beside a writer" "$status" 1 ; has "says what to do" "$(cat err)" "Close it, and run this again"
+fi
 { kill -9 $writer && wait $writer; } 2>/dev/null
 expect 0 "write after it" import w.lw w.json --documents --id id --existing replace
 last=$(tail -n 2 acks | head -n 1)
 expect 0 "its last word holds" doc get w.lw "first-$(printf '%010d' "$last")" --collection written
+expect 0 "salvage after it" salvage w.lw after.lw --json ; query "whole" 'd["whole"], d["documentFaults"]' "(True, 0)"
 expect 0 "compact documents" compact w.lw ; expect 0 "they are sound" verify w.lw
 "$tool" list d.lw 2>err | head -n 1 >/dev/null
 is "a broken pipe is quiet" "$(cat err)" ""
