@@ -65,13 +65,8 @@ import Testing
     _ work: (Store, Keyspace) throws -> Void
   ) throws -> (bytes: [UInt8], number: UInt32) {
     let volume = MemoryVolume()
-    var options = Store.Options()
-    options.checkpointsInBackground = false
-    options.compaction = .manual
-    options.durability = .relaxed
-    options.punchesHoles = false
     let store = try Store.open(
-      at: "file", on: volume, mode: .createNew, options: options, environment: .system)
+      at: "file", on: volume, mode: .createNew, options: SampleFile.options, environment: .system)
     let keyspace = try store.keyspace("fruit")
     try work(store, keyspace)
     try store.close()

@@ -13,17 +13,22 @@ enum SampleFile: String, CaseIterable {
   /// A compacted file with work after it.
   case goneOn
 
-  /// About `length` bytes. Some values are large, and one transaction in some deletes a range. Keys are text of one length, text of many
-  /// lengths, or numbers.
-  func bytes(length: Int, seed: UInt64) throws -> [UInt8] {
-    let volume = MemoryVolume()
+  /// Of a store that does nothing by itself: the file is what the test makes it.
+  static var options: Store.Options {
     var options = Store.Options()
     options.checkpointsInBackground = false
     options.compaction = .manual
     options.durability = .relaxed
     options.punchesHoles = false
+    return options
+  }
+
+  /// About `length` bytes. Some values are large, and one transaction in some deletes a range. Keys are text of one length, text of many
+  /// lengths, or numbers.
+  func bytes(length: Int, seed: UInt64) throws -> [UInt8] {
+    let volume = MemoryVolume()
     let store = try Store.open(
-      at: "sample", on: volume, mode: .createNew, options: options, environment: .system)
+      at: "sample", on: volume, mode: .createNew, options: Self.options, environment: .system)
     var random = SeededRandom(seed: seed)
     let names = ["fruit", "roots", "leaves"]
     for name in names { _ = try store.keyspace(name) }
