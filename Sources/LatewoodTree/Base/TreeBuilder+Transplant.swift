@@ -2,7 +2,8 @@ import LatewoodBytes
 import LatewoodFile
 
 extension TreeBuilder {
-  /// One byte may be left empty for so many that are taken over, so that leaves can be taken over again after one that could not.
+  /// Leaves may be one part in so many emptier than full ones, so that leaves can be taken over again after one that could not. That costs few
+  /// bytes, since a node is as long as what is in it, but each leaf more is one that searches, scans and branches go over.
   private static let bytesPerWasted = 256
 
   /// Takes over a full leaf of another file as it is, without a look at each entry. False: nothing was done, its entries have to be appended.
