@@ -12,6 +12,17 @@ import Testing
       body: try MutableDocument(id: "doc", json: json).encodedBody())
   }
 
+  @Test func `a value inside of what was encoded is itself, not all of it`() throws {
+    let made = try MutableDocument(json: #"{"a":{"x":1},"b":{"x":2},"c":{"x":1}}"#)
+    #expect(made["a"] != made["b"] && made["a"] == made["c"] && made["a"] != made.body)
+  }
+
+  @Test func `bytes in another form than ours are saved in ours`() throws {
+    // A number that nothing leads to, and an empty dictionary.
+    let foreign = Document(id: "x", revision: .first, sequence: 1, body: [0x00, 0x01, 0x70, 0x00])
+    #expect(try foreign.toMutable().encodedBody() == [0x70, 0x00])
+  }
+
   @Test func `a document reads its content from the bytes that it holds`() throws {
     let document = try document(#"{"name":"Ana","age":31,"address":{"city":"Porto"},"tags":["a","b"]}"#)
     #expect(document.id == "doc" && document.revisionID == "1-ab" && document.sequence == 7)
