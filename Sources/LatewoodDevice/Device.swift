@@ -76,6 +76,9 @@ package protocol Device: AnyObject, Sendable {
   /// process lies in a file of its own that somebody can remove; this one cannot be lost. True where the system has no such lock.
   func lockForWriting() throws(Fault) -> Bool
 
+  /// Says that the file has another path now, which errors are to name.
+  func wasRenamed(to path: String)
+
   /// Idempotent. The address space stays valid until it is released.
   func close()
 }
@@ -83,6 +86,7 @@ package protocol Device: AnyObject, Sendable {
 extension Device {
   package func nextHole(from offset: UInt64) throws(Fault) -> Range<UInt64>? { nil }
   package func lockForWriting() throws(Fault) -> Bool { true }
+  package func wasRenamed(to path: String) {}
 }
 
 /// What memory and offsets of reads past the cache are multiples of: no disk has longer blocks.

@@ -15,21 +15,19 @@ final class DirectReads: Sendable {
     case closed
   }
 
-  private let path: String
   private let identity: FileIdentity
   private let state = Guarded(State.unasked)
 
-  /// - Parameters:
-  ///   - path: where the file was opened.
-  ///   - identity: what it must still be there.
-  init(path: String, identity: FileIdentity) {
-    self.path = path
-    self.identity = identity
-  }
+  /// - Parameter identity: what the file at the path must be.
+  init(identity: FileIdentity) { self.identity = identity }
 
   /// How many bytes were read; nil where there are no such reads. As `Device.readFromDisk`.
-  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int? {
-    guard let descriptor = try opened(), let start = Int64(exactly: offset) else { return nil }
+  ///
+  /// - Parameter path: where the file is, as far as is known.
+  func read(
+    into target: UnsafeMutableRawBufferPointer, at offset: UInt64, path: String
+  ) throws(Fault) -> Int? {
+    guard let descriptor = try opened(path), let start = Int64(exactly: offset) else { return nil }
     return try descriptor.use { number throws(Fault) in
       do throws(ErrorNumber) {
         // To read waits for what is not written yet, but keeps writers of the file out while it waits; this does not.
@@ -56,21 +54,21 @@ final class DirectReads: Sendable {
     }
   }
 
-  private func opened() throws(Fault) -> OpenDescriptor? {
+  private func opened(_ path: String) throws(Fault) -> OpenDescriptor? {
     try state.withLock { state throws(Fault) in
       switch state {
       case .open(let descriptor): return descriptor
       case .impossible: return nil
       case .closed: throw Fault(.closed, "the file has been closed")
       case .unasked:
-        let descriptor = tryToOpen()
+        let descriptor = tryToOpen(path)
         state = descriptor.map { .open($0) } ?? .impossible
         return descriptor
       }
     }
   }
 
-  private func tryToOpen() -> OpenDescriptor? {
+  private func tryToOpen(_ path: String) -> OpenDescriptor? {
     do throws(ErrorNumber) {
       let descriptor = OpenDescriptor(try SystemCalls.openDirect(path))
       var status: SystemCalls.Status?

@@ -9,7 +9,7 @@ import Synchronization
 /// Thread safety: all calls from any thread. `close` waits for nothing; calls that are under way finish on the open file.
 package final class FileDevice: Device {
   package let identity: FileIdentity
-  let path: String
+  private let place: Guarded<String>
   let descriptor: OpenDescriptor
   private let calls: FileCalls
   private let direct: DirectReads
@@ -26,10 +26,14 @@ package final class FileDevice: Device {
   init(_ number: Int32, identity: FileIdentity, path: String, calls: FileCalls) {
     descriptor = OpenDescriptor(number)
     self.identity = identity
-    self.path = path
+    place = Guarded(path)
     self.calls = calls
-    direct = DirectReads(path: path, identity: identity)
+    direct = DirectReads(identity: identity)
   }
+
+  var path: String { place.withLock { $0 } }
+
+  package func wasRenamed(to path: String) { place.withLock { $0 = path } }
 
   package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
     try descriptor.use { number throws(Fault) in
@@ -125,7 +129,7 @@ package final class FileDevice: Device {
   package func readFromDisk(
     into target: UnsafeMutableRawBufferPointer, at offset: UInt64
   ) throws(Fault) -> Int? {
-    try direct.read(into: target, at: offset)
+    try direct.read(into: target, at: offset, path: path)
   }
 
   package func dropCache(_ range: Range<UInt64>) {

@@ -69,8 +69,13 @@ extension LogFile {
 
   /// Gives a copy, all of which is durable, its name.
   package func settle() throws(Fault) {
-    try volume.rename(path + LogFile.replacementSuffix, to: path)
+    try rename()
     try volume.syncDirectory(containing: path)
+  }
+
+  private func rename() throws(Fault) {
+    try volume.rename(path + LogFile.replacementSuffix, to: path)
+    device.wasRenamed(to: path)
   }
 
   /// Puts this file, all of which is durable, in the place of the one that it was made beside.
@@ -80,7 +85,7 @@ extension LogFile {
   /// nothing may be written to either any more, and both are poisoned.
   package func takePlace(of old: LogFile) throws(Fault) {
     try old.checkInPlace()
-    try volume.rename(path + LogFile.replacementSuffix, to: path)
+    try rename()
     old.keepLock()
     group.locked { $0.keepsLock = false }
     do throws(Fault) {

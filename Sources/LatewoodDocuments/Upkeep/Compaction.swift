@@ -33,7 +33,10 @@ extension DocumentCore {
           // Closed, or damaged: nothing to count on, and not the place to say so.
           return 0
         }
-      }, prepare: { [weak self] in try self?.sweep() })
+      },
+      prepare: { [weak self] in
+        do throws(DocumentError) { _ = try self?.sweep() } catch { throw error.store ?? error }
+      })
   }
 
   func reclaimableBytes() throws(DocumentError) -> UInt64 {

@@ -7,12 +7,17 @@ struct CompactionPreparation: Sendable {
   /// Deletes them, in transactions of its own.
   let prepare: @Sendable () throws -> Void
 
-  /// Throws `cancelled` with what was thrown.
+  /// Throws what the store threw, of the same kind, or else `cancelled`; with what was thrown.
   func run() throws(Fault) {
     do {
       try prepare()
     } catch {
-      throw Fault(.cancelled, "what had to be done before the compaction failed: \(error)")
+      let what = "what had to be done before the compaction failed"
+      guard let error = error as? StoreError, let kind = Fault.Kind(rawValue: error.code.rawValue) else {
+        throw Fault(.cancelled, "\(what): \(error)")
+      }
+      throw Fault(
+        kind, "\(what): \(error.message)", offset: error.offset, errno: error.systemError, path: error.path)
     }
   }
 }
@@ -24,7 +29,7 @@ extension Store {
   ///   - reclaimable: how many of the live bytes `prepare` would delete: they count as dead. Asked after checkpoints, from any thread;
   ///     it must not take long.
   ///   - prepare: called on the thread that compacts, before the compaction begins. It may use the store, but neither compact nor copy it.
-  ///     What it throws ends the compaction with `cancelled`.
+  ///     A `StoreError` that it throws ends the compaction with its own code, any other error with `cancelled`.
   package func setCompactionPreparation(
     reclaimable: @escaping @Sendable () -> UInt64, prepare: @escaping @Sendable () throws -> Void
   ) {

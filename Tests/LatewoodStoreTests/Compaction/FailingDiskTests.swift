@@ -1,0 +1,53 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+import LatewoodStore
+import Testing
+
+/// What the errors of a disk say before, in and after a compaction.
+@Suite struct FailingDiskTests {
+  private let directory: StoreDirectory
+  private let fails = Guarded(false)
+
+  init() throws { directory = try StoreDirectory() }
+
+  /// A store whose syncs fail from when `fails` says so.
+  private func open() throws -> Store {
+    var options = Store.Options()
+    options.compaction = .manual
+    var calls = FileCalls.system
+    calls.sync = { [fails] descriptor throws(ErrorNumber) in
+      if fails.withLock({ $0 }) { throw .noSpace }
+      try FileCalls.system.sync(descriptor)
+    }
+    return try Store.open(
+      at: directory.store, on: FileVolume(calls: calls), mode: .openOrCreate, options: options,
+      environment: .system)
+  }
+
+  @Test func `after a compaction an error names the database, and not what it was written as`() throws {
+    let store = try open()
+    let space = try store.keyspace("a")
+    try store.put("k", "v", in: space)
+    try store.compact()
+    fails.withLock { $0 = true }
+    let error = refusal(.inputOutput) { try store.put("k", "w", in: space) }
+    #expect(error?.path?.hasSuffix("db.latewood") == true, "\(error?.path ?? "no path")")
+    #expect(error?.systemError == ErrorNumber.noSpace.code)
+    try? store.close()
+  }
+
+  @Test func `what fails before a compaction, in a layer above, keeps its code`() throws {
+    let store = try open()
+    let space = try store.keyspace("a")
+    try store.put("k", "v", in: space)
+    store.setCompactionPreparation(
+      reclaimable: { 0 }, prepare: { try store.put("k", "without what was not needed", in: space) })
+    fails.withLock { $0 = true }
+    let error = refusal(.inputOutput) { try store.compact() }
+    #expect(error?.message.hasPrefix("what had to be done before the compaction failed: ") == true)
+    #expect(error?.systemError == ErrorNumber.noSpace.code)
+    refusal(.poisoned) { try store.compact() }
+    try? store.close()
+  }
+}
