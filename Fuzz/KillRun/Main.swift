@@ -10,6 +10,7 @@ import LatewoodSimulation
            KillRun cuts COUNT [SEED]    power cuts of an ext4 file system
            KillRun disks COUNT [SEED]   disks that fail to write
            KillRun limits               resources that the system limits
+           KillRun forks                forks with the database open
     """
 
   private enum Kind: String {
@@ -24,6 +25,7 @@ import LatewoodSimulation
       if arguments.first == "reader", arguments.count == 2 { return try Child.read(arguments[1]) }
       ChildEnvironment.endWithoutBacktrace()
       if arguments == ["limits"] { return try LimitsRun.run() }
+      if arguments == ["forks"] { return try ForkRun.run() }
       let kind = arguments.first.flatMap { Kind(rawValue: $0) }
       let numbers = kind == nil ? arguments : Array(arguments.dropFirst())
       guard (1...2).contains(numbers.count), let count = Int(numbers[0]), count > 0 else {
