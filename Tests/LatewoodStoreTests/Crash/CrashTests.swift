@@ -12,6 +12,9 @@ enum Effort {
   static let points =
     Int(CurrentProcess.environmentVariable("LATEWOOD_CRASH_POINTS") ?? "") ?? (isLow ? 4_000 : usual)
 
+  /// Images of each second cut. The first cuts alone do not bring millions of points: there are not that many different ones.
+  static let secondCuts = max(6, points / 60_000)
+
   /// Of the bits and lengths of a damage test, one in so many.
   static let damageStride = isLow ? 29 : usualStride
 
@@ -22,7 +25,7 @@ enum Effort {
     private static let usual = 20_000
     private static let usualStride = 7
   #else
-    private static let usual = 120_000
+    private static let usual = 60_000
     private static let usualStride = 1
   #endif
 }
@@ -59,7 +62,7 @@ enum Effort {
           random.oneIn(1 + images.count / 16)
         else { continue }
         second += try CrashRun.checkSecondCut(
-          image, showing: content, perCall: 6, &random, label: label())
+          image, showing: content, perCall: Effort.secondCuts, &random, label: label())
       }
       #expect(run.isCut == (call < calls), "call \(call) of \(script.name)")
     }
