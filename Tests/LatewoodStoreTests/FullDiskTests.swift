@@ -108,7 +108,7 @@ import Testing
     SystemPause.milliseconds(50)
     engine.publish(first.committed)
     engine.finishing.wrappingSubtract(1, ordering: .releasing)
-    group.wait()
+    try #require(group.wait(timeout: .now() + 60) == .success)
     try store.put("last", "1", in: space)
     for _ in 0..<2 {
       let keys = try store.entries(in: space).map { String(decoding: $0.key, as: UTF8.self) }

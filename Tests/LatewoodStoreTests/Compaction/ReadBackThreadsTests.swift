@@ -76,15 +76,18 @@ import Testing
   func `what two threads read is put together in the order of the file, when both are done`() throws {
     let (root, regions) = try regions()
     let steps = Atomic<Int>(0)
+    let hasBegun = Atomic<Bool>(false)
     let finishing = Monitor.currentThread
     volume.beforeAccess = { access in
       guard access.kind == .readFromDisk, Monitor.currentThread != finishing else { return }
+      hasBegun.store(true, ordering: .relaxed)
       // The other thread overtakes this one, and is done long before.
       Self.wait { steps.load(ordering: .relaxed) > 0 }
       Monitor.sleep(milliseconds: 50)
     }
     back.start()
     for region in regions { try back.add(region) }
+    Self.wait { hasBegun.load(ordering: .relaxed) }
     #expect(finish(root) { steps.wrappingAdd(1, ordering: .relaxed) } == nil)
     let count = steps.load(ordering: .relaxed)
     #expect(count > 0)

@@ -14,6 +14,7 @@ import Testing
   private let store: Store
   private let fruit: Keyspace
   private let threads = DispatchGroup()
+  private let failures = Guarded<[String]>([])
 
   init() throws {
     var options = CrashScript.options()
@@ -29,14 +30,18 @@ import Testing
     for number in 0..<20 { try store.put("key \(number)", "again", in: fruit) }
   }
 
-  /// Runs on a thread of its own, until `join`.
+  /// Runs on a thread of its own, until `join`; what it throws is an issue then.
   private func inBackground(_ body: @escaping @Sendable () throws -> Void) {
+    let failures = failures
     DispatchQueue(label: "test").async(group: threads) {
-      do { try body() } catch { Issue.record(error) }
+      do { try body() } catch { failures.withLock { $0.append("\(error)") } }
     }
   }
 
-  private func join() throws { try #require(threads.wait(timeout: .now() + 60) == .success) }
+  private func join() throws {
+    try #require(threads.wait(timeout: .now() + 60) == .success)
+    #expect(failures.withLock { $0 } == [])
+  }
 
   /// Returns when the condition holds, at the latest after a while.
   private static func wait(until condition: () -> Bool) {
@@ -111,7 +116,7 @@ import Testing
           volume.inject(.inputOutput(), atCall: volume.callCount + 1)
           refusal(.inputOutput) { try store.put("lost", "one", in: fruit) }
         }
-        threads.wait()
+        _ = threads.wait(timeout: .now() + 60)
       }
     }
     #expect(error?.message.contains("open the store again") == true)
@@ -129,7 +134,7 @@ import Testing
           volume.inject(.outOfSpace(), atCall: volume.callCount)
           refusal(.outOfSpace) { try store.put("refused", "one", in: fruit) }
         }
-        threads.wait()
+        _ = threads.wait(timeout: .now() + 60)
       }
     }
     try store.put("later", "two", in: fruit)
@@ -205,7 +210,7 @@ import Testing
           Self.wait { store.engine.finishing.load(ordering: .relaxed) == 0 }
           return [try store.get("key 150", in: fruit), try store.get("late", in: fruit)]
         }
-        #expect(seen == [[UInt8](repeating: 1, count: 60), Array("one".utf8)])
+        guard seen == [[UInt8](repeating: 1, count: 60), Array("one".utf8)] else { throw Wrong("\(seen)") }
         isOver.store(true, ordering: .relaxed)
       }
       Self.wait { isHeld.load(ordering: .relaxed) }
