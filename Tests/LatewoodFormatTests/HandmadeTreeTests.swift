@@ -130,6 +130,13 @@ import Testing
     let alone = root.reference.offset..<root.reference.offset + UInt64(root.reference.length)
     #expect(
       proof(of: sound, regions: [alone]) == "a branch names children that were not written before it")
+    let leaf = try #require(regions.first).lowerBound
+    let length = sound.bytes.withUnsafeBytes { all in
+      all.loadUnaligned(fromByteOffset: Int(leaf) + NodeLayout.length, as: UInt32.self)
+    }
+    #expect(
+      proof(of: sound, regions: [leaf..<leaf + UInt64(UInt32(littleEndian: length)), alone])
+        == "a branch names children that were not written before it")
   }
 
   @Test func `nodes and values that are not all there`() throws {

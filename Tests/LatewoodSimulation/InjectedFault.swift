@@ -33,3 +33,18 @@ package struct SimulatedCall: Sendable, CustomStringConvertible {
     return "\(number): \(kind.rawValue) \(path)\(place)\(outcome)"
   }
 }
+
+/// One call that is about to be made to a simulated file.
+package struct SimulatedAccess: Sendable, Equatable {
+  package enum Kind: Sendable {
+    case write, sync, readFromDisk
+  }
+  package let kind: Kind
+  /// What the file is called now.
+  package let path: String
+
+  package init(kind: Kind, path: String) {
+    self.kind = kind
+    self.path = path
+  }
+}

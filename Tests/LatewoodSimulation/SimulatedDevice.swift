@@ -44,12 +44,14 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int? {
     precondition(offset % UInt64(directAlignment) == 0 && target.count % directAlignment == 0)
     guard volume.locked({ volume.readsFromDisk }) else { return nil }
+    announce(.readFromDisk)
     let count = try read(into: target, at: offset)
     volume.locked { file.showDisk(in: target, at: Int(offset), count) }
     return count
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+    announce(.write)
     try locked { () throws(Fault) in
       guard isWritable else { throw Fault(.readOnly, "the file was opened for reading only", path: path) }
       let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
@@ -80,6 +82,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   }
 
   func sync() throws(Fault) {
+    announce(.sync)
     try locked { () throws(Fault) in
       let fault = volume.record(.sync, name)
       switch fault {
@@ -175,6 +178,11 @@ final class SimulatedDevice: Device, @unchecked Sendable {
       isReading = false
       isClosed = true
     }
+  }
+
+  private func announce(_ kind: SimulatedAccess.Kind) {
+    let (hook, current) = volume.locked { (volume.hook, volume.hook == nil ? path : name) }
+    hook?(SimulatedAccess(kind: kind, path: current))
   }
 
   private func locked<Result>(_ body: () throws(Fault) -> Result) throws(Fault) -> Result {

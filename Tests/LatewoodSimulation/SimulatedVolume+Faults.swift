@@ -40,15 +40,22 @@ extension SimulatedVolume {
     set { locked { canPunch = newValue } }
   }
 
-  /// Whether the system has reads that go past its cache.
   /// Somebody has mapped every page, so that the cache drops none.
   package var pinsCache: Bool {
     get { locked { isCachePinned } }
     set { locked { isCachePinned = newValue } }
   }
+  /// Whether the system has reads that go past its cache.
   package var supportsReadsFromDisk: Bool {
     get { locked { readsFromDisk } }
     set { locked { readsFromDisk = newValue } }
+  }
+
+  /// Called before each write, sync and read past the cache, on the thread that makes it and without a lock: so a test can let another
+  /// thread go first. It keeps what it captures; a test that captures a store takes it away again.
+  package var beforeAccess: (@Sendable (SimulatedAccess) -> Void)? {
+    get { locked { hook } }
+    set { locked { hook = newValue } }
   }
 
   // MARK: Contents

@@ -65,6 +65,7 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   /// Not to be changed once a file is open.
   package var prefersWrittenRoom = true
   var isCachePinned = false
+  var hook: (@Sendable (SimulatedAccess) -> Void)?
   var killed: Set<Int> = []
   var writers: [String: SimulatedLock] = [:]
 

@@ -1,7 +1,9 @@
+import Dispatch
 import LatewoodDevice
 import LatewoodSimulation
-import LatewoodStore
 import Testing
+
+@testable import LatewoodStore
 
 /// Many threads on a disk that is full now and then. What the scripts of `FaultTests` do one after the other happens here at once.
 @Suite struct FullDiskTests {
@@ -71,6 +73,50 @@ import Testing
     let again = try Self.open(volume)
     try check(again)
     try again.close()
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a commit that is in the file stays, when one after it finds no space before anybody has seen it`()
+    throws
+  {
+    let volume = SimulatedVolume(seed: 9)
+    var options = Store.Options()
+    options.checkpointsInBackground = false
+    options.compaction = .manual
+    let store = try Store.open(
+      at: Self.path, on: volume, mode: .openOrCreate, options: options, environment: .system)
+    let space = try store.keyspace("a")
+    let engine = store.engine
+    // As `write` does it, but for the last step, which is left for later.
+    let first: Transaction
+    do {
+      engine.writer.lock()
+      defer { engine.writer.unlock() }
+      first = try Transaction(engine: engine)
+      try first.put("first", "1", in: space)
+      try first.commit()
+      engine.finishing.wrappingAdd(1, ordering: .relaxed)
+    }
+    try first.log.flush(through: first.position, durable: true)
+    let call = volume.callCount
+    volume.inject(.outOfSpace(), atCall: call)
+    let group = DispatchGroup()
+    DispatchQueue(label: "test").async(group: group) {
+      refusal(.outOfSpace) { try store.put("refused", "1", in: space) }
+    }
+    for _ in 0..<10_000 where volume.callCount == call { SystemPause.milliseconds(1) }
+    SystemPause.milliseconds(50)
+    engine.publish(first.committed)
+    engine.finishing.wrappingSubtract(1, ordering: .releasing)
+    try #require(group.wait(timeout: .now() + 60) == .success)
+    try store.put("last", "1", in: space)
+    for _ in 0..<2 {
+      let keys = try store.entries(in: space).map { String(decoding: $0.key, as: UTF8.self) }
+      #expect(keys == ["first", "last"])
+      try store.checkpoint()
+    }
+    #expect(try store.verify().faults == [])
+    try store.close()
   }
 
   @Test(.timeLimit(.minutes(1)))

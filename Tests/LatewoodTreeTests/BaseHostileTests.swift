@@ -151,6 +151,27 @@ import Testing
     }
   }
 
+  @Test func `A child that does not lie within the file is not taken over into another tree`() throws {
+    let arena = Arena()
+    let file = MemoryFile(capacity: 1 << 20)
+    let tree = try build([ModelEntry(key: [1, 2, 3, 4, 5], value: [6])], in: file)
+    let good = try #require(tree.root)
+    // The last two would pass for nodes that the new tree has not given a place yet.
+    let offsets: [UInt64] = [file.end, file.end + 64, 1 << 63, 1 << 63 | 5]
+    for offset in offsets {
+      var bad = good
+      bad.reference.offset = offset
+      let builder = builder(file)
+      let fault = #expect(throws: Fault.self) {
+        try builder.adopt(bad, separator: SplitKey(arena.keep([]), 0))
+      }
+      #expect(fault?.offset == offset)
+    }
+    let builder = builder(file)
+    try builder.adopt(good, separator: SplitKey(arena.keep([]), 0))
+    #expect(try builder.finish() == good)
+  }
+
   @Test func `Verification names each damaged node and goes on past it`() throws {
     var numbers = SeededNumbers(SeededNumbers.freshSeed())
     let file = MemoryFile(capacity: 4 << 20)

@@ -128,17 +128,17 @@ final class CompactionRun {
 
   /// Takes over what was committed since, in rounds that get shorter, until less than this many bytes of log are left.
   ///
-  /// - Parameter mayPause: false where a lock is held that others wait for.
-  private func follow(until rest: UInt64, mayPause: Bool = true) throws(Fault) {
+  /// - Parameter isSwitching: a lock is held that others wait for. Then it does not pause, and calls nobody who might want that lock.
+  private func follow(until rest: UInt64, isSwitching: Bool = false) throws(Fault) {
     for round in 0..<64 {
-      if mayPause { try engine.compaction.checkpoint() }
+      if !isSwitching { try engine.compaction.checkpoint() }
       let committed = engine.committedBytes.load(ordering: .relaxed)
       let end = old.committedPosition
       if !old.isReadOnly { try old.flush(through: end, durable: false) }
       let length = end.offset - min(end.offset, follower.offset)
       try advance(through: end)
       if new.isReplacement { engine.compactionFollowed.store(committed, ordering: .relaxed) }
-      tell(CompactionRun.copyShare + CompactionRun.followShare * Double(round + 1) / 64)
+      if !isSwitching { tell(CompactionRun.copyShare + CompactionRun.followShare * Double(round + 1) / 64) }
       if length <= rest { return }
     }
   }
@@ -209,9 +209,9 @@ final class CompactionRun {
     // A checkpoint of the old file is of no use any more, and must not be under way when the files change places.
     engine.checkpointing.lock()
     defer { engine.checkpointing.unlock() }
-    try follow(until: CompactionRun.shortTail, mayPause: false)
+    try follow(until: CompactionRun.shortTail, isSwitching: true)
     try new.syncNodes()
-    try follow(until: CompactionRun.shortTail, mayPause: false)
+    try follow(until: CompactionRun.shortTail, isSwitching: true)
     let began = try engine.lockForSwitch()
     defer { engine.unlockForService() }
     try old.flush(through: old.position, durable: false)

@@ -77,7 +77,7 @@ extension Store {
   ///
   /// - Parameters:
   ///   - bytesPerSecond: of new file at most; nil for as many as the disk takes.
-  ///   - progress: called now and then, on the thread that works.
+  ///   - progress: called now and then, on the thread that works. It may use the store, but neither compact nor copy nor close it.
   /// - Throws: ``StoreError`` `cancelled` after ``cancelCompaction()`` or ``close()``; `outOfSpace`, `inputOutput`, `damaged` if the old file
   ///   cannot be read or the new one not be written: then the old file goes on as if nothing had been; `readOnly`, `closed`;
   ///   `invalidRange` inside the closure of a transaction.

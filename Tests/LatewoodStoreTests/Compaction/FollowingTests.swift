@@ -68,6 +68,31 @@ import Testing
     #expect(try again.verify().faults == [])
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `whoever is told how far it is can use the store, to the end`() throws {
+    var options = Store.Options()
+    options.durability = .relaxed
+    options.compaction = .manual
+    let store = try Store.open(at: directory.store, options: options)
+    let fruit = try store.keyspace("fruit")
+    try store.put("apple", "red", in: fruit)
+    var calls = 0
+    try store.compact { _ in
+      calls += 1
+      do {
+        try store.put("call \(calls)", "one", in: fruit)
+        try store.checkpoint()
+        #expect(try store.statistics().fileSize > 0)
+      } catch {
+        Issue.record(error)
+      }
+    }
+    #expect(calls > 2)
+    #expect(try store.count(in: fruit) == 1 + calls)
+    #expect(try store.verify().faults == [])
+    try store.close()
+  }
+
   @Test func `a compaction waits for a copy or backup, and is one of its own`() throws {
     let store = try Store.open(at: directory.store)
     try store.put("key", "value", in: store.keyspace("fruit"))

@@ -1,6 +1,8 @@
 import LatewoodDevice
+import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
+import Synchronization
 import Testing
 
 @Suite struct VerifyBesideCheckpointTests {
@@ -24,6 +26,29 @@ import Testing
       }
       #expect(try store.verify().faults == [], "\(random.replay)")
     }
+    try store.close()
+  }
+
+  @Test func `a verification finds nothing wrong before any write of a checkpoint`() throws {
+    let volume = SimulatedVolume(seed: 17)
+    let store = try CrashScript.open(volume)
+    let keyspace = try store.keyspace("busy")
+    try store.write { transaction in
+      for number in 0..<100 {
+        try transaction.put("key \(number)", [UInt8](repeating: 1, count: 100), in: keyspace)
+      }
+    }
+    let looks = Atomic<Int>(0)
+    volume.beforeAccess = { access in
+      guard access.kind == .write else { return }
+      looks.wrappingAdd(1, ordering: .relaxed)
+      do { #expect(try store.verify().faults == []) } catch { Issue.record(error) }
+    }
+    try store.checkpoint()
+    volume.beforeAccess = nil
+    let count = looks.load(ordering: .relaxed)
+    #expect(count > 1)
+    #expect(try store.verify().faults == [])
     try store.close()
   }
 }

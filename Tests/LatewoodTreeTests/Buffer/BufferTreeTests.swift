@@ -99,6 +99,29 @@ private final class RecordLog {
     }
   }
 
+  @Test func `a version that waits to be published keeps its nodes, whatever has been committed after it`() {
+    let log = RecordLog()
+    let space = log.space
+    var random = Random(state: 5)
+    var tree = BufferTree()
+    var reclaim = BufferReclaim()
+    var model: [[UInt8]: RecordReference] = [:]
+    var waiting: (root: UnsafeMutableRawPointer?, model: [[UInt8]: RecordReference])?
+    for version: UInt64 in 1...6 {
+      // Only the first has been published: the others are being written.
+      if version > 1 { tree.reclaim(&reclaim, published: 1, live: [1]) }
+      tree.begin(version: version)
+      for number in 0..<300 {
+        let key = Array(String(100_000 + number).utf8)
+        let reference = log.append(key)
+        key.withUnsafeBytes { tree.insert($0.baseAddress!, $0.count, reference, space) }
+        model[key] = reference
+      }
+      if version == 2 { waiting = (tree.root, model) }
+      if let waiting { check(waiting.root, waiting.model, space, &random, 0) }
+    }
+  }
+
   private func check(
     _ root: UnsafeMutableRawPointer?, _ model: [[UInt8]: RecordReference], _ space: RecordSpace,
     _ random: inout Random, _ style: Int

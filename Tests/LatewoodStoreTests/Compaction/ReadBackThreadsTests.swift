@@ -1,0 +1,165 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+import LatewoodSimulation
+import Synchronization
+import Testing
+
+@testable import LatewoodStore
+@testable import LatewoodTree
+
+/// A file that is read back while it is written, by a thread of its own and at the end by two.
+@Suite struct ReadBackThreadsTests {
+  private let volume = SimulatedVolume(seed: 13)
+  private let file: LogFile
+  private let back: ReadBack
+
+  init() throws {
+    try LogFile.create(on: volume, path: "db", environment: .system)
+    file = try LogFile.open(on: volume, path: "db", readOnly: false, environment: .system)
+    _ = try file.recover { (_, _, _) throws(Fault) in }
+    back = ReadBack(file)
+  }
+
+  /// Writes a tree of some regions, as a compaction does. Returns its root.
+  private func writeTree(_ didPlace: @escaping (Range<UInt64>) throws(Fault) -> Void) throws(Fault)
+    -> Subtree?
+  {
+    let file = file
+    let sink = RegionWriter(
+      seed: file.header.seed, capacity: 1 << 16,
+      reserve: { (length) throws(Fault) in try file.reserveNodes(length: length) },
+      write: { (bytes, offset) throws(Fault) in try file.writeNodes(bytes, at: offset) },
+      didPlace: { (region) throws(Fault) in
+        try file.flush(through: file.committedPosition, durable: false)
+        try didPlace(region)
+      })
+    let builder = TreeBuilder(
+      sink: sink, source: NodeSource(file: file.view), nodeSize: 1024, transaction: 1)
+    let keys = (0..<1500).flatMap { number in
+      (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+    }
+    let value = [UInt8](repeating: 1, count: 200)
+    let root = try keys.withStart { (keys, count) throws(Fault) in
+      try value.withStart { (value, length) throws(Fault) in
+        for start in stride(from: 0, to: count, by: 8) {
+          try builder.append(SplitKey(keys + start, 8), inline: value, length)
+        }
+        return try builder.finish()
+      }
+    }
+    try file.syncNodes()
+    return root
+  }
+
+  private func regions() throws -> (root: Subtree, regions: [Range<UInt64>]) {
+    var regions: [Range<UInt64>] = []
+    let root = try writeTree { regions.append($0) }
+    #expect(regions.count > 3)
+    return (try #require(root), regions)
+  }
+
+  /// Returns when the condition holds, at the latest after a while.
+  private static func wait(until condition: () -> Bool) {
+    for _ in 0..<10_000 where !condition() { Monitor.sleep(milliseconds: 1) }
+  }
+
+  private func finish(_ root: Subtree?, step: () -> Void = {}) -> Fault? {
+    do throws(Fault) {
+      return try back.finish(root) { () throws(Fault) in step() } ? nil : Fault(.unsupported, "not read")
+    } catch {
+      return error
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `what two threads read is put together in the order of the file, when both are done`() throws {
+    let (root, regions) = try regions()
+    let steps = Atomic<Int>(0)
+    let hasBegun = Atomic<Bool>(false)
+    let finishing = Monitor.currentThread
+    volume.beforeAccess = { access in
+      guard access.kind == .readFromDisk, Monitor.currentThread != finishing else { return }
+      hasBegun.store(true, ordering: .relaxed)
+      // The other thread overtakes this one, and is done long before.
+      Self.wait { steps.load(ordering: .relaxed) > 0 }
+      Monitor.sleep(milliseconds: 50)
+    }
+    back.start()
+    for region in regions { try back.add(region) }
+    Self.wait { hasBegun.load(ordering: .relaxed) }
+    #expect(finish(root) { steps.wrappingAdd(1, ordering: .relaxed) } == nil)
+    let count = steps.load(ordering: .relaxed)
+    #expect(count > 0)
+    back.stop()
+    file.close()
+  }
+
+  @Test func `a tree is not proved by what was read if its root is another`() throws {
+    let (root, regions) = try regions()
+    for region in regions { try back.add(region) }
+    var other = root
+    other.reference.checksum ^= 1
+    #expect(finish(other)?.kind == .damaged)
+    #expect(finish(nil)?.kind == .damaged)
+    #expect(finish(root) == nil)
+    file.close()
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `what is wrong is told as soon as the next region is added`() throws {
+    let (_, regions) = try regions()
+    try volume.corrupt("db", at: Int(regions[0].lowerBound) + 100, xor: 1)
+    back.start()
+    try back.add(regions[0])
+    var told: Fault?
+    Self.wait {
+      do throws(Fault) { try back.add(regions[1]) } catch { told = error }
+      return told != nil
+    }
+    #expect(told?.kind == .damaged)
+    back.stop()
+    file.close()
+  }
+
+  @Test func `a block is read only when nothing will be written to it any more`() throws {
+    let (volume, back) = (volume, back)
+    let reads = Atomic<Int>(0)
+    volume.beforeAccess = { if $0.kind == .readFromDisk { reads.wrappingAdd(1, ordering: .relaxed) } }
+    back.start()
+    var isFirst = true
+    let root = try writeTree { (region) throws(Fault) in
+      try back.add(region)
+      guard isFirst else { return }
+      isFirst = false
+      #expect(region.upperBound % UInt64(directAlignment) != 0)
+      Monitor.sleep(milliseconds: 50)
+      let early = reads.load(ordering: .relaxed)
+      #expect(early == 0)
+    }
+    #expect(finish(root) == nil)
+    let all = reads.load(ordering: .relaxed)
+    #expect(all > 0)
+    back.stop()
+    file.close()
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `nothing is read any more once it was stopped`() throws {
+    let (_, regions) = try regions()
+    let isReading = Atomic<Bool>(false)
+    let hasRead = Atomic<Bool>(false)
+    volume.beforeAccess = { _ in
+      isReading.store(true, ordering: .relaxed)
+      Monitor.sleep(milliseconds: 50)
+      hasRead.store(true, ordering: .relaxed)
+    }
+    back.start()
+    for region in regions.prefix(2) { try back.add(region) }
+    Self.wait { isReading.load(ordering: .relaxed) }
+    back.stop()
+    let isDone = hasRead.load(ordering: .relaxed)
+    #expect(isDone)
+    file.close()
+  }
+}

@@ -1,0 +1,240 @@
+import Dispatch
+import LatewoodDevice
+import LatewoodFile
+import LatewoodModels
+import LatewoodSimulation
+import Synchronization
+import Testing
+
+@testable import LatewoodStore
+
+/// What happens in the last moment of a compaction, before the new file takes the place of the old one, and while it does.
+@Suite struct SwitchTests {
+  private let volume = SimulatedVolume(seed: 11)
+  private let store: Store
+  private let fruit: Keyspace
+  private let threads = DispatchGroup()
+  private let failures = Guarded<[String]>([])
+
+  init() throws {
+    var options = CrashScript.options()
+    options.compaction = .manual
+    store = try Store.open(
+      at: "db", on: volume, mode: .openOrCreate, options: options, environment: .system)
+    fruit = try store.keyspace("fruit")
+    try store.write { transaction in
+      for number in 0..<200 {
+        try transaction.put("key \(number)", [UInt8](repeating: 1, count: 60), in: fruit)
+      }
+    }
+    for number in 0..<20 { try store.put("key \(number)", "again", in: fruit) }
+  }
+
+  /// Runs on a thread of its own, until `join`; what it throws is an issue then.
+  private func inBackground(_ body: @escaping @Sendable () throws -> Void) {
+    let failures = failures
+    DispatchQueue(label: "test").async(group: threads) {
+      do { try body() } catch { failures.withLock { $0.append("\(error)") } }
+    }
+  }
+
+  private func join() throws {
+    try #require(threads.wait(timeout: .now() + 60) == .success)
+    #expect(failures.withLock { $0 } == [])
+  }
+
+  /// Returns when the condition holds, at the latest after a while.
+  private static func wait(until condition: () -> Bool) {
+    for _ in 0..<10_000 where !condition() { Monitor.sleep(milliseconds: 1) }
+  }
+
+  /// Compacts; when all has been copied, followed and verified, calls `atLast` once: only what is committed from then on is still missing.
+  private func compact(_ atLast: @escaping @Sendable () -> Void) throws(StoreError) {
+    let isVerified = Atomic<Bool>(false)
+    let isCalled = Atomic<Bool>(false)
+    volume.beforeAccess = { access in
+      guard access == SimulatedAccess(kind: .sync, path: "db.compacting"),
+        isVerified.load(ordering: .relaxed), !isCalled.exchange(true, ordering: .relaxed)
+      else { return }
+      atLast()
+    }
+    defer { volume.beforeAccess = nil }
+    let result = Result { () throws(StoreError) in
+      try store.compact { if $0.fraction > 0.98 { isVerified.store(true, ordering: .relaxed) } }
+    }
+    let wasCalled = isCalled.load(ordering: .relaxed)
+    #expect(wasCalled)
+    _ = try result.get()
+  }
+
+  /// The old file is in its place, alone, and holds this and nothing else.
+  private func expectOldFile(holding content: Content) throws {
+    #expect(volume.liveNames == ["db"])
+    volume.kill(process: 1)
+    let next = try CrashScript.open(volume.process(2), .openExisting)
+    #expect(try next.content() == content)
+    #expect(try !next.history().contains { $0.isCompaction })
+    #expect(try next.verify().faults == [])
+    try next.close()
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a transaction that runs at the last moment is in the new file, and durable if it was to be`() throws {
+    let (store, fruit) = (store, fruit)
+    try compact {
+      let isRunning = Atomic<Bool>(false)
+      inBackground {
+        try store.write(durability: .synchronous) { transaction in
+          try transaction.put("late", "one", in: fruit)
+          isRunning.store(true, ordering: .relaxed)
+          // The compaction has nothing more to do without the lock that this transaction has.
+          Self.wait { store.engine.servicesWaiting.load(ordering: .relaxed) > 0 }
+        }
+      }
+      Self.wait { isRunning.load(ordering: .relaxed) }
+    }
+    try join()
+    let content = try store.content()
+    #expect(content["fruit"]?[Array("late".utf8)] == Array("one".utf8))
+    let disk = SimulatedVolume()
+    try disk.place(volume.durableBytes(of: "db"), at: "db")
+    let found = try CrashScript.open(disk, .readOnly)
+    #expect(try found.content() == content)
+    #expect(try found.history().map(\.isCompaction) == [true])
+    #expect(try found.verify().faults == [])
+    #expect(try store.verify().faults == [])
+    try store.close()
+  }
+
+  @Test func `a sync that fails at the last moment leaves the old file in its place`() throws {
+    let (store, fruit, volume, threads) = (store, fruit, volume, threads)
+    let content = try store.content()
+    let error = refusal(.poisoned) {
+      try compact {
+        inBackground {
+          // The write is the next call, the sync the one after it.
+          volume.inject(.inputOutput(), atCall: volume.callCount + 1)
+          refusal(.inputOutput) { try store.put("lost", "one", in: fruit) }
+        }
+        _ = threads.wait(timeout: .now() + 60)
+      }
+    }
+    #expect(error?.message.contains("open the store again") == true)
+    #expect(try store.content() == content)
+    try expectOldFile(holding: content)
+  }
+
+  @Test func `a disk that is full at the last moment leaves the old file in its place, which goes on`() throws
+  {
+    let (store, fruit, volume, threads) = (store, fruit, volume, threads)
+    var content = try store.content()
+    refusal(.outOfSpace) {
+      try compact {
+        inBackground {
+          volume.inject(.outOfSpace(), atCall: volume.callCount)
+          refusal(.outOfSpace) { try store.put("refused", "one", in: fruit) }
+        }
+        _ = threads.wait(timeout: .now() + 60)
+      }
+    }
+    try store.put("later", "two", in: fruit)
+    content["fruit"]?[Array("later".utf8)] = Array("two".utf8)
+    #expect(try store.content() == content)
+    try expectOldFile(holding: content)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a store that is closed at the last moment keeps its file`() throws {
+    let store = store
+    let content = try store.content()
+    refusal(.closed) {
+      try compact {
+        inBackground { try store.close() }
+        Self.wait { store.engine.closed.load(ordering: .relaxed) }
+      }
+    }
+    try join()
+    try expectOldFile(holding: content)
+  }
+
+  // MARK: Who still waits for the old file
+
+  /// A commit that waits in the sync of the old file, from the last moment on until `isFree`.
+  private func putSlowly(_ isFree: @escaping @Sendable () -> Bool) {
+    let (store, fruit) = (store, fruit)
+    let isSyncing = Atomic<Bool>(false)
+    volume.beforeAccess = { access in
+      guard access == SimulatedAccess(kind: .sync, path: "db"),
+        !isSyncing.exchange(true, ordering: .relaxed)
+      else { return }
+      Self.wait(until: isFree)
+    }
+    inBackground { try store.put("late", "one", in: fruit, durability: .synchronous) }
+    Self.wait { isSyncing.load(ordering: .relaxed) }
+  }
+
+  private func checkLate(_ before: Content) throws {
+    var content = before
+    content["fruit"]?[Array("late".utf8)] = Array("one".utf8)
+    #expect(try store.content() == content)
+    try store.put("later", "two", in: fruit)
+    content["fruit"]?[Array("later".utf8)] = Array("two".utf8)
+    #expect(try store.content() == content)
+    #expect(try store.verify().faults == [])
+    try store.close()
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a sync that ends after the files have changed places does not bring the old one back`() throws {
+    let content = try store.content()
+    let isFree = Atomic<Bool>(false)
+    try compact { putSlowly { isFree.load(ordering: .relaxed) } }
+    isFree.store(true, ordering: .relaxed)
+    try join()
+    try checkLate(content)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a sync that ends while the files change places shows the new one to nobody before its time`() throws {
+    let (store, fruit) = (store, fruit)
+    let content = try store.content()
+    let old = store.engine.log
+    let isHeld = Atomic<Bool>(false)
+    let isOver = Atomic<Bool>(false)
+    try compact {
+      inBackground {
+        // The store goes on in the new file, and readers do not see it yet.
+        let seen = try store.engine.punching.withLock { (_) throws(StoreError) in
+          isHeld.store(true, ordering: .relaxed)
+          Self.wait { store.engine.log !== old }
+          Self.wait { store.engine.finishing.load(ordering: .relaxed) == 0 }
+          return [try store.get("key 150", in: fruit), try store.get("late", in: fruit)]
+        }
+        guard seen == [[UInt8](repeating: 1, count: 60), Array("one".utf8)] else { throw Wrong("\(seen)") }
+        isOver.store(true, ordering: .relaxed)
+      }
+      Self.wait { isHeld.load(ordering: .relaxed) }
+      putSlowly { store.engine.log !== old }
+    }
+    try join()
+    let wasLooked = isOver.load(ordering: .relaxed)
+    #expect(wasLooked)
+    try checkLate(content)
+  }
+
+  @Test func `both root slots of the new file lead to all of it`() throws {
+    let content = try store.content()
+    try store.compact()
+    let bytes = try volume.liveBytes(of: "db")
+    for place in 0..<2 {
+      let disk = SimulatedVolume()
+      try disk.place(bytes, at: "db")
+      try disk.corrupt("db", at: Int(FileLayout.slotOffset(place)) + 9, xor: 1)
+      let found = try CrashScript.open(disk, .readOnly)
+      #expect(try found.content() == content)
+      #expect(try found.verify().faults.map(\.what) == ["a root slot is damaged"])
+      try found.close()
+    }
+    try store.close()
+  }
+}

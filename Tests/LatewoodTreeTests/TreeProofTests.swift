@@ -1,0 +1,108 @@
+import LatewoodBytes
+import LatewoodFile
+import Testing
+
+@testable import LatewoodTree
+
+/// What a compaction that reads back its new file must not take for a tree, though every checksum is right.
+@Suite struct TreeProofTests {
+  private let file = MemoryFile(capacity: 1 << 20)
+  private let arena = Arena()
+
+  private func key(_ text: String) -> SplitKey { SplitKey(arena.keep(Array(text.utf8)), text.utf8.count) }
+
+  /// Where the one leaf of a new tree lies.
+  private func leaf(_ fill: (TreeBuilder) throws -> Void) throws -> Range<UInt64> {
+    let builder = builder(file)
+    try fill(builder)
+    let root = try #require(try builder.finish())
+    #expect(root.level == 0)
+    return root.reference.offset..<root.reference.offset + UInt64(root.reference.length)
+  }
+
+  private func checksum(_ range: Range<UInt64>) -> UInt32 {
+    let start = UnsafeRawPointer(file.bytes) + Int(range.lowerBound)
+    return UInt32(truncatingIfNeeded: XXH64.hash(start, range.count, seed: file.seed))
+  }
+
+  private func reader() -> (UnsafeMutableRawBufferPointer, UInt64) throws(Fault) -> Int {
+    let file = file
+    return { (target, offset) throws(Fault) in
+      let count = min(target.count, Int(file.end - min(offset, file.end)))
+      target.copyMemory(
+        from: UnsafeRawBufferPointer(start: file.bytes + Int(min(offset, file.end)), count: count))
+      return count
+    }
+  }
+
+  /// What is wrong with these regions; nil: nothing.
+  private func fault(_ regions: [Range<UInt64>]) -> Fault? {
+    do throws(Fault) {
+      let proof = RegionProof(seed: file.seed, read: reader())
+      var tree = TreeProof()
+      for region in regions { try tree.take(proof.read(region, below: file.end)) }
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func `two values in the same place`() throws {
+    let (offset, checksum) = file.extent([UInt8](repeating: 5, count: 500))
+    let (other, otherChecksum) = file.extent([UInt8](repeating: 6, count: 500))
+    let sound = try leaf { builder in
+      try builder.append(key("key 1"), extent: offset, length: 500, checksum: checksum)
+      try builder.append(key("key 2"), extent: other, length: 500, checksum: otherChecksum)
+    }
+    #expect(fault([sound]) == nil)
+    let region = try leaf { builder in
+      for name in ["key 1", "key 2"] {
+        try builder.append(key(name), extent: offset, length: 500, checksum: checksum)
+      }
+    }
+    #expect(fault([region]) == .damaged(at: offset, "two nodes or values lie in the same place"))
+  }
+
+  @Test func `a value that lies over nodes`() throws {
+    let first = try leaf { try $0.append(key("key 1"), inline: arena.keep([1]), 1) }
+    let value = first.prefix(40)
+    let second = try leaf { builder in
+      try builder.append(
+        key("key 2"), extent: value.lowerBound, length: UInt64(value.count), checksum: checksum(value))
+    }
+    #expect(
+      fault([first, second]) == .damaged(at: value.lowerBound, "two nodes or values lie in the same place"))
+  }
+
+  @Test func `a value that lies beyond what was written, though it has no bytes`() throws {
+    let (inside, checksum) = file.extent([])
+    let sound = try leaf { try $0.append(key("key 1"), extent: inside, length: 0, checksum: checksum) }
+    #expect(fault([sound]) == nil)
+    let outside = file.end + 1 << 18
+    let region = try leaf { try $0.append(key("key 1"), extent: outside, length: 0, checksum: checksum) }
+    #expect(fault([region]) == .damaged(at: outside, "a value's extent does not lie within the file"))
+  }
+
+  @Test func `a node whose prefix is not the longest there is`() throws {
+    let region = try leaf { builder in
+      for name in ["key-1x", "key-2x"] { try builder.append(key(name), inline: arena.keep([1]), 1) }
+    }
+    #expect(fault([region]) == nil)
+    // The second key becomes "key-1y".
+    let base = file.bytes + Int(region.lowerBound)
+    let node = Node(validated: base)
+    #expect(node.prefixCount == 4)
+    let suffix = base + Int(node.slots.u16(NodeLayout.slotLength)) + 2
+    suffix.set(UInt8(ascii: "1"), at: 0)
+    suffix.set(UInt8(ascii: "y"), at: 1)
+    let head = KeyOrder.head(UnsafeRawPointer(suffix), 2)
+    (base + (node.heads - UnsafeRawPointer(base))).set(head, at: NodeLayout.headLength)
+    let sum = XXH64.hash(
+      UnsafeRawPointer(base) + NodeLayout.kind, region.count - NodeLayout.kind, seed: file.seed)
+    base.set(sum, at: NodeLayout.checksum)
+    #expect(
+      fault([region])
+        == .damaged(
+          at: region.lowerBound, "the prefix of a node is not the longest its keys have in common"))
+  }
+}
