@@ -14,6 +14,35 @@ package final class FileVolume: Volume {
     } catch {
       throw Fault(error, mode.isCreating ? "create the file" : "open the file", path: path)
     }
+    return try device(over: number, path)
+  }
+
+  /// Opens a file of the command-line tool that is for this user alone, or makes it.
+  ///
+  /// A symbolic link in its place is refused: somebody else may have put it there, to have something else written to. A file that others may read is
+  /// taken from them; throws `permissionDenied` if it belongs to one of them.
+  package func openPrivate(_ path: String) throws(Fault) -> any Device {
+    try checkName(path)
+    let number: Int32
+    do {
+      number = try retried { () throws(ErrorNumber) in try SystemCalls.openPrivate(path) }
+    } catch {
+      throw Fault(error, "open the file", path: path)
+    }
+    let device = try device(over: number, path)
+    do throws(ErrorNumber) {
+      if try SystemCalls.status(number).permissions & 0o077 != 0 {
+        try SystemCalls.setPermissions(number, 0o600)
+      }
+    } catch {
+      device.close()
+      throw Fault(error, "keep the file from others", path: path)
+    }
+    return device
+  }
+
+  /// Takes over the descriptor of an open file, if it is one that can be a device.
+  private func device(over number: Int32, _ path: String) throws(Fault) -> any Device {
     do throws(ErrorNumber) {
       let status = try SystemCalls.status(number)
       switch status.kind {

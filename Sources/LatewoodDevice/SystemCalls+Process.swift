@@ -72,6 +72,10 @@ extension SystemCalls {
   static func setPermissions(_ path: String, _ permissions: UInt16) throws(ErrorNumber) {
     _ = try checked(chmod(path, mode_t(permissions)))
   }
+
+  static func setPermissions(_ descriptor: Int32, _ permissions: UInt16) throws(ErrorNumber) {
+    _ = try checked(fchmod(descriptor, mode_t(permissions)))
+  }
   static var isPrivileged: Bool { geteuid() == 0 }
 
   /// Names in a directory, without `.` and `..`.

@@ -96,7 +96,8 @@ enum SystemCalls {
     #endif
   }
 
-  static func openLockFile(_ path: String) throws(ErrorNumber) -> Int32 {
+  /// Opens or makes a file that nobody else shall open, and that no link shall lead elsewhere.
+  static func openPrivate(_ path: String) throws(ErrorNumber) -> Int32 {
     try checked(open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode_t(0o600)))
   }
 

@@ -19,7 +19,7 @@ final class WriterLock: FileLock {
   init(path: String) throws(Fault) {
     let number: Int32
     do {
-      number = try retried { () throws(ErrorNumber) in try SystemCalls.openLockFile(path) }
+      number = try retried { () throws(ErrorNumber) in try SystemCalls.openPrivate(path) }
     } catch {
       throw Fault(error, "open the lock file", path: path)
     }

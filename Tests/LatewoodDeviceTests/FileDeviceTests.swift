@@ -148,6 +148,43 @@ struct FileDeviceTests {
     #expect(fault { _ = try volume.resolved(directory("none/new")) }?.kind == .notFound)
   }
 
+  @Test("a file that is longer than what can be mapped is refused, and not mapped in part")
+  func tooLongToMap() throws {
+    let device = try FileVolume().open(directory("long"), newFile)
+    do throws(Fault) {
+      // One byte behind a hole of 1 TiB.
+      try device.write([1], at: 1 << 40)
+    } catch {
+      return print("FileDeviceTests: this file system has no files of 1 TiB: \(error)")
+    }
+    #expect(fault { _ = try device.map() }?.kind == .fileTooLarge)
+    device.close()
+  }
+
+  @Test("what is read from the disk is this file, not another that has its name by then")
+  func anotherOfTheName() throws {
+    let target = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 4096)
+    defer { target.deallocate() }
+    for isReplaced in [false, true] {
+      let device = try FileVolume().open(directory("a"), newFile)
+      try device.write([UInt8](repeating: 1, count: 4096), at: 0)
+      if isReplaced {
+        try FileVolume().rename(directory("a"), to: directory("b"))
+        try FileVolume().open(directory("a"), newFile).write([UInt8](repeating: 2, count: 4096), at: 0)
+      }
+      let count = try device.readFromDisk(into: target, at: 0)
+      if isReplaced {
+        #expect(count == nil)
+      } else if let count {
+        #expect(count == 4096 && target.allSatisfy { $0 == 1 })
+      } else {
+        print("FileDeviceTests: this file system has no reads past the cache")
+      }
+      device.close()
+      try FileVolume().remove(directory("a"))
+    }
+  }
+
   @Test("permissions are those that were asked for, and bind", .enabled(if: !CurrentProcess.isPrivileged))
   func permissions() throws {
     let volume = FileVolume()

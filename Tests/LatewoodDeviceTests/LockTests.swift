@@ -61,6 +61,13 @@ struct LockTests {
     #expect(try !FileVolume().exists(directory("victim")))
   }
 
+  @Test("nobody else can open the lock file, and keep the owner out by it")
+  func lockPermissions() throws {
+    let lock = try FileVolume().lockForWriting(directory("db"))
+    #expect(try FileVolume().open(directory("db.lock"), .readOnly).permissions() == 0o600)
+    lock.unlock()
+  }
+
   @Test("a child made by fork does not own the lock, and cannot take it from its parent by unlocking")
   func fork() throws {
     // The importer hides fork, because a child of a process with threads can do little; looking at a lock is little.

@@ -145,6 +145,48 @@ import Testing
     }
   }
 
+  @Test func `a pointer to itself is refused as one`() throws {
+    for hexadecimal in ["8000", "0001 8000", "6801 80000000 8003"] {
+      let error = #expect(throws: FleeceError.self, "\(hexadecimal)") {
+        try FleeceBody(FleeceText.bytes(hexadecimal)).withRoot { value throws(FleeceError) in
+          try value.validate()
+        }
+      }
+      #expect(error?.reason.contains("leads to no earlier place") == true, "\(hexadecimal)")
+    }
+  }
+
+  @Test func `a pointer that is pointed at does not share bytes with the one that points at it`() throws {
+    // The last two bytes point two back, at what has a whole pointer's four bytes only together with them; it would lead to the start.
+    var bytes = FleeceText.bytes("0007")
+    bytes += [UInt8](repeating: 0, count: 2 * 0x8001 - 2)
+    bytes += FleeceText.bytes("8000 8001")
+    #expect(bytes.count - 4 == 2 * 0x8001)
+    let error = #expect(throws: FleeceError.self) { _ = try JSON.text(of: bytes) }
+    #expect(error?.kind == .damaged)
+    // With four bytes of its own it does lead there.
+    bytes.removeLast(2)
+    bytes += FleeceText.bytes("8001 8002")
+    #expect(try FleeceText.json(bytes) == "7")
+  }
+
+  @Test func `a collection cannot count more than there are bytes, however the number is turned`() throws {
+    // An array and a dictionary, narrow and wide, of 2047 and so many more that the bytes of all of them overflow.
+    for header in ["67ff", "6fff", "77ff", "7fff"] {
+      for shift in 59...63 {
+        var count = [UInt8](repeating: 0x80, count: shift / 7)
+        count.append(1 << UInt8(shift % 7))
+        if count.count % 2 != 0 { count.append(0) }
+        let collection = FleeceText.bytes(header) + count
+        let bytes = collection + FleeceText.bytes("0000 0000") + [0x80, UInt8(collection.count / 2 + 2)]
+        let error = #expect(throws: FleeceError.self, "\(header), 2^\(shift)") {
+          _ = try FleeceBody(bytes).root.count()
+        }
+        #expect(error?.kind == .damaged)
+      }
+    }
+  }
+
   @Test func `values that run over their place are refused`() throws {
     for hexadecimal in [
       "42 61", "6001 4261 8002", "1100 8001", "6001 1180 8002", "2400 8001",
@@ -158,6 +200,20 @@ import Testing
           try value.validate()
         }
       }
+    }
+  }
+
+  @Test func `a collection whose items do not end before the pointer to it is refused, before any is read`()
+    throws
+  {
+    for hexadecimal in [
+      "6002 0001 8002", "7001 0001 8002", "6801 0001 8002", "7801 0001 0001 0001 8004",
+      "67ff 01 00 8002",
+    ] {
+      let error = #expect(throws: FleeceError.self, "\(hexadecimal)") {
+        _ = try FleeceBody(FleeceText.bytes(hexadecimal)).root.count()
+      }
+      #expect(error?.reason == "a collection runs over the end of its place", "\(hexadecimal)")
     }
   }
 

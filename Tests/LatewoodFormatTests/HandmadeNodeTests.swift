@@ -69,6 +69,14 @@ import Testing
 
   @Test func `cells lie within it, in order, and have the heads that the arrays say`() throws {
     try expectDamage("a cell behind it") { self.slots($0).set(UInt16(60_000), at: 0) }
+    // A key of keyspace 1 and an empty value, in the reserved bytes of the header: right in all but the place.
+    try expectDamage("a cell in its header", because: "a cell does not lie within its node") { node in
+      let last = Node(validated: node).count - 1
+      let key: [UInt8] = [1, 255]
+      for (index, byte) in ([2, 0] + key).enumerated() { node.set(byte, at: NodeLayout.reserved + index) }
+      (node + NodeLayout.arrays).set(KeyOrder.head(key, key.count), at: 4 * last)
+      self.slots(node).set(UInt16(NodeLayout.reserved), at: 2 * last)
+    }
     try expectDamage("two keys that are the same") { node in
       let slots = self.slots(node)
       let heads = node + NodeLayout.arrays

@@ -203,4 +203,24 @@ import Testing
     file.bytes.set(UInt8(6), at: Int(offset) + 499)
     #expect(BaseVerify.run(tree).faults.map(\.offset) == [offset, offset, offset])
   }
+
+  @Test func `Verification finds a prefix that is not the longest`() throws {
+    let file = MemoryFile(capacity: 1 << 20)
+    let keys: [[UInt8]] = [[1, 5], [2, 6]]
+    let tree = try build(keys.map { ModelEntry(key: $0, value: [7]) }, in: file)
+    let root = try #require(tree.root)
+    let leaf = try tree.source.root(root)
+    #expect(leaf.prefixCount == 0)
+    // The first key starts with 2, as the other does.
+    let key: [UInt8] = [2, 5]
+    let base = file.bytes + Int(root.reference.offset)
+    base.set(key[0], at: Int(leaf.slots.u16(0)) + 2)
+    base.set(KeyOrder.head(key, key.count), at: NodeLayout.arrays)
+    let changed = BaseTree(root: reseal(file, [root]), source: file.source)
+    file.forgetProofs()
+    #expect(try contents(changed).map(\.key) == [key, [2, 6]])
+    #expect(
+      BaseVerify.run(changed).faults.map(\.reason)
+        == ["the prefix of a node is not the longest its keys have in common"])
+  }
 }

@@ -76,9 +76,8 @@ extension Engine {
     defer { unlockForService() }
     try rollBackUnwritten()
     if head.active.isEmpty, !isForced, !log.needsCheckpoint { return nil }
-    // Readers must see all that is frozen before they see the buffer frozen.
+    // Readers see all that is frozen from here on: it must be in the file.
     try log.flush(through: log.position, durable: false)
-    publish(head)
     let frozen = Frozen(buffer: head.active, transaction: head.transaction, replay: log.replayPosition)
     head.number += 1
     head.active = BufferState()

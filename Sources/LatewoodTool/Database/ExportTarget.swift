@@ -21,6 +21,8 @@ enum ExportTarget {
         try output.flush()
         try device.sync()
         device.close()
+        // It may have come to be meanwhile.
+        try checkAbsence(of: path, on: volume)
         try volume.rename(unfinished, to: path)
         try volume.syncDirectory(containing: path)
         return result
@@ -35,11 +37,7 @@ enum ExportTarget {
   private static func create(_ unfinished: String, for path: String) throws(Failure) -> any Device {
     let volume = FileVolume()
     do {
-      guard try !volume.exists(path) else {
-        throw Failure(
-          .cannotOpen, code: "alreadyExists", "there is a file already",
-          advice: "Give another name, or remove it first. Nothing was changed.", path: path)
-      }
+      try checkAbsence(of: path, on: volume)
       // What a run that was killed has left behind is of no use to anyone.
       try volume.removeIfPresent(unfinished)
       return try volume.open(unfinished, .createExclusive(permissions: 0o600))
@@ -48,6 +46,14 @@ enum ExportTarget {
       failure.path = path
       if failure.advice.isEmpty { failure.advice = "Check the directory, and whether you may write there." }
       throw failure
+    }
+  }
+
+  private static func checkAbsence(of path: String, on volume: FileVolume) throws {
+    if try volume.exists(path) {
+      throw Failure(
+        .cannotOpen, code: "alreadyExists", "there is a file already",
+        advice: "Give another name, or remove it first. Nothing was changed.", path: path)
     }
   }
 }

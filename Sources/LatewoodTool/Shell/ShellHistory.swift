@@ -6,6 +6,7 @@ struct ShellHistory {
   static let longest = 1000
   /// Of the file; what is before is dropped when the shell begins.
   private static let fileLimit: UInt64 = 1 << 20
+  private static let shorterSuffix = ".shorter"
 
   private(set) var lines: [String] = []
   /// What the keys up and down are at; `lines.count` is the line that is being written.
@@ -13,12 +14,12 @@ struct ShellHistory {
   private var unfinished = ""
   private let path: String?
 
-  /// - Parameter path: a file for the lines, readable by this user only; nil keeps them for the session alone.
+  /// - Parameter path: a file for the lines, readable by this user only, and no link; nil keeps them for the session alone.
   init(path: String?) throws(Failure) {
     self.path = path
     guard let path else { return }
     do {
-      let device = try FileVolume().openOrCreate(path)
+      let device = try FileVolume().openPrivate(path)
       defer { device.close() }
       let size = try device.size()
       let start = size > Self.fileLimit ? size - Self.fileLimit : 0
@@ -28,10 +29,12 @@ struct ShellHistory {
       if start > 0, !pieces.isEmpty { pieces.removeFirst() }
       lines = pieces.suffix(Self.longest).compactMap { String(validating: $0, as: UTF8.self) }
       if start > 0 {
-        let shorter = try FileVolume().open(path + ".shorter", .createExclusive(permissions: 0o600))
+        // What a run that was killed has left behind, or somebody else has put there, is of no use to anyone.
+        try FileVolume().removeIfPresent(path + Self.shorterSuffix)
+        let shorter = try FileVolume().open(path + Self.shorterSuffix, .createExclusive(permissions: 0o600))
         defer { shorter.close() }
         try Self.write(Array(lines.map { "\($0)\n" }.joined().utf8), to: shorter, at: 0)
-        try FileVolume().rename(path + ".shorter", to: path)
+        try FileVolume().rename(path + Self.shorterSuffix, to: path)
       }
     } catch { throw Self.failure(error, path) }
     position = lines.count
@@ -48,7 +51,7 @@ struct ShellHistory {
     if lines.count > Self.longest { lines.removeFirst() }
     guard let path else { return }
     do {
-      let device = try FileVolume().openOrCreate(path)
+      let device = try FileVolume().openPrivate(path)
       defer { device.close() }
       try Self.write(Array("\(line)\n".utf8), to: device, at: try device.size())
     } catch { throw Self.failure(error, path) }
@@ -100,15 +103,7 @@ struct ShellHistory {
   private static func failure(_ error: any Error, _ path: String) -> Failure {
     var failure = Failure(error)
     failure.path = path
-    failure.advice = "Give --history a path of a file that you may write, or leave it out."
+    failure.advice = "Give --history the path of a file of yours, not of a link to one, or leave it out."
     return failure
-  }
-}
-
-extension FileVolume {
-  fileprivate func openOrCreate(_ path: String) throws(Fault) -> any Device {
-    guard try exists(path) else { return try open(path, .createExclusive(permissions: 0o600)) }
-    try Directories.setPermissions(path, 0o600)
-    return try open(path, .readWrite)
   }
 }

@@ -93,6 +93,42 @@ import Testing
     try store.close()
   }
 
+  @Test func `transactions keep their numbers, also after one that was thrown away and had written already`()
+    throws
+  {
+    var options = Store.Options()
+    options.compaction = .manual
+    let store = try Store.open(at: directory.store, options: options)
+    let fruit = try store.keyspace("fruit")
+    try store.put("apple", "0", in: fruit)
+    var isFirst = true
+    try store.compact { _ in
+      guard isFirst else { return }
+      isFirst = false
+      do {
+        let before = try store.snapshot().transaction
+        #expect(throws: OnPurpose.self) {
+          try store.write { transaction in
+            // So long that it goes to the file at once.
+            try transaction.put("pear", [UInt8](repeating: 1, count: 2 << 20), in: fruit)
+            throw OnPurpose()
+          }
+        }
+        try store.put("apple", "1", in: fruit)
+        #expect(try store.snapshot().transaction == before + 2)
+      } catch { Issue.record(error) }
+    }
+    let number = try store.snapshot().transaction
+    try store.put("apple", "2", in: fruit)
+    #expect(try store.snapshot().transaction == number + 1)
+    #expect(number == 4)
+    #expect(try store.verify().faults == [])
+    try store.close()
+    let reader = try Store.open(at: directory.store, mode: .readOnly)
+    #expect(try reader.snapshot().transaction == number + 1)
+    #expect(try reader.content() == ["fruit": [Array("apple".utf8): Array("2".utf8)]])
+  }
+
   @Test func `a compaction waits for a copy or backup, and is one of its own`() throws {
     let store = try Store.open(at: directory.store)
     try store.put("key", "value", in: store.keyspace("fruit"))

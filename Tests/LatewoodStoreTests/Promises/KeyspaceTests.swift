@@ -93,6 +93,33 @@ import Testing
     refusal(.noSuchKeyspace) { try here.write { try $0.dropKeyspace(foreign) } }
   }
 
+  @Test
+  func `handles of dropped keyspaces and of other stores are refused in the middle of a transaction too`()
+    throws
+  {
+    let (store, there) = (try Store.inMemory(), try Store.inMemory())
+    let (own, old) = (try store.keyspace("own"), try store.keyspace("old"))
+    _ = try there.keyspace("own")
+    let foreign = try there.keyspace("foreign")
+    try store.write { transaction in
+      try transaction.put("k", "v", in: own)
+      refusal(.noSuchKeyspace) { try transaction.put("k", "foreign", in: foreign) }
+      refusal(.noSuchKeyspace) { try transaction.delete("k", in: foreign) }
+      refusal(.noSuchKeyspace) { try transaction.deleteRange(in: foreign) }
+      try transaction.dropKeyspace(old)
+      refusal(.noSuchKeyspace) { try transaction.put("k", "old", in: old) }
+      try transaction.put("k", "w", in: own)
+    }
+    try store.write { transaction in
+      try transaction.put("l", "v", in: own)
+      refusal(.noSuchKeyspace) { try transaction.put("k", "old", in: old) }
+      refusal(.noSuchKeyspace) { try transaction.deleteRange(in: old) }
+    }
+    #expect(try store.entries(in: own).map(\.key) == ["k", "l"].map { Array($0.utf8) })
+    #expect(try store.keyspaces() == [own])
+    #expect(try store.verify().faults == [])
+  }
+
   @Test func `names have 1 to 1,024 bytes`() throws {
     let store = try Store.inMemory()
     refusal(.invalidName) { _ = try store.keyspace("") }

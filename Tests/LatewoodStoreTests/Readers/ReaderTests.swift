@@ -43,6 +43,25 @@ import Testing
     try reader.close()
   }
 
+  @Test(arguments: [false, true])
+  func `a reader refuses the handle of a keyspace that the writer has dropped`(_ withCheckpoint: Bool) throws
+  {
+    let writer = try Store.open(at: directory.store, options: options)
+    try writer.put("k", "v", in: writer.keyspace("a"))
+    let reader = try Store.open(at: directory.store, mode: .readOnly)
+    let seen = try reader.keyspace("a")
+    #expect(try reader.get("k", in: seen) == Array("v".utf8))
+    try writer.dropKeyspace(writer.keyspace("a"))
+    try writer.put("k", "new", in: writer.keyspace("a"))
+    if withCheckpoint { try writer.checkpoint() }
+    #expect(try reader.refresh())
+    refusal(.noSuchKeyspace) { _ = try reader.get("k", in: seen) }
+    #expect(try reader.get("k", in: reader.keyspace("a")) == Array("new".utf8))
+    #expect(try reader.verify().faults == [])
+    try reader.close()
+    try writer.close()
+  }
+
   @Test func `a thousand refreshes beside a writer at full speed never fail nor go back`() throws {
     let writer = try Store.open(at: directory.store, options: options)
     let space = try writer.keyspace("a")

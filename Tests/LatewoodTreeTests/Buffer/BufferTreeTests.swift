@@ -43,8 +43,9 @@ private final class RecordLog {
   private static func key(_ random: inout Random, _ style: Int) -> [UInt8] {
     switch style {
     case 0: return Array(String(100_000 + Int.random(in: 0..<20_000, using: &random)).utf8)
-    case 1:  // long common prefixes and runs of equal heads
-      return Array(repeating: 7, count: Int.random(in: 1...70, using: &random))
+    case 1:  // long common prefixes and runs of equal heads, also of the least and the greatest
+      let byte: UInt8 = Int.random(in: 0..<2, using: &random) == 0 ? 7 : Bool.random(using: &random) ? 0 : 255
+      return Array(repeating: byte, count: Int.random(in: 1...70, using: &random))
         + (0..<Int.random(in: 0...3, using: &random)).map { _ in UInt8.random(in: 0...2, using: &random) }
     default:
       return (0..<Int.random(in: 1...6, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random)
