@@ -78,8 +78,6 @@ extension LogFile {
     var floor: UInt64
     /// Something other than reserved room lies behind the log, or it ends for good: what is appended goes past all that.
     var hasTornTail: Bool
-    /// The cache showed more of the log than the disk has.
-    var isCacheFalse = false
   }
 
   /// A reader beside a live writer can see a frame or a slot half written: it looks again before it speaks of damage.
@@ -139,7 +137,6 @@ extension LogFile {
       }
       found.walk = before
       found.hasTornTail = true
-      found.isCacheFalse = true
       return
     }
   }
@@ -171,11 +168,11 @@ extension LogFile {
     }
   }
 
-  /// Sets the writer's place after the log, or past a torn tail.
+  /// Sets the writer's place after the log, or past the end of the file if what lies behind the log must not be written to.
   private func startAppending(after found: Found, lastTransaction: UInt64) throws(Fault) {
     let end = found.walk.position
-    let isTorn = found.hasTornTail
-    guard let tail = isTorn ? beyondTornTail(found) : end.offset else {
+    let isTorn = found.hasTornTail || !givesRoomBack(from: end.offset, size: found.size)
+    guard let tail = isTorn ? LogFile.beyond(found.size) : end.offset else {
       throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path)
     }
     append.pointee.transaction = lastTransaction
@@ -192,13 +189,5 @@ extension LogFile {
       if isTorn { state.chainStart = tail }
       rewind(&state, to: tail)
     }
-  }
-
-  /// Where the log goes on after a torn tail.
-  private func beyondTornTail(_ found: Found) -> UInt64? {
-    guard found.isCacheFalse else { return FileLayout.alignedToFrame(found.size) }
-    // Not in a block that could not be written once: see `DiskView`.
-    let (sum, overflow) = found.size.addingReportingOverflow(LogFile.reservedLength - 1)
-    return overflow ? nil : sum & ~(LogFile.reservedLength - 1)
   }
 }

@@ -70,7 +70,8 @@ import Testing
     #expect(state.entries == ["durable": [1]])
     #expect(state.report.tornTail == UInt64(end)..<size)
     #expect(state.report.needsCheckpoint)
-    #expect(log.tail == size)
+    // In another block than the one that may not have come to the disk.
+    #expect(log.tail == LogFile.beyond(size))
     #expect(faultKind { _ = try log.beginTransaction() } == .unsupported)
     // A reader of one that replays from before the tail would not get past it.
     #expect(faultKind { try log.emptyCheckpoint(replay: .start) } == .unsupported)

@@ -5,7 +5,8 @@ package enum InjectedFault: Sendable, Equatable {
   /// The call takes effect in the cache, and then the machine loses power: this call and all later ones throw. What is left is one
   /// of `crashImages`, so the call may also have had no effect, or part of it.
   case powerCut
-  /// A write or punch of which only the first bytes arrive, or any other call, fails for a fault of the device. A sync loses all it had to do.
+  /// A write or punch of which only the first bytes arrive, a sync of which only the first sectors of so many bytes reach the disk, or any other call,
+  /// fails for a fault of the device.
   case inputOutput(after: Int = 0)
   /// The same for want of space.
   case outOfSpace(after: Int = 0)

@@ -88,7 +88,12 @@ final class SimulatedDevice: Device, @unchecked Sendable {
       switch fault {
       case nil, .lost: file.sync()
       case .powerCut: break
-      case .inputOutput, .outOfSpace: file.failSync { _ in false }
+      case .inputOutput(let count), .outOfSpace(let count):
+        var rest = count / SimulatedFile.sectorLength
+        file.failSync { _ in
+          rest -= 1
+          return rest >= 0
+        }
       case .syncLosingSome: file.failSync { _ in volume.random.oneIn(2) }
       }
       try volume.fail(fault)

@@ -7,6 +7,7 @@ import LatewoodDevice
 /// live      the page cache: every write at once          region, liveSize
 /// pending   sectors written since the last sync          before (on the disk), between (rewritten meanwhile), now (live)
 /// lost      sectors whose sync failed: the cache shows them, the disk never gets them unless they are written again
+/// refused   those of them that the disk never had: as long as the cache has them, what is written there again does not come to the disk either
 /// durable   live, with pending and lost sectors as they are on the disk
 /// ```
 ///
@@ -33,6 +34,7 @@ final class SimulatedFile {
   private(set) var durableSize: Int
   private(set) var pending: [Int: Pending] = [:]
   private(set) var lost: [Int: [UInt8]] = [:]
+  private var refused: Set<Int> = []
   /// Sectors that were given back and not written since.
   private(set) var holes: Set<Int> = []
   /// How many open devices hold a reader's lock.
@@ -83,8 +85,10 @@ final class SimulatedFile {
   /// Gives whole sectors back: zeros, of which each reaches the disk by itself, or not, as if it had been written.
   func punch(_ bytes: Range<Int>) {
     guard !bytes.isEmpty else { return }
-    let zeros = [UInt8](repeating: 0, count: bytes.count)
+    let zeros = [UInt8](repeating: 0, count: bytes.clamped(to: 0..<liveSize).count)
     zeros.withUnsafeBytes { write($0, at: bytes.lowerBound) }
+    refused.subtract(
+      bytes.lowerBound / SimulatedFile.sectorLength..<bytes.upperBound / SimulatedFile.sectorLength)
     holes.formUnion(
       bytes.lowerBound / SimulatedFile.sectorLength..<bytes.upperBound / SimulatedFile.sectorLength)
   }
@@ -93,6 +97,10 @@ final class SimulatedFile {
   func grow(to size: Int) { liveSize = max(liveSize, size) }
 
   func sync() {
+    for sector in refused {
+      guard let state = pending.removeValue(forKey: sector) else { continue }
+      lost[sector] = state.before ?? [UInt8](repeating: 0, count: SimulatedFile.sectorLength)
+    }
     pending.removeAll(keepingCapacity: true)
     durableSize = liveSize
   }
@@ -104,6 +112,7 @@ final class SimulatedFile {
         durableSize = max(durableSize, size(implying: sector))
       } else {
         lost[sector] = state.before ?? [UInt8](repeating: 0, count: SimulatedFile.sectorLength)
+        if state.before?.allSatisfy({ $0 == 0 }) ?? true { refused.insert(sector) }
       }
     }
     pending.removeAll(keepingCapacity: true)
@@ -127,6 +136,10 @@ final class SimulatedFile {
     {
       replaceLive(sector, bytes)
       lost[sector] = nil
+    }
+    refused = refused.filter {
+      pending[$0] != nil || SimulatedFile.start($0 + 1) <= range.lowerBound
+        || SimulatedFile.start($0) >= range.upperBound
     }
   }
 

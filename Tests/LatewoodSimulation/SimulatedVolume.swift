@@ -20,6 +20,7 @@ import Synchronization
 /// | blocks that were punched are back, each by itself, after a power cut before the next sync | nobody needs them |
 /// | a write or punch that fails, whole or part way, with the device's fault or for want of space | the call says so |
 /// | a sync that fails and whose data later syncs do not write, though reads show them | the call says so once; it is never asked again |
+/// | after it, a sector that the disk never had and the cache keeps: what is written there does not come to the disk either, as ext4 was seen to do | nothing is written there |
 /// | a write that never reaches the disk, though the cache shows it and the call succeeds | only where it is read back: a compaction |
 /// | a read that fails | the call says so |
 /// | a process that is killed: its locks are free, its unsynced writes stay in the cache | the cache belongs to the system |

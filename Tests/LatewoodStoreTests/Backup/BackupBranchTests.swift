@@ -36,7 +36,8 @@ import Testing
     let store = try CrashScript.open(volume, at: "one")
     try fill(store, 1)
     try store.backup(to: "backup")
-    let start = try volume.liveBytes(of: "backup").count - 56
+    let length = try volume.liveBytes(of: "backup").count
+    let start = length - 56
     try volume.place(volume.liveBytes(of: "backup"), at: "two")
     let restored = try CrashScript.open(volume, at: "two")
     try fill(store, 2)
@@ -46,7 +47,11 @@ import Testing
       try fill(restored, UInt8(10 + round % 50), count: 60)
       try restored.checkpoint()
       let bytes = try volume.liveBytes(of: "two")
-      if bytes.count > end, bytes[start..<end].allSatisfy({ $0 == 0 }) { break }
+      if bytes.count > end, bytes[length..<end].allSatisfy({ $0 == 0 }) { break }
+    }
+    // The frame itself is in a block that is not whole.
+    for (index, byte) in try volume.liveBytes(of: "two")[start..<length].enumerated() where byte != 0 {
+      try volume.corrupt("two", at: start + index, xor: byte)
     }
     #expect(try volume.liveBytes(of: "two")[start..<end].allSatisfy { $0 == 0 })
     let before = try volume.liveBytes(of: "backup")

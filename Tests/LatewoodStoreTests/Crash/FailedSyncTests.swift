@@ -57,6 +57,47 @@ import Testing
     try last.close()
   }
 
+  @Test(arguments: [true, false])
+  func `what is acknowledged after a failed sync is on the disk, whatever could not be written before`(
+    _ canPunch: Bool
+  ) throws {
+    // As long as room is reserved, written ahead and used up.
+    let puts = 30
+    for call in 0... {
+      let volume = SimulatedVolume(seed: UInt64(call))
+      volume.pinsCache = true
+      volume.supportsPunching = canPunch
+      var kept = 0
+      func put(_ count: Int, _ process: Int) throws {
+        let store = try Self.open(volume.process(process))
+        let space = try store.keyspace("a")
+        for number in kept..<kept + count {
+          try store.put("key \(number)", [UInt8](repeating: UInt8(number), count: 2500), in: space)
+          kept = number + 1
+        }
+      }
+      // Of a sync, the commit gets to the disk, and the room that was written ahead does not.
+      volume.inject(.inputOutput(after: 4096), atCall: call)
+      do { try put(puts, 1) } catch is StoreError {}
+      let isOver = volume.callCount <= call
+      volume.kill(process: 1)
+      volume.clearFaults()
+      try put(puts, 2)
+      // The power goes: only the disk speaks.
+      let disk = SimulatedVolume(seed: 1)
+      try disk.place(volume.durableBytes(of: Self.path), at: Self.path)
+      let last = try Self.open(disk.process(1))
+      let found = try #require(try last.existingKeyspace("a"))
+      for number in 0..<kept {
+        let value = try last.get("key \(number)", in: found)
+        #expect(value?.first == UInt8(number), "key \(number) of \(kept), after a fault of call \(call)")
+      }
+      #expect(try last.verify().faults == [])
+      try last.close()
+      if isOver { break }
+    }
+  }
+
   @Test func `a sync that fails for lack of space ends all writing, and is not told as a full disk`() throws {
     let (store, space) = try filled()
     volume.inject(.outOfSpace(), atCall: volume.callCount + 1)
