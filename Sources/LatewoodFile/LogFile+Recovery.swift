@@ -171,22 +171,22 @@ extension LogFile {
   /// Sets the writer's place after the log, or past the end of the file if what lies behind the log must not be written to.
   private func startAppending(after found: Found, lastTransaction: UInt64) throws(Fault) {
     let end = found.walk.position
-    let isTorn = found.hasTornTail || !givesRoomBack(from: end.offset, size: found.size)
-    guard let tail = isTorn ? LogFile.beyond(found.size) : end.offset else {
+    let goesOn = found.hasTornTail ? false : try givesRoomBack(behind: found)
+    guard let tail = goesOn ? end.offset : LogFile.beyond(found.size) else {
       throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path)
     }
     append.pointee.transaction = lastTransaction
-    append.pointee.lastFrameChecksum = isTorn ? 0 : end.previousChecksum
-    endsInSeal = !isTorn && found.walk.lastFrame?.kind == .seal
+    append.pointee.lastFrameChecksum = goesOn ? end.previousChecksum : 0
+    endsInSeal = goesOn && found.walk.lastFrame?.kind == .seal
     let floor = found.floor
     group.locked { state in
       state.syncedThrough = floor
       state.durableMark = floor
       state.closedThrough = tail
       state.writtenThrough = tail
-      state.needsCheckpoint = isTorn
+      state.needsCheckpoint = !goesOn
       state.gapStart = end.offset
-      if isTorn { state.chainStart = tail }
+      if !goesOn { state.chainStart = tail }
       rewind(&state, to: tail)
     }
   }

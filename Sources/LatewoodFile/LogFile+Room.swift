@@ -7,16 +7,18 @@ import LatewoodDevice
 /// mapped, ext4 says of what is written there next that it is durable, and has zeros there after the next mount. So no block is used in which
 /// a write may have failed: the room is given back, which takes the pages from all who have them, and reserved anew when it is needed.
 extension LogFile {
-  /// Gives the room behind the log back, which ends at `end`; false if what is appended there might not come to the disk.
+  /// Gives the room behind the log back; false if what is appended there might not come to the disk.
   ///
-  /// For others who read the file nothing changes: they see zeros there before and after.
-  func givesRoomBack(from end: UInt64, size: UInt64) -> Bool {
+  /// For others who read the file nothing changes: they see zeros there before and after. Throws what the device throws when it is asked twice.
+  func givesRoomBack(behind found: Found) throws(Fault) -> Bool {
+    let end = found.walk.position.offset
     let mask = device.blockLength - 1
+    // The block in which the log ends is gone on with. Room for nodes may go beyond the end of the file.
+    let block = end & ~mask
+    if end > found.floor, found.size > block, try !isWritten(block..<min(end, found.size)) { return false }
     let start = (end + mask) & ~mask
-    guard size > end else { return true }
-    guard hasContent(from: end & ~mask, to: end) else { return false }
-    guard size > start else { return true }
-    let (limit, overflow) = size.addingReportingOverflow(mask)
+    guard found.size > start else { return true }
+    let (limit, overflow) = found.size.addingReportingOverflow(mask)
     if overflow { return false }
     do throws(Fault) {
       return try device.punch(offset: start, length: (limit & ~mask) - start)
@@ -26,13 +28,13 @@ extension LogFile {
     }
   }
 
-  /// Whether a part of a block was seen to be on the disk, which zeros are not; or is nothing at all.
-  private func hasContent(from start: UInt64, to end: UInt64) -> Bool {
-    start == end
-      || (start..<end).contains { offset in
-        // SAFETY: all bytes before the end of the log are in the file.
-        (space.base + Int(offset)).u8(0) != 0
-      }
+  /// Whether a part of a block, which is in the file, came to the disk. Zeros do not tell: a block that could not be written has them too.
+  private func isWritten(_ part: Range<UInt64>) throws(Fault) -> Bool {
+    if part.isEmpty { return true }
+    // SAFETY: the caller says that these bytes are in the file.
+    if part.allSatisfy({ (space.base + Int($0)).u8(0) == 0 }) { return false }
+    var disk = DiskView(of: device, mappedAt: space.base)
+    return try disk.agrees(on: part)
   }
 
   /// Past the end of the file, and not in the block in which it ends; nil if there is no such place.
