@@ -20,7 +20,7 @@ extension Engine {
     to path: String, bytesPerSecond: UInt64?, _ progress: ((BackupProgress) -> Void)?
   ) throws(Fault) -> BackupReport {
     try checkOpen()
-    try refuseInsideTransaction("a backup was asked for")
+    try refuseInsideCompaction("a backup was asked for")
     if isReadOnly {
       throw Fault(.readOnly, "only the process that writes can make a backup; a copy can be made by any")
     }

@@ -7,6 +7,8 @@ import LatewoodDevice
 final class CompactionControl: @unchecked Sendable {
   private struct State {
     var isRunning = false
+    /// The thread of what runs.
+    var runner: UInt = 0
     /// What runs is a compaction, whose result others may have too.
     var isShared = false
     var isPaused = false
@@ -38,6 +40,7 @@ final class CompactionControl: @unchecked Sendable {
     if isCancelled() { throw CompactionControl.cancelled }
     guard state.isRunning else {
       state.isRunning = true
+      state.runner = Monitor.currentThread
       state.isShared = joins
       state.isCancelled = false
       state.progress = CompactionProgress()
@@ -82,6 +85,9 @@ final class CompactionControl: @unchecked Sendable {
   }
 
   var isRunning: Bool { monitor.withLock { state.isRunning } }
+
+  /// Whether this thread is what runs, so that it would wait for itself.
+  var isRunningHere: Bool { monitor.withLock { state.isRunning && state.runner == Monitor.currentThread } }
 
   var progress: CompactionProgress? {
     monitor.withLock { () -> CompactionProgress? in

@@ -28,7 +28,7 @@ extension Store {
   /// - Parameters:
   ///   - reclaimable: how many of the live bytes `prepare` would delete: they count as dead. Asked after checkpoints, from any thread;
   ///     it must not take long.
-  ///   - prepare: called on the thread that compacts, before the compaction begins. It may use the store, but neither compact nor copy it.
+  ///   - prepare: called on the thread that compacts, before the compaction begins. It may use the store; to compact, copy, back up or close it there is `invalidRange`.
   ///     A `StoreError` that it throws ends the compaction with its own code, any other error with `cancelled`.
   package func setCompactionPreparation(
     reclaimable: @escaping @Sendable () -> UInt64, prepare: @escaping @Sendable () throws -> Void

@@ -190,7 +190,7 @@ extension Engine {
 
   /// Idempotent. Snapshots are told: their reads throw from here on.
   func close() throws(Fault) {
-    try refuseInsideTransaction("the store was closed")
+    try refuseInsideCompaction("the store was closed")
     lockForService()
     let wasClosed = closed.exchange(true, ordering: .acquiringAndReleasing)
     unlockForService()

@@ -30,7 +30,7 @@ extension Engine {
     _ progress: ((CompactionProgress) -> Void)?, into create: () throws(Fault) -> LogFile
   ) throws(Fault) -> CompactionReport {
     try checkOpen()
-    try refuseInsideTransaction("a compaction or copy was asked for")
+    try refuseInsideCompaction("a compaction or copy was asked for")
     if let report = try compaction.begin(joins: joins, unless: isCancelled) { return report }
     let result: Result<CompactionReport, Fault>
     do throws(Fault) {

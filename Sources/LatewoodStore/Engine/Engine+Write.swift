@@ -160,6 +160,14 @@ extension Engine {
     throw Fault(.invalidRange, "\(what) inside the closure of a transaction, which must end first")
   }
 
+  /// The same for what waits for the running compaction, copy or backup, or its result.
+  func refuseInsideCompaction(_ what: String) throws(Fault) {
+    try refuseInsideTransaction(what)
+    guard compaction.isRunningHere else { return }
+    throw Fault(
+      .invalidRange, "\(what) inside a closure of a compaction, copy or backup, which must end first")
+  }
+
   private func unlockTransaction() {
     writingThread.store(0, ordering: .relaxed)
     writer.unlock()

@@ -43,7 +43,7 @@ extension Store {
   ///   - progress: called now and then, on the thread that works.
   /// - Throws: ``StoreError`` `alreadyExists` if there is a file that is no backup of this database, or has been written to;
   ///   `lockedByOtherProcess` if somebody has it open for writing; `damaged` if this file is; `outOfSpace`, `inputOutput`; `cancelled`;
-  ///   `readOnly`, `closed`; `invalidRange` inside the closure of a transaction.
+  ///   `readOnly`, `closed`; `invalidRange` inside the closure of a transaction or of a compaction.
   @discardableResult
   public func backup(
     to path: String, bytesPerSecond: UInt64? = nil, progress: ((BackupProgress) -> Void)? = nil

@@ -77,10 +77,10 @@ extension Store {
   ///
   /// - Parameters:
   ///   - bytesPerSecond: of new file at most; nil for as many as the disk takes.
-  ///   - progress: called now and then, on the thread that works. It may use the store, but neither compact nor copy nor close it.
+  ///   - progress: called now and then, on the thread that works. It may use the store; to compact, copy, back up or close it there is `invalidRange`.
   /// - Throws: ``StoreError`` `cancelled` after ``cancelCompaction()`` or ``close()``; `outOfSpace`, `inputOutput`, `damaged` if the old file
   ///   cannot be read or the new one not be written: then the old file goes on as if nothing had been; `readOnly`, `closed`;
-  ///   `invalidRange` inside the closure of a transaction.
+  ///   `invalidRange` inside the closure of a transaction, or of another compaction.
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
@@ -121,7 +121,7 @@ extension Store {
   /// - Parameters:
   ///   - path: where no file is yet, on any file system.
   ///   - bytesPerSecond: of new file at most; nil for as many as the disk takes.
-  ///   - progress: called now and then, on the thread that works.
+  ///   - progress: called now and then, on the thread that works; as of `compact`.
   /// - Returns: `bytesAfter` is the size of the copy.
   /// - Throws: ``StoreError`` `alreadyExists`, `lockedByOtherProcess`; `cancelled` after ``cancelCompaction()``; and as
   ///   `compact`.

@@ -98,7 +98,7 @@ public final class Store: Sendable {
   /// store throw `closed`, and so do reads on its snapshots.
   ///
   /// - Throws: ``StoreError`` if the checkpoint could not be written. The store is closed all the same, and what was acknowledged
-  ///   is in the file: the next open finds it in the log. `invalidRange` inside the closure of a transaction; then it stays open.
+  ///   is in the file: the next open finds it in the log. `invalidRange` inside the closure of a transaction or of a compaction; then it stays open.
   public func close() throws(StoreError) {
     do { try engine.close() } catch { throw StoreError(error, path: engine.path) }
   }

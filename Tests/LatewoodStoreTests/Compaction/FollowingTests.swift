@@ -93,6 +93,29 @@ import Testing
     try store.close()
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `what would wait for the compaction that calls it is refused`() throws {
+    let directory = directory
+    let store = try Store.open(at: directory.store)
+    let fruit = try store.keyspace("fruit")
+    try store.put("apple", "red", in: fruit)
+    var calls = 0
+    let refuse: (CompactionProgress) -> Void = { _ in
+      calls += 1
+      refusal(.invalidRange) { try store.compact() }
+      refusal(.invalidRange) { try store.copy(to: directory.path + "/inner") }
+      refusal(.invalidRange) { try store.backup(to: directory.path + "/inner") }
+      refusal(.invalidRange) { try store.close() }
+    }
+    try store.compact(progress: refuse)
+    try store.copy(to: directory.path + "/copy", progress: refuse)
+    #expect(calls > 2)
+    #expect(try store.count(in: fruit) == 1)
+    try store.compact()
+    #expect(try store.verify().faults == [])
+    try store.close()
+  }
+
   @Test func `transactions keep their numbers, also after one that was thrown away and had written already`()
     throws
   {
