@@ -18,6 +18,11 @@ final class StoreDirectory: Sendable {
     }
   }
 
+  /// What is beside the database and its lock.
+  func others() throws -> [String] {
+    try Directories.names(in: path).filter { !$0.hasSuffix(".lock") && $0 != "db.latewood" }
+  }
+
   /// A new file with these bytes.
   func write(_ bytes: [UInt8], to name: String) throws -> String {
     let path = "\(path)/\(name)"

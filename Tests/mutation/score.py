@@ -53,7 +53,7 @@ STEPS = {
 }
 # Before those, where a part of the path says more.
 LIKELY = {
-    "Compaction": r"CompactionTests|ReadBackTests|FollowingTests|CopyCrashTests",
+    "Compaction": r"CompactionTests|CopyTests|SwitchTests|ReadBack|FollowingTests|CopyCrashTests",
     "/Copy/": r"ReadBackTests|CompactionTests",
     "Punching": r"PunchingTests|BackupTests|HistoryTests",
     "Public/": r"TransactionTests|KeyspaceTests|RefusalTests|CursorTests|StoreTests",

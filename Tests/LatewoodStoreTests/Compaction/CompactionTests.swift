@@ -16,22 +16,6 @@ import Testing
     options.writeBufferBudget = 256 << 10
   }
 
-  private func fill(_ store: Store, _ keyspace: Keyspace, rounds: Int = 3, keys: Int = 3000) throws {
-    for round in 0..<rounds {
-      try store.write(durability: .relaxed) { transaction in
-        for key in 0..<keys {
-          let value = [UInt8](repeating: UInt8(round + 1), count: key % 50 == 0 ? 3000 : 100)
-          try transaction.put("key \(key * 7919 % keys)", value, in: keyspace)
-        }
-      }
-      try store.checkpoint()
-    }
-  }
-
-  private func others() throws -> [String] {
-    try Directories.names(in: directory.path).filter { !$0.hasSuffix(".lock") && $0 != "db.latewood" }
-  }
-
   @Test func `what is dead goes, and all else stays`() throws {
     let store = try Store.open(at: directory.store, options: options)
     let fruit = try store.keyspace("fruit")
@@ -55,7 +39,7 @@ import Testing
     #expect(after.transaction == before.transaction)
     #expect(try store.content() == content)
     #expect(try store.verify().isSound)
-    #expect(try others() == [])
+    #expect(try directory.others() == [])
     // The history begins with it, and what it took away is refused.
     #expect(try store.history().map(\.isCompaction) == [true])
     refusal(.notFound) { _ = try store.snapshot(asOf: checkpoints[0]) }
@@ -164,7 +148,7 @@ import Testing
     store.cancelCompaction()
     group.wait()
     refusal(.cancelled) { _ = try outcome.withLock { try $0?.get() } }
-    #expect(try others() == [])
+    #expect(try directory.others() == [])
     #expect(try store.statistics().fileID == before.fileID)
     store.resumeCompaction()
     try store.put("still", "here", in: fruit)
@@ -192,7 +176,7 @@ import Testing
     group.wait()
     #expect(try store.content() == content)
     #expect(try store.verify().isSound)
-    #expect(try others() == [])
+    #expect(try directory.others() == [])
   }
 
   @Test func `closing the store ends it`() throws {
@@ -205,7 +189,7 @@ import Testing
     waitUntil { store.compactionProgress != nil }
     try store.close()
     group.wait()
-    #expect(try others() == [])
+    #expect(try directory.others() == [])
     let again = try Store.open(at: directory.store)
     #expect(try again.content() == content)
     try again.close()
@@ -219,9 +203,9 @@ import Testing
       _ = try directory.write([1, 2, 3], to: name)
     }
     _ = try Store.open(at: directory.store, mode: .readOnly).content()
-    #expect(try others().count == 4)
+    #expect(try directory.others().count == 4)
     let again = try Store.open(at: directory.store)
-    #expect(try others().sorted() == ["db.latewood.mine", "other.compacting"])
+    #expect(try directory.others().sorted() == ["db.latewood.mine", "other.compacting"])
     try again.close()
   }
 
@@ -239,83 +223,6 @@ import Testing
     #expect(try reader.content() == store.content())
     #expect(try old.content(of: [reader.keyspace("fruit")]) == content)
     #expect(try reader.statistics().fileID == store.statistics().fileID)
-  }
-
-  @Test func `a copy is a database of its own`() throws {
-    let store = try Store.open(at: directory.store, options: options)
-    let fruit = try store.keyspace("fruit")
-    try fill(store, fruit)
-    let path = directory.path + "/copy"
-    var isFirst = true
-    try store.copy(to: path) { _ in
-      guard isFirst else { return }
-      isFirst = false
-      do { try store.put("meanwhile", "one", in: fruit) } catch { Issue.record(error) }
-    }
-    let content = try store.content()
-    try store.put("after", "two", in: fruit)
-    let copy = try Store.open(at: path, options: options)
-    #expect(try copy.content() == content)
-    #expect(try copy.verify().isSound)
-    #expect(try copy.statistics().fileID != store.statistics().fileID)
-    #expect(try copy.history().last?.isCompaction == true)
-    refusal(.alreadyExists) { try store.copy(to: path) }
-    try copy.close()
-    let reader = try Store.open(at: directory.store, mode: .readOnly)
-    try reader.copy(to: path + "2")
-    #expect(try Store.open(at: path + "2", mode: .readOnly).content() == store.content())
-    #expect(try others().sorted() == ["copy", "copy2"])
-  }
-
-  @Test func `a store that is all log can be copied by a reader`() throws {
-    let store = try Store.open(at: directory.store, options: options)
-    try store.put("apple", "red", in: store.keyspace("fruit"))
-    let reader = try Store.open(at: directory.store, mode: .readOnly)
-    try reader.copy(to: directory.path + "/copy")
-    #expect(try Store.open(at: directory.path + "/copy", mode: .readOnly).content() == store.content())
-  }
-
-  @Test func `rewriters keep, change and drop`() throws {
-    let store = try Store.open(at: directory.store, options: options)
-    let fruit = try store.keyspace("fruit")
-    let nuts = try store.keyspace("nuts")
-    try fill(store, fruit)
-    try store.put("walnut", "brown", in: nuts)
-    var expected = try store.content()
-    try store.setCompactionRewriter(for: fruit) { key, value in
-      let number = key.withUnsafeBytes { $0.last ?? 0 } % 4
-      switch number {
-      case 0: return .drop
-      case 1: return .replace([1, 2, 3])
-      case 2: return .replace([UInt8](repeating: 9, count: 4000))
-      default: return .keep
-      }
-    }
-    var isFirst = true
-    try store.compact { _ in
-      guard isFirst else { return }
-      isFirst = false
-      do { for key in ["new 0", "new 1", "new 3"] { try store.put(key, "new", in: fruit) } } catch {
-        Issue.record(error)
-      }
-    }
-    for key in ["new 0", "new 1", "new 3"] { expected["fruit"]?[Array(key.utf8)] = Array("new".utf8) }
-    expected["fruit"] = expected["fruit"]?.reduce(into: [:]) { result, entry in
-      switch (entry.key.last ?? 0) % 4 {
-      case 0: break
-      case 1: result[entry.key] = [1, 2, 3]
-      case 2: result[entry.key] = [UInt8](repeating: 9, count: 4000)
-      default: result[entry.key] = entry.value
-      }
-    }
-    #expect(try store.content() == expected)
-    #expect(try store.verify().isSound)
-    try store.setCompactionRewriter(for: fruit) { _, _ in throw OnPurpose() }
-    refusal(.cancelled) { try store.compact() }
-    #expect(try store.content() == expected)
-    try store.setCompactionRewriter(for: fruit, nil)
-    try store.compact()
-    #expect(try store.content() == expected)
   }
 
   @Test func `refusals`() throws {
@@ -352,5 +259,18 @@ private func waitUntil(_ condition: () -> Bool) {
 extension Store {
   fileprivate func deleteRangeForTests(_ keyspace: Keyspace) throws {
     try write { try $0.deleteRange(in: keyspace) }
+  }
+}
+
+/// Writes all keys anew in each round, so that there is something to compact.
+func fill(_ store: Store, _ keyspace: Keyspace, rounds: Int = 3, keys: Int = 3000) throws {
+  for round in 0..<rounds {
+    try store.write(durability: .relaxed) { transaction in
+      for key in 0..<keys {
+        let value = [UInt8](repeating: UInt8(round + 1), count: key % 50 == 0 ? 3000 : 100)
+        try transaction.put("key \(key * 7919 % keys)", value, in: keyspace)
+      }
+    }
+    try store.checkpoint()
   }
 }
