@@ -172,7 +172,7 @@ extension LogFile {
   private func startAppending(after found: Found, lastTransaction: UInt64) throws(Fault) {
     let end = found.walk.position
     let goesOn = found.hasTornTail ? false : try givesRoomBack(behind: found)
-    guard let tail = goesOn ? end.offset : LogFile.beyond(found.size) else {
+    guard let tail = goesOn ? end.offset : beyond(found.size) else {
       throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path)
     }
     append.pointee.transaction = lastTransaction

@@ -38,8 +38,9 @@ extension LogFile {
   }
 
   /// Past the end of the file, and not in the block in which it ends; nil if there is no such place.
-  package static func beyond(_ size: UInt64) -> UInt64? {
-    let (sum, overflow) = size.addingReportingOverflow(LogFile.reservedLength - 1)
-    return overflow ? nil : sum & ~(LogFile.reservedLength - 1)
+  package func beyond(_ size: UInt64) -> UInt64? {
+    let mask = device.blockLength - 1
+    let (sum, overflow) = size.addingReportingOverflow(mask)
+    return overflow ? nil : sum & ~mask
   }
 }

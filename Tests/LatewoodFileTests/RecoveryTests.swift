@@ -71,7 +71,7 @@ import Testing
     #expect(state.report.tornTail == UInt64(end)..<size)
     #expect(state.report.needsCheckpoint)
     // In another block than the one that may not have come to the disk.
-    #expect(log.tail == LogFile.beyond(size))
+    #expect(log.tail == log.beyond(size))
     #expect(faultKind { _ = try log.beginTransaction() } == .unsupported)
     // A reader of one that replays from before the tail would not get past it.
     #expect(faultKind { try log.emptyCheckpoint(replay: .start) } == .unsupported)
