@@ -42,7 +42,7 @@ import Testing
         shape = run.shape ?? shape
         let place = SchemaPlace()
         let (status, output, error) = try place.run(run.run + ["--json"])
-        #expect(status == run.exit ?? 0, "\(run.run): \(error)")
+        #expect(status == run.exit ?? 0, "\(run.run): \(error)\(output.suffix(4000))")
         let text = run.stream == "error" ? error : output
         let parts = run.lines == true ? text.split(separator: "\n").map(String.init) : [text]
         #expect(!parts.isEmpty, "\(run.run)")
