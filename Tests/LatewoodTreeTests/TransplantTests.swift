@@ -109,6 +109,21 @@ import Testing
     #expect(throws: Fault.self) { try copy([first, second], into: MemoryFile(seed: 8), nodeSize: 1024) }
   }
 
+  @Test func `a full leaf is not taken over twice, nor after a later one`() throws {
+    let old = MemoryFile()
+    let tree = try build(numbered(2000), in: old, nodeSize: 8192)
+    for again in [0, 1] {
+      let builder = builder(MemoryFile(seed: 8), nodeSize: 8192, region: 70_000)
+      var cursor = tree.cursor()
+      #expect(try cursor.first() && cursor.nextLeaf())
+      #expect(try builder.transplant(cursor.leaf))
+      #expect(try cursor.first())
+      if again == 1 { #expect(try cursor.nextLeaf()) }
+      let fault = #expect(throws: Fault.self) { try builder.transplant(cursor.leaf) }
+      #expect(fault?.reason.contains("ascending order") == true)
+    }
+  }
+
   @Test func `a leaf with something where nothing is to be is made anew`() throws {
     let entries = numbered(40)
     let old = MemoryFile()
