@@ -8,13 +8,9 @@ import Testing
 
 @Suite struct CompactionTests {
   private let directory: StoreDirectory
-  private var options = Store.Options()
+  private let options = Store.Options.compactedByHand
 
-  init() throws {
-    directory = try StoreDirectory()
-    options.compaction = .manual
-    options.writeBufferBudget = 256 << 10
-  }
+  init() throws { directory = try StoreDirectory() }
 
   @Test func `what is dead goes, and all else stays`() throws {
     let store = try Store.open(at: directory.store, options: options)
@@ -259,6 +255,16 @@ private func waitUntil(_ condition: () -> Bool) {
 extension Store {
   fileprivate func deleteRangeForTests(_ keyspace: Keyspace) throws {
     try write { try $0.deleteRange(in: keyspace) }
+  }
+}
+
+extension Store.Options {
+  /// Nothing is compacted unless it is asked for, and checkpoints are many.
+  static var compactedByHand: Self {
+    var options = Self()
+    options.compaction = .manual
+    options.writeBufferBudget = 256 << 10
+    return options
   }
 }
 

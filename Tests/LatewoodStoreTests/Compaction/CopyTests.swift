@@ -5,13 +5,9 @@ import Testing
 /// Copies, and what a layer above lets become of entries on the way.
 @Suite struct CopyTests {
   private let directory: StoreDirectory
-  private var options = Store.Options()
+  private let options = Store.Options.compactedByHand
 
-  init() throws {
-    directory = try StoreDirectory()
-    options.compaction = .manual
-    options.writeBufferBudget = 256 << 10
-  }
+  init() throws { directory = try StoreDirectory() }
 
   @Test func `a copy is a database of its own`() throws {
     let store = try Store.open(at: directory.store, options: options)
