@@ -13,6 +13,8 @@ final class InjectingVolume: Volume {
     var writeFailure: Fault.Kind?
     /// How long a sync takes.
     var syncMilliseconds: UInt64 = 0
+    /// Called each time that the size is asked for.
+    var beforeSize: (@Sendable () -> Void)?
     /// Called once, when a root slot is about to be written.
     var beforeSlot: (@Sendable () -> Void)?
     /// Called once, before the lock of a writer is taken.
@@ -102,15 +104,15 @@ private final class InjectingDevice: Device {
       defer { plan.failsSync = false }
       return (plan.failsSync, plan.syncMilliseconds)
     }
-    if pause > 0 {
-      let monitor = Monitor()
-      monitor.withLock { _ = monitor.wait(milliseconds: pause) }
-    }
+    if pause > 0 { Monitor.sleep(milliseconds: pause) }
     if fails { throw Fault(.inputOutput, "injected") }
     try inner.sync()
   }
 
-  func size() throws(Fault) -> UInt64 { try inner.size() }
+  func size() throws(Fault) -> UInt64 {
+    volume.plan.withLock { $0.beforeSize }?()
+    return try inner.size()
+  }
   func allocatedSize() throws(Fault) -> UInt64 { try inner.allocatedSize() }
   func permissions() throws(Fault) -> UInt16 { try inner.permissions() }
   func map() throws(Fault) -> AddressSpace {

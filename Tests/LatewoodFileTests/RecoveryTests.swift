@@ -1,5 +1,5 @@
-import Dispatch
 import LatewoodBytes
+import Synchronization
 import Testing
 
 @testable import LatewoodFile
@@ -132,15 +132,19 @@ import Testing
     let sound = try bench.bytes()[at]
     try bench.patch([sound ^ 1], at: at)
     let bench = bench
-    let group = DispatchGroup()
-    group.enter()
-    DispatchQueue(label: "writer").asyncAfter(deadline: .now() + .milliseconds(15)) {
-      try? bench.patch([sound], at: at)
-      group.leave()
+    // Opening asks at most once, and each look once.
+    let asked = Atomic<Int>(0)
+    bench.volume.plan.withLock {
+      $0.beforeSize = {
+        guard asked.wrappingAdd(1, ordering: .relaxed).newValue == 4 else { return }
+        do { try bench.patch([sound], at: at) } catch { Issue.record(error) }
+      }
     }
     let (reader, state) = try bench.open(readOnly: true)
     #expect(state.entries.count == 4)
-    group.wait()
+    let looks = asked.load(ordering: .relaxed)
+    #expect(looks >= 4)
+    bench.volume.plan.withLock { $0.beforeSize = nil }
     reader.close()
     log.close()
   }

@@ -42,6 +42,8 @@ import Testing
               for index in 0..<50 { try transaction.put("key\(index)", "\(round)", in: space) }
             }
           }
+          // On a busy machine the others come later.
+          try Patience.wait { try reads.withLock { $0 } > 0 && store.history().count > 1 }
           isDone.set()
           return
         }

@@ -1,5 +1,6 @@
 import Dispatch
 import LatewoodDocuments
+import LatewoodSimulation
 import LatewoodStore
 import Testing
 
@@ -60,7 +61,7 @@ import Testing
     try store.save("a", "one")
     let now = DocumentOptions().environment.now() / 1_000_000
     try store.write { try $0.setExpiry(of: "a", in: documents, now + 1) }
-    #expect(gone.wait(timeout: .now() + 20) == .success)
+    #expect(gone.wait(timeout: Patience.deadline) == .success)
     #expect(try store.body("a") == nil)
     token.cancel()
   }

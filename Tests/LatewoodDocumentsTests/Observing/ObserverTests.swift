@@ -1,6 +1,7 @@
 import Dispatch
 import LatewoodDevice
 import LatewoodDocuments
+import LatewoodSimulation
 import LatewoodStore
 import Testing
 
@@ -22,7 +23,7 @@ import Testing
 
     /// False if not so many came in time.
     func wait(for count: Int) -> Bool {
-      for _ in 0..<count where arrived.wait(timeout: .now() + 20) == .timedOut { return false }
+      for _ in 0..<count where arrived.wait(timeout: Patience.deadline) == .timedOut { return false }
       return true
     }
   }

@@ -68,7 +68,7 @@ import Testing
     #expect(try again.verify().faults == [])
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `whoever is told how far it is can use the store, to the end`() throws {
     var options = Store.Options()
     options.durability = .relaxed
@@ -93,7 +93,7 @@ import Testing
     try store.close()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `what would wait for the compaction that calls it is refused`() throws {
     let directory = directory
     let store = try Store.open(at: directory.store)
@@ -162,7 +162,7 @@ import Testing
     DispatchQueue(label: "test").async(group: group) {
       do { try store.backup(to: directory.path + "/backup") } catch { Issue.record(error) }
     }
-    while store.compactionProgress == nil { Monitor.sleep(milliseconds: 1) }
+    Patience.wait { store.compactionProgress != nil }
     DispatchQueue(label: "test").async(group: group) {
       do { try store.compact() } catch { Issue.record(error) }
     }
@@ -194,9 +194,9 @@ import Testing
         try store.write { try $0.deleteRange(.all, in: old) }
       })
     try store.checkpoint()
-    while try store.statistics().fileID == fileID { Monitor.sleep(milliseconds: 5) }
+    try Patience.wait { try store.statistics().fileID != fileID }
     // The next one must be one of its own, and not join this.
-    while store.compactionProgress != nil { Monitor.sleep(milliseconds: 5) }
+    Patience.wait { store.compactionProgress == nil }
     #expect(try store.content()["old"] == [:])
     #expect(try store.count(in: kept) == 1000)
     #expect(try store.verify().faults == [])

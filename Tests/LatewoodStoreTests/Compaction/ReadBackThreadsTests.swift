@@ -59,11 +59,6 @@ import Testing
     return (try #require(root), regions)
   }
 
-  /// Returns when the condition holds, at the latest after a while.
-  private static func wait(until condition: () -> Bool) {
-    for _ in 0..<10_000 where !condition() { Monitor.sleep(milliseconds: 1) }
-  }
-
   private func finish(_ root: Subtree?, step: () -> Void = {}) -> Fault? {
     do throws(Fault) {
       return try back.finish(root) { () throws(Fault) in step() } ? nil : Fault(.unsupported, "not read")
@@ -72,7 +67,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `what two threads read is put together in the order of the file, when both are done`() throws {
     let (root, regions) = try regions()
     let steps = Atomic<Int>(0)
@@ -82,12 +77,12 @@ import Testing
       guard access.kind == .readFromDisk, Monitor.currentThread != finishing else { return }
       hasBegun.store(true, ordering: .relaxed)
       // The other thread overtakes this one, and is done long before.
-      Self.wait { steps.load(ordering: .relaxed) > 0 }
+      Patience.wait { steps.load(ordering: .relaxed) > 0 }
       Monitor.sleep(milliseconds: 50)
     }
     back.start()
     for region in regions { try back.add(region) }
-    Self.wait { hasBegun.load(ordering: .relaxed) }
+    Patience.wait { hasBegun.load(ordering: .relaxed) }
     #expect(finish(root) { steps.wrappingAdd(1, ordering: .relaxed) } == nil)
     let count = steps.load(ordering: .relaxed)
     #expect(count > 0)
@@ -106,14 +101,14 @@ import Testing
     file.close()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `what is wrong is told as soon as the next region is added`() throws {
     let (_, regions) = try regions()
     try volume.corrupt("db", at: Int(regions[0].lowerBound) + 100, xor: 1)
     back.start()
     try back.add(regions[0])
     var told: Fault?
-    Self.wait {
+    Patience.wait {
       do throws(Fault) { try back.add(regions[1]) } catch { told = error }
       return told != nil
     }
@@ -144,7 +139,7 @@ import Testing
     file.close()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `nothing is read any more once it was stopped`() throws {
     let (_, regions) = try regions()
     let isReading = Atomic<Bool>(false)
@@ -156,7 +151,7 @@ import Testing
     }
     back.start()
     for region in regions.prefix(2) { try back.add(region) }
-    Self.wait { isReading.load(ordering: .relaxed) }
+    Patience.wait { isReading.load(ordering: .relaxed) }
     back.stop()
     let isDone = hasRead.load(ordering: .relaxed)
     #expect(isDone)

@@ -39,13 +39,8 @@ import Testing
   }
 
   private func join() throws {
-    try #require(threads.wait(timeout: .now() + 60) == .success)
+    try #require(threads.wait(timeout: Patience.deadline) == .success)
     #expect(failures.withLock { $0 } == [])
-  }
-
-  /// Returns when the condition holds, at the latest after a while.
-  private static func wait(until condition: () -> Bool) {
-    for _ in 0..<10_000 where !condition() { Monitor.sleep(milliseconds: 1) }
   }
 
   /// Compacts; when all has been copied, followed and verified, calls `atLast` once: only what is committed from then on is still missing.
@@ -78,7 +73,7 @@ import Testing
     try next.close()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `a transaction that runs at the last moment is in the new file, and durable if it was to be`() throws {
     let (store, fruit) = (store, fruit)
     try compact {
@@ -88,10 +83,10 @@ import Testing
           try transaction.put("late", "one", in: fruit)
           isRunning.store(true, ordering: .relaxed)
           // The compaction has nothing more to do without the lock that this transaction has.
-          Self.wait { store.engine.servicesWaiting.load(ordering: .relaxed) > 0 }
+          Patience.wait { store.engine.servicesWaiting.load(ordering: .relaxed) > 0 }
         }
       }
-      Self.wait { isRunning.load(ordering: .relaxed) }
+      Patience.wait { isRunning.load(ordering: .relaxed) }
     }
     try join()
     let content = try store.content()
@@ -116,7 +111,7 @@ import Testing
           volume.inject(.inputOutput(), atCall: volume.callCount + 1)
           refusal(.inputOutput) { try store.put("lost", "one", in: fruit) }
         }
-        _ = threads.wait(timeout: .now() + 60)
+        _ = threads.wait(timeout: Patience.deadline)
       }
     }
     #expect(error?.message.contains("open the store again") == true)
@@ -134,7 +129,7 @@ import Testing
           volume.inject(.outOfSpace(), atCall: volume.callCount)
           refusal(.outOfSpace) { try store.put("refused", "one", in: fruit) }
         }
-        _ = threads.wait(timeout: .now() + 60)
+        _ = threads.wait(timeout: Patience.deadline)
       }
     }
     try store.put("later", "two", in: fruit)
@@ -143,14 +138,14 @@ import Testing
     try expectOldFile(holding: content)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `a store that is closed at the last moment keeps its file`() throws {
     let store = store
     let content = try store.content()
     refusal(.closed) {
       try compact {
         inBackground { try store.close() }
-        Self.wait { store.engine.closed.load(ordering: .relaxed) }
+        Patience.wait { store.engine.closed.load(ordering: .relaxed) }
       }
     }
     try join()
@@ -167,10 +162,10 @@ import Testing
       guard access == SimulatedAccess(kind: .sync, path: "db"),
         !isSyncing.exchange(true, ordering: .relaxed)
       else { return }
-      Self.wait(until: isFree)
+      Patience.wait(until: isFree)
     }
     inBackground { try store.put("late", "one", in: fruit, durability: .synchronous) }
-    Self.wait { isSyncing.load(ordering: .relaxed) }
+    Patience.wait { isSyncing.load(ordering: .relaxed) }
   }
 
   private func checkLate(_ before: Content) throws {
@@ -184,7 +179,7 @@ import Testing
     try store.close()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `a sync that ends after the files have changed places does not bring the old one back`() throws {
     let content = try store.content()
     let isFree = Atomic<Bool>(false)
@@ -194,7 +189,7 @@ import Testing
     try checkLate(content)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `a sync that ends while the files change places shows the new one to nobody before its time`() throws {
     let (store, fruit) = (store, fruit)
     let content = try store.content()
@@ -206,14 +201,14 @@ import Testing
         // The store goes on in the new file, and readers do not see it yet.
         let seen = try store.engine.punching.withLock { (_) throws(StoreError) in
           isHeld.store(true, ordering: .relaxed)
-          Self.wait { store.engine.log !== old }
-          Self.wait { store.engine.finishing.load(ordering: .relaxed) == 0 }
+          Patience.wait { store.engine.log !== old }
+          Patience.wait { store.engine.finishing.load(ordering: .relaxed) == 0 }
           return [try store.get("key 150", in: fruit), try store.get("late", in: fruit)]
         }
         guard seen == [[UInt8](repeating: 1, count: 60), Array("one".utf8)] else { throw Wrong("\(seen)") }
         isOver.store(true, ordering: .relaxed)
       }
-      Self.wait { isHeld.load(ordering: .relaxed) }
+      Patience.wait { isHeld.load(ordering: .relaxed) }
       putSlowly { store.engine.log !== old }
     }
     try join()

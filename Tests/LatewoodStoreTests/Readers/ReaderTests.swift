@@ -1,5 +1,6 @@
 import Dispatch
 import LatewoodDevice
+import LatewoodSimulation
 import LatewoodStore
 import Testing
 
@@ -88,6 +89,7 @@ import Testing
       #expect(failure.withLock { $0 } == nil)
     }
     var last = 0
+    try Patience.wait { try writer.get("n", in: space) != Array("0".utf8) }
     for _ in 0..<1000 {
       try reader.refresh()
       let value = try #require(try reader.get("n", in: reader.keyspace("a")))

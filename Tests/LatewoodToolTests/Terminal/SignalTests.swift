@@ -28,9 +28,7 @@ import Testing
     _ arguments: [String], with signal: ChildProcess.EndingSignal, when isUnderWay: () throws -> Bool
   ) throws {
     let child = try ChildProcess(try BuiltTool.path(), arguments: arguments, hasUsualSignals: true)
-    // Bounded, however slow the machine is; a command that never comes so far is a failure below.
-    for _ in 0..<4_000 where try !isUnderWay() { Monitor.sleep(milliseconds: 5) }
-    let wasUnderWay = try isUnderWay()
+    let wasUnderWay = try Patience.wait(until: isUnderWay)
     try child.send(signal)
     let end = try child.waitForEnd()
     #expect(wasUnderWay, "\(arguments): \(end)")

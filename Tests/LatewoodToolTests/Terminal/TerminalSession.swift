@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodDevice
+import LatewoodSimulation
 import Testing
 
 @testable import LatewoodTool
@@ -8,7 +9,7 @@ import Testing
 final class TerminalSession {
   private let terminal: PseudoTerminal
   /// In milliseconds. No test depends on how fast the tool is, on a machine however busy; a tool that hangs still ends the test.
-  private static let patience = 120_000
+  private static let patience = Patience.seconds * 1000
 
   /// - Parameter program: another program than the tool.
   init(program: String? = nil, _ arguments: [String], columns: Int = 80, environment: [String: String?] = [:])
