@@ -44,6 +44,9 @@ package final class Monitor: @unchecked Sendable {
   /// A number that no other living thread has.
   package static var currentThread: UInt { SystemCalls.thread }
 
+  /// Lets threads go first that are ready to run.
+  package static func giveUpProcessor() { SystemCalls.giveUpProcessor() }
+
   /// Lets this thread rest.
   package static func sleep(milliseconds: UInt64) {
     let monitor = Monitor()

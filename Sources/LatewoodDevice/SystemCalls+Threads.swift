@@ -155,6 +155,8 @@ extension SystemCalls {
     return nil
   }
 
+  static func giveUpProcessor() { _ = sched_yield() }
+
   /// Gives this thread the least share of the processor, for good.
   static func yieldToOthers() {
     #if canImport(Darwin)

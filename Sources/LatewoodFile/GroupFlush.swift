@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodDevice
+import Synchronization
 
 /// Brings what waits in memory to the file, for many threads at once.
 ///
@@ -65,6 +66,8 @@ final class GroupFlush: @unchecked Sendable {
   /// Held while the file is synced. Taken before the monitor.
   private let syncing = Monitor()
   let state: UnsafeMutablePointer<State>
+  /// Counts up when a leader begins to write frames and when it has: odd in between.
+  private let frameWrites = Atomic<UInt64>(0)
 
   init(device: any Device, fileLock: (any FileLock)?, open: Segment) {
     self.device = device
@@ -124,12 +127,14 @@ final class GroupFlush: @unchecked Sendable {
       let sealed = state.pointee.sealed
       let open = state.pointee.open
       let room = durable ? reserved(from: from, through: through) : nil
+      frameWrites.wrappingAdd(1, ordering: .relaxed)
       let fault = unlocked { () throws(Fault) in
         try checkOwner()
         if let room { device.reserve(offset: room.lowerBound, length: room.upperBound - room.lowerBound) }
         for segment in sealed { try write(segment, from: from) }
         try write(open, from: from)
       }
+      frameWrites.wrappingAdd(1, ordering: .relaxed)
       if let fault {
         state.pointee.fail(fault)
       } else {
@@ -220,6 +225,16 @@ final class GroupFlush: @unchecked Sendable {
     }
   }
 
+  /// Lets the leader go first if it is writing frames.
+  ///
+  /// File systems let one thread at a time change a file, and not in turn: whoever writes piece after piece, or gives back block after block,
+  /// would keep a small commit waiting for milliseconds. So this comes before each of them. It promises nothing, and does not wait for long.
+  func giveWay() {
+    let turn = frameWrites.load(ordering: .relaxed)
+    if turn & 1 == 0 { return }
+    for _ in 0..<100 where frameWrites.load(ordering: .relaxed) == turn { Monitor.giveUpProcessor() }
+  }
+
   /// Writes bytes that no frame's checksum waits for, past the log: from any thread.
   func writeAside(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(Fault) {
     if let fault = locked({ $0.poisonRefusal }) { throw fault }
@@ -227,6 +242,7 @@ final class GroupFlush: @unchecked Sendable {
     do throws(Fault) {
       while at < bytes.count {
         let count = min(pieces, bytes.count - at)
+        giveWay()
         try device.write(UnsafeRawBufferPointer(rebasing: bytes[at..<at + count]), at: offset + UInt64(at))
         at += count
       }

@@ -33,8 +33,8 @@ extension LogFile {
 
   /// Writes nodes where there was room reserved for them. From any thread.
   ///
-  /// In pieces of 128 KiB, unless nobody commits to this file: larger writes hold the file system's lock for so long that commits wait. Throws `outOfSpace`, after which the
-  /// log is as usable as before and only these nodes are missing; `inputOutput`, which ends all writing; `poisoned`, `closed`.
+  /// In pieces of 32 KiB, unless nobody commits to this file: a commit waits for one of them at most, which takes 10 µs. Throws `outOfSpace`,
+  /// after which the log is as usable as before and only these nodes are missing; `inputOutput`, which ends all writing; `poisoned`, `closed`.
   package func writeNodes(
     _ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int = LogFile.nodePieceLength
   ) throws(Fault) {

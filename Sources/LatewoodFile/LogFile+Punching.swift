@@ -66,6 +66,7 @@ extension LogFile {
       precondition(block.lowerBound >= FileLayout.logStart)
       // While the system gives some back nobody can write to the file.
       let start = max(block.lowerBound, block.upperBound - min(block.upperBound, LogFile.longestPunch))
+      group.giveWay()
       guard try device.punch(offset: start, length: block.upperBound - start) else {
         return .unsupported
       }

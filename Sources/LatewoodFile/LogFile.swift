@@ -31,7 +31,7 @@ package final class LogFile: @unchecked Sendable {
   /// Values from this length on are written straight from the caller's memory.
   package static let largeValueLength = 1 << 20
   static let valuePieceLength = 1 << 20
-  package static let nodePieceLength = 128 << 10
+  package static let nodePieceLength = 32 << 10
   /// Room that is reserved ahead of small synchronous commits.
   static let reservedLength: UInt64 = 64 << 10
   static let syncsBeforeReserving = 8

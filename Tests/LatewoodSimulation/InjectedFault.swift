@@ -38,7 +38,7 @@ package struct SimulatedCall: Sendable, CustomStringConvertible {
 /// One call that is about to be made to a simulated file.
 package struct SimulatedAccess: Sendable, Equatable {
   package enum Kind: Sendable {
-    case write, sync, readFromDisk
+    case write, sync, readFromDisk, punch
   }
   package let kind: Kind
   /// What the file is called now.

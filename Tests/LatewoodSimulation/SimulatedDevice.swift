@@ -134,7 +134,8 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   var blockLength: UInt64 { UInt64(SimulatedFile.sectorLength) }
 
   func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {
-    try locked { () throws(Fault) in
+    announce(.punch)
+    return try locked { () throws(Fault) in
       if !volume.canPunch { return false }
       guard isWritable else { throw Fault(.readOnly, "the file was opened for reading only", path: path) }
       let block = SimulatedFile.sectorLength

@@ -1,6 +1,12 @@
 import Dispatch
 import LatewoodBytes
 import LatewoodFile
+import Synchronization
+
+/// What is scheduled: a compaction once nobody has committed for a while, or one at once.
+enum CompactionUrgency: UInt8, AtomicRepresentable {
+  case none, whenQuiet, now
+}
 
 /// When the file is compacted by itself: `CompactionPolicy`.
 extension Engine {
@@ -54,20 +60,27 @@ extension Engine {
   /// Compacts if the policy wants that: at once, or when nobody has committed for its quiet time. Costs next to nothing when there
   /// is nothing to do.
   func compactLater() {
+    let scheduled = compactionScheduled.load(ordering: .relaxed)
     guard options.compaction.isAutomatic, options.checkpointsInBackground, !isReadOnly,
-      !closed.load(ordering: .relaxed), !compactionScheduled.load(ordering: .relaxed)
+      !closed.load(ordering: .relaxed), scheduled != .now
     else { return }
-    guard let share = wantedShare(), !compaction.isRunning,
-      compactionScheduled.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)
-        .exchanged
+    guard let share = wantedShare(), !compaction.isRunning else { return }
+    // What has become urgent meanwhile does not wait for the quiet time of what was not.
+    let urgency: CompactionUrgency = share >= options.compaction.urgentDeadShare ? .now : .whenQuiet
+    guard urgency != scheduled,
+      compactionScheduled.compareExchange(
+        expected: scheduled, desired: urgency, ordering: .acquiringAndReleasing
+      ).exchanged
     else { return }
-    let isUrgent = share >= options.compaction.urgentDeadShare
     let commits = committedCount
-    let delay = isUrgent ? 0 : options.compaction.quietTime
+    let delay = urgency == .now ? 0 : options.compaction.quietTime
     compactionQueue.asyncAfter(deadline: .now() + delay) { [weak self] in
-      guard let self else { return }
-      compactionScheduled.store(false, ordering: .releasing)
-      if isUrgent || commits == committedCount { compactInBackground() } else { compactLater() }
+      guard let self,
+        compactionScheduled.compareExchange(
+          expected: urgency, desired: .none, ordering: .acquiringAndReleasing
+        ).exchanged
+      else { return }
+      if urgency == .now || commits == committedCount { compactInBackground() } else { compactLater() }
     }
   }
 

@@ -27,12 +27,14 @@ extension Engine {
 
   /// Merges what the write buffer holds into the base tree, so that recovery starts from here.
   ///
-  /// - Parameter isForced: also when nothing was committed since the last one.
-  func checkpoint(isForced: Bool) throws(Fault) {
+  /// - Parameters:
+  ///   - isForced: also when nothing was committed since the last one.
+  ///   - givesBack: dead blocks go back to the file system then. Otherwise they wait for the next checkpoint.
+  func checkpoint(isForced: Bool, givesBack: Bool = true) throws(Fault) {
     checkpointing.lock()
     defer { checkpointing.unlock() }
     try writeCheckpoint(isForced: isForced)
-    try punchDead()
+    if givesBack { try punchDead() }
   }
 
   private func writeCheckpoint(isForced: Bool) throws(Fault) {

@@ -65,8 +65,11 @@ extension Engine {
     if holdsWriters { compactionFollowed.store(committedBytes.load(ordering: .relaxed), ordering: .relaxed) }
     defer { compactionFollowed.store(.max, ordering: .relaxed) }
     if holdsWriters, let preparation = preparation.withLock({ $0 }) { try preparation.run() }
-    // So that there is a tree of everything, and few transactions have to be followed.
-    if !isReadOnly { try checkpoint(isForced: lastCheckpoint.load(ordering: .relaxed) == 0) }
+    // So that there is a tree of everything, and few transactions have to be followed. To give back blocks of a file that is to go soon
+    // would take as long as half of its compaction, with every commit waiting for one of them.
+    if !isReadOnly {
+      try checkpoint(isForced: lastCheckpoint.load(ordering: .relaxed) == 0, givesBack: !holdsWriters)
+    }
     let (version, start) = try newestTree()
     let new = try create()
     let run: CompactionRun

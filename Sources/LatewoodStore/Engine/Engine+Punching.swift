@@ -217,7 +217,8 @@ extension Engine {
       }
     }
     while !blocks.isEmpty, !isHeld {
-      let before = blocks.count
+      // Of a long block a part may have been given back.
+      let before = blocks.last
       punchingNow.lock()
       let start = MonotonicClock.nanoseconds
       do throws(Fault) {
@@ -229,7 +230,7 @@ extension Engine {
         punchingNow.unlock()
         throw error
       }
-      if outcome != .busy || blocks.count == before { return }
+      if outcome != .busy || blocks.last == before { return }
       Monitor.sleep(milliseconds: Engine.pauseMilliseconds)
     }
   }

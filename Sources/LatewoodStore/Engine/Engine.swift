@@ -82,7 +82,7 @@ final class Engine: @unchecked Sendable {
   let compactionQueue = DispatchQueue(label: "latewood.compaction", qos: .utility)
   /// What a compaction has left behind, until `forgetReplaced`.
   let replaced = Guarded<(file: LogFile, version: Version)?>(nil)
-  let compactionScheduled = Atomic<Bool>(false)
+  let compactionScheduled = Atomic<CompactionUrgency>(.none)
   /// Bytes of log that commits have written since the store was opened.
   let committedBytes = Atomic<UInt64>(0)
   /// How many of them the compaction that is running has followed; `.max` if none is.

@@ -7,50 +7,9 @@ import Testing
 
 /// Dead parts of the file are given back to the file system, as soon as nobody needs them and no sooner.
 @Suite struct PunchingTests {
-  private static func options(threshold: UInt64 = 1, whole: Int = 1) -> Store.Options {
-    var options = Store.Options()
-    options.durability = .relaxed
-    options.checkpointsInBackground = false
-    options.nodeSize = 1024
-    options.inlineValueLimit = 64
-    options.punchingThreshold = threshold
-    options.wholeCheckpoints = whole
-    return options
-  }
-
-  private static func open(
-    _ volume: any Volume, _ mode: Store.OpenMode = .openOrCreate, whole: Int = 1
-  ) throws -> Store {
-    try Store.open(
-      at: "db", on: volume, mode: mode, options: options(whole: whole), environment: .system)
-  }
-
-  private static func key(_ number: Int) -> String { "key\(10000 + number)" }
-
-  /// One value for all of `keys`, every seventh of them large, and a checkpoint.
-  private static func fill(_ store: Store, _ byte: UInt8, _ keys: Range<Int> = 0..<400) throws {
-    let space = try store.keyspace("a")
-    try store.write { transaction in
-      for number in keys {
-        let length = number % 7 == 3 ? 900 : 50
-        try transaction.put(key(number), [UInt8](repeating: byte, count: length), in: space)
-      }
-    }
-    try store.checkpoint()
-  }
-
-  /// Whether `store` shows one byte everywhere, in every value of every key.
-  private static func shows(
-    _ byte: UInt8, _ readable: some Readable, _ store: Store, _ keys: Range<Int> = 0..<400
-  ) throws -> Bool {
-    let entries = try readable.entries(in: store.keyspace("a"))
-    let numbers = entries.map { String(decoding: $0.key, as: UTF8.self) }
-    return numbers == keys.map { key($0) } && entries.allSatisfy { $0.value.allSatisfy { $0 == byte } }
-  }
-
   @Test func `a file that is overwritten over and over stays small, on a real file system`() throws {
     let directory = try StoreDirectory()
-    var options = Self.options(threshold: 1 << 16)
+    var options = OverwrittenStore.options(threshold: 1 << 16)
     options.inlineValueLimit = 512
     let store = try Store.open(at: directory.store, options: options)
     let space = try store.keyspace("a")
@@ -61,7 +20,7 @@ import Testing
         for _ in 0..<4000 {
           let number = round == 0 ? random.below(1) : random.below(4000)
           try transaction.put(
-            Self.key(number), random.bytes(random.oneIn(20) ? 3000 : 100), in: space)
+            OverwrittenStore.key(number), random.bytes(random.oneIn(20) ? 3000 : 100), in: space)
         }
       }
       try store.checkpoint()
@@ -87,13 +46,13 @@ import Testing
   /// What is neither live nor in the log is given back but for parts of blocks: nothing is forgotten.
   @Test func `all that dies is given back`() throws {
     let volume = SimulatedVolume()
-    let store = try Self.open(volume)
+    let store = try OverwrittenStore.open(volume)
     let space = try store.keyspace("a")
     var random = SeededRandom(seed: SeededRandom.seed())
     for round in 0..<60 {
       try store.write { transaction in
         for _ in 0..<random.below(300) {
-          let key = Self.key(random.below(3000))
+          let key = OverwrittenStore.key(random.below(3000))
           if random.oneIn(5) {
             try transaction.delete(key, in: space)
           } else {
@@ -102,7 +61,8 @@ import Testing
         }
         if random.oneIn(6) {
           let low = random.below(3000)
-          try transaction.deleteRange(.between(Self.key(low), Self.key(low + random.below(900))), in: space)
+          try transaction.deleteRange(
+            .between(OverwrittenStore.key(low), OverwrittenStore.key(low + random.below(900))), in: space)
         }
       }
       try store.checkpoint()
@@ -120,109 +80,109 @@ import Testing
   }
 
   @Test func `a snapshot keeps what it shows, and everything since`() throws {
-    let store = try Self.open(SimulatedVolume())
-    try Self.fill(store, 1)
+    let store = try OverwrittenStore.open(SimulatedVolume())
+    try OverwrittenStore.fill(store, 1)
     let snapshot = try store.snapshot()
-    for byte in 2...5 { try Self.fill(store, UInt8(byte)) }
+    for byte in 2...5 { try OverwrittenStore.fill(store, UInt8(byte)) }
     // The log before it may go, and no more.
     let punched = try store.statistics().punchedBytes
-    #expect(try Self.shows(1, snapshot, store))
-    #expect(try Self.shows(5, store, store))
-    for byte in 6...8 { try Self.fill(store, UInt8(byte)) }
+    #expect(try OverwrittenStore.shows(1, snapshot, store))
+    #expect(try OverwrittenStore.shows(5, store, store))
+    for byte in 6...8 { try OverwrittenStore.fill(store, UInt8(byte)) }
     #expect(try store.statistics().punchedBytes == punched)
-    #expect(try Self.shows(1, snapshot, store))
+    #expect(try OverwrittenStore.shows(1, snapshot, store))
     snapshot.close()
     try store.checkpoint()
     #expect(try store.statistics().punchedBytes > punched + 200_000)
-    #expect(try Self.shows(8, store, store))
+    #expect(try OverwrittenStore.shows(8, store, store))
     #expect(try store.verify().faults == [])
   }
 
   @Test func `a cursor of the store keeps what it goes over`() throws {
-    let store = try Self.open(SimulatedVolume())
-    try Self.fill(store, 1)
+    let store = try OverwrittenStore.open(SimulatedVolume())
+    try OverwrittenStore.fill(store, 1)
     let cursor = try store.cursor(in: store.keyspace("a"))
     #expect(try cursor.next())
-    for byte in 2...4 { try Self.fill(store, UInt8(byte)) }
+    for byte in 2...4 { try OverwrittenStore.fill(store, UInt8(byte)) }
     var count = 1
     while try cursor.next() { count += 1 }
     #expect(count == 400)
   }
 
   @Test func `a checkpoint of the past that is open keeps what it shows`() throws {
-    let store = try Self.open(SimulatedVolume(), whole: 3)
-    for byte in 1...6 { try Self.fill(store, UInt8(byte)) }
+    let store = try OverwrittenStore.open(SimulatedVolume(), whole: 3)
+    for byte in 1...6 { try OverwrittenStore.fill(store, UInt8(byte)) }
     let history = try store.history()
     #expect(history.count == 3)
     let past = try history.map { try store.snapshot(asOf: $0) }
-    for byte in 7...12 { try Self.fill(store, UInt8(byte)) }
+    for byte in 7...12 { try OverwrittenStore.fill(store, UInt8(byte)) }
     for (index, snapshot) in past.enumerated() {
-      #expect(try Self.shows(UInt8(6 - index), snapshot, store))
+      #expect(try OverwrittenStore.shows(UInt8(6 - index), snapshot, store))
     }
     past[2].close()
-    try Self.fill(store, 13)
-    #expect(try Self.shows(6, past[0], store))
-    #expect(try Self.shows(5, past[1], store))
+    try OverwrittenStore.fill(store, 13)
+    #expect(try OverwrittenStore.shows(6, past[0], store))
+    #expect(try OverwrittenStore.shows(5, past[1], store))
     refusal(.notFound) { _ = try store.snapshot(asOf: history[2]) }
     for snapshot in past { snapshot.close() }
-    try Self.fill(store, 14)
+    try OverwrittenStore.fill(store, 14)
     #expect(try store.history().count == 3)
     for checkpoint in history { refusal(.notFound) { _ = try store.snapshot(asOf: checkpoint) } }
   }
 
   @Test func `history is of whole checkpoints, however the file is opened`() throws {
     let volume = SimulatedVolume()
-    let store = try Self.open(volume, whole: 2)
-    for byte in 1...5 { try Self.fill(store, UInt8(byte)) }
+    let store = try OverwrittenStore.open(volume, whole: 2)
+    for byte in 1...5 { try OverwrittenStore.fill(store, UInt8(byte)) }
     let history = try store.history()
     #expect(history.count == 2)
-    let reader = try Self.open(volume.process(2), .readOnly)
+    let reader = try OverwrittenStore.open(volume.process(2), .readOnly)
     #expect(try reader.history() == history)
     for (index, checkpoint) in history.enumerated() {
-      #expect(try Self.shows(UInt8(5 - index), reader.snapshot(asOf: checkpoint), reader))
+      #expect(try OverwrittenStore.shows(UInt8(5 - index), reader.snapshot(asOf: checkpoint), reader))
     }
     try reader.close()
     volume.kill(process: 1)
-    let again = try Self.open(volume.process(3), whole: 50)
+    let again = try OverwrittenStore.open(volume.process(3), whole: 50)
     #expect(try again.history() == history)
-    for byte in 6...9 { try Self.fill(again, UInt8(byte)) }
+    for byte in 6...9 { try OverwrittenStore.fill(again, UInt8(byte)) }
     #expect(try again.history().count == 6)
     for (index, checkpoint) in try again.history().enumerated() {
-      #expect(try Self.shows(UInt8(9 - index), again.snapshot(asOf: checkpoint), again))
+      #expect(try OverwrittenStore.shows(UInt8(9 - index), again.snapshot(asOf: checkpoint), again))
     }
   }
 
   @Test func `a reader keeps the file as it is while it has it open`() throws {
     let directory = try StoreDirectory()
-    let store = try Store.open(at: directory.store, options: Self.options())
-    for byte in 1...2 { try Self.fill(store, UInt8(byte), 0..<3000) }
+    let store = try Store.open(at: directory.store, options: OverwrittenStore.options())
+    for byte in 1...2 { try OverwrittenStore.fill(store, UInt8(byte), 0..<3000) }
     let punched = try store.statistics().punchedBytes
     let reader = try Store.open(at: directory.store, mode: .readOnly)
     let snapshot = try reader.snapshot()
     for byte in 3...4 {
-      try Self.fill(store, UInt8(byte), 0..<3000)
-      #expect(try Self.shows(2, snapshot, reader, 0..<3000))
+      try OverwrittenStore.fill(store, UInt8(byte), 0..<3000)
+      #expect(try OverwrittenStore.shows(2, snapshot, reader, 0..<3000))
     }
     try reader.refresh()
     #expect(try reader.history() == store.history())
-    #expect(try Self.shows(2, snapshot, reader, 0..<3000))
-    #expect(try Self.shows(4, reader, reader, 0..<3000))
+    #expect(try OverwrittenStore.shows(2, snapshot, reader, 0..<3000))
+    #expect(try OverwrittenStore.shows(4, reader, reader, 0..<3000))
     #expect(try store.statistics().punchedBytes == punched)
     try reader.close()
     try store.checkpoint()
     if punched > 0 { #expect(try store.statistics().punchedBytes > punched + 500_000) }
-    #expect(try Self.shows(4, store, store, 0..<3000))
+    #expect(try OverwrittenStore.shows(4, store, store, 0..<3000))
   }
 
   @Test func `readers come and go while blocks are given back`() throws {
     let directory = try StoreDirectory()
-    let store = try Store.open(at: directory.store, options: Self.options())
-    try Self.fill(store, 1)
+    let store = try Store.open(at: directory.store, options: OverwrittenStore.options())
+    try OverwrittenStore.fill(store, 1)
     let isDone = Guarded(false)
     inParallel(2) { thread in
       defer { isDone.withLock { $0 = true } }
       if thread == 0 {
-        for round in 2...120 { try Self.fill(store, UInt8(round)) }
+        for round in 2...120 { try OverwrittenStore.fill(store, UInt8(round)) }
         return
       }
       var opened = 0
@@ -244,10 +204,10 @@ import Testing
   {
     func filled(cut: Int?) throws -> SimulatedVolume {
       let volume = SimulatedVolume()
-      let store = try Self.open(volume.process(1))
-      for byte in 1...3 { try Self.fill(store, UInt8(byte)) }
+      let store = try OverwrittenStore.open(volume.process(1))
+      for byte in 1...3 { try OverwrittenStore.fill(store, UInt8(byte)) }
       if let cut { volume.inject(.powerCut, atCall: cut) }
-      do { try Self.fill(store, 4) } catch { #expect(cut != nil) }
+      do { try OverwrittenStore.fill(store, 4) } catch { #expect(cut != nil) }
       volume.kill(process: 1)
       return volume
     }
@@ -263,8 +223,8 @@ import Testing
       let copy = SimulatedVolume()
       try copy.place(disk, at: "db")
       try copy.corrupt("db", at: slot + 20, xor: 4)
-      let again = try Self.open(copy)
-      #expect(try Self.shows(4, again, again))
+      let again = try OverwrittenStore.open(copy)
+      #expect(try OverwrittenStore.shows(4, again, again))
       #expect(try again.verify().faults.count == 1)
     }
   }
@@ -272,23 +232,23 @@ import Testing
   @Test func `where there are no holes nothing is asked for twice, and all checkpoints stay`() throws {
     let volume = SimulatedVolume()
     volume.supportsPunching = false
-    let store = try Self.open(volume)
-    for byte in 1...5 { try Self.fill(store, UInt8(byte)) }
+    let store = try OverwrittenStore.open(volume)
+    for byte in 1...5 { try OverwrittenStore.fill(store, UInt8(byte)) }
     let syncs = volume.trace.count { $0.kind == .sync }
-    try Self.fill(store, 6)
+    try OverwrittenStore.fill(store, 6)
     #expect(volume.trace.count { $0.kind == .sync } - syncs == 1)
     #expect(try store.statistics().punchedBytes == 0)
     #expect(try store.statistics().punchingFailure == nil)
     #expect(try store.history().count >= 5)
-    #expect(try Self.shows(6, store, store))
+    #expect(try OverwrittenStore.shows(6, store, store))
   }
 
   @Test func `a failure to give blocks back harms nothing and is told`() throws {
     func filled(failing call: Int?) throws -> (Store, SimulatedVolume) {
       let volume = SimulatedVolume()
       if let call { volume.inject(.inputOutput(after: 512), atCall: call) }
-      let store = try Self.open(volume)
-      for byte in 1...3 { try Self.fill(store, UInt8(byte)) }
+      let store = try OverwrittenStore.open(volume)
+      for byte in 1...3 { try OverwrittenStore.fill(store, UInt8(byte)) }
       return (store, volume)
     }
     let punches = try filled(failing: nil).1.trace.filter { $0.kind == .punch }
@@ -296,39 +256,10 @@ import Testing
     #expect(volume.trace.last { $0.kind == .punch }?.fault != nil)
     #expect(try store.statistics().punchingFailure?.code == .inputOutput)
     let punched = try store.statistics().punchedBytes
-    for byte in 4...6 { try Self.fill(store, UInt8(byte)) }
+    for byte in 4...6 { try OverwrittenStore.fill(store, UInt8(byte)) }
     #expect(try store.statistics().punchedBytes == punched)
-    #expect(try Self.shows(6, store, store))
+    #expect(try OverwrittenStore.shows(6, store, store))
     #expect(try store.verify().faults == [])
     try store.close()
-  }
-
-  @Test func `nothing is given back while somebody says so, or if it was not wanted`() throws {
-    let store = try Self.open(SimulatedVolume())
-    try Self.fill(store, 1)
-    try Self.fill(store, 2)
-    let punched = try store.statistics().punchedBytes
-    store.engine.holdPunching()
-    for byte in 3...5 { try Self.fill(store, UInt8(byte)) }
-    #expect(try store.statistics().punchedBytes == punched)
-    store.engine.releasePunching()
-    try store.checkpoint()
-    #expect(try store.statistics().punchedBytes > punched + 100_000)
-    var options = Self.options()
-    options.punchesHoles = false
-    let other = try Store.open(
-      at: "db", on: SimulatedVolume(), mode: .createNew, options: options, environment: .system)
-    for byte in 1...4 { try Self.fill(other, UInt8(byte)) }
-    #expect(try other.statistics().punchedBytes == 0)
-    #expect(try other.history().count == 4)
-  }
-
-  @Test func `a store in memory gives memory back`() throws {
-    let store = try Store.inMemory(options: Self.options())
-    for byte in 1...40 { try Self.fill(store, UInt8(byte)) }
-    let statistics = try store.statistics()
-    if statistics.punchedBytes > 0 { #expect(statistics.allocatedSize < statistics.fileSize / 4) }
-    #expect(try Self.shows(40, store, store))
-    #expect(try store.verify().faults == [])
   }
 }

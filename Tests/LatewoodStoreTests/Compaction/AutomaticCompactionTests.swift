@@ -1,0 +1,49 @@
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodStore
+
+/// When a file is compacted by itself.
+@Suite struct AutomaticCompactionTests {
+  private let directory: StoreDirectory
+  private let store: Store
+  private let space: Keyspace
+
+  init() throws {
+    directory = try StoreDirectory()
+    var options = Store.Options()
+    options.durability = .relaxed
+    options.punchesHoles = false
+    options.compaction.minimumSize = 1 << 16
+    options.compaction.deadShare = 0.3
+    options.compaction.urgentDeadShare = 0.7
+    options.compaction.quietTime = 3600
+    store = try Store.open(at: directory.store, options: options)
+    space = try store.keyspace("a")
+  }
+
+  /// Overwrites so many keys, and writes a checkpoint.
+  private func overwrite(_ count: Int, _ byte: UInt8) throws {
+    try store.write { transaction in
+      for number in 0..<count {
+        try transaction.put("key \(number)", [UInt8](repeating: byte, count: 400), in: space)
+      }
+    }
+    try store.checkpoint()
+  }
+
+  @Test func `what has become urgent does not wait for the quiet time`() throws {
+    let fileID = try store.statistics().fileID
+    try overwrite(1000, 1)
+    let engine = store.engine
+    Patience.wait { engine.compactionScheduled.load(ordering: .relaxed) == .whenQuiet }
+    #expect(engine.compactionScheduled.load(ordering: .relaxed) == .whenQuiet)
+    #expect(try store.statistics().fileID == fileID)
+    for byte: UInt8 in 2...5 { try overwrite(1000, byte) }
+    try Patience.wait { try store.statistics().fileID != fileID }
+    #expect(try store.statistics().fileID != fileID)
+    #expect(try store.get("key 7", in: space) == [UInt8](repeating: 5, count: 400))
+    #expect(try store.verify().faults == [])
+    try store.close()
+  }
+}

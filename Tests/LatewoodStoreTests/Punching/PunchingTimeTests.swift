@@ -1,0 +1,88 @@
+import LatewoodDevice
+import LatewoodSimulation
+import Synchronization
+import Testing
+
+@testable import LatewoodStore
+
+/// When dead parts of the file are given back, and how.
+@Suite struct PunchingTimeTests {
+  @Test func `nothing is given back while somebody says so, or if it was not wanted`() throws {
+    let store = try OverwrittenStore.open(SimulatedVolume())
+    try OverwrittenStore.fill(store, 1)
+    try OverwrittenStore.fill(store, 2)
+    let punched = try store.statistics().punchedBytes
+    store.engine.holdPunching()
+    for byte in 3...5 { try OverwrittenStore.fill(store, UInt8(byte)) }
+    #expect(try store.statistics().punchedBytes == punched)
+    store.engine.releasePunching()
+    try store.checkpoint()
+    #expect(try store.statistics().punchedBytes > punched + 100_000)
+    var options = OverwrittenStore.options()
+    options.punchesHoles = false
+    let other = try Store.open(
+      at: "db", on: SimulatedVolume(), mode: .createNew, options: options, environment: .system)
+    for byte in 1...4 { try OverwrittenStore.fill(other, UInt8(byte)) }
+    #expect(try other.statistics().punchedBytes == 0)
+    #expect(try other.history().count == 4)
+  }
+
+  @Test func `a store in memory gives memory back`() throws {
+    let store = try Store.inMemory(options: OverwrittenStore.options())
+    for byte in 1...40 { try OverwrittenStore.fill(store, UInt8(byte)) }
+    let statistics = try store.statistics()
+    if statistics.punchedBytes > 0 { #expect(statistics.allocatedSize < statistics.fileSize / 4) }
+    #expect(try OverwrittenStore.shows(40, store, store))
+    #expect(try store.verify().faults == [])
+  }
+
+  @Test func `all that is dead is given back, in turns, however long the system takes for each piece`() throws
+  {
+    let volume = SimulatedVolume()
+    let store = try OverwrittenStore.open(volume)
+    let space = try store.keyspace("a")
+    let pieces = Atomic<Int>(0)
+    volume.beforeAccess = { access in
+      guard access.kind == .punch else { return }
+      pieces.wrappingAdd(1, ordering: .relaxed)
+      // Longer than readers are kept out at a time.
+      Monitor.sleep(milliseconds: 11)
+    }
+    defer { volume.beforeAccess = nil }
+    for byte: UInt8 in 1...3 {
+      try store.write { transaction in
+        for number in 0..<5000 {
+          try transaction.put(
+            OverwrittenStore.key(number), [UInt8](repeating: byte, count: 900), in: space)
+        }
+      }
+      try store.checkpoint()
+    }
+    let statistics = try store.statistics()
+    let count = pieces.load(ordering: .relaxed)
+    #expect(count > 4)
+    // Two of three states are dead, but for blocks that they share with what lives.
+    #expect(statistics.punchedBytes > 8_000_000)
+    #expect(statistics.allocatedSize < statistics.liveBytes + 1_000_000)
+    #expect(try store.verify().faults == [])
+    try store.close()
+  }
+
+  @Test func `of a file that is to be compacted nothing is given back first`() throws {
+    let volume = SimulatedVolume()
+    let store = try OverwrittenStore.open(volume)
+    for byte: UInt8 in 1...2 { try OverwrittenStore.fill(store, byte) }
+    let space = try store.keyspace("a")
+    try store.write { try $0.put(OverwrittenStore.key(0), "new", in: space) }
+    let pieces = Atomic<Int>(0)
+    volume.beforeAccess = { if $0.kind == .punch { pieces.wrappingAdd(1, ordering: .relaxed) } }
+    try store.compact()
+    let compacting = pieces.load(ordering: .relaxed)
+    #expect(compacting == 0)
+    for byte: UInt8 in 3...4 { try OverwrittenStore.fill(store, byte) }
+    let later = pieces.load(ordering: .relaxed)
+    #expect(later > 0)
+    volume.beforeAccess = nil
+    try store.close()
+  }
+}
