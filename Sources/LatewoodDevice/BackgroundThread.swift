@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A thread for work that helps and that nobody should notice: it takes only what processor time others leave.
+/// A thread for work that helps and that nobody should notice: it takes a smaller share of the processor than others.
 ///
 /// A queue of utility priority does not do on Linux, where Dispatch leaves the priority of its threads alone; and one of its threads must not be
 /// made slower, since it comes back to others.

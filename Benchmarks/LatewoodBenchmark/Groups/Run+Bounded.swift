@@ -19,6 +19,9 @@ extension Run where Engine == LatewoodEngine {
       greatest = max(greatest, try overwriteRound(engine, round, live: Double(live)))
     }
     report.figure("bounded", "max_alloc_to_live", greatest)
+    if options.wholeCheckpoints == 1 {
+      report.require("bounded", "\(greatest) times the live data", "at most 6", greatest <= 6)
+    }
     try engine.store.checkpoint()
     let statistics = try engine.store.statistics()
     report.figure("bounded", "end_alloc_to_live", Double(statistics.allocatedSize) / Double(live))

@@ -84,15 +84,16 @@ extension Engine {
     }
   }
 
-  /// Holds a writer for some milliseconds when a compaction has fallen far behind, so that the file does not outgrow what it saves.
+  /// Holds a writer for some milliseconds when a compaction has fallen far behind, so that the file does not outgrow what it saves: the longer
+  /// the farther, up to a tenth of a second.
   func waitForCompaction() {
     let followed = compactionFollowed.load(ordering: .relaxed)
     guard followed != .max else { return }
     let end = committedBytes.load(ordering: .relaxed)
     let limit = max(Engine.leastThreshold, liveBytes.load(ordering: .relaxed) / 8)
     guard end > followed, end - followed > limit else { return }
-    let isFar = end - followed > limit + limit / 2
-    checkpointEnded.withLock { _ = checkpointEnded.wait(milliseconds: isFar ? 8 : 2) }
+    let milliseconds = 2 + 12 * (end - followed - limit) / limit
+    checkpointEnded.withLock { _ = checkpointEnded.wait(milliseconds: min(milliseconds, 100)) }
   }
 
   /// Asks the policy once for each `minimumSize` of log.

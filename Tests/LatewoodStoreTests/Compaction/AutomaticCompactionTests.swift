@@ -39,10 +39,15 @@ import Testing
     Patience.wait { engine.compactionScheduled.load(ordering: .relaxed) == .whenQuiet }
     #expect(engine.compactionScheduled.load(ordering: .relaxed) == .whenQuiet)
     #expect(try store.statistics().fileID == fileID)
-    for byte: UInt8 in 2...5 { try overwrite(1000, byte) }
+    var byte: UInt8 = 1
+    while try engine.occupancy().deadShare < 0.75, try store.statistics().fileID == fileID {
+      byte += 1
+      try overwrite(1000, byte)
+    }
+    try #require(engine.compactionScheduled.load(ordering: .relaxed) != .whenQuiet)
     try Patience.wait { try store.statistics().fileID != fileID }
     #expect(try store.statistics().fileID != fileID)
-    #expect(try store.get("key 7", in: space) == [UInt8](repeating: 5, count: 400))
+    #expect(try store.get("key 7", in: space) == [UInt8](repeating: byte, count: 400))
     #expect(try store.verify().faults == [])
     try store.close()
   }
