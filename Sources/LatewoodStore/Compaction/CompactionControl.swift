@@ -86,6 +86,8 @@ final class CompactionControl: @unchecked Sendable {
 
   var isRunning: Bool { monitor.withLock { state.isRunning } }
 
+  var isPaused: Bool { monitor.withLock { state.isPaused } }
+
   /// Whether this thread is what runs, so that it would wait for itself.
   var isRunningHere: Bool { monitor.withLock { state.isRunning && state.runner == Monitor.currentThread } }
 

@@ -84,16 +84,22 @@ extension Engine {
     }
   }
 
-  /// Holds a writer for some milliseconds when a compaction has fallen far behind, so that the file does not outgrow what it saves: the longer
-  /// the farther, up to a tenth of a second.
+  /// Holds a writer when a compaction has fallen far behind, so that the file does not outgrow what it saves.
   func waitForCompaction() {
+    let milliseconds = delayForCompaction
+    if milliseconds > 0 { checkpointEnded.withLock { _ = checkpointEnded.wait(milliseconds: milliseconds) } }
+  }
+
+  /// How long a writer is held, in milliseconds: the longer the farther the compaction is behind, up to a tenth of a second. One that was
+  /// paused holds nobody.
+  var delayForCompaction: UInt64 {
     let followed = compactionFollowed.load(ordering: .relaxed)
-    guard followed != .max else { return }
+    guard followed != .max else { return 0 }
     let end = committedBytes.load(ordering: .relaxed)
     let limit = max(Engine.leastThreshold, liveBytes.load(ordering: .relaxed) / 8)
-    guard end > followed, end - followed > limit else { return }
-    let milliseconds = 2 + 12 * (end - followed - limit) / limit
-    checkpointEnded.withLock { _ = checkpointEnded.wait(milliseconds: min(milliseconds, 100)) }
+    guard end > followed, end - followed > limit, !compaction.isPaused else { return 0 }
+    let excess = end - followed - limit
+    return excess > 8 * limit ? 100 : 2 + 12 * excess / limit
   }
 
   /// Asks the policy once for each `minimumSize` of log.
