@@ -15,11 +15,12 @@ extension Engine {
     /// Bytes on the disk: holes take none.
     var size: UInt64
     var live: UInt64
-    /// Bytes of log that no checkpoint holds yet. They will be dead once one does.
-    var log: UInt64
+    /// Bytes that were appended since the newest checkpoint: log that none holds yet, and what one that is being written has of its tree. As
+    /// much will be dead once it is there.
+    var recent: UInt64
 
     /// Share of bytes that are dead now.
-    var deadShare: Double { share(of: live + log) }
+    var deadShare: Double { share(of: live + recent) }
     /// Share of bytes that a compaction would give back.
     var removableShare: Double { share(of: live) }
 
@@ -33,10 +34,11 @@ extension Engine {
     let size = try log.device.size()
     let allocated = try log.device.allocatedSize()
     let live = try current().base?.liveBytes ?? 0
+    let (end, checkpoint) = (log.committedPosition.offset, lastCheckpoint.load(ordering: .relaxed))
     let reclaimable = preparation.withLock { $0 }?.reclaimable() ?? 0
     return Occupancy(
       size: min(size, allocated), live: min(size, live - min(live, reclaimable)),
-      log: pendingBytes.load(ordering: .relaxed))
+      recent: max(pendingBytes.load(ordering: .relaxed), end - min(end, checkpoint)))
   }
 
   /// Bytes of log that a checkpoint gathers: fewer than the budget while the live data is small, so that the log does not outgrow it.
