@@ -1,3 +1,4 @@
+import LatewoodDevice
 import LatewoodSimulation
 import Testing
 
@@ -71,6 +72,35 @@ import Testing
     #expect(try store.statistics().fileID != fileID)
     #expect(try store.get("key 7", in: space) == [UInt8](repeating: byte, count: 400))
     #expect(try store.verify().faults == [])
+    try store.close()
+  }
+
+  @Test func `what a checkpoint is about to hold is not dead`() throws {
+    let volume = SimulatedVolume(seed: 3)
+    var options = Store.Options()
+    options.checkpointsInBackground = false
+    options.compaction = .manual
+    let store = try Store.open(
+      at: "db", on: volume, mode: .openOrCreate, options: options, environment: .system)
+    let space = try store.keyspace("a")
+    try store.write { transaction in
+      for number in 0..<2000 {
+        try transaction.put("key \(number)", [UInt8](repeating: 1, count: 400), in: space)
+      }
+    }
+    let shares = Guarded<[Double]>([])
+    let engine = store.engine
+    volume.beforeAccess = { access in
+      guard access.kind == .write else { return }
+      do {
+        let share = try engine.occupancy().deadShare
+        shares.withLock { $0.append(share) }
+      } catch { Issue.record(error) }
+    }
+    try store.checkpoint()
+    volume.beforeAccess = nil
+    #expect(shares.withLock { $0.count } > 2)
+    #expect(shares.withLock { $0.max() ?? 1 } < 0.2)
     try store.close()
   }
 }
