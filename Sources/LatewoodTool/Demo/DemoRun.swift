@@ -32,6 +32,8 @@ final class DemoRun {
   private var options: DocumentOptions {
     var options = DocumentOptions()
     options.store.compaction = .manual
+    // The demo asks for it, and shows what that did.
+    options.expiresByItself = false
     return options
   }
 
