@@ -155,6 +155,7 @@ extension SystemCalls {
     return nil
   }
 
+  /// Returns when other threads that are ready have had their turn, or at once if there are none.
   static func giveUpProcessor() { _ = sched_yield() }
 
   /// Gives this thread a smaller share of the processor, for good: a third on Linux. With the least there is, a busy machine would leave it

@@ -232,7 +232,10 @@ final class GroupFlush: @unchecked Sendable {
   func giveWay() {
     let turn = frameWrites.load(ordering: .relaxed)
     if turn & 1 == 0 { return }
-    for _ in 0..<100 where frameWrites.load(ordering: .relaxed) == turn { Monitor.giveUpProcessor() }
+    for _ in 0..<100 {
+      Monitor.giveUpProcessor()
+      if frameWrites.load(ordering: .relaxed) != turn { return }
+    }
   }
 
   /// Writes bytes that no frame's checksum waits for, past the log: from any thread.
