@@ -12,7 +12,7 @@ package final class MemoryVolume: Volume {
     var locks: Set<String> = []
     var lastInode: UInt64 = 0
   }
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   package init() {}
 
@@ -81,10 +81,10 @@ private final class MemoryFile: Sendable {
 }
 
 private final class MemoryLock: FileLock {
-  private let release: Mutex<(@Sendable () -> Void)?>
+  private let release: Guarded<(@Sendable () -> Void)?>
   private let forkGeneration = SystemCalls.forkGeneration
 
-  init(release: @escaping @Sendable () -> Void) { self.release = Mutex(release) }
+  init(release: @escaping @Sendable () -> Void) { self.release = Guarded(release) }
   deinit { unlock() }
 
   var isOwnedByThisProcess: Bool { forkGeneration == SystemCalls.forkGeneration }

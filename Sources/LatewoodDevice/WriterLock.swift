@@ -1,5 +1,4 @@
 import LatewoodBytes
-import Synchronization
 
 /// The lock of the one writing process of a database: an exclusive `flock` on a file of its own beside it.
 ///
@@ -10,11 +9,11 @@ import Synchronization
 /// of the lock file, answers that. A child made by fork inherits both, but not the lock itself: it is not the owner, and must
 /// not unlock what it shares with its parent.
 final class WriterLock: FileLock {
-  private static let held = Mutex<[FileIdentity: UInt64]>([:])
+  private static let held = Guarded<[FileIdentity: UInt64]>([:])
 
   private let identity: FileIdentity
   private let forkGeneration = SystemCalls.forkGeneration
-  private let descriptor: Mutex<Int32?>
+  private let descriptor: Guarded<Int32?>
 
   init(path: String) throws(Fault) {
     let number: Int32
@@ -35,7 +34,7 @@ final class WriterLock: FileLock {
       SystemCalls.closeFile(number)
       throw error
     }
-    descriptor = Mutex(number)
+    descriptor = Guarded(number)
   }
 
   deinit { unlock() }

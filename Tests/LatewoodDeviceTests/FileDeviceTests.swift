@@ -15,10 +15,10 @@ struct FileDeviceTests {
       case fail(ErrorNumber)
       case atMost(Int)
     }
-    let steps: Mutex<[Step]>
+    let steps: Guarded<[Step]>
     let made = Atomic<Int>(0)
 
-    init(_ steps: [Step]) { self.steps = Mutex(steps.reversed()) }
+    init(_ steps: [Step]) { self.steps = Guarded(steps.reversed()) }
 
     func next(_ count: Int) throws(ErrorNumber) -> Int {
       made.add(1, ordering: .relaxed)

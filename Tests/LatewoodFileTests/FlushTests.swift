@@ -1,7 +1,6 @@
 import Dispatch
 import LatewoodBytes
 import LatewoodDevice
-import Synchronization
 import Testing
 
 @testable import LatewoodFile
@@ -25,7 +24,7 @@ import Testing
   }
 
   private final class Failure: Sendable {
-    let first = Mutex<(any Error)?>(nil)
+    let first = Guarded<(any Error)?>(nil)
   }
 
   @Test func threadsThatCommitTogetherShareSyncs() throws {
@@ -132,7 +131,7 @@ import Testing
       $0.syncMilliseconds = 100
       $0.failsSync = true
     }
-    let kinds = Mutex<[Int: Fault.Kind?]>([:])
+    let kinds = Guarded<[Int: Fault.Kind?]>([:])
     let volume = bench.volume
     try onThreads(2) { thread in
       if thread == 1 {

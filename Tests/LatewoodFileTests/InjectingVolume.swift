@@ -1,6 +1,5 @@
 import LatewoodBytes
 import LatewoodDevice
-import Synchronization
 
 /// Files in memory whose writes and syncs can be made to fail, and are counted.
 final class InjectingVolume: Volume {
@@ -28,7 +27,7 @@ final class InjectingVolume: Volume {
   }
 
   let memory = MemoryVolume()
-  let plan = Mutex(Plan())
+  let plan = Guarded(Plan())
 
   func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device {
     InjectingDevice(try memory.open(path, mode), self)

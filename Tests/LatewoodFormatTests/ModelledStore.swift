@@ -1,7 +1,6 @@
 import LatewoodDevice
 import LatewoodSimulation
 import LatewoodStore
-import Synchronization
 
 /// A store and the model of what it should hold, driven by the same operations.
 ///
@@ -32,8 +31,8 @@ final class ModelledStore {
 
   /// A second passes with each look at the clock, from 2024-01-01 on.
   static func environment(seed: UInt64) -> Environment {
-    let seconds = Mutex<UInt64>(1_704_067_200)
-    let random = Mutex(SeededRandom(seed: seed))
+    let seconds = Guarded<UInt64>(1_704_067_200)
+    let random = Guarded(SeededRandom(seed: seed))
     return Environment(
       now: {
         seconds.withLock { seconds in

@@ -68,11 +68,11 @@ extension SimulatedVolume {
 final class SimulatedLock: FileLock {
   let path: String
   let process: Int
-  private let volume: Mutex<SimulatedVolume?>
+  private let volume: Guarded<SimulatedVolume?>
   private let isDisowned = Atomic<Bool>(false)
 
   init(_ volume: SimulatedVolume, _ path: String, _ process: Int) {
-    self.volume = Mutex(volume)
+    self.volume = Guarded(volume)
     self.path = path
     self.process = process
   }

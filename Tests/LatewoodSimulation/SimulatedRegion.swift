@@ -1,6 +1,5 @@
 import LatewoodBytes
 import LatewoodDevice
-import Synchronization
 
 /// The memory of one simulated file's live bytes, lent by a pool and given back when the last user lets go of it.
 ///
@@ -46,7 +45,7 @@ final class RegionPool: Sendable {
     let range: MemoryRange
     let touched: [Range<Int>]
   }
-  private let idle = Mutex<[Idle]>([])
+  private let idle = Guarded<[Idle]>([])
   private let content: [UInt8]
   private let capacity: UInt64
 

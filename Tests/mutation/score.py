@@ -58,7 +58,7 @@ LIKELY = {
     "Punching": r"PunchingTests|BackupTests|HistoryTests",
     "Public/": r"TransactionTests|KeyspaceTests|RefusalTests|CursorTests|StoreTests",
     "Inspection": r"HistoryTests|VerifyBesideCheckpointTests|RefusalTests|OpeningTests|CompactionTests",
-    "Engine+Write": r"TransactionTests|FullDiskTests|StoreTests|MisuseTests",
+    "Engine+Write": r"TransactionTests|FoundStateTests|FullDiskTests|StoreTests|MisuseTests",
     "Engine+Checkpoint": r"FullDiskTests|StoreTests|SnapshotConcurrencyTests|ModelTests",
     "CatalogVerify": r"CatalogVerifyTests",
     "Backup/": r"BackupTests|BackupBranchTests|BackupCrashTests",

@@ -3,7 +3,6 @@ import LatewoodDevice
 import LatewoodDocuments
 import LatewoodFleece
 import LatewoodStore
-import Synchronization
 
 /// A database of documents in one file.
 ///
@@ -43,7 +42,7 @@ public final class Database: Sendable {
   let documents: DocumentStore
   let configuration: Configuration
   /// Blobs that were saved and that no saved document refers to yet: held, so that no compaction takes them away.
-  let heldBlobs = Mutex<[BlobDigest: BlobHandle]>([:])
+  let heldBlobs = Guarded<[BlobDigest: BlobHandle]>([:])
 
   init(_ documents: DocumentStore, path: String?, configuration: Configuration) {
     self.documents = documents

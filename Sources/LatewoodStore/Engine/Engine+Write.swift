@@ -5,45 +5,68 @@ import LatewoodTree
 
 extension Engine {
   /// Runs a transaction: the closure under the writer lock, then the flush, then everybody may see it.
+  ///
+  /// One that changes nothing, or throws, may have found what another thread has committed and not published yet: its caller acts on that,
+  /// so that a read after it must see it too.
   func write<R>(_ durability: Durability, _ body: (Transaction) throws -> R) throws -> R {
     let transaction: Transaction
-    let result: R
-    var unchanged: CommitPosition?
+    let outcome: Result<R, any Error>
+    let isSettled: Bool
     do {
       try lockForTransaction()
       defer { unlockTransaction() }
       transaction = try Transaction(engine: self)
-      do {
-        result = try body(transaction)
-        if let fault = transaction.failure { throw StoreError(fault, path: path) }
-      } catch {
-        transaction.abort()
-        throw error
-      }
-      if transaction.hasOperations {
+      outcome = run(body, in: transaction)
+      switch outcome {
+      case .success where transaction.hasOperations:
         try transaction.commit()
-        finishing.wrappingAdd(1, ordering: .relaxed)
-      } else {
-        transaction.abort()
-        unchanged = transaction.log.position
+        isSettled = false
+      case .success:
+        transaction.leave()
+        isSettled = try hasPublishedHead() && durability == .relaxed
+      case .failure:
+        transaction.leave()
+        isSettled = (try? hasPublishedHead()) ?? true
       }
-    } catch let fault as Fault {
-      throw StoreError(fault, path: path)
+      if !isSettled { finishing.wrappingAdd(1, ordering: .relaxed) }
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    guard case .success(let result) = outcome else {
+      // Why the closure threw is what its caller wants to know, whatever else fails now.
+      if !isSettled { try? finish(transaction, .relaxed) }
+      return try outcome.get()
     }
     do {
-      if let unchanged {
-        // What it found, and left as it is because of that, may not be durable yet.
-        if durability == .synchronous { try transaction.log.flush(through: unchanged, durable: true) }
-      } else {
-        try finish(transaction, durability)
-      }
+      if !isSettled { try finish(transaction, durability) }
     } catch {
       throw StoreError(error, path: path)
     }
     return result
   }
 
-  /// Waits until a commit is where its durability wants it, then publishes it.
+  private func run<R>(
+    _ body: (Transaction) throws -> R, in transaction: Transaction
+  ) -> Result<R, any Error> {
+    do {
+      let result = try body(transaction)
+      if let fault = transaction.failure { throw fault }
+      return .success(result)
+    } catch let fault as Fault {
+      return .failure(StoreError(fault, path: path))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Whether readers see the newest state. Under the writer lock. Throws if they never will, because writing has ended.
+  private func hasPublishedHead() throws(Fault) -> Bool {
+    if let version = published.withLock({ $0 }), version.number >= head.number { return true }
+    try log.checkWriting()
+    return false
+  }
+
+  /// Waits until a commit, or what a transaction found, is where its durability wants it, then publishes it.
   private func finish(_ transaction: Transaction, _ durability: Durability) throws(Fault) {
     let (committed, position) = (transaction.committed, transaction.position)
     do {

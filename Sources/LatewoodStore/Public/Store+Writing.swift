@@ -4,8 +4,8 @@ import LatewoodBytes
 extension Store {
   /// Runs a transaction: all that the closure does is committed together when it returns, or not at all if it throws.
   ///
-  /// Transactions run one after the other; each sees what was committed before. Reads go on meanwhile. Transactions that commit at the
-  /// same time share one sync.
+  /// Transactions run one after the other; each sees what was committed before, and every read that begins after it has ended sees at least
+  /// what it saw. Reads go on meanwhile. Transactions that commit at the same time share one sync.
   ///
   /// - Parameters:
   ///   - durability: when the commit counts as done; default: what the store's options say.

@@ -269,6 +269,13 @@ public final class Transaction: Readable, ReadGate {
     engine.committedBytes.store(before &+ (log.tail - start), ordering: .relaxed)
   }
 
+  /// Gives its changes up; what it found is left for others to see.
+  func leave() {
+    abort()
+    committed = engine.head
+    position = log.position
+  }
+
   func abort() {
     if isLogOpen { log.abortTransaction() }
     isActive = false

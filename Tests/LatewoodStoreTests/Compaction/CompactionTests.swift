@@ -136,7 +136,7 @@ import Testing
     try fill(store, fruit)
     let before = try store.statistics()
     store.pauseCompaction()
-    let outcome = Mutex<Result<CompactionReport, any Error>?>(nil)
+    let outcome = Guarded<Result<CompactionReport, any Error>?>(nil)
     let group = DispatchGroup()
     DispatchQueue(label: "test").async(group: group) {
       let result = Result { try store.compact() }

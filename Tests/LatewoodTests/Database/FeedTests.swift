@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import Latewood
-import Synchronization
+import LatewoodDevice
 import Testing
 
 @Suite struct FeedTests {
@@ -61,7 +61,7 @@ import Testing
 
   @Test func `listeners are told after the commit, in order, and not after they have ended`() throws {
     let queue = DispatchQueue(label: "listener")
-    let told = Mutex<[String]>([])
+    let told = Guarded<[String]>([])
     let all = try database.addListener(on: queue) { change in
       told.withLock { $0.append("\(change.collection): " + change.entries.map(\.id).joined(separator: " ")) }
     }

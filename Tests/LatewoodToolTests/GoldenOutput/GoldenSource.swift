@@ -2,7 +2,6 @@ import LatewoodDevice
 import LatewoodDocuments
 import LatewoodSimulation
 import LatewoodStore
-import Synchronization
 
 @testable import LatewoodTool
 
@@ -38,8 +37,8 @@ enum GoldenSource: String, CaseIterable {
 
   /// A second passes with each look at the clock, from 2024-01-01 on.
   private static func environment() -> Environment {
-    let seconds = Mutex<UInt64>(1_704_067_200)
-    let random = Mutex(SeededRandom(seed: 1))
+    let seconds = Guarded<UInt64>(1_704_067_200)
+    let random = Guarded(SeededRandom(seed: 1))
     return Environment(
       now: {
         seconds.withLock { seconds in

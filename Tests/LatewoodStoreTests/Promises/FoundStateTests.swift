@@ -1,0 +1,76 @@
+import LatewoodDevice
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodStore
+
+/// What a transaction found is seen by every read after it, also when another thread has committed that and not published it yet.
+@Suite struct FoundStateTests {
+  private let volume = SimulatedVolume(seed: 1)
+  private let store: Store
+  private let space: Keyspace
+
+  init() throws {
+    var options = Store.Options()
+    options.checkpointsInBackground = false
+    store = try Store.open(at: "db", on: volume, mode: .openOrCreate, options: options, environment: .system)
+    space = try store.keyspace("a")
+    try store.put("k", "old", in: space, durability: .synchronous)
+  }
+
+  /// Another thread has come this far: its commit is in memory, next it would be written.
+  private func commitInMemory() throws {
+    try store.engine.writer.withLock {
+      let transaction = try Transaction(engine: store.engine)
+      try transaction.put("k", "new", in: space)
+      try transaction.commit()
+    }
+    #expect(try store.get("k", in: space) == Array("old".utf8))
+  }
+
+  @Test(arguments: [Durability.relaxed, .synchronous])
+  func `one that changes nothing`(durability: Durability) throws {
+    try commitInMemory()
+    let found = try store.write(durability: durability) { try $0.get("k", in: space) }
+    #expect(found == Array("new".utf8))
+    #expect(try store.get("k", in: space) == found)
+    try store.close()
+  }
+
+  @Test func `one that throws, which is what its caller is told`() throws {
+    try commitInMemory()
+    #expect(throws: OnPurpose.self) {
+      try store.write { transaction in
+        #expect(try transaction.get("k", in: space) == Array("new".utf8))
+        try transaction.put("k", "newest", in: space)
+        throw OnPurpose()
+      }
+    }
+    #expect(try store.get("k", in: space) == Array("new".utf8))
+    #expect(try store.verify().faults == [])
+    try store.close()
+  }
+
+  @Test func `what a full disk refuses is not shown, and is told`() throws {
+    try commitInMemory()
+    volume.spaceLimit = try volume.liveBytes(of: "db").count
+    refusal(.outOfSpace) { try store.write(durability: .relaxed) { _ = try $0.get("k", in: space) } }
+    #expect(try store.get("k", in: space) == Array("old".utf8))
+    volume.spaceLimit = nil
+    // It has been taken back, and all goes on.
+    let found = try store.write(durability: .relaxed) { try $0.get("k", in: space) }
+    #expect(found == Array("old".utf8))
+    try store.put("k", "newest", in: space)
+    #expect(try store.verify().faults == [])
+    try store.close()
+  }
+
+  @Test func `what cannot be synced any more is not shown, and is told`() throws {
+    try commitInMemory()
+    volume.inject(.inputOutput(), atCall: volume.callCount)
+    refusal(.inputOutput) { try store.sync() }
+    refusal(.poisoned) { try store.write(durability: .relaxed) { _ = try $0.get("k", in: space) } }
+    #expect(throws: OnPurpose.self) { try store.write(durability: .relaxed) { _ in throw OnPurpose() } }
+    #expect(try store.get("k", in: space) == Array("old".utf8))
+  }
+}
