@@ -69,7 +69,11 @@ extension SalvageRun {
       text += ", at offset \(range.offset), \(Quantity.bytes(range.length))"
     }
     text += ": \(Quantity.count(range.saved)) saved"
-    if let expected = range.expected { text += " of \(Quantity.count(expected))" }
+    if let expected = range.expected {
+      // The log has brought some since, if there are more than the tree counted.
+      let count = Quantity.count(expected)
+      text += range.saved > expected ? " (\(count) when the tree was written)" : " of \(count)"
+    }
     text +=
       range.what == .value
       ? ", \(shown(range.low, isEnd: false))."
@@ -96,13 +100,14 @@ extension SalvageRun {
     try console.output.write(HelpText.paragraph(text, indent: 0))
   }
 
-  /// A bound as people read it: the start of the key in the keyspace that had the number.
+  /// A bound as people read it: the start of the key, and its keyspace.
   private func shown(_ bound: [UInt8], isEnd: Bool) -> String {
     guard bound.count >= 4 else { return isEnd ? "the end" : "the start" }
     let number = bound.prefix(4).bigEndian(UInt32.self)
     let rest = Array(bound.dropFirst(4))
     let key = rest.isEmpty ? "its start" : DisplayWidth.fitted(KeyText.shown(rest), to: 40)
-    return "\(key) in keyspace \(number)"
+    let name = keyspaces.first { $0.number == number }?.name
+    return "\(key) in " + (name.map { KeyText.shown($0.utf8) } ?? "keyspace \(number)")
   }
 
   /// The report for programs.

@@ -13,6 +13,8 @@ struct SalvageRun {
   }
   struct KeyspaceFacts {
     var name: String
+    /// In the damaged file.
+    var number: UInt32 = 0
     var entries = 0
     var older = 0
     var unproven = 0
@@ -132,6 +134,7 @@ struct SalvageRun {
     }
     for (number, keyspace) in target.keyspaces {
       var fact = facts[keyspace.name] ?? KeyspaceFacts(name: keyspace.name)
+      fact.number = number
       fact.isNameLost = catalog.names[number] == nil
       do { fact.entries = try target.store.count(in: keyspace) } catch { throw Failure(error) }
       keyspaces.append(fact)
