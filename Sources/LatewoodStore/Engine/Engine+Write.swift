@@ -10,32 +10,35 @@ extension Engine {
   /// so that a read after it must see it too.
   func write<R>(_ durability: Durability, _ body: (Transaction) throws -> R) throws -> R {
     let transaction: Transaction
-    let outcome: Result<R, any Error>
-    let isSettled: Bool
+    let result: R
+    var isSettled = false
+    var thrown: Transaction?
     do {
       try lockForTransaction()
       defer { unlockTransaction() }
       transaction = try Transaction(engine: self)
-      outcome = run(body, in: transaction)
-      switch outcome {
-      case .success where transaction.hasOperations:
+      do {
+        result = try body(transaction)
+        if let fault = transaction.failure { throw fault }
+      } catch {
+        transaction.leave()
+        if (try? hasPublishedHead()) == false {
+          finishing.wrappingAdd(1, ordering: .relaxed)
+          thrown = transaction
+        }
+        throw error
+      }
+      if transaction.hasOperations {
         try transaction.commit()
-        isSettled = false
-      case .success:
+      } else {
         transaction.leave()
         isSettled = try hasPublishedHead() && durability == .relaxed
-      case .failure:
-        transaction.leave()
-        isSettled = (try? hasPublishedHead()) ?? true
       }
       if !isSettled { finishing.wrappingAdd(1, ordering: .relaxed) }
     } catch {
-      throw StoreError(error, path: path)
-    }
-    guard case .success(let result) = outcome else {
       // Why the closure threw is what its caller wants to know, whatever else fails now.
-      if !isSettled { try? finish(transaction, .relaxed) }
-      return try outcome.get()
+      if let thrown { try? finish(thrown, .relaxed) }
+      throw (error as? Fault).map { StoreError($0, path: path) } ?? error
     }
     do {
       if !isSettled { try finish(transaction, durability) }
@@ -43,20 +46,6 @@ extension Engine {
       throw StoreError(error, path: path)
     }
     return result
-  }
-
-  private func run<R>(
-    _ body: (Transaction) throws -> R, in transaction: Transaction
-  ) -> Result<R, any Error> {
-    do {
-      let result = try body(transaction)
-      if let fault = transaction.failure { throw fault }
-      return .success(result)
-    } catch let fault as Fault {
-      return .failure(StoreError(fault, path: path))
-    } catch {
-      return .failure(error)
-    }
   }
 
   /// Whether readers see the newest state. Under the writer lock. Throws if they never will, because writing has ended.
