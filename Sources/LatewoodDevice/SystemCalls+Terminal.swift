@@ -133,9 +133,13 @@ extension SystemCalls {
 
   /// A new pseudo-terminal: the end that plays the person, and the path of the end that a program sees.
   static func makePseudoTerminal(columns: Int) throws(ErrorNumber) -> (controller: Int32, path: String) {
+    // The forms with a buffer of the caller's: others may be asking at the same time.
+    var name = [CChar](repeating: 0, count: 128)
     #if canImport(Darwin)
       let controller = try checked(posix_openpt(O_RDWR | O_NOCTTY))
-      guard grantpt(controller) == 0, unlockpt(controller) == 0, let name = ptsname(controller) else {
+      guard grantpt(controller) == 0, unlockpt(controller) == 0,
+        ptsname_r(controller, &name, name.count) == 0
+      else {
         let code = errno
         closeFile(controller)
         throw ErrorNumber(code)
@@ -145,14 +149,13 @@ extension SystemCalls {
       var program: Int32 = -1
       _ = try checked(openpty(&controller, &program, nil, nil, nil))
       defer { closeFile(program) }
-      guard let name = ttyname(program) else {
-        let code = errno
+      let code = ttyname_r(program, &name, name.count)
+      guard code == 0 else {
         closeFile(controller)
         throw ErrorNumber(code)
       }
     #endif
-    // SAFETY: the name is terminated, and copied before another call can change it.
-    let path = String(cString: name)
+    let path = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     _ = fcntl(controller, F_SETFD, FD_CLOEXEC)
     try setTerminalWidth(controller, columns)
     return (controller, path)

@@ -1,5 +1,7 @@
+import Dispatch
 import LatewoodBytes
 import LatewoodDevice
+import LatewoodSimulation
 import Testing
 
 /// What the command-line tool needs of the system.
@@ -38,6 +40,26 @@ struct ToolSupportTests {
   @Test("a program that is not there is reported")
   func missingProgram() {
     #expect(fault { _ = try ChildProcess("/nowhere/at/all", arguments: []) }?.kind == .notFound)
+  }
+
+  @Test("programs on many terminals at once each have their own")
+  func manyTerminals() throws {
+    let wrong = Guarded<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      for round in 0..<25 {
+        let expected = Array("this is \(thread).\(round)\r\n".utf8)
+        do throws(Fault) {
+          let terminal = try PseudoTerminal("/bin/echo", arguments: ["this is \(thread).\(round)"])
+          let isRight = try terminal.read(milliseconds: Patience.seconds * 1000) { $0.count >= expected.count }
+          if !isRight || terminal.text != expected {
+            wrong.withLock { $0.append(String(decoding: terminal.text, as: UTF8.self)) }
+          }
+        } catch {
+          wrong.withLock { $0.append("\(error)") }
+        }
+      }
+    }
+    #expect(wrong.withLock { $0 } == [])
   }
 
   @Test("this program knows where it is, and its environment")
