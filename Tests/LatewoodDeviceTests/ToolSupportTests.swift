@@ -50,7 +50,9 @@ struct ToolSupportTests {
         let expected = Array("this is \(thread).\(round)\r\n".utf8)
         do throws(Fault) {
           let terminal = try PseudoTerminal("/bin/echo", arguments: ["this is \(thread).\(round)"])
-          let isRight = try terminal.read(milliseconds: Patience.seconds * 1000) { $0.count >= expected.count }
+          let isRight = try terminal.read(milliseconds: Patience.seconds * 1000) {
+            $0.count >= expected.count
+          }
           if !isRight || terminal.text != expected {
             wrong.withLock { $0.append(String(decoding: terminal.text, as: UTF8.self)) }
           }
