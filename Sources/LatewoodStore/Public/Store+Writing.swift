@@ -5,7 +5,7 @@ extension Store {
   /// Runs a transaction: all that the closure does is committed together when it returns, or not at all if it throws.
   ///
   /// Transactions run one after the other; each sees what was committed before, and every read that begins after it has ended sees at least
-  /// what it saw. Reads go on meanwhile. Transactions that commit at the same time share one sync.
+  /// what it saw, unless the disk has refused that since. Reads go on meanwhile. Transactions that commit at the same time share one sync.
   ///
   /// - Parameters:
   ///   - durability: when the commit counts as done; default: what the store's options say.
