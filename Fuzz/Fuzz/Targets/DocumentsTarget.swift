@@ -142,8 +142,7 @@ private final class DocumentsRun {
       parent = live.isEmpty ? known.winner : live[bytes.below(live.count)]
     }
     let saved = try writer.save(id, in: documents, body: body, parent: parent)
-    // The same edit of the same parent may have been made before: then nothing changes.
-    if saved.isNew { model.replace(id, parent, saved.revision, body, isDeleted: false, blob: nil) }
+    model.replace(id, parent, saved.revision, body, isDeleted: false, blob: nil)
   }
 
   private func delete(
@@ -156,7 +155,7 @@ private final class DocumentsRun {
     let live = known.live.keys.sorted()
     let parent = live[bytes.below(live.count)]
     let saved = try writer.save(id, in: documents, body: [0], parent: parent, isDeleted: true)
-    if saved.isNew { model.replace(id, parent, saved.revision, [0], isDeleted: true, blob: nil) }
+    model.replace(id, parent, saved.revision, [0], isDeleted: true, blob: nil)
   }
 
   private func refusal(of id: String, _ writer: DocumentWriter) -> DocumentError.Code? {

@@ -8,7 +8,7 @@ extension DocumentCollection {
   public func save(
     _ document: MutableDocument, _ control: ConcurrencyControl = .failOnConflict
   ) async throws(DatabaseError) -> Document {
-    try await database.perform { try self.save(document, control) as Document }
+    try await database.perform { try self.save(document, control) }
   }
 
   /// Saves a document without blocking the caller's thread, and asks a handler when somebody else has saved it since. Otherwise as the

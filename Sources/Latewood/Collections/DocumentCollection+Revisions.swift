@@ -71,8 +71,7 @@ extension DocumentCollection {
         of: merged.id, in: spaces, keeping: merged.revision, merged: body, blobs: blobs, tombstone: tombstone)
     }
     database.release(blobs)
-    return Document(
-      id: merged.id, revision: saved.revision, sequence: saved.sequence, body: body)
+    return Document(merged.id, saved, body)
   }
 
   /// Ends a conflict by choosing one of the revisions as it is.

@@ -76,8 +76,8 @@ public final class DocumentCollection: Sendable {
 
   /// Saves a document: makes a new revision of it.
   ///
-  /// A copy of a revision that is no longer current, and a new document whose id is taken, are conflicts. A new document over a deleted one
-  /// goes on from there.
+  /// A copy of a revision that is no longer current, and a new document whose id is taken, are conflicts, also if the content is equal to what
+  /// is there. A new document over a deleted one goes on from there.
   ///
   /// - Returns: the document as it was saved. Change a copy of that to save again.
   /// - Throws: ``DatabaseError`` `conflict`; `corruptRevisionData` if a member has a reserved name; `notFound` if a blob in it was not saved
@@ -86,7 +86,14 @@ public final class DocumentCollection: Sendable {
   public func save(
     _ document: MutableDocument, _ control: ConcurrencyControl = .failOnConflict
   ) throws(DatabaseError) -> Document {
-    try save(document, control).document
+    let body = try document.encodedBody(isStrict: database.configuration.isStrict)
+    let blobs = BlobReferences.find(in: body)
+    let saved = try write { (writer) throws(DocumentError) in
+      try writer.save(
+        document.id, in: spaces, body: body, parent: document.revision, blobs: blobs, policy: control.policy)
+    }
+    database.release(blobs)
+    return Document(document.id, saved, body)
   }
 
   /// Saves a document, and asks a handler when somebody else has saved it since.
@@ -132,9 +139,7 @@ public final class DocumentCollection: Sendable {
       var document = try self.document(id)?.toMutable() ?? MutableDocument(id: id)
       guard try change(&document) else { return nil }
       do throws(DatabaseError) {
-        let saved = try save(document, .failOnConflict) as SavedDocument
-        // Somebody else made the very same edit: that is not this one.
-        if saved.isNew { return saved.document }
+        return try save(document, .failOnConflict)
       } catch {
         guard error.code == .conflict else { throw error }
       }
@@ -158,7 +163,7 @@ public final class DocumentCollection: Sendable {
   ///   - document: as it was read. If somebody has saved it since, that is a conflict.
   ///   - members: what the deleted document has from now on.
   ///   - control: who wins if somebody has saved it since.
-  /// - Throws: ``DatabaseError`` `conflict`, `notFound` if it is deleted already.
+  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, whoever did it.
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict
@@ -189,27 +194,6 @@ public final class DocumentCollection: Sendable {
   public func purge(_ id: String) throws(DatabaseError) -> Bool {
     try write { (writer) throws(DocumentError) in try writer.purge(id, in: spaces) }
   }
-
-  // MARK: Saving
-
-  struct SavedDocument {
-    var document: Document
-    var isNew: Bool
-  }
-
-  func save(_ document: MutableDocument, _ control: ConcurrencyControl) throws(DatabaseError) -> SavedDocument
-  {
-    let body = try document.encodedBody(isStrict: database.configuration.isStrict)
-    let blobs = BlobReferences.find(in: body)
-    let saved = try write { (writer) throws(DocumentError) in
-      try writer.save(
-        document.id, in: spaces, body: body, parent: document.revision, blobs: blobs, policy: control.policy)
-    }
-    database.release(blobs)
-    let result = Document(
-      id: document.id, revision: saved.revision, sequence: saved.sequence, body: body)
-    return SavedDocument(document: result, isNew: saved.isNew)
-  }
 }
 
 extension ConcurrencyControl {
@@ -229,6 +213,12 @@ extension Document {
     if head.hasConflicts { flags.insert(.conflicted) }
     self.init(
       id: id, revision: head.winner, sequence: head.sequence, flags: flags, body: body)
+  }
+
+  init(_ id: String, _ saved: SavedRevision, _ body: [UInt8]) {
+    self.init(
+      id: id, revision: saved.revision, sequence: saved.sequence,
+      flags: saved.hasConflicts ? .conflicted : [], body: body)
   }
 
   var parsedRevision: RevisionID {

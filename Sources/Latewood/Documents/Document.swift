@@ -9,7 +9,8 @@ public struct Document: DocumentContent {
   public let id: String
   /// `generation-digest`: changes with every save, and is the same wherever the same edit was made.
   public var revisionID: String { revision?.description ?? "" }
-  /// Of the change that made this revision, counted in its collection from 1.
+  /// Of the document's last change when this was read or saved, counted in its collection from 1; of a revision that was asked for by its id,
+  /// of the change that brought it.
   public let sequence: UInt64
   /// Kept as it is stored: most readers never ask for the text. Nil: of a local document.
   let revision: RevisionID?
@@ -32,7 +33,7 @@ public struct Document: DocumentContent {
   /// Whether this revision says that the document is deleted. It may have members all the same.
   public var isDeleted: Bool { flags.contains(.deleted) }
 
-  /// Whether other revisions of the document wait to be merged with this one.
+  /// Whether other revisions of the document waited to be merged when this was read or saved.
   public var hasConflicts: Bool { flags.contains(.conflicted) }
 
   /// Without members if the bytes are damaged from the start; writing it as JSON, decoding and saving it say so.
@@ -78,10 +79,10 @@ public struct Document: DocumentContent {
 }
 
 extension Document: Equatable {
-  /// Whether both are the same revision of the same document. Ids are compared as bytes.
+  /// Whether both are the same revision of the same document, with the same content: also if other revisions came between, or if they are
+  /// from different databases. Ids are compared as bytes.
   public static func == (a: Document, b: Document) -> Bool {
-    KeyText(a.id) == KeyText(b.id) && a.revision == b.revision && a.sequence == b.sequence
-      && a.stored.bytes == b.stored.bytes
+    KeyText(a.id) == KeyText(b.id) && a.revision == b.revision && a.stored.bytes == b.stored.bytes
   }
 }
 

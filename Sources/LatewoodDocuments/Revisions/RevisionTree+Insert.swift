@@ -19,6 +19,18 @@ extension RevisionTree {
       Node(id: id, parent: Int32(parent ?? -1), isLeaf: true, isDeleted: isDeleted, body: body))
   }
 
+  /// Ties a revision that is here without what it follows from to a leaf, of which it is an edit.
+  ///
+  /// - Returns: the index of the best of the leaves that follow from it.
+  mutating func tie(_ id: RevisionID, to leaf: Int) throws(DocumentError) -> Int {
+    try insert(history: [id, nodes[leaf].id], isDeleted: false, body: 0)
+    let end = leaves.first { leaf in history(of: leaf.id).contains { $0.id == id } }
+    guard let end, let index = index(of: end.id) else {
+      throw DocumentError(.corruptRevisions, "the revision \(id) has no end")
+    }
+    return index
+  }
+
   /// Takes in a revision as another replica has it, with the revisions that it follows from.
   ///
   /// It extends a leaf, starts a branch, gives a revision that is here its missing body, connects what pruning had cut off, or changes

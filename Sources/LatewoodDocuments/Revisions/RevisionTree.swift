@@ -12,8 +12,12 @@
 /// ```
 ///
 /// What lies further than a depth from every leaf is pruned. So a tree may have several roots, and a history that reaches back far enough can
-/// connect a branch again that pruning had cut off. With equal depth and the same revisions, in whatever order and however often they came,
-/// the trees of all replicas have the same leaves, and so the same winner.
+/// connect a branch again that pruning had cut off.
+///
+/// Replicas that have taken in the same revisions, in whatever order and however often, have the same leaves, and so the same winner, as long
+/// as each history reaches back to a revision that is kept. A revision that was pruned and comes again, or comes only then, is not
+/// known to be an ancestor: it is a leaf of its own, and so a conflict, until a history comes that has it and a child of it that is here.
+/// It does not win over an undeleted descendant, whose generation is higher; it does win if all its descendants are tombstones.
 ///
 /// The rules are those of CouchDB, so that documents can be exchanged with it.
 ///

@@ -13,10 +13,12 @@ extension DocumentWriter {
   ///   - tree: what is there from now on; not empty.
   ///   - sequence: the change's.
   ///   - body: of the revision whose body is at `sequence`.
+  /// - Returns: what the first bytes of its record say now.
+  @discardableResult
   func store(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord?, _ tree: RevisionTree, sequence: UInt64,
     body: NewBody?, kind: DocumentChange.Kind = .saved
-  ) throws(DocumentError) {
+  ) throws(DocumentError) -> DocumentRecord.Head {
     changeCount += 1
     let record = DocumentRecord(sequence: sequence, expiry: old?.expiry, tree: tree)
     guard let head = record.head else { throw DocumentError(.corruptRevisions, "\(id) has no revisions") }
@@ -47,6 +49,7 @@ extension DocumentWriter {
       try mark(id, work, old?.head, head)
     } catch { throw DocumentError(error) }
     work.changed(DocumentChange(entry, kind), old: old?.sequence)
+    return head
   }
 
   private func supersede(_ body: UInt64, _ work: CollectionWork) throws(StoreError) {

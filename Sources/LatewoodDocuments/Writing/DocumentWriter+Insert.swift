@@ -65,6 +65,7 @@ extension DocumentWriter {
       let deletion = try save(id, in: collection, body: tombstone, parent: other.id, isDeleted: true)
       result.sequence = deletion.sequence
     }
+    result.hasConflicts = false
     return result
   }
 }

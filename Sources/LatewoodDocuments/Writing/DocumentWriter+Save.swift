@@ -13,21 +13,25 @@ package struct SavedRevision: Sendable, Equatable {
   package var revision: RevisionID
   /// Of the document's last change.
   package var sequence: UInt64
-  /// False: exactly this edit had been made before, by this caller or another, and nothing was changed. Whoever counts edits must take
-  /// that for a conflict: two that both count from 5 to 6 make the same edit.
+  /// False: a conflict was ended by keeping this revision as it was.
   package var isNew: Bool
+  /// Whether the document is in conflict.
+  package var hasConflicts: Bool
 
-  package init(revision: RevisionID, sequence: UInt64, isNew: Bool) {
+  package init(revision: RevisionID, sequence: UInt64, isNew: Bool, hasConflicts: Bool = false) {
     self.revision = revision
     self.sequence = sequence
     self.isNew = isNew
+    self.hasConflicts = hasConflicts
   }
 }
 
 extension DocumentWriter {
   /// Saves an edit of a document.
   ///
-  /// A parent of nil creates the document, or continues one that is deleted. The same edit made twice is one revision.
+  /// A parent of nil creates the document, or continues one that is deleted. Whether an edit conflicts depends on its parent alone, never on
+  /// its content: of two equal edits of one revision the second is a conflict. Only edits of different replicas are one revision when they
+  /// are equal.
   ///
   /// - Parameters:
   ///   - id: of the document; its form is for the caller to check.
@@ -35,7 +39,7 @@ extension DocumentWriter {
   ///   - parent: the revision that was edited; must be a leaf.
   ///   - isDeleted: whether the edit deletes the document; the body then is what the tombstone keeps.
   ///   - blobs: digests of all blobs that the body refers to.
-  /// - Throws: ``DocumentError`` `conflict`; `notFound` if a document is to be deleted that is not there; `missingBlob`.
+  /// - Throws: ``DocumentError`` `conflict`; `notFound` if a document is to be deleted that is not there or is deleted already; `missingBlob`.
   @discardableResult
   package func save(
     _ id: String, in collection: DocumentCollection, body: [UInt8], parent: RevisionID?,
@@ -49,40 +53,50 @@ extension DocumentWriter {
       guard parent == nil || policy == .lastWriteWins else {
         throw DocumentError(.conflict, "the document \(id) is not there any more")
       }
-      return try append(edit, work, nil, after: nil, as: edit.revision(after: nil))
+      return try append(edit, to: RevisionTree(), after: nil, nil, work, policy)
     }
-    if isDeleted, winner.isDeleted, parent == nil || parent == winner.id {
+    if isDeleted, winner.isDeleted {
       throw DocumentError(.notFound, "the document \(id) is deleted already")
     }
-    let revision = edit.revision(after: parent)
-    // A retry, unless others have gone on from there: then it is a conflict like any other.
-    if let same = old.tree[revision], same.isLeaf, policy == .refuseConflicts || revision == winner.id {
-      return SavedRevision(revision: revision, sequence: old.sequence, isNew: false)
-    }
     if let parent, let place = old.tree.index(of: parent), old.tree.nodes[place].isLeaf {
-      return try append(edit, work, old, after: place, as: revision)
+      return try append(edit, to: old.tree, after: place, old, work, policy)
     }
     guard policy == .lastWriteWins || (parent == nil && winner.isDeleted) else {
       let base = parent.map { "\($0)" } ?? "nothing"
       throw DocumentError(.conflict, "the document \(id) is at \(winner.id), and this follows from \(base)")
     }
-    return try append(edit, work, old, after: old.tree.winnerIndex, as: edit.revision(after: winner.id))
+    return try append(edit, to: old.tree, after: old.tree.winnerIndex, old, work, policy)
   }
 
   /// - Parameter place: of the leaf that it follows from; nil: the document is new.
   private func append(
-    _ edit: Edit, _ work: CollectionWork, _ old: DocumentRecord?, after place: Int?, as revision: RevisionID
+    _ edit: Edit, to known: RevisionTree, after place: Int?, _ old: DocumentRecord?, _ work: CollectionWork,
+    _ policy: SavePolicy
   ) throws(DocumentError) -> SavedRevision {
+    var (tree, place) = (known, place)
+    var revision = edit.revision(after: place.map { tree.nodes[$0].id })
+    while let leaf = place, tree.contains(revision) {
+      // Another replica sent this very edit without its history: so the leaf is none. If what came of it is deleted, this goes on from there.
+      let next = try tree.tie(revision, to: leaf)
+      guard policy == .lastWriteWins || tree.nodes[next].isDeleted else {
+        throw DocumentError(
+          .conflict,
+          "the document \(edit.id) is at \(tree.nodes[next].id), and this follows from \(tree.nodes[leaf].id)"
+        )
+      }
+      place = next
+      revision = edit.revision(after: tree.nodes[next].id)
+    }
     guard revision.generation <= RevisionID.maximumGeneration else {
       throw DocumentError(.badRevision, "the document \(edit.id) has been edited too often")
     }
     try check(edit.body.blobs)
-    var tree = old?.tree ?? RevisionTree()
     let sequence = work.takeSequence()
     tree.append(revision, after: place, isDeleted: edit.isDeleted, body: sequence)
     tree.prune(to: core.depth.withLock { $0 })
-    try store(edit.id, work, old, tree, sequence: sequence, body: edit.body)
-    return SavedRevision(revision: revision, sequence: sequence, isNew: true)
+    let head = try store(edit.id, work, old, tree, sequence: sequence, body: edit.body)
+    return SavedRevision(
+      revision: revision, sequence: sequence, isNew: true, hasConflicts: head.hasConflicts)
   }
 
   /// The record of a document as this batch has it.

@@ -49,15 +49,14 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `the same edit made twice is one revision`() throws {
+  @Test func `the same edit made twice is a conflict, as any other is`() throws {
     let first = try store.save("a", "one")
-    let again = try store.save("a", "one")
-    #expect(again == SavedRevision(revision: first.revision, sequence: first.sequence, isNew: false))
+    refusal(.conflict) { try store.save("a", "one") }
     let second = try store.save("a", "two", over: first.revision)
-    #expect(try !store.save("a", "two", over: first.revision).isNew)
+    refusal(.conflict) { try store.save("a", "two", over: first.revision) }
     #expect(try store.reads(documents).lastSequence() == second.sequence)
     let gone = try store.delete("a", over: second.revision)
-    #expect(try !store.delete("a", over: second.revision).isNew)
+    refusal(.notFound) { try store.delete("a", over: second.revision) }
     #expect(try store.reads(documents).lastSequence() == gone.sequence)
   }
 

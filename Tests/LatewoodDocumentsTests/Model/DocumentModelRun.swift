@@ -132,7 +132,7 @@ final class DocumentModelRun {
     }
     let parent = random.pick(known.live.keys.sorted())
     let saved = try writer.save(id, in: documents, body: [0], parent: parent, isDeleted: true)
-    if saved.isNew { model.replace(id, parent, saved.revision, [0], isDeleted: true, blob: nil) }
+    model.replace(id, parent, saved.revision, [0], isDeleted: true, blob: nil)
   }
 
   /// A branch that other replicas have made, from nothing that is known here.

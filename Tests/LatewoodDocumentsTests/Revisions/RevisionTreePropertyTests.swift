@@ -163,6 +163,33 @@ import Testing
     #expect(tree.commonAncestor(ids[0], ids[1])?.id == ids[1])
   }
 
+  @Test
+  func
+    `a revision that was pruned and comes again is a conflict, and does not win over what follows from it`()
+    throws
+  {
+    let ids = try ["1-aa", "2-bb", "3-cc"].map { try RevisionID($0) }
+    var early = RevisionTree()
+    for end in ids.indices {
+      try early.insert(history: Array(ids[...end].reversed()), isDeleted: false, body: UInt64(end + 1))
+      early.prune(to: 2)
+    }
+    #expect(early.leaves.map(\.id) == [ids[2]])
+    var late = RevisionTree()
+    for history in [Array(ids.reversed()), [ids[0]]] {
+      try late.insert(history: history, isDeleted: false, body: 1)
+      late.prune(to: 2)
+    }
+    #expect(late.leaves.map(\.id) == [ids[2], ids[0]], "it is not known to be an ancestor any more")
+    #expect(late.winner?.id == early.winner?.id)
+    try late.insert(history: [ids[1], ids[0]], isDeleted: false, body: 2)
+    #expect(late.leaves.map(\.id) == [ids[2]], "a history that has it and a child of it ties it to the rest")
+    try late.insert(history: [RevisionID("4-dd"), ids[2]], isDeleted: true, body: 3)
+    late.prune(to: 2)
+    try late.insert(history: [ids[0]], isDeleted: false, body: 1)
+    #expect(late.winner?.id == ids[0], "all that followed from it is deleted")
+  }
+
   private func checkInvariants(_ tree: RevisionTree) {
     #expect(Set(tree.nodes.map(\.id)).count == tree.nodes.count)
     var hasChild = Set<RevisionID>()

@@ -31,7 +31,7 @@ import Testing
     try people.delete(second, keeping: ["why": "moved"])
     #expect(try people.document("anna") == nil)
     #expect(try !people.contains("anna") && people.count == 0)
-    refusal(.conflict) { try people.delete(second) }
+    refusal(.notFound) { try people.delete(second) }
     #expect(try !people.delete("anna"))
     let again = try people.save(MutableDocument(id: "anna", ["name": "Anna"]))
     #expect(again.revisionID.hasPrefix("4-"))
