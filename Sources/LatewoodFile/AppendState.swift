@@ -28,6 +28,8 @@ import LatewoodBytes
   /// Of the open transaction, or the last one.
   var transaction: UInt64 = 0
   var isOpen = false
+  /// Where the log ended when that began.
+  var transactionStart: UInt64 = FileLayout.logStart
   /// Frames of the open transaction that are complete: they can no longer be taken back.
   var closedFrames = 0
 

@@ -11,6 +11,7 @@ extension LogFile {
     let (number, overflow) = append.pointee.transaction.addingReportingOverflow(1)
     guard !overflow else { throw Fault(.fileTooLarge, "the numbers for transactions are used up") }
     append.pointee.transaction = number
+    append.pointee.transactionStart = append.pointee.tail
     append.pointee.isOpen = true
     transactionFailure = nil
     append.pointee.closedFrames = 0
@@ -61,6 +62,10 @@ extension LogFile {
     append.pointee.isOpen = false
     if append.pointee.closedFrames == 0 { append.pointee.transaction -= 1 }
   }
+
+  /// *Writer.* Bytes that complete frames of the open transaction take in the log, or, until something else is appended, those of the last one: of
+  /// one that was aborted too, whose frames stay.
+  package var transactionLength: UInt64 { append.pointee.tail - append.pointee.transactionStart }
 
   /// Completes the open commit frame in memory.
   func closeFrame(continues: Bool) {

@@ -115,6 +115,7 @@ final class CompactionRun {
 
   private func didCopy(_ bytes: UInt64) throws(Fault) {
     progress.bytesCopied += bytes
+    if new.isReplacement { engine.allowLag(copied: progress.bytesCopied) }
     readAhead.didTake(bytes)
     try engine.compaction.checkpoint()
     try throttle.pass(bytes, engine.compaction)
@@ -130,6 +131,7 @@ final class CompactionRun {
   ///
   /// - Parameter isSwitching: a lock is held that others wait for. Then it does not pause, and calls nobody who might want that lock.
   private func follow(until rest: UInt64, isSwitching: Bool = false) throws(Fault) {
+    defer { if new.isReplacement { engine.allowLag() } }
     for round in 0..<64 {
       if !isSwitching { try engine.compaction.checkpoint() }
       let committed = engine.committedBytes.load(ordering: .relaxed)
@@ -137,7 +139,11 @@ final class CompactionRun {
       if !old.isReadOnly { try old.flush(through: end, durable: false) }
       let length = end.offset - min(end.offset, follower.offset)
       try advance(through: end)
-      if new.isReplacement { engine.compactionFollowed.store(committed, ordering: .relaxed) }
+      if new.isReplacement {
+        engine.compactionLag.follow(to: committed)
+        engine.allowLag(rounds: round)
+        engine.checkpointEnded.withLock { engine.checkpointEnded.broadcast() }
+      }
       if !isSwitching { tell(CompactionRun.copyShare + CompactionRun.followShare * Double(round + 1) / 64) }
       if length <= rest { return }
     }

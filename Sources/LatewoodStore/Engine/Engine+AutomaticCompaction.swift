@@ -41,24 +41,6 @@ extension Engine {
       recent: max(pendingBytes.load(ordering: .relaxed), end - min(end, checkpoint)))
   }
 
-  /// Bytes of log that a checkpoint gathers: fewer than the budget while the live data is small, so that the log does not outgrow it.
-  var checkpointThreshold: UInt64 {
-    let budget = UInt64(options.writeBufferBudget)
-    guard options.compaction.isAutomatic else { return budget }
-    let live = liveBytes.load(ordering: .relaxed)
-    return min(budget, max(Engine.leastThreshold, live / 3))
-  }
-
-  /// Bytes of log that may gather while a checkpoint runs before writers are held back. While one runs two trees are in the file, and the
-  /// log of both: together no more than three times the live data.
-  var pendingLimit: UInt64 {
-    let limit = 2 * UInt64(options.writeBufferBudget)
-    guard options.compaction.isAutomatic else { return limit }
-    let live = liveBytes.load(ordering: .relaxed)
-    return min(limit, max(2 * Engine.leastThreshold, live / 12 * 5))
-  }
-  private static let leastThreshold: UInt64 = 8 << 20
-
   /// Compacts if the policy wants that: at once, or when nobody has committed for its quiet time. Costs next to nothing when there
   /// is nothing to do.
   func compactLater() {
@@ -84,24 +66,6 @@ extension Engine {
       else { return }
       if urgency == .now || commits == committedCount { compactInBackground() } else { compactLater() }
     }
-  }
-
-  /// Holds a writer when a compaction has fallen far behind, so that the file does not outgrow what it saves.
-  func waitForCompaction() {
-    let milliseconds = delayForCompaction
-    if milliseconds > 0 { checkpointEnded.withLock { _ = checkpointEnded.wait(milliseconds: milliseconds) } }
-  }
-
-  /// How long a writer is held, in milliseconds: the longer the farther the compaction is behind, up to a tenth of a second. One that was
-  /// paused holds nobody.
-  var delayForCompaction: UInt64 {
-    let followed = compactionFollowed.load(ordering: .relaxed)
-    guard followed != .max else { return 0 }
-    let end = committedBytes.load(ordering: .relaxed)
-    let limit = max(Engine.leastThreshold, liveBytes.load(ordering: .relaxed) / 8)
-    guard end > followed, end - followed > limit, !compaction.isPaused else { return 0 }
-    let excess = end - followed - limit
-    return excess > 8 * limit ? 100 : 2 + 12 * excess / limit
   }
 
   /// Asks the policy once for each `minimumSize` of log.

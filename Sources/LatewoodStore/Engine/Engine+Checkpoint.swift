@@ -5,6 +5,11 @@ import LatewoodFile
 import LatewoodTree
 
 extension Engine {
+  /// Starts a checkpoint on the background queue when enough log has gathered.
+  func checkpointIfDue() {
+    if pendingBytes.load(ordering: .relaxed) >= checkpointThreshold { checkpointLater() }
+  }
+
   /// Starts a checkpoint on the background queue, unless one is waiting or running.
   func checkpointLater() {
     guard options.checkpointsInBackground,
@@ -35,6 +40,7 @@ extension Engine {
     defer { checkpointing.unlock() }
     try writeCheckpoint(isForced: isForced)
     if givesBack { try punchDead() }
+    frozenBytes.store(0, ordering: .relaxed)
   }
 
   private func writeCheckpoint(isForced: Bool) throws(Fault) {
@@ -77,12 +83,14 @@ extension Engine {
     lockForService()
     defer { unlockForService() }
     try rollBackUnwritten()
-    if head.active.isEmpty, !isForced, !log.needsCheckpoint { return nil }
+    // Frames of transactions that were given up are of no use, but a replay has to pass them.
+    if head.active.isEmpty, head.pendingBytes == 0, !isForced, !log.needsCheckpoint { return nil }
     // Readers see all that is frozen from here on: it must be in the file.
     try log.flush(through: log.position, durable: false)
     let frozen = Frozen(buffer: head.active, transaction: head.transaction, replay: log.replayPosition)
     head.number += 1
     head.active = BufferState()
+    frozenBytes.store(head.pendingBytes, ordering: .relaxed)
     head.pendingBytes = 0
     pendingBytes.store(0, ordering: .relaxed)
     swap { old in makeVersion(head, base: old.base, frozen: frozen.buffer, hold: old.hold) }

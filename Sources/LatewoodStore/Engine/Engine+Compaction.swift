@@ -62,8 +62,11 @@ extension Engine {
     let began = MonotonicClock.nanoseconds
     try compaction.checkpoint()
     // From here on writers that are faster than this are held back, or it might never come to an end.
-    if holdsWriters { compactionFollowed.store(committedBytes.load(ordering: .relaxed), ordering: .relaxed) }
-    defer { compactionFollowed.store(.max, ordering: .relaxed) }
+    if holdsWriters {
+      allowLag()
+      compactionLag.begin(at: committedBytes.load(ordering: .relaxed))
+    }
+    defer { compactionLag.end() }
     if holdsWriters, let preparation = preparation.withLock({ $0 }) { try preparation.run() }
     // So that there is a tree of everything, and few transactions have to be followed. To give back blocks of a file that is to go soon
     // would take as long as half of its compaction, with every commit waiting for one of them.
@@ -149,6 +152,7 @@ extension Engine {
     unfinished = nil
     liveBytes.store(base?.liveBytes ?? 0, ordering: .relaxed)
     pendingBytes.store(next.pendingBytes, ordering: .relaxed)
+    frozenBytes.store(0, ordering: .relaxed)
     writebackThrough.store(other.log.tail, ordering: .relaxed)
     backgroundFailure.withLock { $0 = nil }
     let checkpoint = other.lastCheckpoint.load(ordering: .relaxed)

@@ -22,6 +22,7 @@ extension Engine {
         if let fault = transaction.failure { throw fault }
       } catch {
         transaction.leave()
+        checkpointIfDue()
         if (try? hasPublishedHead()) == false {
           finishing.wrappingAdd(1, ordering: .relaxed)
           thrown = transaction
@@ -73,7 +74,7 @@ extension Engine {
     }
     writebackLater(transaction.log, through: position.offset)
     if durability == .synchronous { sealLater() }
-    if committed.pendingBytes >= checkpointThreshold { checkpointLater() }
+    checkpointIfDue()
     considerCompaction(at: position.offset)
   }
 
@@ -183,18 +184,5 @@ extension Engine {
   private func unlockTransaction() {
     writingThread.store(0, ordering: .relaxed)
     writer.unlock()
-  }
-
-  /// Holds writers back for a moment when a compaction or checkpoints do not keep up, so that memory and recovery stay bounded.
-  private func slowDown() {
-    waitForCompaction()
-    guard checkpointScheduled.load(ordering: .relaxed) else { return }
-    let (pending, limit) = (pendingBytes.load(ordering: .relaxed), pendingLimit)
-    guard pending > limit else { return }
-    checkpointEnded.lock()
-    defer { checkpointEnded.unlock() }
-    if checkpointScheduled.load(ordering: .relaxed) {
-      _ = checkpointEnded.wait(milliseconds: pending > 2 * limit ? 10 : 2)
-    }
   }
 }

@@ -72,6 +72,8 @@ final class Engine: @unchecked Sendable {
   let liveBytes = Atomic<UInt64>(0)
   /// Bytes of log since the write buffer was started.
   let pendingBytes = Atomic<UInt64>(0)
+  /// Bytes of log that the running checkpoint merges, until what it has left is given back.
+  let frozenBytes = Atomic<UInt64>(0)
   /// What a checkpoint has frozen and not yet merged. Under `checkpointing` and `writer`.
   var unfinished: Frozen?
   let compaction = CompactionControl()
@@ -83,10 +85,12 @@ final class Engine: @unchecked Sendable {
   /// What a compaction has left behind, until `forgetReplaced`.
   let replaced = Guarded<(file: LogFile, version: Version)?>(nil)
   let compactionScheduled = Atomic<CompactionUrgency>(.none)
-  /// Bytes of log that commits have written since the store was opened.
+  /// Bytes of log that have come since the store was opened. Stored under `writer`.
   let committedBytes = Atomic<UInt64>(0)
-  /// How many of them the compaction that is running has followed; `.max` if none is.
-  let compactionFollowed = Atomic<UInt64>(.max)
+  /// How many of them the compaction that is running has followed.
+  let compactionLag = CompactionLag()
+  /// What writers owe when checkpoints or a compaction do not keep up with them.
+  let pace = WriterPace()
   /// Where the log ended when a commit last asked whether to compact.
   let compactionConsidered = Atomic<UInt64>(0)
   /// The first failure of a checkpoint in the background, for whoever asks next.

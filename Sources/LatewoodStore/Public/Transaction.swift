@@ -252,21 +252,17 @@ public final class Transaction: Readable, ReadGate {
   func commit() throws(Fault) {
     isActive = false
     isLogOpen = false
-    let start = log.tail
     do throws(Fault) {
       position = try log.commitTransaction()
     } catch {
+      engine.didLog(log.transactionLength)
       buffer.abort()
       throw error
     }
     committed.transaction = number
     committed.active = buffer.finish()
-    committed.pendingBytes += log.tail - start
     engine.head = committed
-    engine.pendingBytes.store(committed.pendingBytes, ordering: .relaxed)
-    // Under the writer lock nobody else adds.
-    let before = engine.committedBytes.load(ordering: .relaxed)
-    engine.committedBytes.store(before &+ (log.tail - start), ordering: .relaxed)
+    engine.didLog(log.transactionLength)
   }
 
   /// Gives its changes up; what it found is left for others to see.
@@ -277,7 +273,10 @@ public final class Transaction: Readable, ReadGate {
   }
 
   func abort() {
-    if isLogOpen { log.abortTransaction() }
+    if isLogOpen {
+      log.abortTransaction()
+      engine.didLog(log.transactionLength)
+    }
     isActive = false
     isLogOpen = false
     buffer.abort()

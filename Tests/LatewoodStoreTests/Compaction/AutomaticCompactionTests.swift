@@ -33,28 +33,6 @@ import Testing
     try store.checkpoint()
   }
 
-  @Test func `writers are held the longer the farther a compaction is behind, and not while it is paused`()
-    throws
-  {
-    let engine = store.engine
-    engine.committedBytes.store(1 << 40, ordering: .relaxed)
-    #expect(engine.delayForCompaction == 0)
-    let limit: UInt64 = 8 << 20
-    let cases: [(behind: UInt64, delay: UInt64)] = [
-      (0, 0), (limit, 0), (limit + 1, 2), (limit + limit / 2, 8), (2 * limit, 14), (9 * limit, 98),
-      (9 * limit + 1, 100), (1 << 40, 100),
-    ]
-    for (behind, delay) in cases {
-      engine.compactionFollowed.store((1 << 40) - behind, ordering: .relaxed)
-      store.pauseCompaction()
-      #expect(engine.delayForCompaction == 0)
-      store.resumeCompaction()
-      #expect(engine.delayForCompaction == delay, "\(behind)")
-    }
-    engine.compactionFollowed.store(.max, ordering: .relaxed)
-    try store.close()
-  }
-
   @Test func `what has become urgent does not wait for the quiet time`() throws {
     let fileID = try store.statistics().fileID
     try overwrite(1000, 1)

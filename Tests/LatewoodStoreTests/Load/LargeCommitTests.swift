@@ -1,0 +1,162 @@
+import Dispatch
+import LatewoodDevice
+import LatewoodSimulation
+import Synchronization
+import Testing
+
+@testable import LatewoodStore
+
+/// Commits around the lengths from which on they go to the file in other ways: what they count, and what they leave behind.
+@Suite(.serialized) struct LargeCommitTests {
+  private static let mebibyte = 1 << 20
+  private let directory: StoreDirectory
+
+  init() throws { directory = try StoreDirectory() }
+
+  private func open(_ change: (inout Store.Options) -> Void = { _ in }) throws -> Store {
+    var options = Store.Options()
+    options.durability = .relaxed
+    change(&options)
+    return try Store.open(at: directory.store, options: options)
+  }
+
+  /// Bytes that the store counts as waiting for a checkpoint, and as committed since it was opened.
+  private func counted(_ store: Store) -> [UInt64] {
+    [
+      store.engine.pendingBytes.load(ordering: .relaxed),
+      store.engine.committedBytes.load(ordering: .relaxed),
+    ]
+  }
+
+  @Test(arguments: [1, 512, 4096, mebibyte - 1, mebibyte, mebibyte + 1, 5 * mebibyte])
+  func `a commit counts with all its bytes, however long its value is`(length: Int) throws {
+    let store = try open { $0.checkpointsInBackground = false }
+    let space = try store.keyspace("a")
+    for durability in [Durability.relaxed, .synchronous] {
+      let before = counted(store)
+      try store.put("key", [UInt8](repeating: 1, count: length), in: space, durability: durability)
+      for (after, before) in zip(counted(store), before) {
+        #expect(length..<length + 256 ~= Int(after - before))
+      }
+    }
+    try store.close()
+  }
+
+  @Test(arguments: [4000, 4400, 20_000])
+  func `a transaction counts with all its frames`(entries: Int) throws {
+    let store = try open { $0.checkpointsInBackground = false }
+    let space = try store.keyspace("a")
+    let before = counted(store)
+    try store.write { transaction in
+      for number in 0..<entries {
+        try transaction.put("key \(number)", [UInt8](repeating: 1, count: 1000), in: space)
+      }
+    }
+    for (after, before) in zip(counted(store), before) {
+      #expect(entries * 1000..<entries * 1050 ~= Int(after - before))
+    }
+    try store.close()
+  }
+
+  @Test func `frames of a transaction that was thrown away are counted, and a checkpoint passes over them`()
+    throws
+  {
+    let store = try open { $0.checkpointsInBackground = false }
+    let space = try store.keyspace("a")
+    try store.checkpoint()
+    let before = counted(store)
+    #expect(throws: OnPurpose.self) {
+      try store.write { transaction in
+        try transaction.put("key", [UInt8](repeating: 1, count: 3 << 20), in: space)
+        throw OnPurpose()
+      }
+    }
+    for (after, before) in zip(counted(store), before) { #expect(after - before >= 3 << 20) }
+    #expect(try store.statistics().logBytes >= 3 << 20)
+    try store.checkpoint()
+    #expect(try store.statistics().logBytes < 4096)
+    try store.close()
+  }
+
+  @Test func `transactions that are thrown away one after the other do not fill the log`() throws {
+    let store = try open()
+    let space = try store.keyspace("a")
+    var longest: UInt64 = 0
+    for _ in 0..<40 {
+      #expect(throws: OnPurpose.self) {
+        try store.write { transaction in
+          try transaction.put("key", [UInt8](repeating: 1, count: 4 << 20), in: space)
+          throw OnPurpose()
+        }
+      }
+      longest = max(longest, try store.statistics().logBytes)
+    }
+    #expect(longest < 64 << 20)
+    try store.close()
+  }
+
+  @Test(arguments: [1000, mebibyte - 1, mebibyte, 3 * mebibyte])
+  func `what a crash leaves to replay is what was counted`(length: Int) throws {
+    let store = try open { $0.checkpointsInBackground = false }
+    let space = try store.keyspace("a")
+    for number in 0..<4 { try store.put("key \(number)", [UInt8](repeating: 1, count: length), in: space) }
+    let pending = counted(store)[0]
+    let copy = try directory.copy(of: directory.store, as: "crashed")
+    var options = Store.Options()
+    options.checkpointsInBackground = false
+    let crashed = try Store.open(at: copy, options: options)
+    // Padding between frames is counted, and not replayed.
+    #expect(Int(pending) - 128...Int(pending) ~= Int(crashed.recovery.replayedBytes))
+    #expect(counted(crashed)[0] == crashed.recovery.replayedBytes)
+    try crashed.close()
+    try store.close()
+  }
+
+  @Test(arguments: [mebibyte - 1, mebibyte, 4 * mebibyte], [Durability.relaxed, .synchronous])
+  func `large values that are overwritten leave a short log and a small file`(
+    length: Int, durability: Durability
+  ) throws {
+    let store = try open()
+    let space = try store.keyspace("a")
+    var (log, size): (UInt64, UInt64) = (0, 0)
+    for round in 0..<(160 << 20) / length {
+      let value = [UInt8](repeating: UInt8(truncatingIfNeeded: round), count: length)
+      try store.put("key \(round % 4)", value, in: space, durability: durability)
+      let statistics = try store.statistics()
+      (log, size) = (max(log, statistics.logBytes), max(size, statistics.allocatedSize))
+    }
+    #expect(log <= 64 << 20)
+    #expect(size <= 96 << 20)
+    #expect(try store.verify().faults == [])
+    try store.close()
+  }
+
+  @Test(arguments: [100, mebibyte - 1, mebibyte, 16 * mebibyte])
+  func `a compaction comes to its end beside a writer, whatever the writer's values are`(length: Int) throws {
+    let store = try open { $0.compaction = .manual }
+    let space = try store.keyspace("a")
+    for number in 0..<32 {
+      try store.put("kept \(number)", [UInt8](repeating: 2, count: 1 << 20), in: space)
+    }
+    let isOver = Atomic<Bool>(false)
+    let value = [UInt8](repeating: 1, count: length)
+    let batch = max(1, (64 << 10) / length)
+    inParallel(2) { thread in
+      guard thread == 0 else {
+        try store.compact()
+        isOver.store(true, ordering: .relaxed)
+        return
+      }
+      var written = 0
+      while !isOver.load(ordering: .relaxed), written < 1 << 30 {
+        try store.write { transaction in
+          for number in 0..<batch { try transaction.put("key \(number % 8)", value, in: space) }
+        }
+        written += batch * length
+      }
+      if written >= 1 << 30 { throw Wrong("the writer was done before the compaction") }
+    }
+    #expect(try store.verify().faults == [])
+    try store.close()
+  }
+}

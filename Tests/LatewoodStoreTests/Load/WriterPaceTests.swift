@@ -1,0 +1,109 @@
+import LatewoodDevice
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodStore
+
+/// What writers pay for their bytes when checkpoints or a compaction do not keep up with them.
+@Suite struct WriterPaceTests {
+  @Test func `a byte costs the more the more bytes wait, and never so much that nobody gets through`() {
+    func price(_ bytes: UInt64) -> Double { Backlog(bytes: bytes, free: 1000, headroom: 400).price }
+    #expect([0, 999, 1000].map(price) == [0, 0, 0])
+    #expect(price(1200) == 10)
+    let prices = (1000...1500).map { price(UInt64($0)) }
+    #expect(prices == prices.sorted())
+    #expect(price(1001) > 0)
+    #expect([1400, 1401, .max].map(price) == Array(repeating: Backlog.highestPrice, count: 3))
+    #expect(Backlog(bytes: 2, free: 1, headroom: 0).price == Backlog.highestPrice)
+  }
+
+  @Test(arguments: [1, 100, 4096, 1 << 20, 64 << 20])
+  func `writers wait in proportion to their bytes, however many make a transaction`(length: UInt64) {
+    let pace = WriterPace()
+    #expect(!pace.isAsked)
+    var now: UInt64 = 1_000_000
+    let start = now
+    var written: UInt64 = 0
+    while written < 64 << 20 {
+      pace.charge(length, at: now)
+      written += length
+      // Each wait is as long as was said, and less than a millisecond is left owing.
+      now += pace.wait(price: 20, at: now)
+      if length == 1, written > 1 << 20 { break }
+    }
+    let due = Double(written) * 20
+    #expect(due - 1_000_001...due ~= Double(now - start))
+  }
+
+  @Test func `what is owed is paid at the price of the moment, and by nobody when nothing is behind`() {
+    let pace = WriterPace()
+    pace.charge(1_000_000, at: 0)
+    #expect(pace.wait(price: 1000, at: 0) == 1_000_000_000)
+    // Half of it is paid; the rest has become cheap.
+    #expect(pace.wait(price: 1000, at: 500_000_000) == 500_000_000)
+    #expect(pace.wait(price: 10, at: 500_000_000) == 5_000_000)
+    #expect(pace.isAsked)
+    #expect(pace.wait(price: 0, at: 500_000_000) == 0)
+    #expect(!pace.isAsked)
+    #expect(pace.wait(price: 1000, at: 600_000_000) == 0)
+  }
+
+  @Test func `a compaction that is paused holds nobody, nor one that is close behind`() throws {
+    let store = try Store.inMemory()
+    let engine = store.engine
+    #expect(engine.compactionBacklog == nil)
+    engine.committedBytes.store(1 << 40, ordering: .relaxed)
+    #expect(engine.compactionBacklog == nil)
+    engine.allowLag()
+    let free = Engine.leastThreshold
+    for (behind, isBehind) in [(0, false), (free, false), (free + 1, true), (1 << 40, true)] {
+      engine.compactionLag.follow(to: 1 << 40 - behind)
+      store.pauseCompaction()
+      #expect(engine.compactionBacklog == nil)
+      store.resumeCompaction()
+      #expect((engine.compactionBacklog != nil) == isBehind, "\(behind)")
+    }
+    engine.compactionLag.end()
+    #expect(engine.compactionBacklog == nil)
+    try store.close()
+  }
+
+  @Test func `a writer may be farther behind the more has been copied, and less with each round`() throws {
+    let store = try Store.inMemory()
+    let engine = store.engine
+    func backlog() -> Backlog? {
+      engine.compactionLag.begin(at: 0)
+      return engine.compactionLag.backlog(at: 1)
+    }
+    engine.allowLag(copied: 800)
+    #expect(
+      backlog() == Backlog(bytes: 1, free: Engine.leastThreshold + 100, headroom: Engine.leastThreshold))
+    engine.allowLag(rounds: 3)
+    #expect(backlog()?.free == Engine.leastThreshold >> 3)
+    engine.allowLag(rounds: 63)
+    #expect(backlog() == Backlog(bytes: 1, free: CompactionRun.shortTail, headroom: CompactionRun.shortTail))
+    try store.close()
+  }
+
+  @Test(.timeLimit(.minutes(10)))
+  func `a closure of a compaction may wait for another thread that writes more than may wait`() throws {
+    let directory = try StoreDirectory()
+    var options = Store.Options()
+    options.durability = .relaxed
+    options.compaction = .manual
+    let store = try Store.open(at: directory.store, options: options)
+    let space = try store.keyspace("a")
+    try store.put("key", "value", in: space)
+    var isFirst = true
+    try store.compact { _ in
+      guard isFirst else { return }
+      isFirst = false
+      inParallel(1) { _ in
+        for number in 0..<17 { try store.put("\(number)", [UInt8](repeating: 1, count: 1 << 20), in: space) }
+        try store.put("last", "value", in: space)
+      }
+    }
+    #expect(try store.count(in: space) == 19)
+    try store.close()
+  }
+}
