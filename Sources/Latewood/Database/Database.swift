@@ -141,10 +141,20 @@ public final class Database: Sendable {
     }
   }
 
-  /// Closes it; the file closes with the last of those who have opened it. Idempotent. Every call after that throws `notOpen`.
+  /// Closes it; the file closes with the last of those who have opened it, after the batches that
+  /// are running. Idempotent. Every call after that throws `notOpen`.
+  ///
+  /// - Throws: ``DatabaseError`` `busy` inside of a batch, and in the `progress` of a compaction:
+  ///   then it stays open. `inputOutput`, `notWritable` if the file could not be brought to rest;
+  ///   then it is closed all the same, and what was committed is in it.
   public func close() throws(DatabaseError) {
-    heldBlobs.withLock { $0 = [:] }
     try translating { () throws(DocumentError) in try documents.close() }
+    // Handles go outside of the lock.
+    let held = heldBlobs.withLock { held in
+      defer { held = [:] }
+      return held
+    }
+    withExtendedLifetime(held) {}
   }
 
   // MARK: Facts

@@ -7,14 +7,25 @@ import Synchronization
 ///
 /// Thread safety: everything from any thread. One batch runs at a time, under the store's writer lock; `writing` says which thread has it,
 /// so that batches inside of batches join.
+///
+/// Locks are taken in this order:
+/// 1. `sweeping`: one sweep at a time, which is many batches.
+/// 2. The store's: what a compaction waits for, checkpoints, and the writer lock. The closure of a
+///    batch runs under the last of these: the one code of a caller that runs under a lock of ours,
+///    and so it must not wait for another thread that begins a batch.
+/// 3. All others are taken for a moment, alone: of the open databases (`OpenStores`), of observers,
+///    pins, collections and so on. Nothing waits under them, and no code of a caller runs: not a
+///    handler, and not a `deinit` either, so what may be the last reference to something of a
+///    caller's (a handler, an error) is moved out from under the lock before it goes.
+///
+/// Closing waits for the running batch without any lock. The thread of that batch does not wait for
+/// a database that is being closed: see `isWorkingHere`.
 final class DocumentCore: Sendable {
   let store: Store
   let options: DocumentOptions
   let shared: Guarded<DatabaseSpaces>
   /// Under what it is found by others in this process; nil: by nobody.
   let sharedPath: String?
-  /// Handles that are open.
-  let users = Guarded(1)
   let collections = Guarded<[String: DocumentCollection]>([:])
   let hub = ChangeHub()
   let pins = BlobPins()
@@ -82,6 +93,10 @@ final class DocumentCore: Sendable {
     try transaction.put(CollectionState.key(name), CollectionState().encoded(), in: shared.database)
     return spaces
   }
+
+  /// Whether this thread runs a batch of this database, or a closure of its compaction: then it
+  /// must not wait for the end of that.
+  var isWorkingHere: Bool { store.isWorkingHere }
 
   var now: UInt64 { options.environment.now() / 1_000_000 }
 

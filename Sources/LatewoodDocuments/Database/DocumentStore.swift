@@ -1,3 +1,4 @@
+import Dispatch
 import LatewoodDevice
 import LatewoodStore
 import Synchronization
@@ -34,8 +35,13 @@ package final class DocumentStore: Sendable {
   }
 
   deinit {
+    guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     // Nobody is left to be told of an error; what was acknowledged is in the log all the same.
-    do throws(DocumentError) { try close() } catch {}
+    let release: @Sendable () -> Void = { [core] in
+      do throws(DocumentError) { try OpenStores.shared.release(core) } catch {}
+    }
+    // The last reference may go in a batch of this very database, which closing would wait for.
+    if core.isWorkingHere { DispatchQueue.global().async(execute: release) } else { release() }
   }
 
   // MARK: Opening
@@ -51,11 +57,11 @@ package final class DocumentStore: Sendable {
     let name: String
     do { name = try FileVolume().resolved(path) } catch { throw DocumentError.from(error) }
     if mode == .readOnly {
-      if let core = OpenStores.shareExisting(name) { return DocumentStore(core, isReadOnly: true) }
+      if let core = try OpenStores.shared.shareExisting(name) { return DocumentStore(core, isReadOnly: true) }
       return try open(at: path, on: FileVolume(), mode: mode, options: options, sharedPath: nil)
     }
     var isNew = false
-    let core = try OpenStores.share(name) { () throws(DocumentError) in
+    let core = try OpenStores.shared.share(name) { () throws(DocumentError) in
       isNew = true
       return try makeCore(at: path, on: FileVolume(), mode: mode, options: options, sharedPath: name)
     }
@@ -108,10 +114,20 @@ package final class DocumentStore: Sendable {
     return core
   }
 
-  /// Closes this handle, and with the last one the database. Idempotent.
+  /// Closes this handle, and with the last one the database, which waits for the batches that are
+  /// running. Idempotent.
+  ///
+  /// - Throws: ``DocumentError`` `busy` inside of a batch, and in a closure of a compaction, copy
+  ///   or backup: then the handle stays open. What the last checkpoint throws; then it is closed
+  ///   all the same.
   package func close() throws(DocumentError) {
+    if isClosed.load(ordering: .acquiring) { return }
+    if core.isWorkingHere {
+      throw DocumentError(
+        .busy, "a database is closed inside of its own batch or compaction, which must end first")
+    }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    try OpenStores.release(core)
+    try OpenStores.shared.release(core)
   }
 
   /// The open database, for a call of this handle.
@@ -128,7 +144,9 @@ package final class DocumentStore: Sendable {
 
   /// Whether this process has the file at a path open for writing: then it must not be deleted or replaced.
   package static func isOpen(at path: String) throws(DocumentError) -> Bool {
-    do { return OpenStores.isOpen(try FileVolume().resolved(path)) } catch { throw DocumentError.from(error) }
+    do { return OpenStores.shared.isOpen(try FileVolume().resolved(path)) } catch {
+      throw DocumentError.from(error)
+    }
   }
 
   // MARK: Facts

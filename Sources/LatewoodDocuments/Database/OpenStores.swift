@@ -3,48 +3,91 @@ import LatewoodDevice
 /// The databases that this process has open for writing, by the path of their file with links followed: a second open shares the first.
 ///
 /// Not by the file's number in its file system: a compaction puts another file in its place.
-enum OpenStores {
-  private static let open = Guarded<[String: DocumentCore]>([:])
-  /// Held while one is opened or closed, so that two threads do not open one file at once.
-  private static let gate = Monitor()
+///
+/// The lock is held to look and to note, and never while a database opens or closes. That takes as
+/// long as the disk and the batches that are running, and batches may themselves open and close
+/// databases. Meanwhile the path is taken, and whoever wants it waits for that.
+///
+/// Thread safety: all calls from any thread.
+final class OpenStores: @unchecked Sendable {
+  private enum Entry {
+    case opening
+    case open(DocumentCore, users: Int)
+    case closing(DocumentCore)
+  }
 
-  /// The one that is open at a path, with one more user; or what `make` opens.
-  static func share(
+  static let shared = OpenStores()
+
+  private let monitor = Monitor()
+  // SAFETY: only touched with the monitor held.
+  private var entries: [String: Entry] = [:]
+
+  /// Returns the database that is open at a path, with one more user; or what `make` opens.
+  ///
+  /// - Throws: what `make` throws; `busy` if it is being closed, and that waits for what this
+  ///   thread is in.
+  func share(
     _ path: String, _ make: () throws(DocumentError) -> DocumentCore
   ) throws(DocumentError) -> DocumentCore {
-    gate.lock()
-    defer { gate.unlock() }
-    if let core = existing(path) { return core }
-    let core = try make()
-    open.withLock { $0[path] = core }
-    return core
-  }
-
-  /// The one that is open at a path, with one more user.
-  static func shareExisting(_ path: String) -> DocumentCore? {
-    gate.lock()
-    defer { gate.unlock() }
-    return existing(path)
-  }
-
-  static func isOpen(_ path: String) -> Bool { open.withLock { $0[path] != nil } }
-
-  private static func existing(_ path: String) -> DocumentCore? {
-    guard let core = open.withLock({ $0[path] }) else { return nil }
-    core.users.withLock { $0 += 1 }
-    return core
-  }
-
-  /// One user less; closes with the last.
-  static func release(_ core: DocumentCore) throws(DocumentError) {
-    gate.lock()
-    defer { gate.unlock() }
-    let rest = core.users.withLock { users in
-      users -= 1
-      return users
+    if let core = try join(path, elseTakes: true) { return core }
+    do throws(DocumentError) {
+      let core = try make()
+      settle(path, .open(core, users: 1))
+      return core
+    } catch {
+      settle(path, nil)
+      throw error
     }
-    guard rest == 0 else { return }
-    if let path = core.sharedPath { open.withLock { $0[path] = nil } }
+  }
+
+  /// Returns the database that is open at a path, with one more user; nil if there is none.
+  func shareExisting(_ path: String) throws(DocumentError) -> DocumentCore? {
+    try join(path, elseTakes: false)
+  }
+
+  /// Whether a database is open at a path, or is just being opened or closed.
+  func isOpen(_ path: String) -> Bool { monitor.withLock { entries[path] != nil } }
+
+  /// Notes one user less; closes with the last. The calling thread must not be in anything that
+  /// this waits for.
+  func release(_ core: DocumentCore) throws(DocumentError) {
+    guard let path = core.sharedPath else { return try core.shutDown() }
+    guard isLastUser(of: core, path) else { return }
+    defer { settle(path, nil) }
     try core.shutDown()
+  }
+
+  private func join(_ path: String, elseTakes: Bool) throws(DocumentError) -> DocumentCore? {
+    monitor.lock()
+    defer { monitor.unlock() }
+    while true {
+      switch entries[path] {
+      case nil:
+        if elseTakes { entries[path] = .opening }
+        return nil
+      case .open(let core, let users)?:
+        entries[path] = .open(core, users: users + 1)
+        return core
+      case .closing(let core)? where core.isWorkingHere:
+        throw DocumentError(.busy, "the database is being closed, which waits for the batch that this is in")
+      case .opening?, .closing?:
+        monitor.wait()
+      }
+    }
+  }
+
+  private func settle(_ path: String, _ entry: Entry?) {
+    monitor.withLock {
+      entries[path] = entry
+      monitor.broadcast()
+    }
+  }
+
+  private func isLastUser(of core: DocumentCore, _ path: String) -> Bool {
+    monitor.withLock {
+      guard case .open(_, let users)? = entries[path] else { return false }
+      entries[path] = users > 1 ? .open(core, users: users - 1) : .closing(core)
+      return users == 1
+    }
   }
 }

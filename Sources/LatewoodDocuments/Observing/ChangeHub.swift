@@ -50,7 +50,13 @@ final class ChangeHub: Sendable {
     _ collection: String?, on queue: DispatchQueue, _ handler: @escaping @Sendable (CollectionEvent) -> Void
   ) -> ObserverToken {
     let token = ObserverToken { [weak self] token in
-      self?.state.withLock { $0.observers.removeAll { $0.token === token } }
+      // It goes outside of the lock: its handler may be the last reference to much, this database
+      // included.
+      let removed = self?.state.withLock { state -> Observer? in
+        guard let index = state.observers.firstIndex(where: { $0.token === token }) else { return nil }
+        return state.observers.remove(at: index)
+      }
+      withExtendedLifetime(removed) {}
     }
     state.withLock {
       $0.observers.append(Observer(token: token, collection: collection, queue: queue, handler: handler))

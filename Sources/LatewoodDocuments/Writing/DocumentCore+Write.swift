@@ -25,7 +25,13 @@ extension DocumentCore {
         writingThread.store(Monitor.currentThread, ordering: .relaxed)
         defer {
           writingThread.store(0, ordering: .relaxed)
-          writing.withLock { $0 = nil }
+          // It goes outside of the lock: it may have the last reference to an error of the
+          // caller's.
+          let ended = writing.withLock { writing in
+            defer { writing = nil }
+            return writing
+          }
+          withExtendedLifetime(ended) {}
         }
         let result = try body(writer)
         try writer.finish()

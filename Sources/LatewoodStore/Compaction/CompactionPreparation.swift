@@ -33,6 +33,12 @@ extension Store {
   package func setCompactionPreparation(
     reclaimable: @escaping @Sendable () -> UInt64, prepare: @escaping @Sendable () throws -> Void
   ) {
-    engine.preparation.withLock { $0 = CompactionPreparation(reclaimable: reclaimable, prepare: prepare) }
+    let preparation = CompactionPreparation(reclaimable: reclaimable, prepare: prepare)
+    // The one before goes outside of the lock.
+    let old = engine.preparation.withLock { current in
+      defer { current = preparation }
+      return current
+    }
+    withExtendedLifetime(old) {}
   }
 }

@@ -154,7 +154,13 @@ extension Store {
       try engine.currentReader().check(keyspace)
     } catch { throw StoreError(error, path: engine.path) }
     let rewriter = rewrite.map { EntryRewriter(keyspace: keyspace.name, rewrite: $0) }
-    engine.rewriters.withLock { $0[keyspace.id] = rewriter?.run }
+    // The one before goes outside of the lock: it may be the last reference to something of the
+    // caller's.
+    let old = engine.rewriters.withLock { rewriters in
+      defer { rewriters[keyspace.id] = rewriter?.run }
+      return rewriters[keyspace.id]
+    }
+    withExtendedLifetime(old) {}
   }
 
   /// Holds the running compaction, and those to come, until ``resumeCompaction()``. From any thread.

@@ -109,6 +109,10 @@ public final class Store: Sendable {
   /// Whether it was opened to be read only.
   public var isReadOnly: Bool { engine.isReadOnly }
 
+  /// Whether this thread is in the closure of a transaction, or of a compaction, copy or backup, so
+  /// that it must not wait for its end.
+  package var isWorkingHere: Bool { engine.isInTransaction || engine.compaction.isRunningHere }
+
   // MARK: Durability
 
   /// Makes everything committed so far survive a power cut. One sync.
