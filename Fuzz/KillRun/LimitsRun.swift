@@ -68,8 +68,21 @@ struct LimitsRun {
       _ = try known.check(path, allowed: allowed, isReadOnly: false)
       Main.say("\(limit.commands): \(lines.durable) acknowledged; \(lines.failureCode ?? ending)")
     }
+    try runLarge("ulimit -v 1048576", in: directory)
     try Directories.removeTree(directory)
     Main.say(
-      "KillRun: \(limits.count) limits, each met with a typed error or not at all; none lost, none half")
+      "KillRun: \(limits.count + 1) limits, each met with a typed error or not at all; none lost, none half")
+  }
+
+  /// A child that needs nothing it may not have.
+  private static func runLarge(_ commands: String, in directory: String) throws {
+    let program = try CurrentProcess.executablePath()
+    let child = try ChildProcess(
+      "/bin/sh", arguments: ["-c", "\(commands); exec '\(program)' large '\(directory)/large.latewood'"])
+    let status = try child.wait()
+    guard status == 0 else {
+      throw Failure("\(commands): a store of 100 MiB ended with \(status.map(String.init) ?? "a signal")")
+    }
+    Main.say("\(commands): a store of 100 MiB was opened, written, compacted and opened again")
   }
 }

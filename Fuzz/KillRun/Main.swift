@@ -23,6 +23,7 @@ import LatewoodSimulation
     do {
       if arguments.first == "child" || arguments.first == "quiet" { return try runChild(arguments) }
       if arguments.first == "reader", arguments.count == 2 { return try Child.read(arguments[1]) }
+      if arguments.first == "large", arguments.count == 2 { return try LargeStore.run(arguments[1]) }
       ChildEnvironment.endWithoutBacktrace()
       if arguments == ["limits"] { return try LimitsRun.run() }
       if arguments == ["forks"] { return try ForkRun.run() }

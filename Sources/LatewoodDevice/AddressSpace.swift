@@ -1,6 +1,8 @@
-/// A large range of addresses over a file: byte `n` of the file is at `base + n`.
+import Synchronization
+
+/// A range of addresses over a file: byte `n` of the file is at `base + n`.
 ///
-/// It covers far more than the file has, and shows what is appended later without being mapped again. Only addresses below the
+/// It may cover more than the file has, and then shows what is appended later without being mapped again. Only addresses below the
 /// current size of the file may be touched.
 package final class AddressSpace: @unchecked Sendable {
   /// Where byte 0 of the file is.
@@ -23,4 +25,16 @@ package final class AddressSpace: @unchecked Sendable {
 
   // SAFETY: the pointers never change, and whoever uses them holds a reference to this object.
   deinit { release(base, verified) }
+
+  /// Sets the bits that are set in a smaller range over the same file. Others may set more in either meanwhile.
+  package func copyProofs(of smaller: AddressSpace) {
+    let words = AddressSpace.verifiedLength(for: min(capacity, smaller.capacity)) / 8
+    // SAFETY: both bitmaps have so many words, and a zeroed word is a valid Atomic<UInt64>.
+    let from = smaller.verified.assumingMemoryBound(to: Atomic<UInt64>.self)
+    let to = verified.assumingMemoryBound(to: Atomic<UInt64>.self)
+    for word in 0..<words {
+      let bits = from[word].load(ordering: .relaxed)
+      if bits != 0 { to[word].bitwiseOr(bits, ordering: .relaxed) }
+    }
+  }
 }

@@ -21,8 +21,12 @@ package protocol Device: AnyObject, Sendable {
   /// Who may do what with the file: the lower nine bits of a mode.
   func permissions() throws(Fault) -> UInt16
 
-  /// Maps the file. Called once for each open device.
-  func map() throws(Fault) -> AddressSpace
+  /// Maps the first `capacity` bytes of the file, which may have fewer. The mapping shows what is written later, by whomever.
+  ///
+  /// - Parameter capacity: a multiple of 64 KiB.
+  ///
+  /// Throws `outOfMemory` if the system does not grant the process so many addresses.
+  func map(capacity: UInt64) throws(Fault) -> AddressSpace
 
   /// Asks the system to forget what it caches of the range, so that reads see the disk. An upper bound of `UInt64.max` is the end of
   /// the file. Best effort.
@@ -79,7 +83,7 @@ package protocol Device: AnyObject, Sendable {
   /// Says that the file has another path now, which errors are to name.
   func wasRenamed(to path: String)
 
-  /// Idempotent. The address space stays valid until it is released.
+  /// Idempotent. Address spaces stay valid until they are released.
   func close()
 }
 

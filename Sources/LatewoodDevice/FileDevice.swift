@@ -1,5 +1,4 @@
 import LatewoodBytes
-import Synchronization
 
 /// A file of the operating system.
 ///
@@ -13,8 +12,6 @@ package final class FileDevice: Device {
   let descriptor: OpenDescriptor
   private let calls: FileCalls
   private let direct: DirectReads
-  /// Bytes that the mapping covers; without one, all that an offset can say.
-  private let capacity = Atomic<UInt64>(UInt64(Int64.max))
 
   /// The system moves at most about 2 GiB at once, some systems refuse more.
   private static let longestCall = 1 << 30
@@ -58,12 +55,8 @@ package final class FileDevice: Device {
 
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
     let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
-    let limit = capacity.load(ordering: .relaxed)
-    guard !overflow, end <= limit else {
-      throw Fault(
-        .fileTooLarge, "the file would grow past \(limit) bytes, all that this process can map",
-        offset: offset,
-        path: path)
+    guard !overflow, end <= UInt64(Int64.max) else {
+      throw Fault(.fileTooLarge, "no file can have so many bytes", offset: offset, path: path)
     }
     try descriptor.use { number throws(Fault) in
       var done = 0
@@ -112,18 +105,10 @@ package final class FileDevice: Device {
     }
   }
 
-  package func map() throws(Fault) -> AddressSpace {
-    let size = try size()
-    let space = try descriptor.use { number throws(Fault) in
-      try AddressSpace.overFile(number, path: path)
+  package func map(capacity: UInt64) throws(Fault) -> AddressSpace {
+    try descriptor.use { number throws(Fault) in
+      try AddressSpace.overFile(number, capacity: capacity, path: path)
     }
-    guard size <= space.capacity else {
-      throw Fault(
-        .fileTooLarge, "the file has \(size) bytes, and this process can map only \(space.capacity)",
-        path: path)
-    }
-    capacity.store(space.capacity, ordering: .relaxed)
-    return space
   }
 
   package func readFromDisk(

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Files that live in memory and are gone with the volume, for stores that keep nothing.
 ///
-/// The bytes of a file lie in one large range of addresses that is also what its devices map: nothing is copied twice.
+/// What the devices of a file map is the memory that its bytes lie in: nothing is copied twice, but where it outgrows that (`MemoryFile`).
 ///
 /// Thread safety: all calls from any thread, as for real files.
 package final class MemoryVolume: Volume {
@@ -23,7 +23,7 @@ package final class MemoryVolume: Volume {
           throw Fault(.alreadyExists, "there is already a file in memory by this name", path: path)
         }
         state.lastInode += 1
-        state.files[path] = MemoryFile(range: try MemoryRange(), inode: state.lastInode)
+        state.files[path] = try MemoryFile(inode: state.lastInode)
       }
       guard let file = state.files[path] else {
         throw Fault(.notFound, "there is no file in memory by this name", path: path)
@@ -63,23 +63,6 @@ package final class MemoryVolume: Volume {
   }
 }
 
-/// The bytes of one file in memory.
-private final class MemoryFile: Sendable {
-  let range: MemoryRange
-  let inode: UInt64
-  /// Grows only, and only after the bytes below it are there.
-  let size = Atomic<UInt64>(0)
-  /// Bytes that were given back.
-  let punched = Atomic<UInt64>(0)
-  /// How many devices hold it for reading; -1: one has it exclusively.
-  let readers = Atomic<Int>(0)
-
-  init(range: MemoryRange, inode: UInt64) {
-    self.range = range
-    self.inode = inode
-  }
-}
-
 private final class MemoryLock: FileLock {
   private let release: Guarded<(@Sendable () -> Void)?>
   private let forkGeneration = SystemCalls.forkGeneration
@@ -116,40 +99,29 @@ private final class MemoryDevice: Device {
 
   func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
     try checkOpen()
-    let size = file.size.load(ordering: .acquiring)
-    guard offset < size, let address = target.baseAddress else { return 0 }
-    let count = min(target.count, Int(size - offset))
-    // SAFETY: the bytes below `size` are in the range, and `target` has room for `count`.
-    address.copyMemory(from: file.range.base + Int(offset), byteCount: count)
-    return count
+    return file.read(into: target, at: offset)
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
     try checkOpen()
     guard isWritable else { throw Fault(.readOnly, "the file was opened for reading only", path: path) }
-    guard let address = bytes.baseAddress, !bytes.isEmpty else { return }
-    let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
-    guard !overflow, end <= file.range.capacity else {
-      throw Fault(
-        .fileTooLarge, "a database in memory can have at most \(file.range.capacity) bytes", offset: offset,
-        path: path)
-    }
-    // SAFETY: `end` is within the range; writers of the same place take turns, as the protocol says.
-    (file.range.base + Int(offset)).copyMemory(from: address, byteCount: bytes.count)
-    file.size.max(end, ordering: .releasing)
+    try file.write(bytes, at: offset)
   }
 
   func sync() throws(Fault) { try checkOpen() }
   func size() throws(Fault) -> UInt64 {
     try checkOpen()
-    return file.size.load(ordering: .acquiring)
+    return file.size
   }
   func allocatedSize() throws(Fault) -> UInt64 {
-    let size = try size()
-    return size - min(size, file.punched.load(ordering: .relaxed))
+    try checkOpen()
+    return file.allocatedSize
   }
   func permissions() throws(Fault) -> UInt16 { 0o600 }
-  func map() throws(Fault) -> AddressSpace { try AddressSpace.over(file.range) }
+  func map(capacity: UInt64) throws(Fault) -> AddressSpace {
+    try checkOpen()
+    return try file.map(capacity: capacity)
+  }
   /// There is no disk behind this memory.
   func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int? {
     nil
@@ -163,12 +135,7 @@ private final class MemoryDevice: Device {
   func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {
     try checkOpen()
     precondition(offset % blockLength == 0 && length % blockLength == 0)
-    let (end, overflow) = offset.addingReportingOverflow(length)
-    guard !overflow, end <= file.range.capacity else { return true }
-    // SAFETY: the pages are in the range, and nobody needs what is in them: the protocol says so.
-    guard SystemCalls.discardPages(file.range.base + Int(offset), length: Int(length)) else { return false }
-    file.punched.add(length, ordering: .relaxed)
-    return true
+    return file.punch(offset: offset, length: length)
   }
 
   func lockForReading() throws(Fault) {

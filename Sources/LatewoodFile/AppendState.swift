@@ -13,8 +13,10 @@ import LatewoodBytes
 /// 2. `segmentOffset + frameStart` is the end of the log's last complete frame, rounded up: where the next one starts.
 /// 3. Everything in frames below `flushedThrough` is in the file and can be read through the mapping.
 @usableFromInline package struct AppendState {
-  /// Of the mapping.
-  @usableFromInline let base: UnsafeRawPointer
+  /// Of the mapping that covers what the writer has written and may write until it asks again.
+  @usableFromInline var base: UnsafeRawPointer
+  /// Bytes that it covers.
+  var mappedThrough: UInt64
   /// Records below this are read through the mapping.
   @usableFromInline package var flushedThrough: UInt64
   @usableFromInline var memory: UnsafeMutableRawPointer

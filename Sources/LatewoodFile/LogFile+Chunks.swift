@@ -28,14 +28,26 @@ extension LogFile {
     try checkLength(of: 0)
   }
 
-  /// The limits of mapping and format leave room for this and what a transaction may add before it is asked again.
+  /// Sees to it that the format leaves room for this and what a transaction may add before it is asked again, and that it is mapped.
   func checkLength(of more: Int) throws(Fault) {
     let reserve = UInt64(2 * LogFile.chunkLength)
-    guard UInt64(more) < lengthLimit, append.pointee.tail < lengthLimit - UInt64(more),
-      lengthLimit - UInt64(more) - append.pointee.tail > reserve
+    let limit = FileLayout.fileLimit
+    guard UInt64(more) < limit, append.pointee.tail < limit - UInt64(more),
+      limit - UInt64(more) - append.pointee.tail > reserve
     else {
       throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path)
     }
+    let end = append.pointee.tail + UInt64(more)
+    if end + LogFile.mappedAhead > append.pointee.mappedThrough { try growMapping(toCover: end) }
+  }
+
+  /// Greater than everything that is appended before `checkLength` is called again: a chunk, and the header and key of a large value.
+  static var mappedAhead: UInt64 { UInt64(chunkLength) + (64 << 10) }
+
+  private func growMapping(toCover end: UInt64) throws(Fault) {
+    let space = try mapping.grown(toCover: end, ahead: LogFile.mappedAhead)
+    append.pointee.base = space.base
+    append.pointee.mappedThrough = space.capacity
   }
 
   /// Empties the current chunk. With the monitor held, and nothing waiting in memory.

@@ -6,7 +6,7 @@ extension LogFile {
   struct Opened {
     var device: any Device
     var header: FileHeader
-    var space: AddressSpace
+    var mapping: MappedFile
     /// Nil: read only.
     var fileLock: (any FileLock)?
   }
@@ -104,7 +104,9 @@ extension LogFile {
           removeLeftovers(of: path, on: volume)
         }
         let header = try readHeader(device, path)
-        let opened = Opened(device: device, header: header, space: try device.map(), fileLock: lock)
+        let mapping = try MappedFile(
+          device, covering: try device.size(), ahead: readOnly ? 0 : LogFile.mappedAhead)
+        let opened = Opened(device: device, header: header, mapping: mapping, fileLock: lock)
         return LogFile(opened, on: volume, path: path, environment: environment)
       } catch {
         device.close()

@@ -27,7 +27,7 @@ extension LogFile {
     // Nothing of what was tried is beyond the size: the file only grows by writing.
     let size = try device.size()
     guard let tail = FileLayout.alignedToFrame(max(size, append.pointee.tail) + FileLayout.frameAlignment),
-      tail < lengthLimit
+      tail < FileLayout.fileLimit
     else { throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path) }
     try eraseGivenUp(below: size)
     append.pointee.lastFrameChecksum = 0

@@ -42,9 +42,10 @@ extension LogFile {
 
   /// Whether bytes between two dead ranges are zeros, as between two nodes, and not the header of a frame.
   package func isPadding(_ bytes: Range<UInt64>) -> Bool {
+    let view = view
     guard bytes.upperBound <= view.limit else { return false }
     // SAFETY: the bytes are below the limit of the view.
-    return UnsafeRawBufferPointer(start: space.base + Int(bytes.lowerBound), count: bytes.count)
+    return UnsafeRawBufferPointer(start: view.base + Int(bytes.lowerBound), count: bytes.count)
       .allSatisfy { $0 == 0 }
   }
 

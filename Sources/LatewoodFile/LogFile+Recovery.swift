@@ -28,15 +28,19 @@ extension LogFile {
   /// starts after the end of the log, or past the end of the file if there was a torn tail; then `needsCheckpoint` is set.
   ///
   /// O(bytes of the log since the checkpoint). Throws `damaged` with the offset, and what the device throws.
-  package func recover(apply: ReplayAction) throws(Fault) -> RecoveryReport {
+  ///
+  /// - Parameter begin: called before the first operation, with the view that the records are in.
+  package func recover(
+    begin: (FileView) -> Void = { _ in }, apply: ReplayAction
+  ) throws(Fault) -> RecoveryReport {
     let found = try findNewest()
     let size = found.size
     group.locked { $0.touchableThrough = size }
     let choice = found.choice
     // A reader may come here again, when there is a newer checkpoint.
     replay = LogReplay()
-    let view = FileView(
-      base: space.base, verified: space.verified, seed: header.seed, limit: size)
+    let view = found.walk.view
+    begin(view)
     try replay.apply(
       view: view, from: choice.replay.offset, to: found.walk.position.offset, apply)
     replayed = found.walk.position
@@ -103,8 +107,8 @@ extension LogFile {
     let size = try checkedSize()
     // What a slot says to have been durable is on the disk as the cache has it.
     forgetCache(slots.reduce(FileLayout.logStart) { max($0, $1.durableThrough) }..<UInt64.max)
-    let choice = try chooseSlot(slots, size: size)
-    let view = FileView(base: space.base, verified: space.verified, seed: header.seed, limit: size)
+    let view = try view(through: size)
+    let choice = try chooseSlot(slots, in: view)
     var walk = LogWalk(
       view: view, size: size, from: choice.replay, lastTransaction: choice.checkpoint?.transaction ?? 0)
     walk.finish()
@@ -121,7 +125,7 @@ extension LogFile {
   private func endWhereDiskEnds(_ found: inout Found) throws(Fault) {
     let end = found.walk.position.offset
     guard end > found.floor else { return }
-    var disk = DiskView(of: device, mappedAt: space.base)
+    var disk = DiskView(of: device, mappedAt: found.walk.view.base)
     var walk = LogWalk(
       view: found.walk.view, size: found.size, from: found.choice.replay,
       lastTransaction: found.choice.checkpoint?.transaction ?? 0)
@@ -141,11 +145,11 @@ extension LogFile {
     }
   }
 
-  /// The size of the file, if the mapping covers it.
+  /// The size of the file, if the format has files of this size.
   func checkedSize() throws(Fault) -> UInt64 {
     let size = try device.size()
-    guard size <= lengthLimit else {
-      throw Fault(.fileTooLarge, "the file is larger than this machine can map", path: path)
+    guard size <= FileLayout.fileLimit else {
+      throw Fault(.fileTooLarge, "the file is larger than the format allows", path: path)
     }
     return size
   }

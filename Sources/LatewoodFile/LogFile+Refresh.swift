@@ -16,13 +16,17 @@ extension LogFile {
   /// For read-only opens: applies what another process has committed since `recover` or the last call.
   ///
   /// O(bytes of the new part of the log). Throws `damaged`, `closed`, and what the device throws.
-  package func refresh(apply: ReplayAction) throws(Fault) -> RefreshOutcome {
+  /// - Parameter begin: called before the first operation, with the view that the records are in.
+  package func refresh(
+    begin: (FileView) -> Void = { _ in }, apply: ReplayAction
+  ) throws(Fault) -> RefreshOutcome {
     precondition(isReadOnly, "only a reader has something to catch up with")
     try group.check()
     guard try isStillInPlace() else { return .replaced }
     guard let walk = try findNewer() else { return .newCheckpoint }
     group.locked { $0.touchableThrough = max($0.touchableThrough, walk.size) }
     let before = replay.transactions
+    begin(walk.view)
     try replay.apply(view: walk.view, from: replayed.offset, to: walk.position.offset, apply)
     replayed = walk.position
     noteCommitted(through: replayed.offset)
@@ -66,12 +70,12 @@ extension LogFile {
   private func findNewerOnce() throws(Fault) -> LogWalk? {
     let slots = try readSlots()
     let size = try checkedSize()
+    let view = try view(through: size)
     if let newest = slots.first, newest.generation > slotGeneration, newest.checkpointOffset != 0,
-      checkpoint(at: newest.checkpointOffset, size: size) != nil
+      checkpoint(at: newest.checkpointOffset, in: view) != nil
     {
       return nil
     }
-    let view = FileView(base: space.base, verified: space.verified, seed: header.seed, limit: size)
     var walk = LogWalk(
       view: view, size: size, from: replayed, lastTransaction: lastTransactionSeen, after: lastFrameSeen)
     walk.finish()

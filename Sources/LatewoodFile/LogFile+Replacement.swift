@@ -55,7 +55,8 @@ extension LogFile {
         throw Fault(.lockedByOtherProcess, "another process writes to this file", path: unfinished)
       }
       let header = try LogFile.writeEmptyFile(to: device, environment, of: databaseID)
-      let opened = Opened(device: device, header: header, space: try device.map(), fileLock: lock)
+      let mapping = try MappedFile(device, covering: FileLayout.logStart, ahead: LogFile.mappedAhead)
+      let opened = Opened(device: device, header: header, mapping: mapping, fileLock: lock)
       return LogFile(opened, on: volume, path: path, environment: environment)
     } catch {
       device.close()

@@ -31,9 +31,10 @@ extension LogFile {
   /// Whether a part of a block, which is in the file, came to the disk. Zeros do not tell: a block that could not be written has them too.
   private func isWritten(_ part: Range<UInt64>) throws(Fault) -> Bool {
     if part.isEmpty { return true }
-    // SAFETY: the caller says that these bytes are in the file.
-    if part.allSatisfy({ (space.base + Int($0)).u8(0) == 0 }) { return false }
-    var disk = DiskView(of: device, mappedAt: space.base)
+    let base = mapping.space.base
+    // SAFETY: the caller says that these bytes are in the file, and has walked to them.
+    if part.allSatisfy({ (base + Int($0)).u8(0) == 0 }) { return false }
+    var disk = DiskView(of: device, mappedAt: base)
     return try disk.agrees(on: part)
   }
 

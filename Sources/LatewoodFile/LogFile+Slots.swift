@@ -17,10 +17,10 @@ extension LogFile {
   /// Throws `damaged` if neither slot is valid.
   ///
   /// - Parameter slots: the newest first.
-  func chooseSlot(_ slots: [RootSlot], size: UInt64) throws(Fault) -> SlotChoice {
+  func chooseSlot(_ slots: [RootSlot], in view: FileView) throws(Fault) -> SlotChoice {
     var isOlder = slots.count < 2
     for slot in slots {
-      guard var choice = soundChoice(slot, size: size) else {
+      guard var choice = soundChoice(slot, in: view) else {
         isOlder = true
         continue
       }
@@ -67,10 +67,10 @@ extension LogFile {
     return try device.read(into: block, at: offset)
   }
 
-  private func soundChoice(_ slot: RootSlot, size: UInt64) -> SlotChoice? {
+  private func soundChoice(_ slot: RootSlot, in view: FileView) -> SlotChoice? {
     var choice = SlotChoice(slot: slot)
     if slot.checkpointOffset == 0 { return choice }
-    guard let (record, frame) = checkpoint(at: slot.checkpointOffset, size: size),
+    guard let (record, frame) = checkpoint(at: slot.checkpointOffset, in: view),
       frame.checksum == slot.checkpointChecksum
     else { return nil }
     choice.checkpoint = record
@@ -86,17 +86,17 @@ extension LogFile {
 
   /// The checkpoint whose frame is at `offset`, if it is one that FORMAT.md, section 7 accepts.
   ///
-  /// - Parameter size: bytes of the file that may be touched.
-  package func checkpoint(at offset: UInt64, size: UInt64) -> (record: CheckpointRecord, frame: FrameHeader)?
-  {
-    let view = FileView(base: space.base, verified: space.verified, seed: header.seed, limit: size)
+  /// - Parameter view: of this file.
+  package func checkpoint(
+    at offset: UInt64, in view: FileView
+  ) -> (record: CheckpointRecord, frame: FrameHeader)? {
     guard offset >= FileLayout.logStart, offset % FileLayout.frameAlignment == 0,
-      let frame = LogWalk.frame(at: offset, view: view, size: size), frame.kind == .checkpoint
+      let frame = LogWalk.frame(at: offset, view: view, size: view.limit), frame.kind == .checkpoint
     else { return nil }
     // SAFETY: the walk found the frame and its 88 bytes of payload to be within the file.
-    let payload = space.base + Int(offset) + FrameHeader.length
+    let payload = view.base + Int(offset) + FrameHeader.length
     do throws(Fault) {
-      return (try CheckpointRecord.decode(from: payload, frame: offset, fileSize: size), frame)
+      return (try CheckpointRecord.decode(from: payload, frame: offset, fileSize: view.limit), frame)
     } catch {
       return nil
     }

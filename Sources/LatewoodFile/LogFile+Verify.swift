@@ -24,9 +24,8 @@ extension LogFile {
       result.faults.append(.damaged(at: FileLayout.slotOffset(place), "a root slot is damaged"))
     }
     // All of the file, as it was after the slots were read: they may name a checkpoint that another process has just written.
-    var view = view
-    view.limit = try checkedSize()
-    let choice = try chooseSlot(slots, size: view.limit)
+    let view = try view(through: try checkedSize())
+    let choice = try chooseSlot(slots, in: view)
     let start = choice.replay
     // What lies behind a gap does not count yet.
     let end = group.locked { $0.needsCheckpoint ? min(end, $0.gapStart) : end }

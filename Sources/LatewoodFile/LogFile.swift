@@ -42,12 +42,10 @@ package final class LogFile: @unchecked Sendable {
   package let isReadOnly: Bool
   package let header: FileHeader
   package let device: any Device
-  package let space: AddressSpace
+  package let mapping: MappedFile
   let volume: any Volume
   let environment: Environment
   let group: GroupFlush
-  /// Bytes that the mapping and the format allow.
-  let lengthLimit: UInt64
   /// The writer's place, for hot loops above; see `AppendState`.
   @usableFromInline package let append: UnsafeMutablePointer<AppendState>
 
@@ -76,8 +74,7 @@ package final class LogFile: @unchecked Sendable {
     self.environment = environment
     header = opened.header
     device = opened.device
-    space = opened.space
-    lengthLimit = min(opened.space.capacity, FileLayout.fileLimit)
+    mapping = opened.mapping
     isReadOnly = opened.fileLock == nil
     let length = opened.fileLock == nil ? 64 : LogFile.chunkLength
     let chunk = UnsafeMutableRawPointer.allocate(byteCount: length, alignment: 4096)
@@ -85,8 +82,9 @@ package final class LogFile: @unchecked Sendable {
     append = .allocate(capacity: 1)
     append.initialize(
       to: AppendState(
-        base: opened.space.base, flushedThrough: FileLayout.logStart, memory: chunk,
-        segmentOffset: FileLayout.logStart, capacity: length, seed: opened.header.seed))
+        base: opened.mapping.space.base, mappedThrough: opened.mapping.space.capacity,
+        flushedThrough: FileLayout.logStart, memory: chunk, segmentOffset: FileLayout.logStart,
+        capacity: length, seed: opened.header.seed))
     group = GroupFlush(
       device: opened.device, fileLock: opened.fileLock,
       open: LogFile.segment(memory: chunk, at: FileLayout.logStart, chunk: chunk))
@@ -105,11 +103,20 @@ package final class LogFile: @unchecked Sendable {
     Segment(memory: memory, offset: offset, length: 0, end: offset, touchable: offset, chunk: chunk)
   }
 
-  /// The bytes of the file, as far as they exist now. From any thread.
+  /// The bytes of the file, as far as they exist now. Valid as long as this object or `mapping`. From any thread.
   package var view: FileView {
-    FileView(
-      base: space.base, verified: space.verified, seed: header.seed,
-      limit: group.locked { $0.touchableThrough })
+    // In this order: the mapping was made before the limit was raised.
+    let limit = group.locked { $0.touchableThrough }
+    return view(of: mapping.space, limit: limit)
+  }
+
+  /// The first `size` bytes of the file, all of which exist. Throws `outOfMemory` if they cannot be mapped.
+  func view(through size: UInt64) throws(Fault) -> FileView {
+    view(of: try mapping.grown(toCover: size), limit: size)
+  }
+
+  private func view(of space: AddressSpace, limit: UInt64) -> FileView {
+    FileView(base: space.base, verified: space.verified, seed: header.seed, limit: limit)
   }
 
   /// Everything before this survives a power cut. From any thread.
@@ -160,7 +167,7 @@ package final class LogFile: @unchecked Sendable {
 
   /// Releases the locks and the file. What was not flushed is lost. Idempotent; from any thread.
   ///
-  /// The mapping stays as long as somebody holds `space`.
+  /// The file stays mapped as long as somebody holds `mapping`.
   package func close() {
     let wasClosed = group.locked { state in
       defer {

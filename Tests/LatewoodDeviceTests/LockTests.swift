@@ -101,7 +101,7 @@ struct LockTests {
   func readerLock() throws {
     let program = try #require(LockTests.flock)
     let device = try FileVolume().open(directory("db"), newFile)
-    let space = try device.map()
+    let space = try device.map(capacity: 1 << 20)
     try device.lockForReading()
     let held = try ChildProcess(program, arguments: ["-n", "-x", directory("db"), "true"])
     #expect(try held.wait() == 1)

@@ -21,7 +21,7 @@ struct PunchTests {
     let device = try file(on: volume, blocks: 64)
     let block = device.blockLength
     #expect(block.nonzeroBitCount == 1)
-    let space = try device.map()
+    let space = try device.map(capacity: 1 << 20)
     let size = try device.size()
     let allocated = try device.allocatedSize()
     guard try device.punch(offset: 8 * block, length: 48 * block) else {

@@ -75,7 +75,7 @@ struct SimulatedVolumeTests {
   @Test("after a sync that failed later syncs succeed without its data, and the cache hides that")
   func failedSync() throws {
     let device = try prepared()
-    let space = try device.map()
+    let space = try device.map(capacity: 1 << 20)
     try device.write(sectors(1, 2), at: 0)
     try device.write(sectors(1, 2), at: 2048)
     volume.inject(.inputOutput(), atCall: volume.callCount)
@@ -223,7 +223,7 @@ struct SimulatedVolumeTests {
         #expect(before == (try after.durableBytes(of: "f")))
         #expect(before.prefix(2048) == sectors(4, 1)[...], "round \(round), \(image)")
         let device = try after.open("f", .readWrite)
-        let space = try device.map()
+        let space = try device.map(capacity: 1 << 20)
         #expect(Array(UnsafeRawBufferPointer(start: space.base, count: before.count)) == before)
         #expect(space.base.load(fromByteOffset: before.count, as: UInt8.self) == 0)
         for place in [0, 1000, 5000, 100_000] { try device.write(sectors(3, 0xEE), at: UInt64(place)) }

@@ -114,7 +114,7 @@ import Testing
     let position = try log.commitTransaction()
     try log.flush(through: position, durable: true)
     let record = LogRecord(trusted: log.record(at: large))
-    let place = UInt64(record.value - log.space.base)
+    let place = UInt64(record.value - log.view.base)
     _ = try log.view.extent(offset: place, length: UInt64(count), checksum: record.valueChecksum)
     _ = try log.beginTransaction()
     try log.put("alone", value(6, count))

@@ -18,7 +18,7 @@ final class InjectingVolume: Volume {
     var beforeSlot: (@Sendable () -> Void)?
     /// Called once, before the lock of a writer is taken.
     var beforeLock: (@Sendable () -> Void)?
-    /// Bytes that a mapping covers; nil: as many as the system grants.
+    /// Bytes that a mapping may cover; nil: as many as the system grants.
     var capacity: UInt64?
     /// This process is the child of a fork, and has the lock of its parent.
     var isForked = false
@@ -114,12 +114,11 @@ private final class InjectingDevice: Device {
   }
   func allocatedSize() throws(Fault) -> UInt64 { try inner.allocatedSize() }
   func permissions() throws(Fault) -> UInt16 { try inner.permissions() }
-  func map() throws(Fault) -> AddressSpace {
-    let space = try inner.map()
-    guard let capacity = volume.plan.withLock({ $0.capacity }) else { return space }
-    return AddressSpace(base: space.base, capacity: capacity, verified: space.verified) { _, _ in
-      withExtendedLifetime(space) {}
+  func map(capacity: UInt64) throws(Fault) -> AddressSpace {
+    if let limit = volume.plan.withLock({ $0.capacity }), capacity > limit {
+      throw Fault(.outOfMemory, "injected")
     }
+    return try inner.map(capacity: capacity)
   }
   func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int? {
     try inner.readFromDisk(into: target, at: offset)

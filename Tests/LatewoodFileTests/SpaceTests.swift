@@ -142,14 +142,14 @@ import Testing
     #expect(!state.report.needsCheckpoint)
   }
 
-  @Test func aValueThatDoesNotFitTheGreatestLengthLeavesTheLogWhole() throws {
+  @Test func aValueThatCannotBeMappedLeavesTheLogWhole() throws {
     bench.volume.plan.withLock { $0.capacity = 16 << 20 }
     let log = try bench.open().log
     try log.commit([("a", [1])])
     _ = try log.beginTransaction()
     try log.put("b", [2])
-    #expect(faultKind { try log.put("large", [UInt8](repeating: 3, count: 10 << 20)) } == .fileTooLarge)
-    #expect(faultKind { _ = try log.commitTransaction() } == .fileTooLarge)
+    #expect(faultKind { try log.put("large", [UInt8](repeating: 3, count: 14 << 20)) } == .outOfMemory)
+    #expect(faultKind { _ = try log.commitTransaction() } == .outOfMemory)
     try log.flush(through: log.position, durable: false)
     try log.commit([("c", [4])])
     log.close()
@@ -162,10 +162,10 @@ import Testing
     bench.volume.plan.withLock { $0.capacity = 64 << 10 }
     let reader = try bench.open(readOnly: true).log
     try log.commit([("b", [UInt8](repeating: 2, count: 100_000))])
-    #expect(faultKind { _ = try reader.refresh { (_, _, _) throws(Fault) in } } == .fileTooLarge)
+    #expect(faultKind { _ = try reader.refresh { (_, _, _) throws(Fault) in } } == .outOfMemory)
     reader.close()
     log.close()
-    #expect(faultKind { _ = try bench.open(readOnly: true) } == .fileTooLarge)
+    #expect(faultKind { _ = try bench.open(readOnly: true) } == .outOfMemory)
     bench.volume.plan.withLock { $0.capacity = nil }
     #expect(try bench.read().entries.count == 2)
   }

@@ -108,8 +108,13 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   }
   func permissions() throws(Fault) -> UInt16 { 0o600 }
 
-  func map() throws(Fault) -> AddressSpace {
-    try locked { () throws(Fault) in try AddressSpace.over(file.region.range, keeping: file.region) }
+  func map(capacity: UInt64) throws(Fault) -> AddressSpace {
+    try locked { () throws(Fault) in
+      guard capacity <= SimulatedVolume.capacity else {
+        throw Fault(.outOfMemory, "a simulated file cannot be mapped so far", path: path)
+      }
+      return try AddressSpace.over(file.region.range, capacity: capacity, keeping: file.region)
+    }
   }
 
   func dropCache(_ range: Range<UInt64>) {

@@ -37,7 +37,7 @@ final class NodeTarget: FuzzTarget {
       base: UnsafeRawPointer(file.base), verified: space.verified, seed: Self.seed, limit: UInt64(used))
     let version = Version(
       number: 1, transaction: 1, base: root, active: BufferState(), frozen: nil, dropCount: 0, file: view,
-      space: space, registry: registry)
+      mapping: space, registry: registry)
     let report = version.verifyBase(progress: nil)
     forgetProofs()
     read(version, isSound: report.faults.isEmpty, entries: report.entries)

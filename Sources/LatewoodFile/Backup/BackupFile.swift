@@ -86,7 +86,8 @@ package final class BackupFile {
       guard header.databaseID == source.header.databaseID else {
         throw foreign(path, "there is another database")
       }
-      let opened = LogFile.Opened(device: device, header: header, space: try device.map(), fileLock: nil)
+      let mapping = try MappedFile(device, covering: try device.size())
+      let opened = LogFile.Opened(device: device, header: header, mapping: mapping, fileLock: nil)
       let log = LogFile(opened, on: source.volume, path: path, environment: source.environment)
       guard let end = try log.endOfBackup() else {
         throw foreign(path, "the file there is no backup, or has been written to since it was one")
@@ -191,7 +192,7 @@ package final class BackupFile {
       let length = UInt64(BackupFile.pieceLength)
       let next = min(end, (at / length + 1) * length)
       // SAFETY: all before `end` is in the source's file, which is mapped as long as its log is held.
-      let bytes = UnsafeRawBufferPointer(start: source.space.base + Int(at), count: Int(next - at))
+      let bytes = UnsafeRawBufferPointer(start: source.mapping.space.base + Int(at), count: Int(next - at))
       try body(bytes, at)
       at = next
     }
@@ -203,7 +204,9 @@ package final class BackupFile {
   ///   - checkpoint: offset of a checkpoint's frame that was copied, and whose replay does not begin below `leastReplay`.
   ///   - end: where the source's bytes end.
   package func publish(checkpoint: UInt64, end: UInt64) throws(Fault) {
-    guard let (record, frame) = source.checkpoint(at: checkpoint, size: end),
+    var copied = source.view
+    copied.limit = end
+    guard let (record, frame) = source.checkpoint(at: checkpoint, in: copied),
       record.replay.offset >= leastReplay
     else { throw Fault.damaged(at: checkpoint, "there is no sound checkpoint here") }
     // A new file has both slots written at once: it has no name yet.

@@ -136,7 +136,7 @@ extension Engine {
     swap { old in
       Version(
         number: old.number, transaction: old.transaction, base: root, active: old.active, frozen: nil,
-        dropCount: old.dropCount, file: log.view, space: log.space, registry: registry, hold: hold)
+        dropCount: old.dropCount, file: log.view, mapping: log.mapping, registry: registry, hold: hold)
     }
   }
 

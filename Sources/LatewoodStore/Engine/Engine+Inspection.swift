@@ -73,7 +73,7 @@ extension Engine {
   }
 
   private func record(at offset: UInt64, in log: LogFile) throws(Fault) -> CheckpointRecord {
-    guard let (record, _) = log.checkpoint(at: offset, size: log.view.limit) else {
+    guard let (record, _) = log.checkpoint(at: offset, in: log.view) else {
       throw Fault.damaged(at: offset, "there is no sound checkpoint here")
     }
     return record
@@ -100,7 +100,7 @@ extension Engine {
         return result
       }
       // Going back only, so that a hostile file cannot send us in circles. What is lost of the past does not hide what is left of it.
-      let found = previous < offset ? log.checkpoint(at: previous, size: log.view.limit)?.record : nil
+      let found = previous < offset ? log.checkpoint(at: previous, in: log.view)?.record : nil
       checkpoint.isOlderLost = previous != 0 && found == nil
       result.append(checkpoint)
       guard let found else { return result }
@@ -127,7 +127,7 @@ extension Engine {
       // It shows no buffer, so no node needs to be kept for it. It has a registry of its own because the writer's takes numbers in
       // order only, and transactions go on meanwhile.
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
-      dropCount: Keyspace.pastEpoch, file: log.view, space: log.space, registry: VersionRegistry(),
+      dropCount: Keyspace.pastEpoch, file: log.view, mapping: log.mapping, registry: VersionRegistry(),
       hold: hold)
   }
 

@@ -16,14 +16,16 @@ extension Engine {
     var next = head
     next.number += 1
     let buffer = BufferWriter(
-      state: next.active, version: next.number, mapping: log.space.base, flushedThrough: .max, log: nil)
+      state: next.active, version: next.number, mapping: log.view.base, flushedThrough: .max, log: nil)
     buffer.reclaim(published: try current().number, registry: registry)
     let outcome: RefreshOutcome
     do {
-      outcome = try log.refresh { (transaction, offset, record) throws(Fault) in
-        buffer.apply(record, at: offset)
-        next.transaction = transaction
-      }
+      outcome = try log.refresh(
+        begin: { buffer.read(from: $0) },
+        apply: { (transaction, offset, record) throws(Fault) in
+          buffer.apply(record, at: offset)
+          next.transaction = transaction
+        })
     } catch {
       buffer.abort()
       throw error

@@ -189,11 +189,11 @@ final class Engine: @unchecked Sendable {
     _ log: LogFile, into layer: BufferLayer, version: UInt64
   ) throws(Fault) -> (state: BufferState, report: LatewoodFile.RecoveryReport) {
     let writer = BufferWriter(
-      state: BufferState(layer: layer), version: version, mapping: log.space.base, flushedThrough: .max,
+      state: BufferState(layer: layer), version: version, mapping: log.view.base, flushedThrough: .max,
       log: nil)
-    let report = try log.recover { (_, offset, record) throws(Fault) in
-      writer.apply(record, at: offset)
-    }
+    let report = try log.recover(
+      begin: { writer.read(from: $0) },
+      apply: { (_, offset, record) throws(Fault) in writer.apply(record, at: offset) })
     return (writer.finish(), report)
   }
 
@@ -201,7 +201,7 @@ final class Engine: @unchecked Sendable {
     let log = log
     return Version(
       number: head.number, transaction: head.transaction, base: base, active: head.active, frozen: frozen,
-      dropCount: head.dropCount, file: log.view, space: log.space, registry: registry, hold: hold)
+      dropCount: head.dropCount, file: log.view, mapping: log.mapping, registry: registry, hold: hold)
   }
 
   // MARK: Publishing

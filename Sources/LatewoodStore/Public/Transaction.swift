@@ -32,7 +32,7 @@ public final class Transaction: Readable, ReadGate {
     committed = engine.head
     committed.number += 1
     buffer = BufferWriter(
-      state: committed.active, version: committed.number, mapping: log.space.base,
+      state: committed.active, version: committed.number, mapping: log.view.base,
       flushedThrough: log.flushedThrough, log: log)
     buffer.reclaim(published: version.number, registry: engine.registry)
   }

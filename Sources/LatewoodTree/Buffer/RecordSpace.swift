@@ -25,9 +25,9 @@ struct RecordReference: Equatable {
 ///
 /// Below `through` the mapping of the file has them. Above lie the operations of the transaction that is running and of those that
 /// are queued for the disk; only the writer sees these, and asks the log for them.
-// SAFETY: readers hold the address space through their version; only the writer has a `log`, and it outlives the transaction.
+// SAFETY: readers hold the mapping through their version; only the writer has a `log`, and it outlives the transaction.
 struct RecordSpace: @unchecked Sendable {
-  let base: UnsafeRawPointer
+  var base: UnsafeRawPointer
   var through: UInt64
   var log: Unmanaged<LogFile>?
 

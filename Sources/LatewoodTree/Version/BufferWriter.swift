@@ -26,6 +26,9 @@ package final class BufferWriter {
     tree.pointee.begin(version: version)
   }
 
+  /// Says where the file is in memory now. Before anything is applied.
+  package func read(from file: FileView) { records.base = file.base }
+
   /// Frees what no version needs any more. To be called before anything is applied.
   package func reclaim(published: UInt64, registry: VersionRegistry) {
     guard tree.pointee.retired.count >= 256 else { return }

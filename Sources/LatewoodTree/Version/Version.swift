@@ -63,14 +63,16 @@ package final class Version: Sendable {
   package let dropCount: UInt64
   package let reads: ReadView
   package let file: FileView
-  private let space: AddressSpace
+  /// What keeps `file` where it is.
+  private let mapping: any AnyObject & Sendable
   private let registry: VersionRegistry
   /// Keeps what `base` and the buffers refer to in the file; nil where nothing is ever given back.
   package let hold: BaseHold?
 
   package init(
     number: UInt64, transaction: UInt64, base: Subtree?, active: BufferState, frozen: BufferState?,
-    dropCount: UInt64, file: FileView, space: AddressSpace, registry: VersionRegistry, hold: BaseHold? = nil
+    dropCount: UInt64, file: FileView, mapping: any AnyObject & Sendable, registry: VersionRegistry,
+    hold: BaseHold? = nil
   ) {
     self.number = number
     self.transaction = transaction
@@ -79,7 +81,7 @@ package final class Version: Sendable {
     self.frozen = frozen
     self.dropCount = dropCount
     self.file = file
-    self.space = space
+    self.mapping = mapping
     self.registry = registry
     self.hold = hold
     reads = ReadView(

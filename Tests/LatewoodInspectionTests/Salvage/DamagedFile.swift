@@ -46,7 +46,7 @@ final class DamagedFile: Device {
   private static let refusal = Fault(.readOnly, "a salvage must not do this to its source")
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) { throw Self.refusal }
   func sync() throws(Fault) { throw Self.refusal }
-  func map() throws(Fault) -> AddressSpace { throw Self.refusal }
+  func map(capacity: UInt64) throws(Fault) -> AddressSpace { throw Self.refusal }
   func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int? {
     nil
   }

@@ -1,0 +1,118 @@
+import LatewoodBytes
+import Synchronization
+
+/// The bytes of one file of a `MemoryVolume`.
+///
+/// They lie in a range of addresses in proportion to the file. When it outgrows that, they are copied to a larger one; the smaller ones stay as
+/// long as somebody has them mapped, and what is written below their end goes to them as well.
+///
+/// Invariant: every range that is alive has all bytes of the file that it covers.
+final class MemoryFile: Sendable {
+  private struct Older {
+    weak var range: MemoryRange?
+  }
+
+  private struct Content {
+    var newest: MemoryRange
+    var older: [Older] = []
+    var size: UInt64 = 0
+    /// Bytes that were given back.
+    var punched: UInt64 = 0
+
+    /// Calls `body` with all ranges that somebody may look at.
+    func eachAlive(_ body: (MemoryRange) -> Void) {
+      for older in older {
+        if let range = older.range { body(range) }
+      }
+      body(newest)
+    }
+  }
+
+  private static let pageLength = 4096
+
+  let inode: UInt64
+  /// How many devices hold it for reading; -1: one has it exclusively.
+  let readers = Atomic<Int>(0)
+  private let content: Guarded<Content>
+
+  init(inode: UInt64) throws(Fault) {
+    self.inode = inode
+    content = Guarded(Content(newest: try MemoryRange(capacities: [Reservation.least])))
+  }
+
+  var size: UInt64 { content.withLock { $0.size } }
+  var allocatedSize: UInt64 { content.withLock { $0.size - min($0.size, $0.punched) } }
+
+  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) -> Int {
+    content.withLock { content in
+      guard offset < content.size, let address = target.baseAddress else { return 0 }
+      let count = Int(min(UInt64(target.count), content.size - offset))
+      // SAFETY: the bytes below `size` are in the newest range, and `target` has room for `count`.
+      address.copyMemory(from: content.newest.base + Int(offset), byteCount: count)
+      return count
+    }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+    guard let address = bytes.baseAddress, !bytes.isEmpty else { return }
+    let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
+    guard !overflow, end <= UInt64(Int64.max) else {
+      throw Fault(.fileTooLarge, "no file can have so many bytes", offset: offset)
+    }
+    try content.withLock { content throws(Fault) in
+      if end > content.newest.capacity {
+        try MemoryFile.grow(&content, Reservation.capacities(covering: end))
+      }
+      content.eachAlive { range in
+        guard offset < range.capacity else { return }
+        // SAFETY: the part lies within the range; writers of the same place take turns, as the protocol says.
+        (range.base + Int(offset)).copyMemory(
+          from: address, byteCount: Int(min(UInt64(bytes.count), range.capacity - offset)))
+      }
+      content.size = max(content.size, end)
+    }
+  }
+
+  func map(capacity: UInt64) throws(Fault) -> AddressSpace {
+    try content.withLock { content throws(Fault) in
+      try MemoryFile.grow(&content, [capacity])
+      return try AddressSpace.over(content.newest, capacity: capacity)
+    }
+  }
+
+  /// Makes sure that the newest range has the last of these capacities.
+  private static func grow(_ content: inout Content, _ capacities: [UInt64]) throws(Fault) {
+    guard let least = capacities.last, least > content.newest.capacity else { return }
+    let larger = try MemoryRange(capacities: capacities)
+    let old = content.newest
+    var at = 0
+    while at < Int(content.size) {
+      let count = min(pageLength, Int(content.size) - at)
+      // SAFETY: both ranges have all bytes below `size`.
+      let page = UnsafeRawBufferPointer(start: old.base + at, count: count)
+      // What is a hole takes no memory over there either.
+      if !page.allSatisfy({ $0 == 0 }) {
+        (larger.base + at).copyMemory(from: old.base + at, byteCount: count)
+      }
+      at += count
+    }
+    content.older.removeAll { $0.range == nil }
+    content.older.append(Older(range: old))
+    content.newest = larger
+  }
+
+  /// False if the system cannot do it. The range is one of whole pages.
+  func punch(offset: UInt64, length: UInt64) -> Bool {
+    content.withLock { content in
+      var isDone = true
+      content.eachAlive { range in
+        guard offset < range.capacity else { return }
+        let count = min(length, range.capacity - offset)
+        // SAFETY: the pages are in the range, and nobody needs what is in them: the protocol says so.
+        if !SystemCalls.discardPages(range.base + Int(offset), length: Int(count)) { isDone = false }
+      }
+      if isDone, offset < content.newest.capacity { content.punched += length }
+      return isDone
+    }
+  }
+}

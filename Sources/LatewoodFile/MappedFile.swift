@@ -1,0 +1,66 @@
+import LatewoodBytes
+import LatewoodDevice
+import Synchronization
+
+/// The mappings of one open file: the newest, and the smaller ones that it has outgrown.
+///
+/// ```
+/// 1 MiB    |----|
+/// 4 MiB    |----------------|                     whoever has an address in an older mapping may go on using it
+/// 16 MiB   |------------------------------ ...    new views are of the newest
+/// ```
+///
+/// Invariants:
+/// 1. A mapping that was given out stays until this object goes. Since each is more than twice as large as the one before unless the system is short of addresses,
+///    all those that were outgrown take fewer addresses together than the newest.
+/// 2. The newest covers everything that the file's views may touch: it grows before they are told of more.
+///
+/// Thread safety: any thread.
+package final class MappedFile: Sendable {
+  private let device: any Device
+  private let spaces: Guarded<[AddressSpace]>
+  // SAFETY: what it refers to is in `spaces`, which only grows.
+  private let newest: Atomic<Unmanaged<AddressSpace>>
+
+  /// - Parameters:
+  ///   - size: bytes of the file.
+  ///   - ahead: bytes behind them that a writer is about to append.
+  ///
+  /// Throws `outOfMemory` if the system does not grant the process so many addresses; and what the device throws.
+  package init(_ device: any Device, covering size: UInt64, ahead: UInt64 = 0) throws(Fault) {
+    self.device = device
+    let first = try MappedFile.map(device, covering: size, ahead: ahead)
+    spaces = Guarded([first])
+    newest = Atomic(Unmanaged.passUnretained(first))
+  }
+
+  /// The newest mapping. It covers everything that was in the file when a view was last told of more.
+  package var space: AddressSpace { newest.load(ordering: .acquiring)._withUnsafeGuaranteedRef { $0 } }
+
+  /// A mapping that covers the first `end` bytes of the file and `ahead` more: the newest, or one that is made now. Throws as `init`.
+  func grown(toCover end: UInt64, ahead: UInt64 = 0) throws(Fault) -> AddressSpace {
+    let (needed, overflow) = end.addingReportingOverflow(ahead)
+    let now = space
+    if !overflow, needed <= now.capacity { return now }
+    return try spaces.withLock { spaces throws(Fault) in
+      // Another thread may have been here before.
+      let last = space
+      if !overflow, needed <= last.capacity { return last }
+      let next = try MappedFile.map(device, covering: end, ahead: ahead)
+      next.copyProofs(of: last)
+      spaces.append(next)
+      newest.store(Unmanaged.passUnretained(next), ordering: .releasing)
+      return next
+    }
+  }
+
+  private static func map(
+    _ device: any Device, covering end: UInt64, ahead: UInt64
+  ) throws(Fault) -> AddressSpace {
+    var refusal = Fault(.fileTooLarge, "no process has addresses for so large a file")
+    for capacity in Reservation.capacities(covering: end, ahead: ahead) {
+      do throws(Fault) { return try device.map(capacity: capacity) } catch { refusal = error }
+    }
+    throw refusal
+  }
+}
