@@ -35,8 +35,7 @@ extension Engine {
     let rest = result.fileSize - min(result.fileSize, overhead)
     result.deadBytes = rest - min(rest, result.liveBytes)
     result.pendingEntries = version.active.entries + (version.frozen?.entries ?? 0)
-    result.pendingRanges =
-      version.active.ranges.intervals.count + (version.frozen?.ranges.intervals.count ?? 0)
+    result.pendingRanges = version.active.ranges.count + (version.frozen?.ranges.count ?? 0)
     result.transaction = version.transaction
     result.isCheckpointing = version.frozen != nil
     (result.openSnapshots, result.oldestSnapshot) = snapshots.summary

@@ -105,7 +105,7 @@ public final class Transaction: Readable, ReadGate {
 
   /// Deletes all keys of a range at once: one operation, however many keys there are.
   ///
-  /// O(ranges deleted since the last checkpoint); the next checkpoint drops whole subtrees without reading them.
+  /// O(log of the ranges deleted since the last checkpoint); the next checkpoint drops whole subtrees without reading them.
   ///
   /// - Parameters:
   ///   - range: default: all keys.

@@ -8,7 +8,8 @@ import LatewoodBytes
 ///
 /// Invariant: intervals are not empty, do not overlap, and ascend. Where two range deletes overlap, the newer one's offset counts.
 ///
-/// An immutable value shared by versions; adding a range makes a new one. O(number of intervals) to add, O(log) to ask.
+/// An immutable value shared by versions; adding a range makes a new one that shares all but O(log n) nodes of a balanced tree with the
+/// old one. O(log number of intervals) to add and to ask.
 package final class RangeSet: Sendable {
   package struct Interval: Sendable, Equatable {
     package var low: [UInt8]
@@ -16,64 +17,61 @@ package final class RangeSet: Sendable {
     package var high: [UInt8]
     /// Of the newest range delete that covers it.
     package var offset: UInt64
+
+    package init(low: [UInt8], high: [UInt8], offset: UInt64) {
+      self.low = low
+      self.high = high
+      self.offset = offset
+    }
   }
 
-  package let intervals: [Interval]
+  private let root: RangeNode?
 
-  package init(_ intervals: [Interval] = []) { self.intervals = intervals }
+  package init() { root = nil }
 
-  package var isEmpty: Bool { intervals.isEmpty }
+  private init(_ root: RangeNode) { self.root = root }
+
+  package var isEmpty: Bool { root == nil }
+
+  /// How many intervals there are.
+  package var count: Int { root?.count ?? 0 }
+
+  /// Of the tree.
+  var height: Int { root?.height ?? 0 }
 
   /// The set with one more range, newer than all in it.
-  func adding(low: [UInt8], high: [UInt8], offset: UInt64) -> RangeSet {
+  package func adding(low: [UInt8], high: [UInt8], offset: UInt64) -> RangeSet {
     guard Self.less(low, high) else { return self }
-    var result: [Interval] = []
-    result.reserveCapacity(intervals.count + 2)
-    var isPlaced = false
-    let new = Interval(low: low, high: high, offset: offset)
-    for old in intervals {
-      if !Self.less(low, old.high) {
-        result.append(old)
-        continue
-      }
-      if Self.less(old.low, low) { result.append(Interval(low: old.low, high: low, offset: old.offset)) }
-      if !isPlaced {
-        result.append(new)
-        isPlaced = true
-      }
-      if Self.less(old.low, high) {
-        if Self.less(high, old.high) {
-          result.append(Interval(low: high, high: old.high, offset: old.offset))
-        }
-      } else {
-        result.append(old)
-      }
-    }
-    if !isPlaced { result.append(new) }
-    return RangeSet(result)
+    let (below, rest) = RangeNode.split(root, at: low)
+    let (_, above) = RangeNode.split(rest, at: high)
+    return RangeSet(RangeNode.join(below, Interval(low: low, high: high, offset: offset), above))
   }
 
-  /// Index of the first interval that ends after the key.
-  func firstEnding(after key: UnsafeRawPointer, _ keyCount: Int) -> Int {
-    var low = 0
-    var high = intervals.count
-    while low < high {
-      let middle = (low + high) / 2
-      if Self.compare(intervals[middle].high, key, keyCount) <= 0 { low = middle + 1 } else { high = middle }
-    }
-    return low
+  /// The first interval that ends after a key.
+  package func firstEnding(after key: UnsafeRawPointer, _ keyCount: Int) -> Interval? {
+    root?.first { Self.compare($0, key, keyCount) > 0 }?.interval
+  }
+
+  /// The first interval that ends after a key.
+  package func firstEnding(after key: [UInt8]) -> Interval? {
+    root?.first { Self.less(key, $0) }?.interval
   }
 
   /// The interval that a key lies in.
-  func interval(containing key: UnsafeRawPointer, _ keyCount: Int) -> Interval? {
-    let index = firstEnding(after: key, keyCount)
-    guard index < intervals.count, Self.compare(intervals[index].low, key, keyCount) <= 0 else { return nil }
-    return intervals[index]
+  package func interval(containing key: UnsafeRawPointer, _ keyCount: Int) -> Interval? {
+    node(containing: key, keyCount)?.interval
   }
 
   /// Offset of the newest range delete that covers a key; 0 if none does.
-  func cover(_ key: UnsafeRawPointer, _ keyCount: Int) -> UInt64 {
-    interval(containing: key, keyCount)?.offset ?? 0
+  package func cover(_ key: UnsafeRawPointer, _ keyCount: Int) -> UInt64 {
+    node(containing: key, keyCount)?.interval.offset ?? 0
+  }
+
+  @inline(__always) private func node(containing key: UnsafeRawPointer, _ keyCount: Int) -> RangeNode? {
+    guard let node = root?.first(where: { Self.compare($0, key, keyCount) > 0 }),
+      Self.compare(node.interval.low, key, keyCount) <= 0
+    else { return nil }
+    return node
   }
 
   static func compare(_ bound: [UInt8], _ key: UnsafeRawPointer, _ keyCount: Int) -> Int {

@@ -181,19 +181,12 @@ package struct BufferMerge: ~Copyable {
   /// How much of the keys from `low` on and below `high` is deleted.
   private func coverage(_ low: SplitKey, _ high: SplitKey?) -> Coverage {
     if ranges.isEmpty { return .none }
-    // The next byte keeps the pointer real where the key is empty.
-    let bytes = low.bytes + [0]
-    return bytes.withUnsafeBytes { bytes -> Coverage in
-      guard let start = bytes.baseAddress else { return .part }
-      let count = bytes.count - 1
-      let index = ranges.firstEnding(after: start, count)
-      guard index < ranges.intervals.count else { return .none }
-      let interval = ranges.intervals[index]
-      guard let high else { return .part }
-      let highBytes = high.bytes
-      if !RangeSet.less(interval.low, highBytes) { return .none }
-      let coversLow = RangeSet.compare(interval.low, start, count) <= 0
-      return coversLow && !RangeSet.less(interval.high, highBytes) ? .whole : .part
-    }
+    let start = low.bytes
+    guard let interval = ranges.firstEnding(after: start) else { return .none }
+    guard let high else { return .part }
+    let end = high.bytes
+    if !RangeSet.less(interval.low, end) { return .none }
+    let coversLow = !RangeSet.less(start, interval.low)
+    return coversLow && !RangeSet.less(interval.high, end) ? .whole : .part
   }
 }

@@ -49,17 +49,17 @@ extension ReadView {
           cursor.next()
         }
       }
-      for hole in view.holes where RangeSet.less(hole.low, high) && RangeSet.less(low, hole.high) {
+      try view.eachHole(low: low, high: high) { (hole) throws(Fault) in
         // What the hole hides here may show in the other view. (Where the bases differ, that is known from them.)
         var cursor = view.base.cursor()
-        try cursor.seek(RangeSet.less(hole.low, low) ? low : hole.low)
-        let end = RangeSet.less(hole.high, high) ? hole.high : high
+        try cursor.seek(hole.low)
         while cursor.isValid {
           let key = cursor.key.bytes
-          guard RangeSet.less(key, end) else { break }
+          guard RangeSet.less(key, hole.high) else { break }
           keys.append(key)
           _ = try cursor.next()
         }
+        return true
       }
     }
     keys.sort { RangeSet.less($0, $1) }

@@ -10,7 +10,7 @@ import LatewoodFile
 // Totals come from the file: wrong ones make a wrong count, which a verification finds, and never a trap.
 
 extension ReadView {
-  /// How many entries a range of full keys has. O(log n + pending entries in the range).
+  /// How many entries a range of full keys has. O(log n + (pending entries and deleted ranges in it) x log n).
   package func count(low: [UInt8], high: [UInt8]) throws(Fault) -> UInt64 {
     guard RangeSet.less(low, high) else { return 0 }
     var total = try shownByBase(low, high)
@@ -23,7 +23,7 @@ extension ReadView {
     return total
   }
 
-  /// The full key of entry number `index` of a range, counted from 0; nil if the range has fewer. O(log n + pending entries in the range).
+  /// The full key of entry number `index` of a range, counted from 0; nil if the range has fewer. Complexity as `count`.
   package func key(at index: UInt64, low: [UInt8], high: [UInt8]) throws(Fault) -> [UInt8]? {
     // Walk the pending entries; between two of them the base alone decides.
     var start = low
@@ -33,7 +33,7 @@ extension ReadView {
       try eachPending(low: low, high: high) { (entry, _) throws(Fault) in
         let between = try shownByBase(start, entry.key)
         if index < passed &+ between {
-          result = try baseKey(at: index &- passed, from: start)
+          result = try baseKey(at: index &- passed, from: start, below: entry.key)
           return false
         }
         passed &+= between
@@ -50,7 +50,7 @@ extension ReadView {
       if result != nil { return result }
     }
     guard try index < passed &+ shownByBase(start, high) else { return nil }
-    return try baseKey(at: index &- passed, from: start)
+    return try baseKey(at: index &- passed, from: start, below: high)
   }
 
   /// An entry that waits in a write buffer.
@@ -94,22 +94,21 @@ extension ReadView {
   private func shownByBase(_ low: [UInt8], _ high: [UInt8]) throws(Fault) -> UInt64 {
     guard RangeSet.less(low, high) else { return 0 }
     var total = try baseCount(low, high)
-    for hole in holes where RangeSet.less(hole.low, high) && RangeSet.less(low, hole.high) {
-      let from = RangeSet.less(hole.low, low) ? low : hole.low
-      let to = RangeSet.less(high, hole.high) ? high : hole.high
-      total &-= try baseCount(from, to)
+    try eachHole(low: low, high: high) { (hole) throws(Fault) in
+      total &-= try baseCount(hole.low, hole.high)
+      return true
     }
     return total
   }
 
-  /// Key number `index` of what the base shows from a full key on; there is one.
-  private func baseKey(at index: UInt64, from start: [UInt8]) throws(Fault) -> [UInt8]? {
+  /// Key number `index` of what the base shows from a full key on; there is one below `high`.
+  private func baseKey(at index: UInt64, from start: [UInt8], below high: [UInt8]) throws(Fault) -> [UInt8]? {
     var rank = try baseRank(start) &+ index
-    for hole in holes where RangeSet.less(start, hole.high) {
-      let from = RangeSet.less(hole.low, start) ? start : hole.low
-      let first = try baseRank(from)
-      if first > rank { break }
+    try eachHole(low: start, high: high) { (hole) throws(Fault) in
+      let first = try baseRank(hole.low)
+      if first > rank { return false }
       rank &+= try baseRank(hole.high) &- first
+      return true
     }
     let cursor = try base.cursor(atRank: rank)
     return cursor.isValid ? cursor.key.bytes : nil
@@ -125,16 +124,31 @@ extension ReadView {
     return below > before ? below - before : 0
   }
 
-  /// What the ranges of both buffers hide, ascending, without overlap.
-  var holes: [RangeSet.Interval] {
-    let newer = activeRanges?._withUnsafeGuaranteedRef { $0 }
-    let older = frozenRanges?._withUnsafeGuaranteedRef { $0 }
-    guard let newer else { return older?.intervals ?? [] }
-    guard let older else { return newer.intervals }
-    var all = older
-    for interval in newer.intervals {
-      all = all.adding(low: interval.low, high: interval.high, offset: interval.offset)
+  /// Gives each part of a range that the ranges of the buffers hide from the base, ascending, without overlap, until `body` returns
+  /// false. O(log n) each.
+  func eachHole(
+    low: [UInt8], high: [UInt8], _ body: (_ hole: Hole) throws(Fault) -> Bool
+  ) throws(Fault) {
+    var start = low
+    while RangeSet.less(start, high), let hole = hole(endingAfter: start), RangeSet.less(hole.low, high) {
+      let end = RangeSet.less(high, hole.high) ? high : hole.high
+      guard try body(Hole(low: RangeSet.less(hole.low, start) ? start : hole.low, high: end)) else { return }
+      start = end
     }
-    return all.intervals
+  }
+
+  /// A part of the key space that is hidden from the base.
+  struct Hole {
+    var low: [UInt8]
+    /// Not included.
+    var high: [UInt8]
+  }
+
+  /// The interval of either buffer that begins first among those that end after a key.
+  private func hole(endingAfter key: [UInt8]) -> RangeSet.Interval? {
+    let newer = activeRanges?._withUnsafeGuaranteedRef { $0.firstEnding(after: key) }
+    let older = frozenRanges?._withUnsafeGuaranteedRef { $0.firstEnding(after: key) }
+    guard let newer, let older else { return newer ?? older }
+    return RangeSet.less(older.low, newer.low) ? older : newer
   }
 }

@@ -1,0 +1,92 @@
+/// A node of the tree in which a `RangeSet` keeps its intervals: an AVL tree whose nodes never change.
+///
+/// Sets of different versions share nodes. A change makes new ones on the way from the root alone, by cutting trees apart (`split`)
+/// and putting them together (`join`): Blelloch, Ferizovic and Sun, "Just Join for Parallel Ordered Sets", 2016.
+///
+/// Invariant: the heights of two children differ by at most 1.
+final class RangeNode: Sendable {
+  let interval: RangeSet.Interval
+  /// How many intervals the subtree has.
+  let count: Int
+  private let left: RangeNode?
+  private let right: RangeNode?
+  let height: Int
+
+  private init(_ left: RangeNode?, _ interval: RangeSet.Interval, _ right: RangeNode?) {
+    self.interval = interval
+    self.left = left
+    self.right = right
+    count = (left?.count ?? 0) + 1 + (right?.count ?? 0)
+    height = max(Self.height(left), Self.height(right)) + 1
+  }
+
+  private static func height(_ node: RangeNode?) -> Int { node?.height ?? 0 }
+
+  /// The first node the end of whose interval satisfies a condition, as all greater ones do. O(log n).
+  @inline(__always) func first(where isBeyond: (_ high: [UInt8]) -> Bool) -> RangeNode? {
+    var found: RangeNode?
+    var next: RangeNode? = self
+    while let node = next {
+      if isBeyond(node.interval.high) {
+        found = node
+        next = node.left
+      } else {
+        next = node.right
+      }
+    }
+    return found
+  }
+
+  /// What a tree has below a bound, and what from there on; an interval that contains the bound is cut in two. O(log n).
+  static func split(_ node: RangeNode?, at bound: [UInt8]) -> (below: RangeNode?, above: RangeNode?) {
+    guard let node else { return (nil, nil) }
+    let interval = node.interval
+    if !RangeSet.less(interval.low, bound) {
+      let (below, above) = split(node.left, at: bound)
+      return (below, join(above, interval, node.right))
+    }
+    if !RangeSet.less(bound, interval.high) {
+      let (below, above) = split(node.right, at: bound)
+      return (join(node.left, interval, below), above)
+    }
+    var (first, last) = (interval, interval)
+    first.high = bound
+    last.low = bound
+    return (join(node.left, first, nil), join(nil, last, node.right))
+  }
+
+  /// A tree of everything in `left`, an interval above that, and everything in `right`, which is above both.
+  /// O(difference of the heights).
+  static func join(_ left: RangeNode?, _ interval: RangeSet.Interval, _ right: RangeNode?) -> RangeNode {
+    if let left, left.height > height(right) + 1 {
+      return balanced(left.left, left.interval, join(left.right, interval, right))
+    }
+    if let right, right.height > height(left) + 1 {
+      return balanced(join(left, interval, right.left), right.interval, right.right)
+    }
+    return RangeNode(left, interval, right)
+  }
+
+  /// The same where the heights differ by at most 2: by rotating.
+  private static func balanced(
+    _ left: RangeNode?, _ interval: RangeSet.Interval, _ right: RangeNode?
+  ) -> RangeNode {
+    if let right, right.height > height(left) + 1 {
+      if let inner = right.left, inner.height > height(right.right) {
+        return RangeNode(
+          RangeNode(left, interval, inner.left), inner.interval,
+          RangeNode(inner.right, right.interval, right.right))
+      }
+      return RangeNode(RangeNode(left, interval, right.left), right.interval, right.right)
+    }
+    if let left, left.height > height(right) + 1 {
+      if let inner = left.right, inner.height > height(left.left) {
+        return RangeNode(
+          RangeNode(left.left, left.interval, inner.left), inner.interval,
+          RangeNode(inner.right, interval, right))
+      }
+      return RangeNode(left.left, left.interval, RangeNode(left.right, interval, right))
+    }
+    return RangeNode(left, interval, right)
+  }
+}
