@@ -1,4 +1,5 @@
-/// A mutex and a condition in one: mutual exclusion, and waiting for a change of what it protects.
+/// A mutex and a condition in one: mutual exclusion, and waiting for a change of what it protects. Where threads wait for several
+/// things, each is a `Condition` of its own.
 ///
 /// An uncontended lock and unlock cost about 6 ns. Not recursive. Every wait is in a loop over the condition that is waited for,
 /// because waits may end without a signal.
@@ -13,11 +14,13 @@ package final class Monitor: @unchecked Sendable {
     condition = .allocate(capacity: 1)
     mutex.initialize(to: SystemCalls.NativeMutex())
     condition.initialize(to: SystemCalls.NativeCondition())
-    SystemCalls.start(mutex, condition)
+    SystemCalls.start(mutex)
+    SystemCalls.start(condition)
   }
 
   deinit {
-    SystemCalls.destroy(mutex, condition)
+    SystemCalls.destroy(condition)
+    SystemCalls.destroy(mutex)
     mutex.deallocate()
     condition.deallocate()
   }
@@ -61,5 +64,34 @@ package final class Monitor: @unchecked Sendable {
     lock()
     defer { unlock() }
     return try body()
+  }
+}
+
+extension Monitor {
+  /// One of several things that threads wait for under the same monitor. The rules of `Monitor` hold: the caller of `wait` has the
+  /// monitor, and waits in a loop.
+  // SAFETY: the pointer never changes, and what it points to is made for use from many threads.
+  package final class Condition: @unchecked Sendable {
+    private let monitor: Monitor
+    private let condition: UnsafeMutablePointer<SystemCalls.NativeCondition>
+
+    package init(of monitor: Monitor) {
+      self.monitor = monitor
+      condition = .allocate(capacity: 1)
+      condition.initialize(to: SystemCalls.NativeCondition())
+      SystemCalls.start(condition)
+    }
+
+    deinit {
+      SystemCalls.destroy(condition)
+      condition.deallocate()
+    }
+
+    /// Gives the monitor up, waits for a signal of this condition, and takes the monitor again.
+    package func wait() { SystemCalls.wait(condition, monitor.mutex) }
+    /// Wakes one of those that wait for this.
+    package func signal() { SystemCalls.wakeOne(condition) }
+    /// Wakes all that wait for this.
+    package func broadcast() { SystemCalls.wakeAll(condition) }
   }
 }

@@ -13,29 +13,27 @@ extension SystemCalls {
   typealias NativeMutex = pthread_mutex_t
   typealias NativeCondition = pthread_cond_t
 
-  static func start(
-    _ mutex: UnsafeMutablePointer<NativeMutex>, _ condition: UnsafeMutablePointer<NativeCondition>
-  ) {
-    // These can only fail for want of memory that neither library allocates here, or on wrong arguments.
-    var failure = pthread_mutex_init(mutex, nil)
+  // These can only fail for want of memory that no library allocates here, or on wrong arguments.
+  static func start(_ mutex: UnsafeMutablePointer<NativeMutex>) {
+    let failure = pthread_mutex_init(mutex, nil)
+    precondition(failure == 0, "the system refused a mutex")
+  }
+
+  static func start(_ condition: UnsafeMutablePointer<NativeCondition>) {
     #if canImport(Darwin)
-      failure |= pthread_cond_init(condition, nil)
+      let failure = pthread_cond_init(condition, nil)
     #else
       var attributes = pthread_condattr_t()
-      failure |= pthread_condattr_init(&attributes)
+      var failure = pthread_condattr_init(&attributes)
       failure |= pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
       failure |= pthread_cond_init(condition, &attributes)
       pthread_condattr_destroy(&attributes)
     #endif
-    precondition(failure == 0, "the system refused a mutex")
+    precondition(failure == 0, "the system refused a condition")
   }
 
-  static func destroy(
-    _ mutex: UnsafeMutablePointer<NativeMutex>, _ condition: UnsafeMutablePointer<NativeCondition>
-  ) {
-    pthread_cond_destroy(condition)
-    pthread_mutex_destroy(mutex)
-  }
+  static func destroy(_ mutex: UnsafeMutablePointer<NativeMutex>) { pthread_mutex_destroy(mutex) }
+  static func destroy(_ condition: UnsafeMutablePointer<NativeCondition>) { pthread_cond_destroy(condition) }
 
   @inline(__always) static func lock(_ mutex: UnsafeMutablePointer<NativeMutex>) {
     pthread_mutex_lock(mutex)

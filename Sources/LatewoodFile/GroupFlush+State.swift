@@ -17,6 +17,16 @@ extension GroupFlush.State {
     return poisonRefusal ?? shortage ?? .commitWithoutSpace
   }
 
+  /// Why a flush of everything before `target` fails, if it does.
+  ///
+  /// Who was waiting when it happened gets the failure itself; who comes later learns that it is too late. A lack of space keeps nothing from
+  /// being synced that is in the file: others may see it already.
+  func refusal(of target: UInt64, _ durable: Bool, hasWaited: Bool) -> Fault? {
+    if isGivenUp(target) { return .commitWithoutSpace }
+    if !isStopped || (durable && isSyncable(target)) { return nil }
+    return stopFault(forThoseWhoWaited: hasWaited)
+  }
+
   func isDone(_ target: UInt64, _ durable: Bool) -> Bool {
     target <= (durable ? syncedThrough : writtenThrough)
   }

@@ -4,23 +4,28 @@ import Synchronization
 
 /// Brings what waits in memory to the file, for many threads at once.
 ///
-/// The first thread that needs something flushed leads: it writes everything that is complete, syncs if it wants durability, and wakes
-/// the others, whose commits it has taken along. Nobody is handed to another thread; a caller that is alone just writes.
+/// The first thread that needs something in the file writes everything that is complete; the first that needs it durable writes and then
+/// syncs. Others whose commits they take along wait. Nobody is handed to another thread; a caller that is alone just writes.
 ///
 /// ```
 /// syncedThrough <= writtenThrough <= closedThrough          offsets in the file, all of them ends of frames
 /// | on the disk  | in the file    | in sealed and open segments
 /// ```
 ///
+/// The two kinds of work have turns of their own (`FlushTurns`): a sync takes long, and others write meanwhile. It covers what was in the file
+/// when it began. Who comes to wait for durability during a sync waits for the next one, which begins by writing what has gathered.
+///
 /// Invariants:
-/// 1. `state` is only touched with the monitor held. One thread at a time leads; only it writes frames, and it does not hold the
-///    monitor while it writes or syncs.
-/// 2. Sealed segments and the complete part of the open one never change, so the leader reads them without a lock.
+/// 1. `state` is only touched with the monitor held. Only the thread that has the turn writes frames, or syncs, and it does not hold the
+///    monitor while it does.
+/// 2. Sealed segments and the complete part of the open one never change, so the thread that writes reads them without a lock.
 /// 3. After the first failed sync, or a failed write for anything but lack of space, nothing is ever written again.
 /// 4. After a write that failed for lack of space nothing is written until `restart` gave up what was waiting.
 /// 5. Syncs do not overlap: the system tells of a failure once, so that of two that overlap the other would say that all is well.
 /// 6. While a checkpoint is needed `durableMark` stands still. What the log says to be durable then never lies beyond a gap that a
 ///    walk from an older checkpoint cannot cross.
+/// 7. Of the frames that are written together a walk finds all or none: of several the header of the first comes last. So a write that is refused
+///    part way for lack of space leaves none of them in the log, for readers beside and after the end of the process.
 // SAFETY: `state` never changes, what it points to is guarded by the monitor.
 final class GroupFlush: @unchecked Sendable {
   struct State {
@@ -33,8 +38,8 @@ final class GroupFlush: @unchecked Sendable {
     var durableMark: UInt64 = FileLayout.logStart
     /// Bytes of the file that exist.
     var touchableThrough: UInt64 = FileLayout.logStart
-    var isLeading = false
-    var waiters = 0
+    var writing: FlushTurns
+    var syncing: FlushTurns
     /// The failure that ended all writing.
     var poison: Fault?
     /// The lack of space that stopped writing for now.
@@ -58,22 +63,26 @@ final class GroupFlush: @unchecked Sendable {
     /// Where the room ends that was made ahead of the log, and how many commits had been synced then.
     var roomThrough: UInt64 = 0
     var syncsAtRoom = 0
+
+    init(open: Segment, under monitor: Monitor) {
+      self.open = open
+      writing = FlushTurns(under: monitor)
+      syncing = FlushTurns(under: monitor)
+    }
   }
 
   let device: any Device
   let fileLock: (any FileLock)?
   let monitor = Monitor()
-  /// Held while the file is synced. Taken before the monitor.
-  private let syncing = Monitor()
   let state: UnsafeMutablePointer<State>
-  /// Counts up when a leader begins to write frames and when it has: odd in between.
+  /// Counts up when a thread begins to write frames and when it has: odd in between.
   private let frameWrites = Atomic<UInt64>(0)
 
   init(device: any Device, fileLock: (any FileLock)?, open: Segment) {
     self.device = device
     self.fileLock = fileLock
     state = .allocate(capacity: 1)
-    state.initialize(to: State(open: open))
+    state.initialize(to: State(open: open, under: monitor))
   }
 
   deinit {
@@ -98,78 +107,101 @@ final class GroupFlush: @unchecked Sendable {
     monitor.lock()
     defer { monitor.unlock() }
     var hasWaited = false
-    while true {
-      if state.pointee.isGivenUp(target) { throw Fault.commitWithoutSpace }
-      if state.pointee.isDone(target, durable) { return }
-      // Who was waiting when it happened gets the failure itself; who comes later learns that it is too late.
-      // A lack of space keeps nothing from being synced that is in the file: others may see it already.
-      if state.pointee.isStopped, !(durable && state.pointee.isSyncable(target)) {
-        throw state.pointee.stopFault(forThoseWhoWaited: hasWaited)
+    while !state.pointee.isDone(target, durable) || state.pointee.isGivenUp(target) {
+      if let fault = state.pointee.refusal(of: target, durable, hasWaited: hasWaited) {
+        throw givingUp(fault)
       }
       precondition(target <= state.pointee.closedThrough, "a flush of what was not committed")
-      if state.pointee.isLeading {
-        state.pointee.waiters += 1
-        monitor.wait()
-        state.pointee.waiters -= 1
+      if durable, state.pointee.syncing.isTaken {
+        state.pointee.syncing.ended(covering: target).wait()
+      } else if target > state.pointee.writtenThrough, state.pointee.writing.isTaken {
+        state.pointee.writing.ended(covering: target).wait()
+      } else if durable {
+        leadSync()
       } else {
-        lead(durable: durable)
+        leadWrite(makesRoom: false)
       }
       hasWaited = true
     }
   }
 
-  /// Writes what is complete and syncs if `durable`. Called, and returns, with the monitor held.
-  private func lead(durable: Bool) {
-    state.pointee.isLeading = true
-    let from = state.pointee.writtenThrough
-    let through = state.pointee.isStopped ? from : state.pointee.closedThrough
-    if through > from {
-      let sealed = state.pointee.sealed
-      let open = state.pointee.open
-      let room = durable ? reserved(from: from, through: through) : nil
-      frameWrites.wrappingAdd(1, ordering: .relaxed)
-      let fault = unlocked { () throws(Fault) in
-        try checkOwner()
-        if let room { device.reserve(offset: room.lowerBound, length: room.upperBound - room.lowerBound) }
-        for segment in sealed { try write(segment, from: from) }
-        try write(open, from: from)
+  /// Makes everything durable that has been written to the file by now, frames or not. The first failure ends all writing, and those who wait get
+  /// it as it is; later calls throw `poisoned`.
+  func sync() throws(Fault) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    // One that runs already may have begun too early.
+    let number = state.pointee.syncing.begun + 1
+    var hasWaited = false
+    while state.pointee.syncing.done < number {
+      if let refusal = state.pointee.poisonRefusal {
+        throw givingUp(hasWaited ? state.pointee.poison ?? refusal : refusal)
       }
-      frameWrites.wrappingAdd(1, ordering: .relaxed)
-      if let fault {
-        state.pointee.fail(fault)
+      if state.pointee.syncing.isTaken {
+        let next = max(number, state.pointee.syncing.begun)
+        state.pointee.syncing.ended(next).wait()
       } else {
-        state.pointee.finishWriting(through: through, open: open)
+        leadSync()
+      }
+      hasWaited = true
+    }
+  }
+
+  /// The caller may have been woken to lead. With the monitor held.
+  private func givingUp(_ fault: Fault) -> Fault {
+    state.pointee.writing.wakeAll()
+    state.pointee.syncing.wakeAll()
+    return fault
+  }
+
+  /// Writes what is complete. Called, and returns, with the monitor held and the turn free.
+  private func leadWrite(makesRoom: Bool) {
+    let from = state.pointee.writtenThrough
+    let through = state.pointee.closedThrough
+    state.pointee.writing.begin(through: through)
+    let (sealed, open) = (state.pointee.sealed, state.pointee.open)
+    let room = makesRoom ? reserved(from: from, through: through) : nil
+    frameWrites.wrappingAdd(1, ordering: .relaxed)
+    let fault = unlocked { () throws(Fault) in
+      try checkOwner()
+      if let room { device.reserve(offset: room.lowerBound, length: room.upperBound - room.lowerBound) }
+      try writeFrames(sealed, open, from: from, through: through)
+    }
+    frameWrites.wrappingAdd(1, ordering: .relaxed)
+    if let fault {
+      state.pointee.fail(fault)
+    } else {
+      state.pointee.finishWriting(through: through, open: open)
+    }
+    state.pointee.writing.end(isDone: fault == nil, isLast: state.pointee.isStopped)
+  }
+
+  /// Writes what is complete, if nobody else does, and makes it durable. Called, and returns, with the monitor held and the turn free.
+  private func leadSync() {
+    let writes =
+      !state.pointee.isStopped && !state.pointee.writing.isTaken
+      && state.pointee.closedThrough > state.pointee.writtenThrough
+    let through = writes ? state.pointee.closedThrough : state.pointee.writtenThrough
+    state.pointee.syncing.begin(through: through)
+    if writes { leadWrite(makesRoom: true) }
+    let isSyncable = state.pointee.isSyncable(through)
+    if isSyncable {
+      if let fault = unlocked({ () throws(Fault) in try device.sync() }) {
+        var fault = fault
+        // Some disks find out late that they are full. Unlike a refused write that leaves nobody to go on: what was written is lost.
+        if fault.kind == .outOfSpace { fault.kind = .inputOutput }
+        state.pointee.end(with: fault)
+      } else {
+        state.pointee.finishSync(through: through)
       }
     }
-    if durable, state.pointee.isSyncable(through), state.pointee.syncedThrough < through {
-      // What was written is visible to those who do not wait for the sync.
-      if state.pointee.waiters > 0 { monitor.broadcast() }
-      let fault = unlocked { () throws(Fault) in try sync() }
-      if fault == nil { state.pointee.finishSync(through: through) }
-    }
-    state.pointee.isLeading = false
-    if state.pointee.waiters > 0 { monitor.broadcast() }
+    let isDone = isSyncable && state.pointee.poison == nil
+    state.pointee.syncing.end(isDone: isDone, isLast: state.pointee.isStopped)
   }
 
   /// With the monitor held.
   private func reserved(from: UInt64, through: UInt64) -> Range<UInt64>? {
     state.pointee.roomToReserve(from: from, through: through, isWritten: device.prefersWrittenRoom)
-  }
-
-  /// Makes the file durable. The first failure ends all writing, and is thrown as it is; later calls throw `poisoned`.
-  func sync() throws(Fault) {
-    syncing.lock()
-    defer { syncing.unlock() }
-    try check()
-    do throws(Fault) {
-      try device.sync()
-    } catch {
-      var fault = error
-      // Some disks find out late that they are full. Unlike a refused write that leaves nobody to go on: what was written is lost.
-      if fault.kind == .outOfSpace { fault.kind = .inputOutput }
-      locked { $0.end(with: fault) }
-      throw fault
-    }
   }
 
   /// Runs `body` without the monitor; returns what it threw.
@@ -200,6 +232,23 @@ final class GroupFlush: @unchecked Sendable {
     throw fault
   }
 
+  /// Writes the frames from one offset to another so that a walk finds all of them or none; see invariant 7.
+  private func writeFrames(
+    _ sealed: [Segment], _ open: Segment, from: UInt64, through: UInt64
+  ) throws(Fault) {
+    let first = sealed.first { $0.offset + UInt64($0.length) > from } ?? open
+    // SAFETY: `from` is the end of a frame and less than `through`: there is another one, and its header is whole in memory.
+    let header = first.memory + Int(from - first.offset)
+    let end = FrameHeader.decode(from: header, at: from)?.end.flatMap(FileLayout.alignedToFrame)
+    // A frame that is there in part is none. Of several the first could be whole.
+    let isAlone = (end ?? from) >= through
+    let start = isAlone ? from : from + UInt64(FrameHeader.length)
+    for segment in sealed { try write(segment, from: start) }
+    try write(open, from: start)
+    if isAlone { return }
+    try device.write(UnsafeRawBufferPointer(start: header, count: FrameHeader.length), at: from)
+  }
+
   private func write(_ segment: Segment, from: UInt64) throws(Fault) {
     let done = from > segment.offset ? Int(min(from - segment.offset, UInt64(segment.length))) : 0
     guard segment.length > done else { return }
@@ -214,18 +263,22 @@ final class GroupFlush: @unchecked Sendable {
     }
   }
 
-  /// Returns when nobody leads.
-  func waitForLeader() {
+  /// Returns when nobody writes frames or syncs.
+  func waitUntilIdle() {
     monitor.lock()
     defer { monitor.unlock() }
-    while state.pointee.isLeading {
-      state.pointee.waiters += 1
-      monitor.wait()
-      state.pointee.waiters -= 1
+    while true {
+      if state.pointee.writing.isTaken {
+        state.pointee.writing.ended(state.pointee.writing.begun).wait()
+      } else if state.pointee.syncing.isTaken {
+        state.pointee.syncing.ended(state.pointee.syncing.begun).wait()
+      } else {
+        return
+      }
     }
   }
 
-  /// Lets the leader go first if it is writing frames.
+  /// Lets the thread go first that is writing frames.
   ///
   /// File systems let one thread at a time change a file, and not in turn: whoever writes piece after piece, or gives back block after block,
   /// would keep a small commit waiting for milliseconds. So this comes before each of them. It promises nothing, and does not wait for long.

@@ -52,9 +52,6 @@ extension LogFile {
     let through = committedPosition.offset
     try group.flush(through: through, durable: false)
     try group.sync()
-    group.locked { state in
-      if !state.isStopped, state.syncedThrough < through { state.finishSync(through: through) }
-    }
   }
 
   /// *Writer, no transaction open.* Appends the frame of a checkpoint. What its tree consists of must be durable already.

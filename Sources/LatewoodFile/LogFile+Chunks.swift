@@ -102,14 +102,16 @@ extension LogFile {
 
   /// Hands the chunk's frames to the flush and goes on in an empty chunk.
   ///
-  /// The full one is written at once, so that a transaction of any size takes little memory; but while another thread writes or syncs,
-  /// the writer takes a new one and goes on.
+  /// The full one is written at once, so that a transaction of any size takes little memory; but while another thread writes, the writer
+  /// takes a new one and goes on.
   func nextChunk() throws(Fault) {
     let length = append.pointee.frameStart
     let tail = append.pointee.tail
     let (isBusy, spare) = group.locked { state in
       state.close(length: length)
-      return (state.isLeading, chunks.first { chunk in chunk != state.open.chunk && !state.isWaiting(chunk) })
+      return (
+        state.writing.isTaken, chunks.first { chunk in chunk != state.open.chunk && !state.isWaiting(chunk) }
+      )
     }
     if isBusy, let chunk = spare ?? newChunk() {
       group.locked { state in

@@ -37,12 +37,13 @@ extension LogFile {
     let size = found.size
     group.locked { $0.touchableThrough = size }
     let choice = found.choice
-    // A reader may come here again, when there is a newer checkpoint.
-    replay = LogReplay()
     let view = found.walk.view
     begin(view)
+    // A reader may come here again, when there is a newer checkpoint.
+    var replay = LogReplay()
     try replay.apply(
       view: view, from: choice.replay.offset, to: found.walk.position.offset, apply)
+    self.replay = replay
     replayed = found.walk.position
     lastTransactionSeen = found.walk.lastTransaction
     lastFrameSeen = found.walk.lastFrame

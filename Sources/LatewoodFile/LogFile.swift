@@ -177,7 +177,7 @@ package final class LogFile: @unchecked Sendable {
       return state.isClosed
     }
     if wasClosed { return }
-    group.waitForLeader()
+    group.waitUntilIdle()
     device.close()
     if !group.locked({ $0.keepsLock }) { group.fileLock?.unlock() }
   }

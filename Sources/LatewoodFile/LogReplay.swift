@@ -17,7 +17,17 @@ struct LogReplay {
   private(set) var bytes: UInt64 = 0
 
   /// Applies the frames in `start ..< end`, all of which a walk over the same bytes has accepted.
+  ///
+  /// If it throws, nothing has changed here: the same frames can be applied anew, once the caller has forgotten what `action` did.
   mutating func apply(
+    view: FileView, from start: UInt64, to end: UInt64, _ action: ReplayAction
+  ) throws(Fault) {
+    var next = self
+    try next.takeFrames(view: view, from: start, to: end, action)
+    self = next
+  }
+
+  private mutating func takeFrames(
     view: FileView, from start: UInt64, to end: UInt64, _ action: ReplayAction
   ) throws(Fault) {
     var offset = start

@@ -6,12 +6,16 @@ final class InjectingVolume: Volume {
   struct Plan {
     /// Writes that would end beyond this fail for lack of space, after having written what fits.
     var space: UInt64?
+    /// Writes past the root slots take place, and fail for lack of space all the same.
+    var refusesWhatItWrites = false
     /// The next sync fails.
     var failsSync = false
     /// The next write past the root slots fails with this.
     var writeFailure: Fault.Kind?
     /// How long a sync takes.
     var syncMilliseconds: UInt64 = 0
+    /// Called in each sync, before it ends.
+    var duringSync: (@Sendable () -> Void)?
     /// Called each time that the size is asked for.
     var beforeSize: (@Sendable () -> Void)?
     /// Called once, when a root slot is about to be written.
@@ -95,6 +99,9 @@ private final class InjectingDevice: Device {
       throw Fault(.outOfSpace, "injected")
     }
     try inner.write(bytes, at: offset)
+    if offset >= 16384, volume.plan.withLock({ $0.refusesWhatItWrites }) {
+      throw Fault(.outOfSpace, "injected")
+    }
   }
 
   func sync() throws(Fault) {
@@ -103,6 +110,7 @@ private final class InjectingDevice: Device {
       defer { plan.failsSync = false }
       return (plan.failsSync, plan.syncMilliseconds)
     }
+    volume.plan.withLock { $0.duringSync }?()
     if pause > 0 { Monitor.sleep(milliseconds: pause) }
     if fails { throw Fault(.inputOutput, "injected") }
     try inner.sync()

@@ -1,0 +1,198 @@
+import Dispatch
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodFile
+
+/// Who writes and who syncs, when many want something at once: a sync takes long, and keeps nobody from writing.
+@Suite struct LeadershipTests {
+  let bench: LogBench
+
+  init() throws { bench = try LogBench() }
+
+  /// A sync that does not end before it is told to.
+  private final class Gate: Sendable {
+    private let state = Guarded((isOpen: false, arrivals: 0))
+
+    init(_ volume: InjectingVolume) {
+      volume.plan.withLock {
+        $0.syncs = 0
+        $0.duringSync = { [weak self] in
+          self?.state.withLock { $0.arrivals += 1 }
+          while let self, !self.state.withLock({ $0.isOpen }) { Monitor.sleep(milliseconds: 1) }
+        }
+      }
+    }
+
+    func waitForArrival() { Patience.wait { state.withLock { $0.arrivals > 0 } } }
+    func open() { state.withLock { $0.isOpen = true } }
+  }
+
+  /// Calls under way on threads of their own, and what they threw.
+  private final class Calls: Sendable {
+    private let group = DispatchGroup()
+    private let thrown = Guarded<[Fault.Kind?]>([])
+
+    func start(_ body: @escaping @Sendable () throws -> Void) {
+      DispatchQueue(label: "call").async(group: group) {
+        let kind = faultKind(body)
+        self.thrown.withLock { $0.append(kind) }
+      }
+    }
+
+    /// False if they do not end in time.
+    func end(within seconds: Int = Patience.seconds) -> Bool {
+      group.wait(timeout: .now() + .seconds(seconds)) == .success
+    }
+
+    var kinds: [Fault.Kind?] { thrown.withLock { $0 } }
+  }
+
+  private func commitInMemory(_ key: String, to log: LogFile) throws -> CommitPosition {
+    _ = try log.beginTransaction()
+    try log.put(key, [1])
+    return try log.commitTransaction()
+  }
+
+  @Test func `a relaxed flush does not wait for the sync of another thread`() throws {
+    let log = try bench.open().log
+    let gate = Gate(bench.volume)
+    defer { gate.open() }
+    let synchronous = try commitInMemory("a", to: log)
+    let (first, second) = (Calls(), Calls())
+    first.start { try log.flush(through: synchronous, durable: true) }
+    gate.waitForArrival()
+    let relaxed = try commitInMemory("b", to: log)
+    second.start { try log.flush(through: relaxed, durable: false) }
+    #expect(second.end(within: 5), "it waits for the sync")
+    #expect(second.kinds == [nil])
+    #expect(log.writtenPosition == relaxed)
+    #expect(log.durableThrough < synchronous.offset)
+    gate.open()
+    #expect(first.end())
+    // The sync covers what was in the file when it began, and no more.
+    #expect(log.durableThrough == synchronous.offset)
+    log.close()
+    #expect(try bench.read().entries.count == 2)
+  }
+
+  @Test func `a long transaction is written while another thread's commit is synced`() throws {
+    let log = try bench.open().log
+    let gate = Gate(bench.volume)
+    defer { gate.open() }
+    let synchronous = try commitInMemory("a", to: log)
+    let (first, second) = (Calls(), Calls())
+    first.start { try log.flush(through: synchronous, durable: true) }
+    gate.waitForArrival()
+    second.start {
+      _ = try log.beginTransaction()
+      for part in 0..<200 { try log.put("long\(part)", [UInt8](repeating: 1, count: 100_000)) }
+      try log.put("large", [UInt8](repeating: 2, count: 2 << 20), asExtent: true)
+      try log.flush(through: log.commitTransaction(), durable: false)
+    }
+    #expect(second.end(within: 20), "it waits for the sync")
+    #expect(second.kinds == [nil])
+    gate.open()
+    #expect(first.end() && second.end())
+    log.close()
+    #expect(try bench.read().entries.count == 202)
+  }
+
+  @Test func `those who come during a sync share the next one`() throws {
+    let log = try bench.open().log
+    let gate = Gate(bench.volume)
+    let synchronous = try commitInMemory("a", to: log)
+    let calls = Calls()
+    calls.start { try log.flush(through: synchronous, durable: true) }
+    gate.waitForArrival()
+    var last = synchronous
+    for index in 0..<6 {
+      let position = try commitInMemory("b\(index)", to: log)
+      last = position
+      calls.start { try log.flush(through: position, durable: true) }
+    }
+    calls.start { try log.syncNodes() }
+    Monitor.sleep(milliseconds: 20)
+    #expect(bench.volume.plan.withLock { $0.syncs } == 1, "syncs overlap")
+    gate.open()
+    #expect(calls.end())
+    #expect(calls.kinds == [Fault.Kind?](repeating: nil, count: 8))
+    #expect(log.durableThrough == last.offset)
+    // A thread that had not come to wait when the first sync ended may need one more.
+    #expect(bench.volume.plan.withLock { $0.syncs } <= 3)
+    log.close()
+  }
+
+  @Test func `a sync that fails fails all who wait for it or for the next, and nothing is written after it`()
+    throws
+  {
+    let log = try bench.open().log
+    let gate = Gate(bench.volume)
+    bench.volume.plan.withLock { $0.failsSync = true }
+    let synchronous = try commitInMemory("a", to: log)
+    let (calls, relaxedCall) = (Calls(), Calls())
+    calls.start { try log.flush(through: synchronous, durable: true) }
+    gate.waitForArrival()
+    let relaxed = try commitInMemory("b", to: log)
+    relaxedCall.start { try log.flush(through: relaxed, durable: false) }
+    #expect(relaxedCall.end(within: 5))
+    for _ in 0..<4 { calls.start { try log.flush(through: relaxed, durable: true) } }
+    calls.start { try log.syncNodes() }
+    Monitor.sleep(milliseconds: 50)
+    let writes = bench.volume.plan.withLock { $0.writes.count }
+    gate.open()
+    #expect(calls.end(), "somebody waits for ever")
+    // A thread that came after the failure learns that it is too late.
+    #expect(calls.kinds.count == 6 && calls.kinds.allSatisfy { $0 == .inputOutput || $0 == .poisoned })
+    #expect(calls.kinds.contains(.inputOutput))
+    #expect(log.isPoisoned)
+    #expect(bench.volume.plan.withLock { $0.syncs } == 1)
+    #expect(faultKind { _ = try log.beginTransaction() } == .poisoned)
+    log.close()
+    #expect(bench.volume.plan.withLock { $0.writes.count } == writes)
+  }
+
+  @Test func `closing waits for the sync under way and refuses those behind it`() throws {
+    let log = try bench.open().log
+    let gate = Gate(bench.volume)
+    let synchronous = try commitInMemory("a", to: log)
+    let (first, others) = (Calls(), Calls())
+    first.start { try log.flush(through: synchronous, durable: true) }
+    gate.waitForArrival()
+    let later = try commitInMemory("b", to: log)
+    for _ in 0..<3 { others.start { try log.flush(through: later, durable: true) } }
+    Monitor.sleep(milliseconds: 20)
+    let closing = Calls()
+    closing.start { log.close() }
+    #expect(!closing.end(within: 0))
+    gate.open()
+    #expect(first.end() && others.end() && closing.end())
+    #expect(first.kinds == [nil])
+    #expect(others.kinds.allSatisfy { $0 == .closed || $0 == nil })
+  }
+
+  @Test func `many threads with both kinds of commits, and a thread that checkpoints, lose nothing`() throws {
+    let log = try bench.open().log
+    bench.volume.plan.withLock { $0.syncMilliseconds = 1 }
+    let writer = Monitor()
+    let calls = Calls()
+    for thread in 0..<6 {
+      calls.start {
+        for index in 0..<60 {
+          let position = try writer.withLock { try self.commitInMemory("\(thread)/\(index)", to: log) }
+          let isDurable = (thread + index) % 3 == 0
+          try log.flush(through: position, durable: isDurable)
+          let reached = isDurable ? log.durableThrough : log.writtenPosition.offset
+          if reached < position.offset { throw Fault(.damaged, "it returned too early") }
+        }
+      }
+    }
+    calls.start { for _ in 0..<40 { try log.syncNodes() } }
+    #expect(calls.end())
+    #expect(calls.kinds == [Fault.Kind?](repeating: nil, count: 7))
+    log.close()
+    #expect(try bench.read().entries.count == 360)
+  }
+}

@@ -1,0 +1,71 @@
+import LatewoodBytes
+import Testing
+
+@testable import LatewoodFile
+
+/// Commits that were refused for lack of space: nobody sees them, wherever in them the disk was full.
+@Suite struct RefusedCommitTests {
+  /// Several commits that one write brings to the file; with a region for nodes among them they lie in several pieces of memory.
+  private func commitTogether(to log: LogFile, count: Int, around nodes: Bool) throws -> CommitPosition {
+    var position = log.position
+    for index in 0..<count {
+      _ = try log.beginTransaction()
+      try log.put("refused\(index)", [UInt8](repeating: 7, count: 30))
+      position = try log.commitTransaction()
+      if nodes, index == count / 2 { _ = try log.reserveNodes(length: 100) }
+    }
+    return position
+  }
+
+  @Test(arguments: [(1, false), (2, false), (4, false), (4, true)])
+  func `wherever the disk was full, neither a reader nor the next writer sees one of them`(
+    count: Int, around nodes: Bool
+  ) throws {
+    var space: UInt64 = 1
+    while true {
+      let bench = try LogBench()
+      let log = try bench.open().log
+      try log.commit([("kept", [1])])
+      let start = log.tail
+      let last = try commitTogether(to: log, count: count, around: nodes)
+      // With room for all of them nothing is refused.
+      if start + space >= last.offset { break }
+      bench.volume.plan.withLock { $0.space = start + space }
+      #expect(faultKind { try log.flush(through: last, durable: false) } == .outOfSpace)
+      let reader = try bench.open(readOnly: true)
+      #expect(reader.state.entries == ["kept": [1]], "\(space) bytes had room")
+      reader.log.close()
+      // The process ends here, without a word.
+      log.close()
+      bench.volume.plan.withLock { $0.space = nil }
+      #expect(try bench.read().entries == ["kept": [1]], "\(space) bytes had room")
+      space += 9
+    }
+    #expect(space > 50)
+  }
+
+  /// No file system does so, but the protocol of a device leaves it open.
+  @Test(arguments: [1, 3])
+  func `what a device has written whole although it refused it is taken away again, for good`(_ count: Int)
+    throws
+  {
+    let bench = try LogBench()
+    let log = try bench.open().log
+    try log.commit([("kept", [1])])
+    let last = try commitTogether(to: log, count: count, around: false)
+    bench.volume.plan.withLock { $0.refusesWhatItWrites = true }
+    #expect(faultKind { try log.flush(through: last, durable: true) } == .outOfSpace)
+    bench.volume.plan.withLock {
+      $0.refusesWhatItWrites = false
+      $0.syncs = 0
+    }
+    try log.recoverFromOutOfSpace()
+    let reader = try bench.open(readOnly: true)
+    #expect(reader.state.entries == ["kept": [1]])
+    reader.log.close()
+    // Of several the first was refused before it was whole: there is nothing to take away.
+    #expect(
+      bench.volume.plan.withLock { $0.syncs } == (count == 1 ? 1 : 0), "the zeros over it are not durable")
+    log.close()
+  }
+}

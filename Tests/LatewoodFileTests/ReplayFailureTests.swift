@@ -1,0 +1,58 @@
+import LatewoodBytes
+import Testing
+
+@testable import LatewoodFile
+
+/// A replay that was broken off leaves nothing behind: what it had of a transaction is not applied with another one.
+@Suite struct ReplayFailureTests {
+  let bench: LogBench
+
+  init() throws { bench = try LogBench() }
+
+  /// A transaction in several frames.
+  private func commitLong(_ name: String, to log: LogFile) throws {
+    _ = try log.beginTransaction()
+    for part in 0..<12 { try log.put("\(name)\(part)", [UInt8](repeating: 1, count: 900_000)) }
+    try log.flush(through: log.commitTransaction(), durable: false)
+  }
+
+  @Test(arguments: [0, 5, 11])
+  func `a refresh that fails half way applies everything once when it is repeated`(
+    _ failing: Int
+  ) throws {
+    let log = try bench.open().log
+    let reader = try bench.open(readOnly: true).log
+    try commitLong("a", to: log)
+    var count = 0
+    #expect(
+      faultKind {
+        _ = try reader.refresh { (_, _, _) throws(Fault) in
+          if count == failing { throw Fault(.outOfSpace, "no memory for it") }
+          count += 1
+        }
+      } == .outOfSpace)
+    var applied: [UInt64] = []
+    let outcome = try reader.refresh { (_, offset, _) throws(Fault) in applied.append(offset) }
+    #expect(outcome == .advanced)
+    #expect(applied.count == 12, "operations were applied twice")
+    #expect(Set(applied).count == applied.count)
+    reader.close()
+    log.close()
+  }
+
+  @Test func `a recovery that fails half way leaves nothing for the next transaction`() throws {
+    let log = try bench.open().log
+    try commitLong("a", to: log)
+    log.close()
+    let reader = try LogFile.open(
+      on: bench.volume, path: bench.path, readOnly: true, environment: bench.environment)
+    #expect(
+      faultKind {
+        _ = try reader.recover { (_, _, _) throws(Fault) in throw Fault(.outOfSpace, "no memory for it") }
+      } == .outOfSpace)
+    var applied: [UInt64] = []
+    _ = try reader.refresh { (_, offset, _) throws(Fault) in applied.append(offset) }
+    #expect(applied.count == 12 && Set(applied).count == 12)
+    reader.close()
+  }
+}
