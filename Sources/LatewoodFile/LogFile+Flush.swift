@@ -45,7 +45,7 @@ extension LogFile {
   /// Otherwise nothing is synced: where a sync fails for lack of space, it ends all writing.
   private func eraseGivenUp(below size: UInt64) throws(Fault) {
     let start = group.locked { $0.writtenThrough }
-    let view = FileView(base: space.base, verified: space.verified, seed: header.seed, limit: size)
+    let view = try view(through: size)
     guard LogWalk.frame(at: start, view: view, size: size) != nil else { return }
     try withScratch(FrameHeader.length) { zeros throws(Fault) in
       try group.writeAside(UnsafeRawBufferPointer(zeros), at: start, pieces: zeros.count)

@@ -95,7 +95,7 @@ import Testing
       first = try Transaction(engine: engine)
       try first.put("first", "1", in: space)
       try first.commit()
-      engine.finishing.wrappingAdd(1, ordering: .relaxed)
+      engine.finishing.begin()
     }
     try first.log.flush(through: first.position, durable: true)
     let call = volume.callCount
@@ -107,7 +107,7 @@ import Testing
     Patience.wait { volume.callCount != call }
     Monitor.sleep(milliseconds: 50)
     engine.publish(first.committed)
-    engine.finishing.wrappingSubtract(1, ordering: .releasing)
+    engine.finishing.end()
     try #require(group.wait(timeout: Patience.deadline) == .success)
     try store.put("last", "1", in: space)
     for _ in 0..<2 {

@@ -78,15 +78,16 @@ extension Engine {
   private func freeze(isForced: Bool) throws(Fault) -> Frozen? {
     // A commit whose sync failed is in memory still: it must not be published, nor does a store that cannot write need a checkpoint.
     try log.checkWriting()
-    // Most of what waits is written before the lock is taken, so that it is held for microseconds.
-    try log.flush(through: log.committedPosition, durable: false)
+    // Most of what waits goes to the file, or to the disk, before the lock is taken, so that it is held for microseconds; where threads commit
+    // synchronously without a pause, for a sync of what they have committed since.
+    try log.flush(through: log.committedPosition, durable: isSyncAwaited)
     lockForService()
     defer { unlockForService() }
     try rollBackUnwritten()
     // Frames of transactions that were given up are of no use, but a replay has to pass them.
     if head.active.isEmpty, head.pendingBytes == 0, !isForced, !log.needsCheckpoint { return nil }
-    // Readers see all that is frozen from here on: it must be in the file.
-    try log.flush(through: log.position, durable: false)
+    // Readers see all that is frozen from here on.
+    try log.flush(through: log.position, durable: isSyncAwaited)
     let frozen = Frozen(buffer: head.active, transaction: head.transaction, replay: log.replayPosition)
     head.number += 1
     head.active = BufferState()
@@ -97,6 +98,9 @@ extension Engine {
     unfinished = frozen
     return frozen
   }
+
+  /// Whether there is a synchronous commit that is not durable yet.
+  private var isSyncAwaited: Bool { synchronousEnd.load(ordering: .relaxed) > log.durableThrough }
 
   /// Writes the next base tree and makes it durable, and all of the log before it.
   private func merge(_ frozen: Frozen) throws(Fault) -> (root: Subtree?, dead: DeadSpace) {
@@ -153,14 +157,13 @@ extension Engine {
   }
 
   func lockForService() {
-    servicesWaiting.wrappingAdd(1, ordering: .relaxed)
+    services.begin()
     writer.lock()
   }
 
   func unlockForService() {
     writer.unlock()
-    servicesWaiting.wrappingSubtract(1, ordering: .relaxed)
-    checkpointEnded.withLock { checkpointEnded.broadcast() }
+    services.end()
   }
 
   // MARK: Sealing

@@ -4,49 +4,75 @@ import LatewoodFile
 import LatewoodTree
 
 extension Engine {
-  /// Runs a transaction: the closure under the writer lock, then the flush, then everybody may see it.
-  ///
-  /// One that changes nothing, or throws, may have found what another thread has committed and not published yet: its caller acts on that,
-  /// so that a read after it must see it too.
-  func write<R>(_ durability: Durability, _ body: (Transaction) throws -> R) throws -> R {
+  /// A transaction whose closure has run, and what its caller will be told.
+  struct Ended<R> {
     let transaction: Transaction
-    let result: R
-    var isSettled = false
-    var thrown: Transaction?
+    let result: Result<R, any Error>
+    /// How durable the log must be before readers see what the transaction left, or found, and its caller is told. Nil: they see it already.
+    let awaited: Durability?
+  }
+
+  /// Runs a transaction: the closure under the writer lock, then the flush, then everybody may see it.
+  func write<R>(_ durability: Durability, _ body: (Transaction) throws -> R) throws -> R {
     do {
-      try lockForTransaction()
-      defer { unlockTransaction() }
-      transaction = try Transaction(engine: self)
-      do {
-        result = try body(transaction)
-        if let fault = transaction.failure { throw fault }
-      } catch {
-        transaction.leave()
-        checkpointIfDue()
-        if (try? hasPublishedHead()) == false {
-          finishing.wrappingAdd(1, ordering: .relaxed)
-          thrown = transaction
+      let ended = try runAlone(durability, body)
+      if let awaited = ended.awaited {
+        do throws(Fault) {
+          try finish(ended.transaction, awaited)
+        } catch {
+          // Why the closure threw is what its caller wants to know, whatever else fails now.
+          _ = try ended.result.get()
+          throw error
         }
-        throw error
       }
-      if transaction.hasOperations {
-        try transaction.commit()
-      } else {
-        transaction.leave()
-        isSettled = try hasPublishedHead() && durability == .relaxed
-      }
-      if !isSettled { finishing.wrappingAdd(1, ordering: .relaxed) }
-    } catch {
-      // Why the closure threw is what its caller wants to know, whatever else fails now.
-      if let thrown { try? finish(thrown, .relaxed) }
-      throw (error as? Fault).map { StoreError($0, path: path) } ?? error
-    }
+      return try ended.result.get()
+    } catch { throw told(error) }
+  }
+
+  /// What the caller of a transaction is told.
+  func told(_ error: any Error) -> any Error { (error as? Fault).map { StoreError($0, path: path) } ?? error }
+
+  private func runAlone<R>(
+    _ durability: Durability, _ body: (Transaction) throws -> R
+  ) throws -> Ended<R> {
+    try lockForTransaction()
+    defer { unlockTransaction() }
+    return try run(durability, body)
+  }
+
+  /// Runs the closure and commits. Under the writer lock, between `lockForTransaction` and `unlockTransaction`.
+  ///
+  /// A transaction that changes nothing, or throws, may have found what another thread has committed and not published yet: its caller acts on
+  /// that, so that a read after it must see it too.
+  func run<R>(_ durability: Durability, _ body: (Transaction) throws -> R) throws -> Ended<R> {
+    let transaction = try Transaction(engine: self)
+    let result: R
     do {
-      if !isSettled { try finish(transaction, durability) }
+      result = try body(transaction)
+      if let fault = transaction.failure { throw fault }
     } catch {
-      throw StoreError(error, path: path)
+      transaction.leave()
+      checkpointIfDue()
+      let isHidden = (try? hasPublishedHead()) == false
+      return ended(transaction, .failure(error), isHidden ? .relaxed : nil)
     }
-    return result
+    if transaction.hasOperations {
+      try transaction.commit()
+      if durability == .synchronous {
+        synchronousEnd.store(transaction.position.offset, ordering: .relaxed)
+      }
+      return ended(transaction, .success(result), durability)
+    }
+    transaction.leave()
+    let isSettled = try hasPublishedHead() && durability == .relaxed
+    return ended(transaction, .success(result), isSettled ? nil : durability)
+  }
+
+  private func ended<R>(
+    _ transaction: Transaction, _ result: Result<R, any Error>, _ awaited: Durability?
+  ) -> Ended<R> {
+    if awaited != nil { finishing.begin() }
+    return Ended(transaction: transaction, result: result, awaited: awaited)
   }
 
   /// Whether readers see the newest state. Under the writer lock. Throws if they never will, because writing has ended.
@@ -56,26 +82,38 @@ extension Engine {
     return false
   }
 
-  /// Waits until a commit, or what a transaction found, is where its durability wants it, then publishes it.
+  /// Settles a commit, or what a transaction found, and does what commits bring with them.
   private func finish(_ transaction: Transaction, _ durability: Durability) throws(Fault) {
-    let (committed, position) = (transaction.committed, transaction.position)
     do {
-      defer { finishing.wrappingSubtract(1, ordering: .releasing) }
-      try transaction.log.flush(through: position, durable: durability == .synchronous)
-      publish(committed)
+      try settle(transaction, durability)
     } catch {
-      if error.kind == .outOfSpace {
-        writer.lock()
-        defer { writer.unlock() }
-        // A failure that ends all writing is told first.
-        try rollBackUnwritten()
-      }
+      if error.kind == .outOfSpace { try takeBackRefused() }
       throw error
     }
-    writebackLater(transaction.log, through: position.offset)
+    followUp(transaction, durability)
+  }
+
+  /// Waits until a commit, or what a transaction found, is where its durability wants it, then publishes it.
+  func settle(_ transaction: Transaction, _ durability: Durability) throws(Fault) {
+    defer { finishing.end() }
+    try transaction.log.flush(through: transaction.position, durable: durability == .synchronous)
+    publish(transaction.committed)
+  }
+
+  /// After a commit that there was no space for, by a thread that has none to settle: everybody else's is waited for. A failure that ends all
+  /// writing is told first.
+  func takeBackRefused() throws(Fault) {
+    writer.lock()
+    defer { writer.unlock() }
+    try rollBackUnwritten()
+  }
+
+  /// Starts what becomes due with a commit.
+  func followUp(_ transaction: Transaction, _ durability: Durability) {
+    writebackLater(transaction.log, through: transaction.position.offset)
     if durability == .synchronous { sealLater() }
     checkpointIfDue()
-    considerCompaction(at: position.offset)
+    considerCompaction(at: transaction.position.offset)
   }
 
   /// Has the system write what it caches before somebody has to wait for it: 8 MiB at a time, on a thread of its own, since the call
@@ -93,7 +131,8 @@ extension Engine {
   /// Throws `inputOutput` if the disk fails in another way now, which ends all writing.
   func rollBackUnwritten() throws(Fault) {
     guard log.isOutOfSpace else { return }
-    waitForFinishing()
+    // What is in the file and not yet published must not be taken back. No flush outlasts the failure, and no commit begins.
+    finishing.waitForNone()
     guard let version = published.withLock({ $0 }) else { return }
     if head.number > version.number {
       // Nodes that the lost transactions made stay in the slab until the next checkpoint lets go of it.
@@ -102,20 +141,13 @@ extension Engine {
       head.transaction = version.transaction
       head.dropCount = version.dropCount
     }
+    synchronousEnd.store(0, ordering: .relaxed)
     do throws(Fault) {
       try log.recoverFromOutOfSpace()
     } catch {
       // The log refuses from here on, with a fault of its own that says why; but nobody has been told of this one.
       if error.kind == .inputOutput { throw error }
     }
-  }
-
-  /// Returns when every commit has been published or has failed: what is in the file and not yet published must not be taken back.
-  /// Under the writer lock, after a failure that no flush outlasts.
-  private func waitForFinishing() {
-    checkpointEnded.lock()
-    defer { checkpointEnded.unlock() }
-    while finishing.load(ordering: .acquiring) > 0 { _ = checkpointEnded.wait(milliseconds: 1) }
   }
 
   /// After a full disk, before anything is tried again. Not while this thread has the writer lock; in a transaction it does nothing.
@@ -136,13 +168,17 @@ extension Engine {
     return true
   }
 
-  private func lockForTransaction() throws(Fault) {
+  /// Takes the writer lock for transactions, once writers may go on and the log can take one.
+  ///
+  /// The caller has no commit of its own to settle: whoever has the lock may be waiting for all of them.
+  func lockForTransaction() throws(Fault) {
     if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
     try refuseInsideTransaction("a transaction was begun")
     while true {
       let isRestored = try restoreLog()
       slowDown()
-      letServicesPass()
+      // A checkpoint wants the lock for some microseconds, and an unfair lock might never give it one.
+      services.waitForNone()
       writer.lock()
       // The transaction before may have met a full disk.
       if !isRestored || !log.isInterrupted { break }
@@ -153,15 +189,6 @@ extension Engine {
       throw Engine.closedFault
     }
     writingThread.store(Monitor.currentThread, ordering: .relaxed)
-  }
-
-  /// A checkpoint wants the lock for some microseconds, and an unfair lock might never give it one.
-  private func letServicesPass() {
-    while servicesWaiting.load(ordering: .relaxed) > 0 {
-      checkpointEnded.lock()
-      if servicesWaiting.load(ordering: .relaxed) > 0 { _ = checkpointEnded.wait(milliseconds: 1) }
-      checkpointEnded.unlock()
-    }
   }
 
   /// Whether this thread runs the closure of a transaction, and so has the writer lock.
@@ -181,7 +208,7 @@ extension Engine {
       .invalidRange, "\(what) inside a closure of a compaction, copy or backup, which must end first")
   }
 
-  private func unlockTransaction() {
+  func unlockTransaction() {
     writingThread.store(0, ordering: .relaxed)
     writer.unlock()
   }

@@ -15,8 +15,12 @@ import Synchronization
 ///
 /// Invariants:
 /// 1. `head`, the trees of write buffers and everything of the log that is marked "writer" are touched only under `writer`.
-/// 2. `published` is the newest state that the log has written (and, for a synchronous commit, synced): readers never see a
-///    transaction that a failed write can take back.
+/// 2. The rule of publishing. A commit shows itself, and all that came before it, once the log is as durable as this commit asks: written if
+///    it is relaxed, synced if it is synchronous. Nothing else shows commits: before a checkpoint or a compaction shows the newest state in
+///    another shape, every commit in that is as durable as it asks. So what readers see is in the file, and no write that fails for lack of
+///    space takes it back; and where all transactions are synchronous, what they see is durable. A relaxed commit waits for nobody's sync: it
+///    shows with itself synchronous ones before it whose sync is still under way. If that fails it ends all writing, and what was seen stays
+///    until the store is closed.
 /// 3. At most one checkpoint runs at a time (`checkpointing`), and only a checkpoint changes `base` and `frozen`.
 /// 4. Locks are taken in the order checkpointing, writer, published; none is held while a caller's closure runs but `writer`.
 ///
@@ -46,11 +50,13 @@ final class Engine: @unchecked Sendable {
 
   let writer = Monitor()
   var head = Head()
-  /// Threads that want the writer lock for a moment of a checkpoint's work; transactions let them go first.
-  let servicesWaiting = Atomic<Int>(0)
+  /// Moments of a checkpoint's work that want the writer lock, or have it; transactions let them go first.
+  let services = Underway()
   let writingThread = Atomic<UInt>(0)
-  /// Commits that are neither published nor have failed. Raised under `writer`.
-  let finishing = Atomic<Int>(0)
+  /// Commits that are neither published nor have failed. They begin under `writer`.
+  let finishing = Underway()
+  /// Where the newest synchronous commit ends in the log. Stored under `writer`.
+  let synchronousEnd = Atomic<UInt64>(0)
 
   let published: Guarded<Version?>
   let closed = Atomic<Bool>(false)
@@ -59,8 +65,10 @@ final class Engine: @unchecked Sendable {
   let checkpointScheduled = Atomic<Bool>(false)
   /// Signalled when a checkpoint ends; waited for by transactions when the write buffer is far over its budget.
   let checkpointEnded = Monitor()
-  /// Runs the closures of transactions that do not block their caller.
-  let writeQueue = DispatchQueue(label: "latewood.write", qos: .userInitiated, attributes: .concurrent)
+  /// Transactions that do not block their callers.
+  let queuedWrites = WorkLine<any QueuedTransaction>(label: "latewood.write")
+  /// Those of them that have run and wait for a sync.
+  let queuedSyncs = WorkLine<QueuedOutcome>(label: "latewood.sync")
   /// How far the system has been asked to start writing to the disk.
   let writebackThrough = Atomic<UInt64>(0)
   let writebackQueue = DispatchQueue(label: "latewood.writeback", qos: .utility)
@@ -191,10 +199,22 @@ final class Engine: @unchecked Sendable {
     let writer = BufferWriter(
       state: BufferState(layer: layer), version: version, mapping: log.view.base, flushedThrough: .max,
       log: nil)
+<<<<<<< HEAD
     let report = try log.recover(
       begin: { writer.read(from: $0) },
       apply: { (_, offset, record) throws(Fault) in writer.apply(record, at: offset) })
     return (writer.finish(), report)
+=======
+    do throws(Fault) {
+      let report = try log.recover { (_, offset, record) throws(Fault) in
+        writer.apply(record, at: offset)
+      }
+      return (writer.finish(), report)
+    } catch {
+      writer.abort()
+      throw error
+    }
+>>>>>>> 970a813 (Store: one rule of publishing, and a queue for writes that do not block)
   }
 
   func makeVersion(_ head: Head, base: Subtree?, frozen: BufferState?, hold: BaseHold?) -> Version {

@@ -21,17 +21,22 @@ extension Store {
     try engine.write(durability ?? engine.options.durability, body)
   }
 
-  /// Runs a transaction without blocking the caller's thread. The closure runs on a Dispatch queue. Otherwise as the blocking form.
+  /// Runs a transaction without blocking the caller's thread. Otherwise as the blocking form.
+  ///
+  /// Transactions of this form wait in line and run one after the other, in the order in which they were called, on a Dispatch queue. However many
+  /// wait, they take two threads, and those that wait at the same time share a sync.
+  ///
+  /// - Parameters:
+  ///   - durability: when the commit counts as done; default: what the store's options say.
+  ///   - body: the work. It must not begin another transaction, nor let its argument escape.
+  /// - Returns: what the closure returns.
+  /// - Throws: as the blocking form; `CancellationError` if the task is cancelled before the closure runs, which then never does. Once it runs
+  ///   a cancellation changes nothing.
   @discardableResult
   public func write<R: Sendable>(
     durability: Durability? = nil, _ body: @escaping @Sendable (Transaction) throws -> R
   ) async throws -> R {
-    try await withCheckedThrowingContinuation { continuation in
-      engine.writeQueue.async {
-        continuation.resume(
-          with: Result { try self.engine.write(durability ?? self.engine.options.durability, body) })
-      }
-    }
+    try await engine.write(durability ?? engine.options.durability, body)
   }
 
   /// Puts one entry, in a transaction of its own.

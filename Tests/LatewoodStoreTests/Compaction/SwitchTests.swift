@@ -83,7 +83,7 @@ import Testing
           try transaction.put("late", "one", in: fruit)
           isRunning.store(true, ordering: .relaxed)
           // The compaction has nothing more to do without the lock that this transaction has.
-          Patience.wait { store.engine.servicesWaiting.load(ordering: .relaxed) > 0 }
+          Patience.wait { !store.engine.services.isNone }
         }
       }
       Patience.wait { isRunning.load(ordering: .relaxed) }
@@ -202,7 +202,7 @@ import Testing
         let seen = try store.engine.punching.withLock { (_) throws(StoreError) in
           isHeld.store(true, ordering: .relaxed)
           Patience.wait { store.engine.log !== old }
-          Patience.wait { store.engine.finishing.load(ordering: .relaxed) == 0 }
+          Patience.wait { store.engine.finishing.isNone }
           return [try store.get("key 150", in: fruit), try store.get("late", in: fruit)]
         }
         guard seen == [[UInt8](repeating: 1, count: 60), Array("one".utf8)] else { throw Wrong("\(seen)") }

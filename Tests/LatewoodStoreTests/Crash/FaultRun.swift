@@ -61,11 +61,14 @@ final class FaultRun {
     case .transaction(let durability, let operations):
       let before = progress.newest
       let wasPoisoned = isPoisoned
+      let call = volume.callCount
       let isDone = try attempt { try CrashScript.commit(operations, durability, to: store, &progress) }
       if isDone { return }
       let tried = progress.states.removeLast()
-      // The store will not try it again, but its frame may be whole in the file, or in the cache of one.
-      if !wasPoisoned { progress.ghosts.append(tried) }
+      // The store will not try it again, but after a fault of the device its frame may be whole in the file, or in the cache of one. What was
+      // refused for lack of space does not come back; unless this disk took it nevertheless, and then refused to have it taken away.
+      let refusals = volume.trace.dropFirst(call).count { $0.kind == .write && $0.fault != nil }
+      if !wasPoisoned, isPoisoned || refusals > 1 { progress.ghosts.append(tried) }
       if try store.content() != before { report("a transaction that failed is visible") }
       try checkPowerCut()
     case .sync:

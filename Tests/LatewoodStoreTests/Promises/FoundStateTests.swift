@@ -30,7 +30,7 @@ import Testing
   }
 
   /// What a full disk lost is taken back when no commit is on its way: each that was counted has been counted off again.
-  private func expectNobodyOnTheWay() { #expect(store.engine.finishing.load(ordering: .relaxed) == 0) }
+  private func expectNobodyOnTheWay() { #expect(store.engine.finishing.isNone) }
 
   @Test(arguments: [Durability.relaxed, .synchronous])
   func `one that changes nothing`(durability: Durability) throws {

@@ -1,0 +1,32 @@
+import LatewoodDevice
+import Synchronization
+
+/// How much of some kind of work is under way, and a wait for the moment when there is none of it.
+///
+/// To begin and end costs an atomic operation each, unless somebody waits.
+final class Underway: Sendable {
+  private let count = Atomic<Int>(0)
+  private let waiters = Atomic<Int>(0)
+  private let monitor = Monitor()
+
+  var isNone: Bool { count.load(ordering: .acquiring) == 0 }
+
+  func begin() { count.add(1, ordering: .sequentiallyConsistent) }
+
+  func end() {
+    let left = count.subtract(1, ordering: .sequentiallyConsistent).newValue
+    // Either this sees the waiter, or the waiter sees that nothing is left.
+    if left == 0, waiters.load(ordering: .sequentiallyConsistent) > 0 {
+      monitor.withLock { monitor.broadcast() }
+    }
+  }
+
+  func waitForNone() {
+    if isNone { return }
+    waiters.add(1, ordering: .sequentiallyConsistent)
+    defer { waiters.subtract(1, ordering: .relaxed) }
+    monitor.lock()
+    defer { monitor.unlock() }
+    while count.load(ordering: .sequentiallyConsistent) > 0 { monitor.wait() }
+  }
+}

@@ -1,0 +1,137 @@
+import Dispatch
+import LatewoodDevice
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodStore
+
+/// When readers see a commit: once the log is as durable as this commit, or one after it, has asked. Nothing but a commit shows one.
+@Suite struct VisibilityTests {
+  private let volume = SimulatedVolume(seed: 1)
+  private let store: Store
+  private let space: Keyspace
+
+  init() throws {
+    var options = Store.Options()
+    options.checkpointsInBackground = false
+    options.compaction = .manual
+    store = try Store.open(at: "db", on: volume, mode: .openOrCreate, options: options, environment: .system)
+    space = try store.keyspace("a")
+    try store.put("k", "old", in: space, durability: .synchronous)
+  }
+
+  /// Holds syncs of the database until they are let go, and counts those that have come.
+  private final class Gate: Sendable {
+    private let state = Guarded((isOpen: false, syncs: 0))
+    private let volume: SimulatedVolume
+
+    init(_ volume: SimulatedVolume) {
+      self.volume = volume
+      volume.beforeAccess = { [weak self] access in
+        guard access.kind == .sync, let self else { return }
+        self.state.withLock { $0.syncs += 1 }
+        while !self.state.withLock({ $0.isOpen }) { Monitor.sleep(milliseconds: 1) }
+      }
+    }
+
+    deinit { volume.beforeAccess = nil }
+    func waitForSync() { Patience.wait { state.withLock { $0.syncs > 0 } } }
+    func open() { state.withLock { $0.isOpen = true } }
+  }
+
+  /// Runs `body` on a thread of its own.
+  private func start(_ group: DispatchGroup, _ body: @escaping @Sendable () -> Void) {
+    DispatchQueue(label: "test").async(group: group) { body() }
+  }
+
+  private func seen() throws -> String? {
+    try store.get("k", in: space).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  @Test func `a checkpoint shows no synchronous commit before it is durable`() throws {
+    let gate = Gate(volume)
+    defer { gate.open() }
+    let (commit, checkpoint) = (DispatchGroup(), DispatchGroup())
+    let (store, space) = (store, space)
+    start(commit) { refusal(.inputOutput) { try store.put("k", "new", in: space, durability: .synchronous) } }
+    gate.waitForSync()
+    start(checkpoint) { #expect(throws: StoreError.self) { try store.checkpoint() } }
+    Monitor.sleep(milliseconds: 50)
+    #expect(try seen() == "old")
+    // The sync fails, and with it the commit.
+    volume.inject(.inputOutput(), atCall: volume.callCount)
+    gate.open()
+    try #require(commit.wait(timeout: Patience.deadline) == .success)
+    try #require(checkpoint.wait(timeout: Patience.deadline) == .success)
+    #expect(try seen() == "old")
+  }
+
+  @Test func `reading, snapshots and a transaction that waits for durability show nothing either`() throws {
+    let gate = Gate(volume)
+    defer { gate.open() }
+    let (commit, found) = (DispatchGroup(), DispatchGroup())
+    let (store, space) = (store, space)
+    start(commit) { refusal(.inputOutput) { try store.put("k", "new", in: space, durability: .synchronous) } }
+    gate.waitForSync()
+    start(found) {
+      // It finds the commit, so it must wait for it, and fail with it.
+      #expect(throws: StoreError.self) {
+        try store.write(durability: .synchronous) { _ = try $0.get("k", in: space) }
+      }
+    }
+    Monitor.sleep(milliseconds: 20)
+    #expect(try store.snapshot().get("k", in: space) == Array("old".utf8))
+    volume.inject(.inputOutput(), atCall: volume.callCount)
+    gate.open()
+    try #require(commit.wait(timeout: Patience.deadline) == .success)
+    try #require(found.wait(timeout: Patience.deadline) == .success)
+    #expect(try seen() == "old")
+  }
+
+  @Test func `a relaxed commit waits for no sync, and shows with itself all that came before it`() throws {
+    let gate = Gate(volume)
+    defer { gate.open() }
+    let (commit, relaxed) = (DispatchGroup(), DispatchGroup())
+    let (store, space) = (store, space)
+    start(commit) { refusal(.inputOutput) { try store.put("k", "new", in: space, durability: .synchronous) } }
+    gate.waitForSync()
+    start(relaxed) {
+      do {
+        try store.put("other", "1", in: space, durability: .relaxed)
+        #expect(try store.get("other", in: space) != nil)
+      } catch { Issue.record(error) }
+    }
+    #expect(relaxed.wait(timeout: .now() + 5) == .success, "it waits for the sync")
+    // As every commit: what it was built on is seen with it.
+    #expect(try seen() == "new")
+    // What a failed sync leaves behind is seen until the store is closed; whether it is in the file is known after that.
+    volume.inject(.inputOutput(), atCall: volume.callCount)
+    gate.open()
+    try #require(commit.wait(timeout: Patience.deadline) == .success)
+    try #require(relaxed.wait(timeout: Patience.deadline) == .success)
+    #expect(try seen() == "new")
+    refusal(.poisoned) { try store.put("k", "newer", in: space, durability: .relaxed) }
+  }
+
+  @Test
+  func `checkpoints beside synchronous and relaxed commits of many threads show each commit once it is told`()
+    throws
+  {
+    let running = Countdown(4)
+    inParallel(5) { thread in
+      guard thread < 4 else {
+        while !running.isOver { try store.checkpoint() }
+        return
+      }
+      defer { running.oneIsDone() }
+      for round in 0..<60 {
+        let key = "\(thread).\(round)"
+        try store.put(key, "1", in: space, durability: (thread + round) % 2 == 0 ? .synchronous : .relaxed)
+        if try store.get(key, in: space) == nil { throw Wrong("\(key) is not seen") }
+      }
+    }
+    #expect(try store.count(in: space) == 241)
+    #expect(try store.verify().faults == [])
+    try store.close()
+  }
+}
