@@ -69,6 +69,9 @@ package protocol Device: AnyObject, Sendable {
   /// exclusively: a writer does for moments only. Throws `lockedByOtherProcess` if it is not to be had for many seconds.
   func lockForReading() throws(Fault)
 
+  /// The same without waiting: false if somebody has it exclusively.
+  func tryLockForReading() throws(Fault) -> Bool
+
   /// Takes the lock exclusively if nobody else has it in any way, in this process or another, and else returns false at once. For a
   /// device that does not hold it for reading.
   func tryLockExclusively() throws(Fault) -> Bool
@@ -80,6 +83,9 @@ package protocol Device: AnyObject, Sendable {
   /// process lies in a file of its own that somebody can remove; this one cannot be lost. True where the system has no such lock.
   func lockForWriting() throws(Fault) -> Bool
 
+  /// Gives back what `lockForWriting` took.
+  func unlockWriting()
+
   /// Says that the file has another path now, which errors are to name.
   func wasRenamed(to path: String)
 
@@ -89,7 +95,12 @@ package protocol Device: AnyObject, Sendable {
 
 extension Device {
   package func nextHole(from offset: UInt64) throws(Fault) -> Range<UInt64>? { nil }
+  package func tryLockForReading() throws(Fault) -> Bool {
+    try lockForReading()
+    return true
+  }
   package func lockForWriting() throws(Fault) -> Bool { true }
+  package func unlockWriting() {}
   package func wasRenamed(to path: String) {}
 }
 

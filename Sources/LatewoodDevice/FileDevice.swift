@@ -191,6 +191,8 @@ package final class FileDevice: Device {
     }
   }
 
+  package func tryLockForReading() throws(Fault) -> Bool { try tryLock(exclusive: false) }
+
   package func tryLockExclusively() throws(Fault) -> Bool { try tryLock(exclusive: true) }
 
   package func unlockExclusively() {
@@ -212,6 +214,14 @@ package final class FileDevice: Device {
         if error == .invalid || error == .noLocks || error == .notSupported { return true }
         throw Fault(error, "lock the file for writing", path: path)
       }
+    }
+  }
+
+  package func unlockWriting() {
+    do {
+      try descriptor.use { number throws(Fault) in SystemCalls.unlockWriting(number) }
+    } catch {
+      // To close a file gives its lock back.
     }
   }
 

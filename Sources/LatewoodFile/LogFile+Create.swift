@@ -133,6 +133,21 @@ extension LogFile {
     guard there.identity == device.identity else {
       throw Fault(.lockedByOtherProcess, "another file was just put in the place of this one", path: path)
     }
+    try letReadersIn(to: device, asking: there)
+  }
+
+  /// Gives the lock for writing up again where it keeps readers out, this process's own among them.
+  ///
+  /// Readers take a `flock`, and the lock for writing is one on a byte beyond the end of the file, so that both can be had at the same time. But NFS and SMB
+  /// make each `flock` into a lock on all bytes that a file can have. There the lock file alone has to do.
+  ///
+  /// - Parameter other: another open of the same file.
+  static func letReadersIn(to device: any Device, asking other: any Device) throws(Fault) {
+    if try other.tryLockForReading() { return }
+    device.unlockWriting()
+    if try other.tryLockForReading() { return }
+    // Somebody else keeps readers out for a moment.
+    _ = try device.lockForWriting()
   }
 
   /// Throws what opening for writing throws of a file that is no database. Only its header is looked at, which nobody changes.

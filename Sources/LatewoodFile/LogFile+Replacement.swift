@@ -54,6 +54,9 @@ extension LogFile {
       guard try device.lockForWriting() else {
         throw Fault(.lockedByOtherProcess, "another process writes to this file", path: unfinished)
       }
+      let there = try volume.open(unfinished, .readOnly)
+      defer { there.close() }
+      try LogFile.letReadersIn(to: device, asking: there)
       let header = try LogFile.writeEmptyFile(to: device, environment, of: databaseID)
       let mapping = try MappedFile(device, covering: FileLayout.logStart, ahead: LogFile.mappedAhead)
       let opened = Opened(device: device, header: header, mapping: mapping, fileLock: lock)

@@ -26,6 +26,10 @@ final class InjectingVolume: Volume {
     var capacity: UInt64?
     /// This process is the child of a fork, and has the lock of its parent.
     var isForked = false
+    /// Readers' locks and those for writing exclude each other, as on NFS.
+    var hasOneLock = false
+    /// The open file that has the lock for writing, by its inode.
+    var writing: [FileIdentity: ObjectIdentifier] = [:]
     var syncs = 0
     var writes: [Range<UInt64>] = []
   }
@@ -140,8 +144,35 @@ private final class InjectingDevice: Device {
   func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {
     try inner.punch(offset: offset, length: length)
   }
-  func lockForReading() throws(Fault) { try inner.lockForReading() }
-  func tryLockExclusively() throws(Fault) -> Bool { try inner.tryLockExclusively() }
+  private var isKeptOut: Bool {
+    volume.plan.withLock { plan in
+      plan.hasOneLock && plan.writing[identity].map { $0 != ObjectIdentifier(self) } ?? false
+    }
+  }
+  func lockForReading() throws(Fault) {
+    guard try tryLockForReading() else { throw Fault(.lockedByOtherProcess, "injected") }
+  }
+  func tryLockForReading() throws(Fault) -> Bool {
+    if isKeptOut { return false }
+    try inner.lockForReading()
+    return true
+  }
+  func tryLockExclusively() throws(Fault) -> Bool { isKeptOut ? false : try inner.tryLockExclusively() }
+  func lockForWriting() throws(Fault) -> Bool {
+    volume.plan.withLock { plan in
+      let holder = plan.writing[identity] ?? ObjectIdentifier(self)
+      plan.writing[identity] = holder
+      return holder == ObjectIdentifier(self)
+    }
+  }
+  func unlockWriting() {
+    volume.plan.withLock { plan in
+      if plan.writing[identity] == ObjectIdentifier(self) { plan.writing[identity] = nil }
+    }
+  }
   func unlockExclusively() { inner.unlockExclusively() }
-  func close() { inner.close() }
+  func close() {
+    unlockWriting()
+    inner.close()
+  }
 }

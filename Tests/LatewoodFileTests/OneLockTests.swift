@@ -1,0 +1,44 @@
+import LatewoodBytes
+import LatewoodDevice
+import Testing
+
+@testable import LatewoodFile
+
+/// File systems on which the lock for writing keeps readers out, because each `flock` is a lock on all bytes: NFS, SMB.
+@Suite struct OneLockTests {
+  @Test(arguments: [false, true]) func `readers of this process come beside its writer`(hasOneLock: Bool)
+    throws
+  {
+    let bench = try LogBench()
+    bench.volume.plan.withLock { $0.hasOneLock = hasOneLock }
+    let log = try bench.open().log
+    // Where it keeps nobody out it is kept: nobody can remove it, as they can the lock file.
+    #expect(bench.volume.plan.withLock { $0.writing.isEmpty } == hasOneLock)
+    try log.commit([("a", [1])])
+    #expect(try !log.hasReaders())
+    let reader = try bench.open(readOnly: true)
+    #expect(reader.state.entries == ["a": [1]])
+    #expect(try log.hasReaders())
+    #expect(faultKind { _ = try bench.open() } == .lockedByThisProcess)
+    reader.log.close()
+    #expect(try !log.hasReaders())
+    log.close()
+  }
+
+  @Test(arguments: [false, true]) func `and beside a file that took the place of another`(hasOneLock: Bool)
+    throws
+  {
+    let bench = try LogBench()
+    bench.volume.plan.withLock { $0.hasOneLock = hasOneLock }
+    let log = try bench.open().log
+    let next = try log.createReplacement()
+    _ = try next.recover { (_, _, _) throws(Fault) in }
+    try next.commit([("b", [2])])
+    try next.takePlace(of: log)
+    log.close()
+    let reader = try bench.open(readOnly: true)
+    #expect(reader.state.entries == ["b": [2]])
+    reader.log.close()
+    next.close()
+  }
+}
