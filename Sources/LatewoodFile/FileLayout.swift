@@ -15,7 +15,10 @@
   package static let fullKeyLimit = keyLimit + 4
   /// A bound of a range may be the successor of the longest key.
   package static let boundLimit = fullKeyLimit + 1
-  package static let valueLimit = 2_147_483_648
+  /// More than an array can have where words have 32 bits.
+  package static let valueLimit: UInt64 = 2_147_483_648
+  /// What of it this machine can have in memory, with a key and more beside it.
+  package static let valueLimitHere = min(valueLimit, UInt64(Int.max / 2))
   package static let keyspaceNameLimit = 1024
   package static let keyspaceLimit: UInt64 = 4_294_967_294
   package static let nodeLimit = 65535

@@ -14,7 +14,7 @@ extension LogFile {
     keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
     _ asExtent: Bool
   ) throws(Fault) -> UInt64 {
-    guard value.count <= FileLayout.valueLimit else {
+    guard UInt64(value.count) <= FileLayout.valueLimitHere else {
       throw Fault(.valueTooLarge, "a value has at most \(FileLayout.valueLimit) bytes")
     }
     try closeContinuingFrame()

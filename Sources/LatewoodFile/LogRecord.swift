@@ -92,7 +92,7 @@ extension LogRecord {
       at += 4
     }
     guard lengthsAreLegal(code, first.value, second) else { return nil }
-    // Both are far below 2^32 by now, so that their sum cannot overflow.
+    // Both are so small by now that their sum cannot overflow.
     return Lengths(
       code: code, key: Int(first.value), value: Int(second), valueChecksum: checksum, start: at - start)
   }
@@ -110,6 +110,6 @@ extension LogRecord {
     if code == OperationCode.deleteRange {
       return first <= FileLayout.boundLimit && second <= FileLayout.boundLimit
     }
-    return first > 4 && first <= FileLayout.fullKeyLimit && second <= FileLayout.valueLimit
+    return first > 4 && first <= FileLayout.fullKeyLimit && second <= FileLayout.valueLimitHere
   }
 }

@@ -9,7 +9,7 @@ package enum FleeceLimits {
   /// Dictionaries that inherit from each other.
   static let inheritance = 16
   /// Bytes of one encoded value. Pointers could reach twice as far.
-  static let encodedLength = 1 << 31 - 1
+  static let encodedLength = Int(Int32.max)
 
   /// The longest string that is written once and pointed at again.
   ///

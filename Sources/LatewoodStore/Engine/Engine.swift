@@ -199,22 +199,15 @@ final class Engine: @unchecked Sendable {
     let writer = BufferWriter(
       state: BufferState(layer: layer), version: version, mapping: log.view.base, flushedThrough: .max,
       log: nil)
-<<<<<<< HEAD
-    let report = try log.recover(
-      begin: { writer.read(from: $0) },
-      apply: { (_, offset, record) throws(Fault) in writer.apply(record, at: offset) })
-    return (writer.finish(), report)
-=======
     do throws(Fault) {
-      let report = try log.recover { (_, offset, record) throws(Fault) in
-        writer.apply(record, at: offset)
-      }
+      let report = try log.recover(
+        begin: { writer.read(from: $0) },
+        apply: { (_, offset, record) throws(Fault) in writer.apply(record, at: offset) })
       return (writer.finish(), report)
     } catch {
       writer.abort()
       throw error
     }
->>>>>>> 970a813 (Store: one rule of publishing, and a queue for writes that do not block)
   }
 
   func makeVersion(_ head: Head, base: Subtree?, frozen: BufferState?, hold: BaseHold?) -> Version {

@@ -73,7 +73,7 @@ public final class Transaction: Readable, ReadGate {
     do throws(Fault) {
       try begin(keyspace)
       try FullKey.check(key)
-      guard value.count <= 1 << 31 else {
+      guard UInt64(value.count) <= FileLayout.valueLimit else {
         throw Fault(.valueTooLarge, "a value of \(value.count) bytes is longer than 2 GiB")
       }
     } catch { throw StoreError(error, path: engine.path) }
