@@ -11,7 +11,7 @@ log=.build-thread/log
 mkdir -p .build-thread
 for attempt in 1 2 3; do
   if swift test --sanitize thread --scratch-path .build-thread \
-    --filter "ConcurrencyTests|CompactionTests|FollowingTests|BackupTests|PunchingTests|FlushTests|MonitorTests|FoundStateTests" \
+    --filter "ConcurrencyTests|CompactionTests|FollowingTests|BackupTests|PunchingTests|FlushTests|MonitorTests|FoundStateTests|ReaderRegistryTests|ShortReadTests" \
     2>&1 | tee "$log"; then exit 0; fi
   if grep -q 'recorded an issue' "$log" || ! grep -q 'SUMMARY: ThreadSanitizer' "$log"; then exit 1; fi
   if grep 'SUMMARY: ThreadSanitizer' "$log" | grep -v '/Sources/LatewoodTree/Buffer/'; then exit 1; fi

@@ -18,7 +18,7 @@ protocol BenchmarkWriter {
 /// All of it may be called from any thread where `isThreadSafe`; transactions then queue up in the engine.
 protocol BenchmarkEngine: BenchmarkReads, Sendable {
   associatedtype Writer: BenchmarkWriter
-  associatedtype State: BenchmarkReads
+  associatedtype State: BenchmarkReads, Sendable
 
   /// As it is called in the results.
   static var name: String { get }

@@ -7,10 +7,11 @@ extension Run {
     try readRandomly(engine, "readrandom", options.scaled(1_000_000))
     try engine.withSnapshot { snapshot in
       try readRandomly(snapshot, "readrandom-snap", options.scaled(1_000_000))
+      try readOnTwoThreads(snapshot, "readrandom-snap-2t")
     }
     try readMissing(engine)
     try scanHundreds(engine)
-    try readOnTwoThreads(engine)
+    try readOnTwoThreads(engine, "readrandom-2t")
   }
 
   func readRandomly(_ reads: some BenchmarkReads, _ workload: String, _ operations: UInt64) throws {
@@ -50,18 +51,18 @@ extension Run {
     report.wrongAnswers("scan100", "SHORT", operations * 100 - entries)
   }
 
-  private func readOnTwoThreads(_ engine: Engine) throws {
+  private func readOnTwoThreads(_ reads: some BenchmarkReads & Sendable, _ workload: String) throws {
     let perThread = options.scaled(500_000)
-    let results = try measure("readrandom-2t", operations: 2 * perThread) {
+    let results = try measure(workload, operations: 2 * perThread) {
       try Threads.run(2) { thread in
         var checksum = Checksum()
-        let hits = try gets(from: engine, seed: 0xBEAD + UInt64(thread), perThread, into: &checksum)
+        let hits = try gets(from: reads, seed: 0xBEAD + UInt64(thread), perThread, into: &checksum)
         return (hits: hits, checksum: checksum)
       }
     }
     var checksum = Checksum()
     for result in results { checksum &+= result.checksum }
-    report.count("readrandom-2t", "checksum", checksum.sum)
-    report.wrongAnswers("readrandom-2t", "MISSES", 2 * perThread - results.reduce(0) { $0 + $1.hits })
+    report.count(workload, "checksum", checksum.sum)
+    report.wrongAnswers(workload, "MISSES", 2 * perThread - results.reduce(0) { $0 + $1.hits })
   }
 }

@@ -19,6 +19,7 @@ enum Expectations {
     "readrandom,checksum": 32_789_313_767,
     "readrandom-snap,checksum": 32_789_313_767,
     "readrandom-2t,checksum": 32_794_705_208,
+    "readrandom-snap-2t,checksum": 32_794_705_208,
     "scan100,checksum": 6_946_856_395_225,
     "scan100,count": 2_000_000,
     "readrandom-aged,checksum": 32_793_129_447,

@@ -128,6 +128,38 @@ enum ReadSource: Readable {
     case .transaction(let transaction): try transaction._reader()
     }
   }
+
+  func _begin() throws(StoreError) -> ShortRead {
+    switch self {
+    case .state(let state): try state._begin()
+    case .snapshot(let snapshot): try snapshot._begin()
+    case .transaction(let transaction): try transaction._begin()
+    }
+  }
+
+  func _find(_ key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) -> FoundValue {
+    switch self {
+    case .state(let state): try state._find(key, in: keyspace)
+    case .snapshot(let snapshot): try snapshot._find(key, in: keyspace)
+    case .transaction(let transaction): try transaction._find(key, in: keyspace)
+    }
+  }
+
+  func _end(_ ticket: ReadTicket) {
+    switch self {
+    case .state(let state): state._end(ticket)
+    case .snapshot(let snapshot): snapshot._end(ticket)
+    case .transaction(let transaction): transaction._end(ticket)
+    }
+  }
+
+  var _path: String? {
+    switch self {
+    case .state(let state): state._path
+    case .snapshot(let snapshot): snapshot._path
+    case .transaction(let transaction): transaction._path
+    }
+  }
 }
 
 /// A sequence as a key, without an array.

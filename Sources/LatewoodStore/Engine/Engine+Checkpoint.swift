@@ -222,11 +222,7 @@ extension Engine {
       }
     }
     checkpointing.lock()
-    let last = published.withLock { version in
-      defer { version = nil }
-      return version
-    }
-    withExtendedLifetime(last) {}
+    published.clear()
     log.close()
     checkpointing.unlock()
     if let failure { throw failure }

@@ -143,7 +143,7 @@ extension Engine {
   func takeOver(_ other: Engine) {
     // Whoever still waits for the old file must find this published, not publish it with the new file under it.
     publish(head)
-    let base = other.published.withLock { $0 }?.base
+    let base = other.published.held()?.base
     var next = other.head
     // Numbers never fall, neither here nor in the buffer that was made over there.
     next.number = max(head.number, other.head.number) + 1

@@ -197,8 +197,10 @@ extension Engine {
   private func waitForReads(of epoch: UInt64) {
     let bases = punching.withLock { $0.bases }
     var waited: UInt64 = 0
+    readers.collect()
     while waited < Engine.patienceMilliseconds, let oldest = bases.oldest, oldest < epoch {
       Monitor.sleep(milliseconds: 1)
+      readers.collect()
       waited += 1
     }
   }

@@ -77,7 +77,7 @@ extension Engine {
 
   /// Whether readers see the newest state. Under the writer lock. Throws if they never will, because writing has ended.
   private func hasPublishedHead() throws(Fault) -> Bool {
-    if let version = published.withLock({ $0 }), version.number >= head.number { return true }
+    if let version = published.held(), version.number >= head.number { return true }
     try log.checkWriting()
     return false
   }
@@ -133,7 +133,7 @@ extension Engine {
     guard log.isOutOfSpace else { return }
     // What is in the file and not yet published must not be taken back. No flush outlasts the failure, and no commit begins.
     finishing.waitForNone()
-    guard let version = published.withLock({ $0 }) else { return }
+    guard let version = published.held() else { return }
     if head.number > version.number {
       // Nodes that the lost transactions made stay in the slab until the next checkpoint lets go of it.
       version.active.layer.forget(after: version.number, keeping: version.active)

@@ -10,7 +10,7 @@ import Synchronization
 /// ```
 /// write:       writer lock [ run the closure, encode, change the write buffer ]  ->  flush (shared)  ->  publish
 /// checkpoint:  writer lock [ freeze ]  ->  merge, without a lock  ->  writer lock [ append, swap ]  ->  publish
-/// read:        take the published version, go
+/// read:        register, follow the pointer to the published version, go; a snapshot or cursor holds the version instead
 /// ```
 ///
 /// Invariants:
@@ -22,7 +22,8 @@ import Synchronization
 ///    shows with itself synchronous ones before it whose sync is still under way. If that fails it ends all writing, and what was seen stays
 ///    until the store is closed.
 /// 3. At most one checkpoint runs at a time (`checkpointing`), and only a checkpoint changes `base` and `frozen`.
-/// 4. Locks are taken in the order checkpointing, writer, published; none is held while a caller's closure runs but `writer`.
+/// 4. Locks are taken in the order checkpointing, writer, that of `published`; none is held while a caller's closure runs but `writer`.
+/// 5. What readers may have is retired through `readers`, and nobody waits for a reader.
 ///
 /// Thread safety: all calls may come from any thread.
 final class Engine: @unchecked Sendable {
@@ -58,7 +59,13 @@ final class Engine: @unchecked Sendable {
   /// Where the newest synchronous commit ends in the log. Stored under `writer`.
   let synchronousEnd = Atomic<UInt64>(0)
 
-  let published: Guarded<Version?>
+  /// Who reads without holding anything, and what waits for them to be done.
+  let readers = ReaderRegistry { milliseconds, body in
+    DispatchQueue.global(qos: .utility).asyncAfter(
+      deadline: .now() + .milliseconds(milliseconds), execute: body)
+  }
+  /// The newest state; none once the store is closed.
+  let published: VersionReference
   let closed = Atomic<Bool>(false)
 
   let checkpointing = Monitor()
@@ -122,7 +129,7 @@ final class Engine: @unchecked Sendable {
     self.options = options
     self.environment = environment
     identity = environment.random()
-    published = Guarded(nil)
+    published = VersionReference(nil, readers: readers)
     do {
       try recover()
     } catch {
@@ -148,14 +155,6 @@ final class Engine: @unchecked Sendable {
   var logAndCheckpoint: (log: LogFile, checkpoint: UInt64) {
     file.withLock { ($0, lastCheckpoint.load(ordering: .relaxed)) }
   }
-
-  /// The newest state.
-  @inline(__always) func current() throws(Fault) -> Version {
-    guard let version = published.withLock({ $0 }) else { throw Engine.closedFault }
-    return version
-  }
-
-  static let closedFault = Fault(.closed, "the store has been closed")
 
   // MARK: Recovery
 
@@ -186,7 +185,7 @@ final class Engine: @unchecked Sendable {
       replayedBytes: report.bytesReplayed, tornTail: report.tornTail)
     let hold = startPunching(from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start)
     let version = makeVersion(head, base: report.checkpoint?.root, frozen: nil, hold: hold)
-    published.withLock { $0 = version }
+    published.set(version)
     liveBytes.store(report.checkpoint?.root?.liveBytes ?? 0, ordering: .relaxed)
     pendingBytes.store(head.pendingBytes, ordering: .relaxed)
     return !isReadOnly && report.needsCheckpoint
@@ -221,22 +220,11 @@ final class Engine: @unchecked Sendable {
 
   /// Lets readers see a committed state, unless they see a newer one already.
   func publish(_ head: Head) {
-    let old = published.withLock { current -> Version? in
-      guard let old = current, head.number > old.number else { return nil }
-      current = makeVersion(head, base: old.base, frozen: old.frozen, hold: old.hold)
-      return old
+    published.update { old in
+      head.number > old.number ? makeVersion(head, base: old.base, frozen: old.frozen, hold: old.hold) : nil
     }
-    // The old version goes here, outside of the lock: it may be the last reference to a lot of memory.
-    withExtendedLifetime(old) {}
   }
 
   /// Makes a version with another base, for the state that readers see now.
-  func swap(_ change: (_ old: Version) -> Version) {
-    let old = published.withLock { current -> Version? in
-      guard let old = current else { return nil }
-      current = change(old)
-      return old
-    }
-    withExtendedLifetime(old) {}
-  }
+  func swap(_ change: (_ old: Version) -> Version) { published.update { change($0) } }
 }

@@ -151,7 +151,7 @@ extension Store {
     _ rewrite: (@Sendable (_ key: RawSpan, _ value: RawSpan) throws -> CompactedEntry)?
   ) throws(StoreError) {
     do throws(Fault) {
-      try engine.currentReader().check(keyspace)
+      try engine.currentReader().state.check(keyspace)
     } catch { throw StoreError(error, path: engine.path) }
     let rewriter = rewrite.map { EntryRewriter(keyspace: keyspace.name, rewrite: $0) }
     // The one before goes outside of the lock: it may be the last reference to something of the

@@ -30,7 +30,7 @@ public final class Cursor {
 
   init(_ reader: Reader, _ bounds: (low: [UInt8], high: [UInt8]), _ keyspace: UInt32) {
     self.reader = reader
-    merged = MergedCursor(reader.view)
+    merged = MergedCursor(reader.state.view)
     low = bounds.low
     high = bounds.high
     self.keyspace = keyspace
@@ -40,7 +40,7 @@ public final class Cursor {
   /// Over the same entries, and before any seek.
   fileprivate init(like other: Cursor) {
     reader = other.reader
-    merged = MergedCursor(other.reader.view)
+    merged = MergedCursor(other.reader.state.view)
     low = other.low
     high = other.high
     keyspace = other.keyspace
@@ -175,7 +175,7 @@ public final class Cursor {
     guard reader.gate.changeCount != changeCount else { return false }
     reader = try reader.gate.currentReader()
     changeCount = reader.gate.changeCount
-    merged = MergedCursor(reader.view)
+    merged = MergedCursor(reader.state.view)
     return true
   }
 

@@ -7,28 +7,24 @@ extension Readable {
   /// - Parameter name: 1 to 1,024 bytes of UTF-8; names are compared by bytes.
   /// - Throws: ``StoreError`` `invalidName`, and as all reads do.
   public func existingKeyspace(_ name: String) throws(StoreError) -> Keyspace? {
-    let reader = try _reader()
-    do {
+    try read { (state) throws(Fault) in
       try Catalog.checkName(name)
-      return try Catalog.number(of: name, in: reader.view).map { reader.handle(name, $0) }
-    } catch { throw StoreError(error, path: reader.path) }
+      return try Catalog.number(of: name, in: state.view).map { state.handle(name, $0) }
+    }
   }
 
   /// All keyspaces of this state, by name. O(number of keyspaces).
   public func keyspaces() throws(StoreError) -> [Keyspace] {
-    let reader = try _reader()
-    do {
-      return try Catalog.all(in: reader.view).map { reader.handle($0.name, $0.number) }
-    } catch { throw StoreError(error, path: reader.path) }
+    try read { (state) throws(Fault) in
+      try Catalog.all(in: state.view).map { state.handle($0.name, $0.number) }
+    }
   }
 }
 
-extension Reader {
+extension ReadState {
   /// A handle that need not be looked up again as long as no keyspace is dropped. What a transaction sees may never come to be, and what
   /// a past state shows may be gone, so their handles are looked up each time.
   func handle(_ name: String, _ number: UInt32) -> Keyspace {
-    let isLookedUp = gate is Transaction || dropCount == Keyspace.pastEpoch
-    return Keyspace(
-      name: name, id: number, store: store, epoch: isLookedUp ? Keyspace.unknownEpoch : dropCount)
+    Keyspace(name: name, id: number, store: store, epoch: isTentative ? Keyspace.unknownEpoch : dropCount)
   }
 }

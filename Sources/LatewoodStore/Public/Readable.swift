@@ -7,89 +7,38 @@ import LatewoodTree
 /// `keyTooLong`, `noSuchKeyspace` for bad arguments; `damaged` with the offset when bytes of the file are not what was written.
 /// n is the number of entries in the database. Counts are O(log n) plus the entries of the range that no checkpoint has merged yet.
 public protocol Readable {
-  /// The state to read. Not for use outside of this module.
+  // None of these is for use outside of this module.
+
+  /// The state to read, held for as long as the reader is kept.
   func _reader() throws(StoreError) -> Reader
+  /// The state to read, kept until `_end`, by means that cost less.
+  func _begin() throws(StoreError) -> ShortRead
+  /// The value of a key, kept until `_end`.
+  func _find(_ key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) -> FoundValue
+  func _end(_ ticket: ReadTicket)
+  /// What errors name.
+  var _path: String? { get }
 }
 
-/// One state of the database, held for a read. What ``Readable`` is built on; it has no use by itself.
-public struct Reader {
-  /// Keeps the memory that `view` points into.
-  let owner: AnyObject
-  /// Tells whether reading is still allowed.
-  let gate: any ReadGate
-  let view: ReadView
-  let store: UInt64
-  let dropCount: UInt64
-  /// Whether `view` is of a transaction, whose next change may use the same memory for something else.
-  @usableFromInline let isOfTransaction: Bool
-
-  init(owner: AnyObject, gate: any ReadGate, view: ReadView, store: UInt64, dropCount: UInt64) {
-    self.owner = owner
-    self.gate = gate
-    self.view = view
-    self.store = store
-    self.dropCount = dropCount
-    isOfTransaction = gate.lendsMemoryThatChanges
-  }
-
-  /// Asked for by errors alone; not stored, since each read copies a reader.
-  var path: String? { gate.path }
-
-  /// Lets a closure have bytes where they lie. A transaction refuses to be changed until they are taken back.
-  @inlinable @inline(__always) func lending<R>(_ body: () throws -> R) rethrows -> R {
-    guard isOfTransaction else { return try withExtendedLifetime(self) { try body() } }
-    lend()
-    defer { takeBack() }
-    return try body()
-  }
-
-  @usableFromInline func lend() { gate.lend() }
-  @usableFromInline func takeBack() { gate.takeBack() }
-
-  @inline(__always) func check(_ keyspace: Keyspace) throws(Fault) {
-    if keyspace.store == store, keyspace.epoch == dropCount { return }
-    try slowCheck(keyspace)
-  }
-
-  @inline(never) private func slowCheck(_ keyspace: Keyspace) throws(Fault) {
-    guard keyspace.store == store else {
-      throw Fault(.noSuchKeyspace, "the keyspace \(keyspace.name) belongs to another store")
-    }
-    guard try Catalog.exists(keyspace.id, named: keyspace.name, in: view) else {
-      throw Fault(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist here")
-    }
-  }
-
-  /// The value of a key. The bytes are valid as long as this reader.
-  @usableFromInline func find(
+extension Readable {
+  public func _find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
-  ) throws(StoreError) -> UnsafeRawBufferPointer? {
-    do {
-      try check(keyspace)
-      return try FullKey.with(keyspace.id, key) { (full, count) throws(Fault) in try view.find(full, count) }
-    } catch { throw StoreError(error, path: path) }
+  ) throws(StoreError) -> FoundValue {
+    let read = try _begin()
+    do throws(Fault) {
+      return FoundValue(try read.state.find(key, in: keyspace), read.ticket)
+    } catch {
+      _end(read.ticket)
+      throw StoreError(error, path: _path)
+    }
   }
-}
 
-/// What a cursor asks before each step: it may outlive what it was made from.
-protocol ReadGate: AnyObject {
-  /// Throws `closed`, `snapshotClosed` or `transactionFinished` once it is too late to read.
-  func checkOpen() throws(Fault)
-  /// Changes with every operation of a transaction; cursors over it then find their place again.
-  var changeCount: Int { get }
-  func currentReader() throws(Fault) -> Reader
-  /// Of the file; nil if it has none.
-  var path: String? { get }
-  /// Whether bytes that were read may change with the next operation.
-  var lendsMemoryThatChanges: Bool { get }
-  func lend()
-  func takeBack()
-}
-
-extension ReadGate {
-  var lendsMemoryThatChanges: Bool { false }
-  func lend() {}
-  func takeBack() {}
+  /// Runs a read that calls nobody else's code.
+  func read<R>(_ body: (ReadState) throws(Fault) -> R) throws(StoreError) -> R {
+    let read = try _begin()
+    defer { _end(read.ticket) }
+    do { return try body(read.state) } catch { throw StoreError(error, path: _path) }
+  }
 }
 
 extension Readable {
@@ -99,10 +48,11 @@ extension Readable {
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: where to look.
   @inlinable public func get(_ key: some ByteSource, in keyspace: Keyspace) throws(StoreError) -> [UInt8]? {
-    let reader = try _reader()
-    let value = try key.withBytes { (bytes) throws(StoreError) in try reader.find(bytes, in: keyspace) }
-    guard let value else { return nil }
-    return withExtendedLifetime(reader) { Array(value) }
+    try key.withBytes { (key) throws(StoreError) in
+      let found = try _find(key, in: keyspace)
+      defer { _end(found.ticket) }
+      return found.bytes.map { Array($0) }
+    }
   }
 
   /// Calls `body` with the value of a key where it lies, without a copy; returns nil if there is no such key. O(log n).
@@ -117,10 +67,12 @@ extension Readable {
   @inlinable public func withValue<R>(
     _ key: some ByteSource, in keyspace: Keyspace, _ body: (RawSpan) throws -> R
   ) throws -> R? {
-    let reader = try _reader()
-    let value = try key.withBytes { (bytes) throws(StoreError) in try reader.find(bytes, in: keyspace) }
-    guard let value else { return nil }
-    return try reader.lending { try body(value.bytes) }
+    try key.withBytes { (key) throws -> R? in
+      let found = try _find(key, in: keyspace)
+      defer { _end(found.ticket) }
+      guard let value = found.bytes else { return nil }
+      return try body(value.bytes)
+    }
   }
 
   /// Whether there is a key. O(log n).
@@ -129,8 +81,11 @@ extension Readable {
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: where to look.
   @inlinable public func contains(_ key: some ByteSource, in keyspace: Keyspace) throws(StoreError) -> Bool {
-    let reader = try _reader()
-    return try key.withBytes { (bytes) throws(StoreError) in try reader.find(bytes, in: keyspace) != nil }
+    try key.withBytes { (key) throws(StoreError) in
+      let found = try _find(key, in: keyspace)
+      _end(found.ticket)
+      return found.bytes != nil
+    }
   }
 
   /// Calls `body` with each entry of a range where it lies, without copies, until it returns false.
@@ -150,12 +105,12 @@ extension Readable {
   ) throws {
     let reader = try _reader()
     do {
-      try reader.check(keyspace)
+      try reader.state.check(keyspace)
       let (low, high) = range.fullKeys(in: keyspace.id)
       try reader.lending {
         try low.withUnsafeBytes { low in
           try high.withUnsafeBytes { high in
-            try reader.view.scan(low: low, high: high, isReversed: reversed) { key, value in
+            try reader.state.view.scan(low: low, high: high, isReversed: reversed) { key, value in
               try body(UnsafeRawBufferPointer(rebasing: key[FullKey.prefixLength...]).bytes, value.bytes)
             }
           }
@@ -188,7 +143,7 @@ extension Readable {
   ///   - range: what the cursor does not leave; default: all keys.
   public func cursor(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Cursor {
     let reader = try _reader()
-    do { try reader.check(keyspace) } catch { throw StoreError(error, path: reader.path) }
+    do { try reader.state.check(keyspace) } catch { throw StoreError(error, path: reader.path) }
     return Cursor(reader, range.fullKeys(in: keyspace.id), keyspace.id)
   }
 
@@ -198,8 +153,7 @@ extension Readable {
   ///   - keyspace: where to look.
   ///   - range: default: all keys.
   public func first(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Entry? {
-    let cursor = try cursor(in: keyspace, range)
-    return try cursor.seekFirst() ? cursor.entry() : nil
+    try read { (state) throws(Fault) in try state.edge(of: keyspace, range, isLast: false) }
   }
 
   /// The last entry of a range, or nil. O(log n).
@@ -208,8 +162,7 @@ extension Readable {
   ///   - keyspace: where to look.
   ///   - range: default: all keys.
   public func last(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Entry? {
-    let cursor = try cursor(in: keyspace, range)
-    return try cursor.seekLast() ? cursor.entry() : nil
+    try read { (state) throws(Fault) in try state.edge(of: keyspace, range, isLast: true) }
   }
 
   /// How many keys a range has. O(log n + entries of the range that no checkpoint has merged yet).
@@ -218,12 +171,11 @@ extension Readable {
   ///   - keyspace: where to look.
   ///   - range: default: all keys.
   public func count(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Int {
-    let reader = try _reader()
-    do {
-      try reader.check(keyspace)
+    try read { (state) throws(Fault) in
+      try state.check(keyspace)
       let (low, high) = range.fullKeys(in: keyspace.id)
-      return Int(truncatingIfNeeded: try reader.view.count(low: low, high: high))
-    } catch { throw StoreError(error, path: reader.path) }
+      return Int(truncatingIfNeeded: try state.view.count(low: low, high: high))
+    }
   }
 
   /// Key number `index` of a range in ascending order, counted from 0; nil if the range has fewer. Complexity as ``count(in:_:)``.
@@ -235,14 +187,13 @@ extension Readable {
   public func key(
     at index: Int, in keyspace: Keyspace, _ range: KeyRange = .all
   ) throws(StoreError) -> [UInt8]? {
-    let reader = try _reader()
-    do {
-      try reader.check(keyspace)
+    try read { (state) throws(Fault) in
+      try state.check(keyspace)
       guard index >= 0 else { return nil }
       let (low, high) = range.fullKeys(in: keyspace.id)
-      let full = try reader.view.key(at: UInt64(index), low: low, high: high)
+      let full = try state.view.key(at: UInt64(index), low: low, high: high)
       return full.map { Array($0[FullKey.prefixLength...]) }
-    } catch { throw StoreError(error, path: reader.path) }
+    }
   }
 
   /// How many keys of the keyspace are less than a key, whether that is there or not. Complexity as ``count(in:_:)``.

@@ -27,15 +27,16 @@ extension Snapshot {
   ) throws {
     let new = try _reader()
     let old = try older._reader()
-    guard new.store == old.store else {
+    guard new.state.store == old.state.store else {
       throw StoreError(.invalidRange, "the two snapshots are of different stores")
     }
     do {
-      try new.check(keyspace)
+      try new.state.check(keyspace)
       let (low, high) = KeyRange.all.fullKeys(in: keyspace.id)
       // The body may close the snapshots.
       try withExtendedLifetime((old, new)) {
-        try ReadView.differences(from: old.view, to: new.view, low: low, high: high) { key, before, after in
+        try ReadView.differences(from: old.state.view, to: new.state.view, low: low, high: high) {
+          key, before, after in
           try body(
             Change(
               key: Array(key[FullKey.prefixLength...]), old: before.map { Array($0) },

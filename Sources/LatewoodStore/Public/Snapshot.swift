@@ -8,14 +8,14 @@ import LatewoodTree
 /// writer. It may be used from any number of threads.
 public final class Snapshot: Readable, ReadGate, Sendable {
   private let engine: Engine
-  private let version: Guarded<Version?>
+  private let version: VersionReference
   /// The newest transaction that it shows.
   public let transaction: UInt64
 
   init(_ engine: Engine, _ version: Version) {
     self.engine = engine
     transaction = version.transaction
-    self.version = Guarded(version)
+    self.version = VersionReference(version, readers: engine.readers)
     engine.snapshots.add(version.transaction)
   }
 
@@ -23,32 +23,53 @@ public final class Snapshot: Readable, ReadGate, Sendable {
 
   /// Lets go of the state. Idempotent; happens by itself when the last reference goes.
   public func close() {
-    let old = version.withLock { version in
-      defer { version = nil }
-      return version
-    }
-    if let old { engine.snapshots.remove(old.transaction) }
+    if version.clear() { engine.snapshots.remove(transaction) }
   }
 
   public func _reader() throws(StoreError) -> Reader {
     do { return try currentReader() } catch { throw StoreError(error, path: engine.path) }
   }
 
-  func held() throws(Fault) -> Version {
-    if engine.closed.load(ordering: .relaxed) { throw Engine.closedFault }
-    guard let version = version.withLock({ $0 }) else {
-      throw Fault(.snapshotClosed, "the snapshot has been closed")
+  public func _begin() throws(StoreError) -> ShortRead {
+    do {
+      try engine.checkOpen()
+      return try engine.begin(version) { Self.closedFault }
+    } catch {
+      throw StoreError(error, path: engine.path)
     }
+  }
+
+  public func _find(
+    _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
+  ) throws(StoreError) -> FoundValue {
+    do {
+      try engine.checkOpen()
+      return try engine.find(key, in: keyspace, of: version) { Self.closedFault }
+    } catch {
+      throw StoreError(error, path: engine.path)
+    }
+  }
+
+  public func _end(_ ticket: ReadTicket) { ticket.registered.leave() }
+  public var _path: String? { engine.path }
+
+  func held() throws(Fault) -> Version {
+    try engine.checkOpen()
+    guard let version = version.held() else { throw Self.closedFault }
     return version
   }
 
+  private static var closedFault: Fault { Fault(.snapshotClosed, "the snapshot has been closed") }
+
   func currentReader() throws(Fault) -> Reader {
     let version = try held()
-    return Reader(
-      owner: version, gate: self, view: version.reads, store: engine.identity, dropCount: version.dropCount)
+    return Reader(owner: version, gate: self, state: engine.state(of: version))
   }
 
-  func checkOpen() throws(Fault) { _ = try held() }
+  func checkOpen() throws(Fault) {
+    try engine.checkOpen()
+    if version.isClear { throw Self.closedFault }
+  }
 
   var path: String? { engine.path }
 
@@ -64,18 +85,21 @@ extension Store: Readable {
   public func _reader() throws(StoreError) -> Reader {
     do { return try engine.currentReader() } catch { throw StoreError(error, path: engine.path) }
   }
-}
 
-extension Engine: ReadGate {
-  func checkOpen() throws(Fault) {
-    if closed.load(ordering: .relaxed) { throw Engine.closedFault }
+  public func _begin() throws(StoreError) -> ShortRead {
+    do { return try engine.begin(engine.published) { Engine.closedFault } } catch {
+      throw StoreError(error, path: engine.path)
+    }
   }
 
-  var changeCount: Int { 0 }
-
-  func currentReader() throws(Fault) -> Reader {
-    let version = try current()
-    return Reader(
-      owner: version, gate: self, view: version.reads, store: identity, dropCount: version.dropCount)
+  public func _find(
+    _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
+  ) throws(StoreError) -> FoundValue {
+    do { return try engine.find(key, in: keyspace, of: engine.published) { Engine.closedFault } } catch {
+      throw StoreError(error, path: engine.path)
+    }
   }
+
+  public func _end(_ ticket: ReadTicket) { ticket.registered.leave() }
+  public var _path: String? { engine.path }
 }

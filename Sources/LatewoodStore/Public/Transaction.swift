@@ -143,8 +143,8 @@ public final class Transaction: Readable, ReadGate {
     let reader = try _reader()
     do {
       try Catalog.checkName(name)
-      if let number = try Catalog.number(of: name, in: reader.view) { return handle(name, number) }
-      let number = try Catalog.nextNumber(in: reader.view)
+      if let number = try Catalog.number(of: name, in: reader.state.view) { return handle(name, number) }
+      let number = try Catalog.nextNumber(in: reader.state.view)
       guard number <= Catalog.maximumNumber else {
         throw Fault(.unsupported, "the numbers for keyspaces are used up")
       }
@@ -165,7 +165,7 @@ public final class Transaction: Readable, ReadGate {
   public func dropKeyspace(_ keyspace: Keyspace) throws(StoreError) {
     do {
       try begin(keyspace)
-      guard try Catalog.number(of: keyspace.name, in: _reader().view) == keyspace.id else {
+      guard try Catalog.number(of: keyspace.name, in: currentReader().state.view) == keyspace.id else {
         throw Fault(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist here")
       }
     } catch { throw StoreError.from(error) }
@@ -204,9 +204,20 @@ public final class Transaction: Readable, ReadGate {
   func currentReader() throws(Fault) -> Reader {
     try checkOpen()
     let view = buffer.reads(base: version.base, frozen: version.frozen, file: version.file)
-    return Reader(
-      owner: self, gate: self, view: view, store: engine.identity, dropCount: committed.dropCount)
+    let state = ReadState(
+      view: view, store: engine.identity, dropCount: committed.dropCount, isTentative: true)
+    return Reader(owner: self, gate: self, state: state)
   }
+
+  /// It is lent what it reads, as a closure is that sees values in place.
+  public func _begin() throws(StoreError) -> ShortRead {
+    let reader = try _reader()
+    lend()
+    return ShortRead(state: reader.state, ticket: ReadTicket(registered: .none))
+  }
+
+  public func _end(_ ticket: ReadTicket) { takeBack() }
+  public var _path: String? { engine.path }
 
   var path: String? { engine.path }
   var lendsMemoryThatChanges: Bool { true }
@@ -226,7 +237,7 @@ public final class Transaction: Readable, ReadGate {
       return
     }
     try open()
-    try currentReader().check(keyspace)
+    try currentReader().state.check(keyspace)
   }
 
   func open() throws(Fault) {

@@ -52,7 +52,8 @@ package struct BufferState: @unchecked Sendable {
 /// 1. A version never changes; whoever holds one sees one state for as long as they like.
 /// 2. Versions do not refer to each other: an old one keeps only what it shows.
 /// 3. Its number is that of the buffer roots it shows (a checkpoint's swap makes a version of the same number).
-package final class Version: Sendable {
+// SAFETY: what the pointer leads to never changes and is there as long as this.
+package final class Version: @unchecked Sendable {
   package let number: UInt64
   /// The newest transaction it shows.
   package let transaction: UInt64
@@ -61,7 +62,8 @@ package final class Version: Sendable {
   package let frozen: BufferState?
   /// Times that a keyspace had been dropped when it was made; tells handles that may be stale.
   package let dropCount: UInt64
-  package let reads: ReadView
+  /// The same for short reads, for as long as the version.
+  package let face: UnsafePointer<VersionFace>
   package let file: FileView
   /// What keeps `file` where it is.
   private let mapping: any AnyObject & Sendable
@@ -84,13 +86,22 @@ package final class Version: Sendable {
     self.mapping = mapping
     self.registry = registry
     self.hold = hold
-    reads = ReadView(
+    let face = UnsafeMutablePointer<VersionFace>.allocate(capacity: 1)
+    self.face = UnsafePointer(face)
+    let reads = ReadView(
       base: base, active: active, frozen: frozen, file: file,
       records: RecordSpace(base: file.base, through: .max, log: nil))
+    face.initialize(
+      to: VersionFace(reads: reads, dropCount: dropCount, version: Unmanaged.passUnretained(self)))
     registry.add(number, transaction: transaction)
   }
 
-  deinit { registry.remove(number) }
+  deinit {
+    registry.remove(number)
+    face.deallocate()
+  }
+
+  package var reads: ReadView { face.pointee.reads }
 
   /// Checks everything that the base tree reaches. O(live bytes).
   package func verifyBase(
@@ -98,6 +109,14 @@ package final class Version: Sendable {
   ) -> TreeVerification {
     .run(base, in: file, progress: progress)
   }
+}
+
+/// What a short read needs of a version: plain pointers at a place of their own, so that nothing of the object is touched, and no reference
+/// to it counted.
+package struct VersionFace {
+  package let reads: ReadView
+  package let dropCount: UInt64
+  package let version: Unmanaged<Version>
 }
 
 /// What a verification of a base tree found.

@@ -1,0 +1,54 @@
+#if canImport(Glibc)
+  @preconcurrency import Glibc
+#elseif canImport(Musl)
+  @preconcurrency import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Small numbers for threads: as long as a thread lives no other has its number, and the least free one is given next.
+private enum ThreadNumbers {
+  private static let taken = Guarded<[Bool]>([])
+
+  /// Where a thread keeps its number, plus one; nil if the system has no room for it.
+  static let key: pthread_key_t? = {
+    var key = pthread_key_t()
+    #if canImport(Darwin)
+      let result = pthread_key_create(&key) { ThreadNumbers.giveBack($0) }
+    #else
+      let result = pthread_key_create(&key) { $0.map { ThreadNumbers.giveBack($0) } }
+    #endif
+    return result == 0 ? key : nil
+  }()
+
+  static func take(_ key: pthread_key_t) -> Int {
+    let number = taken.withLock { taken in
+      if let free = taken.firstIndex(of: false) {
+        taken[free] = true
+        return free
+      }
+      taken.append(true)
+      return taken.count - 1
+    }
+    // If the thread cannot keep it the number is lost, and the next read takes another: slow, and still right.
+    if pthread_setspecific(key, UnsafeMutableRawPointer(bitPattern: number + 1)) != 0 {
+      taken.withLock { $0[number] = false }
+    }
+    return number
+  }
+
+  private static func giveBack(_ kept: UnsafeMutableRawPointer) {
+    taken.withLock { $0[Int(bitPattern: kept) - 1] = false }
+  }
+}
+
+extension SystemCalls {
+  /// The number of this thread, from 0 on: small, and not that of another living thread unless the system is short of room for it.
+  ///
+  /// Costs a call into the thread library; the first time on a thread, O(threads).
+  static var threadNumber: Int {
+    guard let key = ThreadNumbers.key else { return 0 }
+    guard let kept = pthread_getspecific(key) else { return ThreadNumbers.take(key) }
+    return Int(bitPattern: kept) - 1
+  }
+}

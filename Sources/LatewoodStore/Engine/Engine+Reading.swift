@@ -1,0 +1,75 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodTree
+
+/// Short reads register with `readers` and count no references; what lasts longer holds a version.
+extension Engine: ReadGate {
+  func checkOpen() throws(Fault) {
+    if closed.load(ordering: .relaxed) { throw Engine.closedFault }
+  }
+
+  static var closedFault: Fault { Fault(.closed, "the store has been closed") }
+
+  var changeCount: Int { 0 }
+
+  /// The newest state, held.
+  func current() throws(Fault) -> Version {
+    guard let version = published.held() else { throw Engine.closedFault }
+    return version
+  }
+
+  func currentReader() throws(Fault) -> Reader {
+    let version = try current()
+    return Reader(owner: version, gate: self, state: state(of: version))
+  }
+
+  func state(of version: Version) -> ReadState { state(of: version.face) }
+
+  private func state(of face: UnsafePointer<VersionFace>) -> ReadState {
+    ReadState(
+      view: face.pointee.reads, store: identity, dropCount: face.pointee.dropCount,
+      isTentative: face.pointee.dropCount == Keyspace.pastEpoch)
+  }
+
+  // MARK: Short reads
+
+  /// Begins a short read of a version.
+  ///
+  /// - Parameter fault: thrown if there is none any more.
+  func begin(
+    _ reference: borrowing VersionReference, otherwise fault: () -> Fault
+  ) throws(Fault) -> ShortRead {
+    let ticket = readers.enter()
+    guard let face = reference.follow(ticket) else {
+      ticket.leave()
+      throw fault()
+    }
+    return ShortRead(state: state(of: face), ticket: ReadTicket(registered: ticket))
+  }
+
+  /// Looks a key up in a version, and keeps the value until the read is ended.
+  ///
+  /// - Parameter fault: thrown if there is no version any more.
+  @inline(__always) func find(
+    _ key: UnsafeRawBufferPointer, in keyspace: Keyspace, of reference: borrowing VersionReference,
+    otherwise fault: () -> Fault
+  ) throws(Fault) -> FoundValue {
+    let ticket = readers.enter()
+    guard let face = reference.follow(ticket) else {
+      ticket.leave()
+      throw fault()
+    }
+    do throws(Fault) {
+      if keyspace.store != identity || keyspace.epoch != face.pointee.dropCount {
+        try state(of: face).check(keyspace)
+      }
+      let value = try FullKey.with(keyspace.id, key) { (full, count) throws(Fault) in
+        try face.pointee.reads.find(full, count)
+      }
+      return FoundValue(value, ReadTicket(registered: ticket))
+    } catch {
+      ticket.leave()
+      throw error
+    }
+  }
+}

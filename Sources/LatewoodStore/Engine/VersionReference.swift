@@ -1,0 +1,66 @@
+import LatewoodDevice
+import LatewoodTree
+import Synchronization
+
+/// A reference to a version, or to none, that readers follow without a lock and without counting references.
+///
+/// Thread safety: any thread. Who changes it by looking at what is there uses `update`, one at a time; `clear` comes at any time.
+// SAFETY: what the pointer leads to never changes, and goes only when no reader is registered that could have found it.
+struct VersionReference: ~Copyable, @unchecked Sendable {
+  /// The address of the face; with it goes one reference to its version.
+  private let pointer: Atomic<UnsafePointer<VersionFace>?>
+  private let readers: ReaderRegistry
+  private let updating = Monitor()
+
+  init(_ version: Version?, readers: ReaderRegistry) {
+    pointer = Atomic(Self.retained(version))
+    self.readers = readers
+  }
+
+  deinit { pointer.load(ordering: .acquiring)?.pointee.version.release() }
+
+  /// The version for a read that is registered: it stays until that leaves, and nothing else does.
+  @inline(__always) func follow(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>? {
+    let face = pointer.load(ordering: .sequentiallyConsistent)
+    if let face { ticket.uses(face.pointee.version.toOpaque()) }
+    return face
+  }
+
+  var isClear: Bool { pointer.load(ordering: .relaxed) == nil }
+
+  /// The version, for as long as the caller likes.
+  func held() -> Version? {
+    let ticket = readers.enter()
+    defer { ticket.leave() }
+    return follow(ticket)?.pointee.version.takeUnretainedValue()
+  }
+
+  /// Puts another version in the place of the one that is there, unless the closure returns nil or there is none.
+  func update(_ change: (_ old: Version) -> Version?) {
+    let old = updating.withLock { () -> Unmanaged<Version>? in
+      guard let old = held(), let next = change(old) else { return nil }
+      return exchange(next)
+    }
+    if let old { readers.retire(old) }
+  }
+
+  /// Puts a version there, whatever there is.
+  func set(_ version: Version) {
+    if let old = updating.withLock({ exchange(version) }) { readers.retire(old) }
+  }
+
+  /// Lets go of the version. Returns false if there was none.
+  @discardableResult func clear() -> Bool {
+    guard let old = updating.withLock({ exchange(nil) }) else { return false }
+    readers.retire(old)
+    return true
+  }
+
+  private func exchange(_ next: Version?) -> Unmanaged<Version>? {
+    pointer.exchange(Self.retained(next), ordering: .sequentiallyConsistent)?.pointee.version
+  }
+
+  private static func retained(_ version: Version?) -> UnsafePointer<VersionFace>? {
+    version.map { Unmanaged.passRetained($0).takeUnretainedValue().face }
+  }
+}
