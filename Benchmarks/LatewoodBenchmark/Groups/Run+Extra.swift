@@ -3,6 +3,8 @@ import LatewoodStore
 /// The parts of group `extra`: what Latewood promises and the common workloads do not ask.
 enum ExtraPart: String, CaseIterable {
   case oneCommit = "onecommit"
+  case besideSync = "besidesync"
+  case queued = "queued"
   case snapshotHeldFew = "snapshot-held-1k"
   case snapshotHeldMany = "snapshot-held-100k"
   case deleteRange = "deleterange"
@@ -45,6 +47,8 @@ extension Run where Engine == LatewoodEngine {
     guard let part = ExtraPart(rawValue: group) else { return false }
     switch part {
     case .oneCommit: try oneCommit()
+    case .besideSync: try besideSync()
+    case .queued: try queued()
     case .snapshotHeldFew: try snapshotHeld(distinct: 1000, part.rawValue)
     case .snapshotHeldMany: try snapshotHeld(distinct: 100_000, part.rawValue)
     case .deleteRange: try deleteRange()
