@@ -87,6 +87,14 @@ import Testing
     let read = try DocumentValue(json: value.toJSON())
     #expect(read == value && read.count == 2)
     #expect(DocumentValue(composed) != DocumentValue(decomposed))
+    // A dictionary of Swift cannot hold both, and must not lose one without a word.
+    let document = try MutableDocument(id: "a", json: value.toJSON())
+    #expect(value.dictionary == nil && read.dictionary == nil && document.dictionary("x") == nil)
+    #expect(document.toDictionary().isEmpty && document.count == 2)
+    #expect(throws: DecodingError.self) { try document.decode(as: [String: Int].self) }
+    value[decomposed] = nil
+    value.removeValue(forKey: decomposed)
+    #expect(value.dictionary == [composed: 1])
   }
 
   @Test func `equality is that of JSON`() {
@@ -119,8 +127,6 @@ import Testing
       let read = try #require(DocumentValue(text).date)
       #expect(abs(read.timeIntervalSince1970 - seconds) < 1e-4)
     }
-    #expect(DocumentValue(Date(timeIntervalSince1970: 1e18)).string == "9999-12-31T23:59:59.999Z")
-    #expect(DocumentValue(Date(timeIntervalSince1970: -.infinity)).string == "0000-01-01T00:00:00.000Z")
     #expect(DocumentValue(Date(timeIntervalSince1970: 0.0006)).string == "1970-01-01T00:00:00.001Z")
   }
 
@@ -150,7 +156,7 @@ import Testing
   @Test func `days of a thousand years are themselves again`() {
     for day in stride(from: -180_000, through: 180_000, by: 11) {
       let date = Date(timeIntervalSince1970: Double(day) * 86400)
-      if Timestamp.date(Timestamp.text(date)) != date {
+      if Timestamp.text(date).flatMap({ Timestamp.date($0) }) != date {
         Issue.record("\(date)")
         break
       }

@@ -45,8 +45,10 @@ extension DocumentContent {
     try body.toJSON(isIndented: isIndented)
   }
 
-  /// The content as plain Swift values: `String`, `Bool`, `Int64`, `UInt64`, `Double`, `Data`, `[any Sendable]`, `[String: any Sendable]`, and
-  /// `DocumentValue.null` for null. Empty if a value cannot be stored, or is damaged.
+  /// The content as plain Swift values: `String`, `Bool`, `Int64`, `UInt64`, `Double`, `Data`,
+  /// `[any Sendable]`, `[String: any Sendable]`, and `DocumentValue.null` for null. Empty if a
+  /// value cannot be stored or is damaged, or if a dictionary has two keys that differ only in how
+  /// their letters are composed, which Swift takes for one; `body` tells them apart.
   public func toDictionary() -> [String: any Sendable] { PlainValues.members(of: body) }
 
   /// The content as any `Decodable`. Throws `DecodingError` with the path to what does not fit.

@@ -71,6 +71,7 @@ public struct MutableDocument: DocumentContent {
   public subscript(key: String) -> DocumentValue {
     get { content[key] }
     set { content[key] = newValue }
+    _modify { yield &content[key] }
   }
 
   public mutating func removeValue(forKey key: String) { content.removeValue(forKey: key) }
@@ -105,7 +106,8 @@ public struct MutableDocument: DocumentContent {
 
   /// What is stored of the content: Fleece, the same bytes for equal content.
   ///
-  /// Throws `corruptRevisionData` if a member has a reserved name, and `invalidParameter` if a value cannot be stored: a number that is infinite, or
+  /// Throws `corruptRevisionData` if a member has a reserved name, and `invalidParameter` if a
+  /// value cannot be stored: a number that is infinite, a date outside of the years 0 to 9999, or
   /// nesting that is too deep.
   ///
   /// - Parameter isStrict: whether every member whose name starts with an underscore is refused.

@@ -1,3 +1,5 @@
+import LatewoodFleece
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -19,14 +21,18 @@ extension DocumentValue: Codable {
       for key in members.allKeys {
         found[KeyText(key.stringValue)] = try members.decode(DocumentValue.self, forKey: key)
       }
-      content = .dictionary(found)
+      self.init(members: found)
     } else if var elements = try? decoder.unkeyedContainer() {
       var found: [DocumentValue] = []
       while !elements.isAtEnd { found.append(try elements.decode(DocumentValue.self)) }
-      content = .array(found)
+      self.init(elements: found)
     } else {
-      content = try Self.scalar(decoder.singleValueContainer())
+      self.init(try Self.scalar(decoder.singleValueContainer()))
     }
+  }
+
+  private func refusal(_ what: String, _ encoder: any Encoder) -> EncodingError {
+    .invalidValue(self, EncodingError.Context(codingPath: encoder.codingPath, debugDescription: what))
   }
 
   private static func scalar(_ value: any SingleValueDecodingContainer) throws -> Content {
@@ -40,6 +46,11 @@ extension DocumentValue: Codable {
   }
 
   public func encode(to encoder: any Encoder) throws {
+    // Encoders call each other, and each level takes stack.
+    guard encoder.codingPath.count < FleeceLimits.depth else {
+      throw refusal("the values are nested more than \(FleeceLimits.depth) levels deep", encoder)
+    }
+    if case .unstorable = content { throw refusal(Timestamp.rangeFault, encoder) }
     switch kind {
     case nil, .null?:
       var value = encoder.singleValueContainer()

@@ -43,12 +43,13 @@ extension DocumentValue {
     case .data(let value): try writer.data(value)
     case .stored(let element): try element.write(to: &writer)
     case .damaged(let error): throw error
-    case .array(let elements):
+    case .unstorable: throw FleeceError(.misuse, Timestamp.rangeFault)
+    case .array(let storage):
       try writer.beginArray()
-      return .elements(elements.makeIterator())
-    case .dictionary(let members):
+      return .elements(storage.elements.makeIterator())
+    case .dictionary(let storage):
       try writer.beginDictionary()
-      return .members(members.makeIterator())
+      return .members(storage.members.makeIterator())
     }
     return nil
   }

@@ -3,11 +3,13 @@ import LatewoodFleece
 extension DocumentValue {
   /// The value of a key of a dictionary. Missing if this is no dictionary, or has no such key.
   ///
-  /// Setting makes a dictionary of what is none, so that a path can be set in one go; setting a missing value removes the member.
+  /// Setting makes a dictionary of what is none, so that a path can be set in one go; setting a
+  /// missing value removes the member. What is at the end of a path is changed in place:
+  /// `value["list"].append(x)` copies no list, unless another value shares it.
   public subscript(key: String) -> DocumentValue {
     get {
       switch content {
-      case .dictionary(let members): members[KeyText(key)] ?? .missing
+      case .dictionary(let storage): storage.members[KeyText(key)] ?? .missing
       case .stored(let element): DocumentValue(stored: (try? element.element(for: key)) ?? nil)
       default: .missing
       }
@@ -17,7 +19,28 @@ extension DocumentValue {
         removeValue(forKey: key)
         return
       }
-      withMembers { $0[KeyText(key)] = newValue }
+      uniqueMembers().members[KeyText(key)] = newValue
+    }
+    _modify {
+      guard case .dictionary = content else {
+        // Only a value that is there afterwards makes a dictionary of what is none.
+        var value = self[key]
+        defer { self[key] = value }
+        yield &value
+        return
+      }
+      let (storage, text) = (uniqueMembers(), KeyText(key))
+      var value = DocumentValue.missing
+      // Moved out, so that it is changed where it is and not copied.
+      if let place = storage.members.index(forKey: text) { swap(&value, &storage.members.values[place]) }
+      defer {
+        if value.exists {
+          storage.members[text] = value
+        } else {
+          storage.members.removeValue(forKey: text)
+        }
+      }
+      yield &value
     }
   }
 
@@ -28,72 +51,68 @@ extension DocumentValue {
   public subscript(index: Int) -> DocumentValue {
     get {
       switch content {
-      case .array(let elements): elements.indices.contains(index) ? elements[index] : .missing
+      case .array(let storage):
+        storage.elements.indices.contains(index) ? storage.elements[index] : .missing
       case .stored(let element): DocumentValue(stored: (try? element.element(at: index)) ?? nil)
       default: .missing
       }
     }
     set {
       precondition(newValue.exists, "an element of an array cannot be missing; remove it, or set null")
-      withElements { elements in
-        precondition(index >= 0 && index <= elements.count, "the array has \(elements.count) elements")
-        if index == elements.count { elements.append(newValue) } else { elements[index] = newValue }
-      }
+      let storage = uniqueElements()
+      let count = storage.elements.count
+      precondition(index >= 0 && index <= count, "the array has \(count) elements")
+      if index == count { storage.elements.append(newValue) } else { storage.elements[index] = newValue }
     }
+    _modify {
+      guard hasBuiltElement(at: index) else {
+        var value = self[index]
+        defer { self[index] = value }
+        yield &value
+        return
+      }
+      let storage = uniqueElements()
+      var value = DocumentValue.null
+      swap(&value, &storage.elements[index])
+      defer {
+        precondition(value.exists, "an element of an array cannot be missing; remove it, or set null")
+        storage.elements[index] = value
+      }
+      yield &value
+    }
+  }
+
+  /// A call of its own, so that no reference to the elements is left when they are changed.
+  private func hasBuiltElement(at index: Int) -> Bool {
+    guard case .array(let storage) = content else { return false }
+    return storage.elements.indices.contains(index)
   }
 
   /// Removes a member of a dictionary, if it is there.
   public mutating func removeValue(forKey key: String) {
     guard kind == .dictionary, contains(key) else { return }
-    withMembers { $0[KeyText(key)] = nil }
+    uniqueMembers().members.removeValue(forKey: KeyText(key))
   }
 
   /// Adds an element at the end of an array; makes an array of what is none.
   public mutating func append(_ value: DocumentValue) {
     precondition(value.exists, "an element of an array cannot be missing")
-    withElements { $0.append(value) }
+    uniqueElements().elements.append(value)
   }
 
   /// Adds an element before the one at an index, or at the end.
   public mutating func insert(_ value: DocumentValue, at index: Int) {
     precondition(value.exists, "an element of an array cannot be missing")
-    withElements { elements in
-      precondition(index >= 0 && index <= elements.count, "the array has \(elements.count) elements")
-      elements.insert(value, at: index)
-    }
+    let storage = uniqueElements()
+    let count = storage.elements.count
+    precondition(index >= 0 && index <= count, "the array has \(count) elements")
+    storage.elements.insert(value, at: index)
   }
 
   /// Removes the element at an index, which must be there.
   public mutating func removeElement(at index: Int) {
-    withElements { elements in
-      precondition(elements.indices.contains(index), "the array has \(elements.count) elements")
-      elements.remove(at: index)
-    }
-  }
-
-  /// Changes the members. What is stored is copied one level deep first.
-  private mutating func withMembers(_ body: (inout [KeyText: DocumentValue]) -> Void) {
-    var members: [KeyText: DocumentValue]
-    if case .dictionary(let own) = content {
-      members = own
-      // The only reference is this variable now, so the change is made in place.
-      content = .null
-    } else {
-      members = Dictionary(self.members.map { (KeyText($0.key), $0.value) }) { _, last in last }
-    }
-    body(&members)
-    content = .dictionary(members)
-  }
-
-  private mutating func withElements(_ body: (inout [DocumentValue]) -> Void) {
-    var elements: [DocumentValue]
-    if case .array(let own) = content {
-      elements = own
-      content = .null
-    } else {
-      elements = array ?? []
-    }
-    body(&elements)
-    content = .array(elements)
+    let storage = uniqueElements()
+    precondition(storage.elements.indices.contains(index), "the array has \(storage.elements.count) elements")
+    storage.elements.remove(at: index)
   }
 }

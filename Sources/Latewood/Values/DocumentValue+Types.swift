@@ -68,7 +68,10 @@ extension DocumentValue {
   /// A point in time. It is stored as text, by ISO 8601 in UTC with milliseconds: `2026-03-01T09:30:00.000Z`. Other forms of that standard with date
   /// and time are read too.
   public var date: Date? {
-    get { string.flatMap { Timestamp.date($0) } }
+    get {
+      if case .unstorable(let seconds) = content { return Date(timeIntervalSinceReferenceDate: seconds) }
+      return string.flatMap { Timestamp.date($0) }
+    }
     set { self = DocumentValue(newValue) }
   }
 
@@ -86,7 +89,7 @@ extension DocumentValue {
   public var array: [DocumentValue]? {
     get {
       switch content {
-      case .array(let elements): return elements
+      case .array(let storage): return storage.elements
       case .stored(let element):
         guard kind == .array else { return nil }
         return (0..<count).map { index in
@@ -99,11 +102,15 @@ extension DocumentValue {
     set { self = newValue.map { DocumentValue($0) } ?? .missing }
   }
 
-  /// Swift takes keys for one that differ only in how their letters are composed; of such the last is there. `members` has all.
+  /// The members as a Swift dictionary; nil too if two keys differ only in how their letters are
+  /// composed, since Swift takes these for one. `members` and the subscript tell them apart: they
+  /// compare keys by their bytes.
   public var dictionary: [String: DocumentValue]? {
     get {
       guard kind == .dictionary else { return nil }
-      return Dictionary(members.map { ($0.key, $0.value) }) { _, last in last }
+      var found: [String: DocumentValue] = [:]
+      for (key, value) in members where found.updateValue(value, forKey: key) != nil { return nil }
+      return found
     }
     set { self = newValue.map { DocumentValue($0) } ?? .missing }
   }
@@ -163,16 +170,23 @@ extension DocumentValue {
   public init(_ value: Double?) { content = value.map(Content.double) ?? .missing }
   public init(_ value: Float?) { content = value.map { .double(Double($0)) } ?? .missing }
   public init(_ value: String?) { content = value.map(Content.string) ?? .missing }
-  /// To milliseconds; years are kept within 0 to 9999.
-  public init(_ value: Date?) { content = value.map { .string(Timestamp.text($0)) } ?? .missing }
+  /// To milliseconds. A date outside of the years 0 to 9999, or none at all, cannot be stored:
+  /// saving the document fails.
+  public init(_ value: Date?) {
+    guard let value else {
+      content = .missing
+      return
+    }
+    content = Timestamp.text(value).map(Content.string) ?? .unstorable(value.timeIntervalSinceReferenceDate)
+  }
   public init(_ value: Data?) { content = value.map { .data(Array($0)) } ?? .missing }
   public init(_ value: Blob?) { self = value?.value ?? .missing }
   public init(_ value: [DocumentValue]) {
-    content = .array(value.map { $0.exists ? $0 : .null })
+    self.init(elements: value.map { $0.exists ? $0 : .null })
   }
   public init(_ value: [String: DocumentValue]) {
     let members = value.filter { $0.value.exists }.map { (KeyText($0.key), $0.value) }
-    content = .dictionary(Dictionary(members) { _, last in last })
+    self.init(members: Dictionary(members) { _, last in last })
   }
 }
 
@@ -192,6 +206,6 @@ extension DocumentValue: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiter
   /// Of members with the same key the last one counts.
   public init(dictionaryLiteral elements: (String, DocumentValue)...) {
     let members = elements.filter { $0.1.exists }.map { (KeyText($0.0), $0.1) }
-    content = .dictionary(Dictionary(members) { _, last in last })
+    self.init(members: Dictionary(members) { _, last in last })
   }
 }

@@ -29,8 +29,11 @@ public struct DocumentValue: Sendable {
     case double(Double)
     case string(String)
     case data([UInt8])
-    case array([DocumentValue])
-    case dictionary([KeyText: DocumentValue])
+    case array(ElementStorage)
+    case dictionary(MemberStorage)
+    /// A date outside of the years that a stored one can have, in seconds since 2001: it can be
+    /// read, and not be written. No `Date`, whose description traps on some systems if it is none.
+    case unstorable(Double)
     /// Inside the bytes of a document; of any type.
     case stored(FleeceElement)
     /// The content of a document whose bytes are not even a dictionary: one without members, which cannot be written.
@@ -57,7 +60,7 @@ public struct DocumentValue: Sendable {
     case .null: .null
     case .boolean: .boolean
     case .integer, .unsigned, .double: .number
-    case .string: .string
+    case .string, .unstorable: .string
     case .data: .data
     case .array: .array
     case .dictionary, .damaged: .dictionary
@@ -85,8 +88,8 @@ public struct DocumentValue: Sendable {
   /// How many elements an array or members a dictionary has; 0 for all else.
   public var count: Int {
     switch content {
-    case .array(let elements): elements.count
-    case .dictionary(let members): members.count
+    case .array(let storage): storage.elements.count
+    case .dictionary(let storage): storage.members.count
     case .stored(let element): (try? element.count()) ?? 0
     default: 0
     }
@@ -104,8 +107,8 @@ public struct DocumentValue: Sendable {
   /// The members of a dictionary, in the order of their keys' bytes. Empty for all else.
   public var members: [(key: String, value: DocumentValue)] {
     switch content {
-    case .dictionary(let members):
-      members.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value) }
+    case .dictionary(let storage):
+      storage.members.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value) }
     case .stored(let element):
       ((try? element.members()) ?? []).map { ($0.key, DocumentValue(stored: $0.value)) }
     default: []
@@ -116,32 +119,11 @@ public struct DocumentValue: Sendable {
   public func contains(_ key: String) -> Bool { self[key].exists }
 }
 
-/// Equal if the JSON is: numbers by value, keys and strings by their bytes, data apart from strings. What cannot be stored is equal to nothing.
-/// O(n).
-extension DocumentValue: Equatable {
-  public static func == (a: DocumentValue, b: DocumentValue) -> Bool {
-    switch (a.kind, b.kind) {
-    case (nil, nil), (.null?, .null?): return true
-    case (.boolean?, .boolean?): return a.bool == b.bool
-    case (.number?, .number?): return a.number == b.number
-    case (.string?, .string?):
-      guard let first = a.string, let second = b.string else { return false }
-      return first.utf8.elementsEqual(second.utf8)
-    case (.data?, .data?): return a.bytes == b.bytes
-    case (.array?, .array?), (.dictionary?, .dictionary?):
-      guard a.count == b.count else { return false }
-      // Equal values have equal bytes, and making them is bounded in time and stack.
-      guard let first = try? a.fleece(), let second = try? b.fleece() else { return false }
-      return first == second
-    default: return false
-    }
-  }
-}
-
 extension DocumentValue: CustomStringConvertible {
-  /// The value as JSON; `missing` if there is none.
+  /// The value as JSON; `missing` if there is no value, `no JSON` if it is damaged or cannot be
+  /// stored.
   public var description: String {
     guard exists else { return "missing" }
-    return (try? toJSON()) ?? "damaged"
+    return (try? toJSON()) ?? "no JSON"
   }
 }

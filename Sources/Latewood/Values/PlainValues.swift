@@ -17,6 +17,8 @@ struct PlainValues: FleeceVisitor {
   }
 
   private var open: [Frame] = []
+  /// Whether a dictionary has keys that Swift takes for one, so that it would lose members.
+  private var losesMembers = false
   private(set) var root: any Sendable = DocumentValue.null
 
   /// The members of a dictionary; none of what is something else, or damaged.
@@ -28,7 +30,7 @@ struct PlainValues: FleeceVisitor {
     } catch {
       return [:]
     }
-    return plain.root as? [String: any Sendable] ?? [:]
+    return plain.losesMembers ? [:] : plain.root as? [String: any Sendable] ?? [:]
   }
 
   private mutating func add(_ value: any Sendable) {
@@ -37,7 +39,7 @@ struct PlainValues: FleeceVisitor {
       return
     }
     if open[last].isDictionary {
-      open[last].members[open[last].key] = value
+      if open[last].members.updateValue(value, forKey: open[last].key) != nil { losesMembers = true }
     } else {
       open[last].elements.append(value)
     }

@@ -8,8 +8,11 @@ import LatewoodFleece
 
 /// How types of Foundation are stored when an `Encodable` has them: a `Date` as ISO 8601 text, `Data` as binary data, a `URL` as text.
 struct SpecialTypes: FleeceSpecialTypes {
-  func scalar<T: Encodable>(for value: T) -> FleeceScalar? {
-    if T.self == Date.self, let date = value as? Date { return .string(Timestamp.text(date)) }
+  func scalar<T: Encodable>(for value: T) throws(FleeceError) -> FleeceScalar? {
+    if T.self == Date.self, let date = value as? Date {
+      guard let text = Timestamp.text(date) else { throw FleeceError(.misuse, Timestamp.rangeFault) }
+      return .string(text)
+    }
     if T.self == Data.self, let data = value as? Data { return .data(Array(data)) }
     if T.self == URL.self, let url = value as? URL { return .string(url.absoluteString) }
     return nil

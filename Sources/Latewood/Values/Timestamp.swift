@@ -11,11 +11,12 @@ enum Timestamp {
   /// Midnight of 1 January of the year 0, and the last millisecond of 9999, in milliseconds since 1970.
   private static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
-  /// The text of the nearest millisecond.
-  static func text(_ date: Date) -> String {
+  static let rangeFault = "a date outside of the years 0 to 9999 cannot be stored"
+
+  /// The text of the nearest millisecond; nil if that is outside of the years 0 to 9999.
+  static func text(_ date: Date) -> String? {
     let exact = (date.timeIntervalSince1970 * 1000).rounded()
-    let milliseconds = min(
-      max(Int64(exactly: exact) ?? (exact < 0 ? .min : .max), range.lowerBound), range.upperBound)
+    guard let milliseconds = Int64(exactly: exact), range.contains(milliseconds) else { return nil }
     let rest = ((milliseconds % 1000) + 1000) % 1000
     return CivilTime.text(seconds: (milliseconds - rest) / 1000) + ".\(CivilTime.padded(rest, 3))Z"
   }

@@ -70,7 +70,22 @@ final class DecodingSource {
     guard path.depth < FleeceLimits.codingDepth else {
       throw DecodingSource.damaged(FleeceError.tooDeep(), path)
     }
+    if type is any TextKeyed.Type { try refuseEqualKeys(element, path) }
     return try T(from: PlaceDecoder(source: self, element: element, path: path))
+  }
+
+  /// A dictionary of Swift would lose a member without a word.
+  private func refuseEqualKeys(_ element: FleeceElement, _ path: CodingPath) throws {
+    let members = try DecodingSource.reading(path) { () throws(FleeceError) in
+      try element.members()
+    }
+    var seen: Set<String> = []
+    for (key, _) in members ?? [] where !key.utf8.allSatisfy({ $0 < 0x80 }) && !seen.insert(key).inserted {
+      throw DecodingError.dataCorrupted(
+        DecodingError.Context(
+          codingPath: path.keys,
+          debugDescription: "two keys differ only in how the letters of “\(key)” are composed"))
+    }
   }
 
   func mismatch(_ type: Any.Type, _ element: FleeceElement, _ path: CodingPath) throws -> DecodingError {
@@ -183,3 +198,9 @@ extension PlaceDecoder: SingleValueDecodingContainer {
   func decode(_ type: UInt64.Type) throws -> UInt64 { try source.integer(type, element, path) }
   func decode<T: Decodable>(_ type: T.Type) throws -> T { try source.decode(type, element, path) }
 }
+
+/// A dictionary of Swift by text, which takes keys for one that differ only in how their letters
+/// are composed.
+private protocol TextKeyed {}
+
+extension Dictionary: TextKeyed where Key == String {}

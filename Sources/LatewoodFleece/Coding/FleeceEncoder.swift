@@ -75,18 +75,22 @@ final class EncodingTarget {
     if T.self == Int.self, let integer = value as? Int {
       return tape.fill(number, .integer, UInt64(bitPattern: Int64(integer)))
     }
-    if let scalar = special.scalar(for: value) {
-      return try store(scalar, at: number, value, path, key)
+    let special: FleeceScalar?
+    do throws(FleeceError) { special = try self.special.scalar(for: value) } catch {
+      // Not with the value, whose description may trap: that of a date which is no number does on
+      // some systems.
+      throw refusal("\(T.self)", error, key.map(path.appending) ?? path)
     }
+    if let special { return try store(special, at: number, value, path, key) }
     let path = key.map(path.appending) ?? path
-    guard path.depth < FleeceLimits.codingDepth else {
-      throw EncodingError.invalidValue(
-        value,
-        EncodingError.Context(codingPath: path.keys, debugDescription: FleeceError.tooDeep().reason))
-    }
+    guard path.depth < FleeceLimits.codingDepth else { throw refusal(value, FleeceError.tooDeep(), path) }
     try value.encode(to: PlaceEncoder(target: self, number: number, path: path))
     // A value that wrote nothing has no members.
     if node(number).kind == .open { makeCollection(.dictionary, at: number) }
+  }
+
+  private func refusal<T>(_ value: T, _ error: FleeceError, _ path: CodingPath) -> EncodingError {
+    .invalidValue(value, EncodingError.Context(codingPath: path.keys, debugDescription: error.reason))
   }
 
   private func store<T>(

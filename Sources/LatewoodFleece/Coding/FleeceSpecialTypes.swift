@@ -10,8 +10,9 @@ package enum FleeceScalar: Sendable, Equatable {
 ///
 /// It is asked for every value that is no number, string or Boolean, so it should decide by comparing types (`T.self == Date.self`).
 package protocol FleeceSpecialTypes: Sendable {
-  /// What to store for a value; nil if its type is nothing special.
-  func scalar<T: Encodable>(for value: T) -> FleeceScalar?
+  /// What to store for a value; nil if its type is nothing special. Throws if the value cannot be
+  /// stored.
+  func scalar<T: Encodable>(for value: T) throws(FleeceError) -> FleeceScalar?
   /// Whether `value(_:from:)` makes values of a type.
   func isSpecial<T: Decodable>(_ type: T.Type) -> Bool
   /// The value that was stored; nil if what is stored cannot be one.

@@ -1,0 +1,150 @@
+import Foundation
+import LatewoodSimulation
+import Testing
+
+@testable import Latewood
+
+/// How values that are built in Swift are kept: changed in place, nested to any depth, and never
+/// stored as something else.
+@Suite struct ValueStorageTests {
+  private static let deep = 200_000
+
+  private func nested(_ depth: Int, _ innermost: DocumentValue, isDictionary: Bool) -> DocumentValue {
+    var value = innermost
+    for _ in 0..<depth { value = isDictionary ? ["in": value] : [value] }
+    return value
+  }
+
+  /// Where the elements of the array lie.
+  private func place(_ value: DocumentValue) -> UnsafeRawPointer? {
+    guard case .array(let storage) = value.content else { return nil }
+    return storage.elements.withUnsafeBytes { $0.baseAddress }
+  }
+
+  @Test func `what is at the end of a path is changed in place`() {
+    var document = MutableDocument()
+    document["list"] = []
+    document["a"]["b"] = [[]]
+    var places: [[UnsafeRawPointer?]] = [[], []]
+    for number in 0..<5000 {
+      document["list"].append(DocumentValue(number))
+      document["a"]["b"][0].append(DocumentValue(number))
+      places[0].append(place(document["list"]))
+      places[1].append(place(document["a"]["b"][0]))
+    }
+    for places in places {
+      let moves = zip(places, places.dropFirst()).count { $0 != $1 }
+      #expect(moves < 30, "the array grows by doubling, and is not copied each time")
+    }
+    #expect(document["list"].count == 5000 && document["a"]["b"][0][4999].int == 4999)
+  }
+
+  @Test func `a change in place shows in no copy`() {
+    var document = MutableDocument()
+    document["list"] = [1, [2]]
+    document["map"] = ["k": ["l": 1]]
+    let copy = document
+    let list = document["list"]
+    document["list"].append(3)
+    document["list"][1].append(4)
+    document["list"][0].int = 5
+    document["map"]["k"]["l"] = 6
+    document["map"]["k"]["m"]["n"] = 7
+    document["new"]["path"][0]["x"] = 8
+    document["list"][3] = "appended"
+    document["map"]["k"]["l"].int = nil
+    document["absent"].string = nil
+    #expect(copy.body == ["list": [1, [2]], "map": ["k": ["l": 1]]])
+    #expect(list == [1, [2]])
+    #expect(
+      document.body == [
+        "list": [5, [2, 4], 3, "appended"], "map": ["k": ["m": ["n": 7]]], "new": ["path": [["x": 8]]],
+      ])
+  }
+
+  @Test func `a change that throws leaves what it has done, and nothing is lost`() {
+    struct OnPurpose: Error {}
+    func change(_ value: inout DocumentValue) throws {
+      value.append(2)
+      throw OnPurpose()
+    }
+    var document = MutableDocument()
+    document["list"] = [[1]]
+    #expect(throws: OnPurpose.self) { try change(&document["list"][0]) }
+    #expect(throws: OnPurpose.self) { try change(&document["new"]) }
+    #expect(document.body == ["list": [[1, 2]], "new": [2]])
+  }
+
+  @Test(arguments: [false, true]) func `values of any depth are equal, and let go of`(isDictionary: Bool) {
+    for depth in [1, 511, 512, 513, 1000, 1001, Self.deep] {
+      let value = nested(depth, 1, isDictionary: isDictionary)
+      #expect((value == nested(depth, 1, isDictionary: isDictionary)) == true, "\(depth)")
+      #expect((value == nested(depth, 2, isDictionary: isDictionary)) == false, "\(depth)")
+      #expect((value == nested(depth - 1, 1, isDictionary: isDictionary)) == false, "\(depth)")
+    }
+    var shared = nested(Self.deep, 1, isDictionary: isDictionary)
+    let half = isDictionary ? shared["in"] : shared[0]
+    shared = 0
+    #expect(half.count == 1)
+  }
+
+  @Test func `values that share their parts are compared in the time of their parts`() {
+    func folded() -> DocumentValue {
+      var value: DocumentValue = [1]
+      for _ in 0..<2000 { value = [value, value, ["k": value]] }
+      return value
+    }
+    #expect((folded() == folded()) == true)
+    var other = folded()
+    other[0][1][2]["k"][0] = 5
+    #expect((folded() == other) == false)
+  }
+
+  @Test func `what is too deep is refused where it is stored or encoded, with a reason`() throws {
+    var document = MutableDocument()
+    document["deep"] = nested(100_000, 1, isDictionary: false)
+    let error = #expect(throws: DatabaseError.self) { try document.encodedBody() }
+    #expect(error?.code == .invalidParameter)
+    #expect(throws: EncodingError.self) { try JSONEncoder().encode(document.body) }
+    #expect(document.toDictionary().isEmpty)
+    let text = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
+    #expect(throws: DatabaseError.self) { try DocumentValue(json: text) }
+  }
+
+  @Test(arguments: [
+    Double.nan, .infinity, -.infinity, 253_402_300_800, 253_402_300_799.9996, -62_167_219_200.001, 1e300,
+    -1e18,
+  ])
+  func `a date that cannot be stored is an error, and no other date`(seconds: Double) throws {
+    let date = Date(timeIntervalSince1970: seconds)
+    var document = MutableDocument()
+    document["at"].date = date
+    document["list"] = [DocumentValue(date)]
+    #expect(document["at"].exists && document["at"].string == nil && document["at"].kind == .string)
+    // The description of a date that is none traps: none in an expression that is shown if it
+    // fails.
+    let read = document["at"].date?.timeIntervalSinceReferenceDate.bitPattern
+    let written = date.timeIntervalSinceReferenceDate.bitPattern
+    #expect(read == written)
+    let error = #expect(throws: DatabaseError.self) { try document.encodedBody() }
+    #expect(error?.code == .invalidParameter && error?.message.contains("9999") == true)
+    #expect(throws: DatabaseError.self) { try document.toJSON() }
+    #expect(throws: EncodingError.self) { try JSONEncoder().encode(document.body) }
+    struct Entry: Codable { var times: [Date] }
+    do {
+      document = try MutableDocument(encoding: Entry(times: [Date(timeIntervalSince1970: 0), date]))
+      Issue.record("nothing was thrown")
+    } catch let EncodingError.invalidValue(_, context) {
+      #expect(context.codingPath.map(\.stringValue).first == "times")
+      #expect(context.debugDescription.contains("9999"))
+    }
+  }
+
+  @Test func `the first and the last date that can be stored`() throws {
+    for (seconds, text) in [
+      (-62_167_219_200, "0000-01-01T00:00:00.000Z"), (253_402_300_799.9994, "9999-12-31T23:59:59.999Z"),
+    ] {
+      #expect(DocumentValue(Date(timeIntervalSince1970: seconds)).string == text)
+    }
+  }
+}
