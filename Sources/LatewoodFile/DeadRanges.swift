@@ -113,12 +113,18 @@ package struct DeadSpace: Sendable {
   package init() {}
 
   package mutating func leave(node: NodeReference) {
-    add(DeadRange(start: node.offset, end: node.offset + UInt64(node.length), endsInNode: true))
+    leave(offset: node.offset, length: UInt64(node.length), endsInNode: true)
   }
 
   package mutating func leave(extent offset: UInt64, length: UInt64) {
+    leave(offset: offset, length: length, endsInNode: false)
+  }
+
+  /// What cannot be in a file is left out: the reference comes from one, and nobody need have read what it refers to.
+  private mutating func leave(offset: UInt64, length: UInt64, endsInNode: Bool) {
     let (end, overflow) = offset.addingReportingOverflow(length)
-    if length > 0, !overflow { add(DeadRange(start: offset, end: end, endsInNode: false)) }
+    guard length > 0, !overflow, offset >= FileLayout.logStart, end <= FileLayout.fileLimit else { return }
+    add(DeadRange(start: offset, end: end, endsInNode: endsInNode))
   }
 
   package mutating func keep(extent offset: UInt64, length: UInt64) {
@@ -160,6 +166,9 @@ package struct DeadSpace: Sendable {
       if at < range.end { ranges.append(DeadRange(start: at, end: range.end, endsInNode: range.endsInNode)) }
     }
   }
+
+  /// Takes out what does not lie before `end`: no tree can own it whose checkpoint's frame is there.
+  package mutating func removeAll(beyond end: UInt64) { ranges.removeAll { $0.end > end } }
 
   package var length: UInt64 { ranges.reduce(0) { $0 &+ $1.length } }
 }

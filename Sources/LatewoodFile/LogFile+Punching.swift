@@ -10,7 +10,11 @@ extension LogFile {
   ///
   /// It ends early where the log began anew after a gap; what is after that is found by nobody but who reads the whole file.
   /// O(bytes of the log between). From any thread.
-  package func frames(from start: ReplayPosition, to end: UInt64) -> [DeadRange] {
+  ///
+  /// - Returns: the ranges, and whether it came to `end`.
+  package func frames(
+    from start: ReplayPosition, to end: UInt64
+  ) -> (ranges: [DeadRange], isWhole: Bool) {
     let view = view
     var walk = LogWalk(view: view, size: view.limit, from: start)
     var ranges: [DeadRange] = []
@@ -26,7 +30,7 @@ extension LogFile {
     }
     let last = min(walk.position.offset, end)
     if at < last { ranges.append(DeadRange(start: at, end: last, endsInNode: false)) }
-    return ranges
+    return (ranges, walk.position.offset >= end)
   }
 
   /// Makes both root slots name `checkpoint`, durably: nothing that it does not need can be asked for again, whichever slot is lost.
@@ -64,7 +68,9 @@ extension LogFile {
     defer { device.unlockExclusively() }
     while let block = blocks.last {
       if enough() { return .busy }
-      precondition(block.lowerBound >= FileLayout.logStart)
+      guard block.lowerBound >= FileLayout.logStart else {
+        throw Fault.damaged(at: block.lowerBound, "the beginning of the file cannot be given back")
+      }
       // While the system gives some back nobody can write to the file.
       let start = max(block.lowerBound, block.upperBound - min(block.upperBound, LogFile.longestPunch))
       group.giveWay()

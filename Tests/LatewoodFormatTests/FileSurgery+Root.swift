@@ -32,3 +32,82 @@ extension FileSurgery {
     return root.offset
   }
 }
+
+extension FileSurgery {
+  /// Where the value of an extent lies, as an entry says.
+  struct Extent {
+    var offset: UInt64
+    var length: UInt64
+    var checksum: UInt32 = 0
+  }
+
+  /// The root of the newest checkpoint.
+  func root() throws -> Subtree {
+    guard let frame = frames(.checkpoint).last, let root = try checkpoint(at: frame.ownOffset).root else {
+      throw GoldenFile.Missing()
+    }
+    return root
+  }
+
+  /// The extent of an entry of the root, which is a leaf.
+  func extent(of key: String) throws -> Extent {
+    let root = try root().reference
+    return try bytes.withUnsafeBytes { all in
+      guard let base = all.baseAddress else { throw GoldenFile.Missing() }
+      let leaf = Node(validated: base + Int(root.offset))
+      let value = leaf.entry(try FileSurgery.index(of: key, in: leaf)).value
+      return Extent(
+        offset: value.extentOffset, length: UInt64(value.length), checksum: value.extentChecksum)
+    }
+  }
+
+  /// Makes an entry of the root, which is a leaf, refer to another extent; all checksums are right.
+  ///
+  /// - Parameter decoy: key of an entry with an inline value of 40 bytes or more, in which the new cell is put.
+  mutating func redirect(_ key: String, to extent: Extent, decoy: String) throws {
+    var failure: (any Error)?
+    _ = try changeRoot { node in
+      do {
+        let leaf = Node(validated: node)
+        let index = try FileSurgery.index(of: key, in: leaf)
+        let old = leaf.entry(index)
+        let suffix = Array(UnsafeRawBufferPointer(start: old.suffix, count: old.suffixCount))
+        let start =
+          leaf.entry(try FileSurgery.index(of: decoy, in: leaf)).value.pointer - UnsafeRawPointer(node)
+        var at = start
+        at += Varint.write(UInt64(suffix.count), to: node + at)
+        at += Varint.write(extent.length << 1 | 1, to: node + at)
+        for byte in suffix {
+          node.set(byte, at: at)
+          at += 1
+        }
+        node.set(extent.offset, at: at)
+        node.set(extent.checksum, at: at + 8)
+        (node + (leaf.slots - UnsafeRawPointer(node))).set(UInt16(start), at: 2 * index)
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    rechain()
+  }
+
+  /// Makes each frame follow the one before it again.
+  private mutating func rechain() {
+    let (seed, frames) = (seed, frames)
+    withBytes { _, base in
+      var last: UInt64?
+      for var frame in frames {
+        frame.previousChecksum = last ?? frame.previousChecksum
+        last = frame.encode(into: base + Int(frame.ownOffset), seed: seed)
+      }
+    }
+  }
+
+  private static func index(of key: String, in leaf: Node) throws -> Int {
+    for index in 0..<leaf.count where leaf.key(index).bytes.dropFirst(4).elementsEqual(key.utf8) {
+      return index
+    }
+    throw GoldenFile.Missing()
+  }
+}

@@ -121,7 +121,7 @@ extension Engine {
     liveBytes.store(root?.liveBytes ?? 0, ordering: .relaxed)
     head.transaction = transaction
     head.number += 1
-    let hold = startPunching(from: checkpoint.offset, replay: checkpoint.record.replay)
+    let hold = startPunching(from: checkpoint.offset, replay: checkpoint.record.replay, isOwn: true)
     swap { _ in makeVersion(head, base: root, frozen: nil, hold: hold) }
   }
 
@@ -157,7 +157,7 @@ extension Engine {
     backgroundFailure.withLock { $0 = nil }
     let checkpoint = other.lastCheckpoint.load(ordering: .relaxed)
     goOn(in: other.log, checkpoint: checkpoint)
-    let hold = startPunching(from: checkpoint, replay: other.punching.withLock { $0.replay })
+    let hold = startPunching(from: checkpoint, replay: other.punching.withLock { $0.replay }, isOwn: true)
     swap { _ in makeVersion(next, base: base, frozen: nil, hold: hold) }
   }
 }

@@ -122,7 +122,12 @@ extension Engine {
     guard record.transaction == checkpoint.transaction else {
       throw Fault.damaged(at: checkpoint.offset, "the checkpoint there is of another transaction")
     }
-    return Version(
+    return pastVersion(record, in: log, hold: hold)
+  }
+
+  /// The state that a checkpoint holds, without what was written after it.
+  func pastVersion(_ record: CheckpointRecord, in log: LogFile, hold: BaseHold) -> Version {
+    Version(
       // It shows no buffer, so no node needs to be kept for it. It has a registry of its own because the writer's takes numbers in
       // order only, and transactions go on meanwhile.
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,

@@ -19,6 +19,7 @@ import Synchronization
 /// 1. A range is in here only if both are durable or will be made so before it is given back: the checkpoint that does without it, and a slot
 ///    that names it. Before anything is given back both slots name such a checkpoint.
 /// 2. `whole` are checkpoints of which nothing was given back, nor will be before they are taken out.
+/// 3. A block is given back only if nothing else refers to it: see `Ownership`.
 ///
 /// Nothing of it is in the file: what waits when the store is closed stays until the file is compacted.
 struct Punching {
@@ -34,6 +35,7 @@ struct Punching {
 
   /// What was left behind by merges whose checkpoint could not be written, while their trees were built upon.
   var unconcluded = DeadSpace()
+  var ownership = Ownership.unknown
   /// Who still reads the base trees of this file. Another file has another: snapshots of the old one hold nothing of the new one.
   let bases = BaseRegistry()
   /// Where a replay starts from the newest checkpoint.
@@ -56,6 +58,7 @@ struct Punching {
     unconcluded = DeadSpace()
     waiting = []
     loose = DeadRanges()
+    ownership = .unknown
   }
 
   /// What may be given back, if it is worth it: the greatest epoch of it, and its length.
@@ -83,11 +86,13 @@ extension Engine {
   /// - Parameters:
   ///   - checkpoint: offset of its newest checkpoint; 0 if there is none.
   ///   - replay: where a replay starts from that.
+  ///   - isOwn: this process wrote the file from its beginning.
   /// - Returns: the hold of that checkpoint's base tree.
-  func startPunching(from checkpoint: UInt64, replay: ReplayPosition) -> BaseHold {
+  func startPunching(from checkpoint: UInt64, replay: ReplayPosition, isOwn: Bool) -> BaseHold {
     punching.withLock { state in
       var fresh = Punching()
       fresh.replay = replay
+      fresh.ownership = isOwn ? .own : .unknown
       fresh.oldestWhole = log.oldestWholeCheckpoint
       if checkpoint != 0 { fresh.whole = [.init(checkpoint: checkpoint, epoch: fresh.epoch)] }
       fresh.punchedBytes = state.punchedBytes
@@ -117,12 +122,13 @@ extension Engine {
     let replay = checkpoint.record.replay
     var frames: [DeadRange] = []
     let collects = collectsDead
-    if collects { frames = log.frames(from: punching.withLock { $0.replay }, to: replay.offset) }
+    if collects { frames = log.frames(from: punching.withLock { $0.replay }, to: replay.offset).ranges }
     punching.withLock { state in
       var all = state.unconcluded
       state.unconcluded = DeadSpace()
       all.append(dead)
       all.leave(log: frames)
+      all.removeAll(beyond: checkpoint.offset)
       state.replay = replay
       state.newest = checkpoint
       state.whole.append(.init(checkpoint: checkpoint.offset, epoch: state.epoch + 1))
@@ -170,7 +176,9 @@ extension Engine {
     let limit = punching.withLock { state in
       state.eligible(keeping: options.wholeCheckpoints, oldestHeld: nil)
     }
-    guard let limit, limit.length >= options.punchingThreshold, try !log.hasReaders() else { return }
+    guard let limit, limit.length >= options.punchingThreshold, try !log.hasReaders(),
+      try knowsOwners(dead: limit.length)
+    else { return }
     waitForReads(of: limit.epoch)
     // From here on no older checkpoint can be opened, so that nobody comes to hold what was found to be held by nobody.
     let decided = punching.withLock { state -> (checkpoint: AppendedCheckpoint, epoch: UInt64)? in
@@ -189,6 +197,7 @@ extension Engine {
       let count = state.waiting.prefix { $0.epoch <= decided.epoch }.count
       let dead = state.waiting.prefix(count).flatMap(\.ranges)
       state.waiting.removeFirst(count)
+      state.ownership.remove(dead)
       state.loose.insert(dead) { log.isPadding($0) }
     }
   }
@@ -207,7 +216,9 @@ extension Engine {
 
   private func punchLoose() throws(Fault) {
     let blockLength = log.device.blockLength
-    var blocks = punching.withLock { $0.loose.takeBlocks(of: blockLength) { log.isPadding($0) } }
+    var blocks = punching.withLock { state in
+      state.ownership.free(in: state.loose.takeBlocks(of: blockLength) { log.isPadding($0) }, of: blockLength)
+    }
     let all = blocks.reduce(0) { $0 + $1.count }
     var outcome = PunchOutcome.busy
     defer {

@@ -60,7 +60,8 @@ extension Engine {
     head.transaction = report.lastTransaction
     head.dropCount += 1
     goOn(in: next, checkpoint: report.checkpointOffset)
-    let hold = startPunching(from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start)
+    let hold = startPunching(
+      from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start, isOwn: false)
     swap { _ in makeVersion(head, base: report.checkpoint?.root, frozen: nil, hold: hold) }
     return head.transaction != before
   }

@@ -183,7 +183,10 @@ final class Engine: @unchecked Sendable {
       checkpointTransaction: report.checkpoint?.transaction ?? 0,
       replayedTransactions: report.transactionsReplayed,
       replayedBytes: report.bytesReplayed, tornTail: report.tornTail)
-    let hold = startPunching(from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start)
+    // Without a checkpoint there is no tree, only a log that has just been gone over.
+    let hold = startPunching(
+      from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start,
+      isOwn: report.checkpointOffset == 0)
     let version = makeVersion(head, base: report.checkpoint?.root, frozen: nil, hold: hold)
     published.set(version)
     liveBytes.store(report.checkpoint?.root?.liveBytes ?? 0, ordering: .relaxed)

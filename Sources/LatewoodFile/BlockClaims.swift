@@ -1,0 +1,76 @@
+/// How many bytes of each block of a file are referred to: by a tree, by the log, or by what died and may still be read.
+///
+/// What a file says of itself can be wrong although all its checksums are right: two entries can refer to one value, an entry to a node, to a
+/// frame of the log, or to bytes that are written only later. So that a reference dies is no proof that nothing else needs its bytes. A
+/// block that nobody claims is free whatever the references look like.
+///
+/// Invariants:
+/// 1. The count of a block is the sum, over all ranges that were added and not removed, of the bytes that these have in it; what is
+///    at or behind `limit` does not count.
+/// 2. A count that ever passed `UInt16.max` stays there: the block is never free again. (In a sound file none is above 4,159.)
+///
+/// Memory: two bytes for 4 KiB of the file.
+package struct BlockClaims: Sendable {
+  private static let blockLength: UInt64 = 4096
+  /// Longer files would take more than 128 MiB of memory.
+  private static let longestFile: UInt64 = 256 << 30
+
+  /// What lies at or behind this offset is nothing to this.
+  package let limit: UInt64
+  private var counts: [UInt16]
+  private var total: UInt64 = 0
+
+  /// - Parameter limit: every reference that is added ends at or before this offset.
+  /// - Returns: nil if the file is longer than 256 GiB.
+  package init?(limit: UInt64) {
+    guard limit <= BlockClaims.longestFile else { return nil }
+    self.limit = limit
+    counts = Array(repeating: 0, count: Int((limit + BlockClaims.blockLength - 1) / BlockClaims.blockLength))
+  }
+
+  /// Adds a reference. False if it cannot be right: it does not lie in the file before `limit`, or there are more references than
+  /// bytes that they could have for themselves. O(blocks); O(blocks of the file) for all that are true.
+  package mutating func add(_ range: DeadRange) -> Bool {
+    guard range.start >= FileLayout.logStart, range.start <= range.end, range.end <= limit else {
+      return false
+    }
+    total += range.length
+    guard total <= 2 * limit else { return false }
+    change(range) { count, bytes in
+      let (sum, overflow) = count.addingReportingOverflow(bytes)
+      return overflow ? .max : sum
+    }
+    return true
+  }
+
+  /// Takes back what was added, in the same pieces or others.
+  package mutating func remove(_ range: DeadRange) {
+    change(range) { count, bytes in count == .max ? .max : count - min(count, bytes) }
+  }
+
+  /// Whether nobody claims a byte of the blocks that a range touches.
+  package func isFree(_ range: Range<UInt64>) -> Bool {
+    guard range.lowerBound < limit else { return true }
+    let end = min(range.upperBound, limit)
+    let blocks = Int(range.lowerBound / BlockClaims.blockLength)...Int((end - 1) / BlockClaims.blockLength)
+    return counts[blocks].allSatisfy { $0 == 0 }
+  }
+
+  private mutating func change(_ range: DeadRange, _ change: (_ count: UInt16, _ bytes: UInt16) -> UInt16) {
+    var at = range.start
+    let end = min(range.claimedEnd, limit)
+    while at < end {
+      let block = at / BlockClaims.blockLength
+      let next = min((block + 1) * BlockClaims.blockLength, end)
+      counts[Int(block)] = change(counts[Int(block)], UInt16(next - at))
+      at = next
+    }
+  }
+}
+
+extension DeadRange {
+  /// A node claims the padding behind it too, so that nodes one after the other claim what they do when they are one range.
+  fileprivate var claimedEnd: UInt64 {
+    endsInNode ? (end + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1) : end
+  }
+}
