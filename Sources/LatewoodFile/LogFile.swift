@@ -46,6 +46,8 @@ package final class LogFile: @unchecked Sendable {
   let volume: any Volume
   let environment: Environment
   let group: GroupFlush
+  /// Until this is closed; versions have it too.
+  private let sharedUse: Guarded<FileUse?>
   /// The writer's place, for hot loops above; see `AppendState`.
   @usableFromInline package let append: UnsafeMutablePointer<AppendState>
 
@@ -75,6 +77,7 @@ package final class LogFile: @unchecked Sendable {
     header = opened.header
     device = opened.device
     mapping = opened.mapping
+    sharedUse = Guarded(FileUse(opened.mapping, on: opened.device))
     isReadOnly = opened.fileLock == nil
     let length = opened.fileLock == nil ? 64 : LogFile.chunkLength
     let chunk = UnsafeMutableRawPointer.allocate(byteCount: length, alignment: 4096)
@@ -165,9 +168,12 @@ package final class LogFile: @unchecked Sendable {
   /// *Writer.* The number of the newest transaction in the log.
   package var lastTransaction: UInt64 { append.pointee.transaction }
 
+  /// What keeps the mapping, and what is in the file from being taken away under it: for versions. From any thread.
+  package var use: any AnyObject & Sendable { sharedUse.withLock { $0 } ?? mapping }
+
   /// Releases the locks and the file. What was not flushed is lost. Idempotent; from any thread.
   ///
-  /// The file stays mapped as long as somebody holds `mapping`.
+  /// As long as somebody holds `use` the file stays mapped, and locked for reading.
   package func close() {
     let wasClosed = group.locked { state in
       defer {
@@ -178,8 +184,15 @@ package final class LogFile: @unchecked Sendable {
     }
     if wasClosed { return }
     group.waitUntilIdle()
-    device.close()
-    if !group.locked({ $0.keepsLock }) { group.fileLock?.unlock() }
+    let lock = group.locked { $0.keepsLock } ? nil : group.fileLock
+    guard var last = sharedUse.withLock({ $0.take() }) else { return }
+    if isKnownUniquelyReferenced(&last) {
+      device.close()
+      lock?.unlock()
+    } else if let lock {
+      // A child made by fork has nothing to give up: the locks are its parent's.
+      if lock.isOwnedByThisProcess { last.leave(lock) } else { lock.unlock() }
+    }
   }
 }
 

@@ -140,7 +140,7 @@ extension Engine {
     swap { old in
       Version(
         number: old.number, transaction: old.transaction, base: root, active: old.active, frozen: nil,
-        dropCount: old.dropCount, file: log.view, mapping: log.mapping, registry: registry, hold: hold)
+        dropCount: old.dropCount, file: log.view, mapping: log.use, registry: registry, hold: hold)
     }
   }
 

@@ -216,7 +216,7 @@ final class Engine: @unchecked Sendable {
     let log = log
     return Version(
       number: head.number, transaction: head.transaction, base: base, active: head.active, frozen: frozen,
-      dropCount: head.dropCount, file: log.view, mapping: log.mapping, registry: registry, hold: hold)
+      dropCount: head.dropCount, file: log.view, mapping: log.use, registry: registry, hold: hold)
   }
 
   // MARK: Publishing
