@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodFile
 import LatewoodTree
 
 /// The names of keyspaces, kept in keyspace 0. On disk: FORMAT.md, section 9.
@@ -25,6 +26,12 @@ enum Catalog {
 
   /// All full keys of a keyspace are from this on and before that of the next number.
   static func firstKey(of number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+
+  /// Whether an operation changes the catalog.
+  static func isInside(_ record: LogRecord) -> Bool {
+    record.keyCount >= FullKey.prefixLength
+      && UInt32(bigEndian: record.key.loadUnaligned(as: UInt32.self)) == keyspace
+  }
 
   static func checkName(_ name: String) throws(Fault) {
     let length = name.utf8.count

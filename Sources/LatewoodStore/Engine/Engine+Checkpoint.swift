@@ -140,7 +140,7 @@ extension Engine {
     swap { old in
       Version(
         number: old.number, transaction: old.transaction, base: root, active: old.active, frozen: nil,
-        dropCount: old.dropCount, file: log.view, mapping: log.use, registry: registry, hold: hold)
+        known: old.known, file: log.view, mapping: log.use, registry: registry, hold: hold)
     }
   }
 

@@ -147,7 +147,7 @@ extension Engine {
     var next = other.head
     // Numbers never fall, neither here nor in the buffer that was made over there.
     next.number = max(head.number, other.head.number) + 1
-    next.dropCount = head.dropCount
+    next.known = head.known
     head = next
     unfinished = nil
     liveBytes.store(base?.liveBytes ?? 0, ordering: .relaxed)

@@ -131,7 +131,7 @@ extension Engine {
       // It shows no buffer, so no node needs to be kept for it. It has a registry of its own because the writer's takes numbers in
       // order only, and transactions go on meanwhile.
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
-      dropCount: Keyspace.pastEpoch, file: log.view, mapping: log.use, registry: VersionRegistry(),
+      known: KnownKeyspaces(), file: log.view, mapping: log.use, registry: VersionRegistry(),
       hold: hold)
   }
 

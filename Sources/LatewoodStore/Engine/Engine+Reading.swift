@@ -27,8 +27,7 @@ extension Engine: ReadGate {
 
   private func state(of face: UnsafePointer<VersionFace>) -> ReadState {
     ReadState(
-      view: face.pointee.reads, store: identity, dropCount: face.pointee.dropCount,
-      isTentative: face.pointee.dropCount == Keyspace.pastEpoch)
+      view: face.pointee.reads, store: identity, known: face.pointee.known)
   }
 
   // MARK: Short reads
@@ -60,7 +59,7 @@ extension Engine: ReadGate {
       throw fault()
     }
     do throws(Fault) {
-      if keyspace.store != identity || keyspace.epoch != face.pointee.dropCount {
+      if !face.pointee.known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) {
         try state(of: face).check(keyspace)
       }
       let value = try FullKey.with(keyspace.id, key) { (full, count) throws(Fault) in

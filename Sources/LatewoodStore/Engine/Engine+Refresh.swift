@@ -18,6 +18,7 @@ extension Engine {
     let buffer = BufferWriter(
       state: next.active, version: next.number, mapping: log.view.base, flushedThrough: .max, log: nil)
     buffer.reclaim(published: try current().number, registry: registry)
+    var changesCatalog = false
     let outcome: RefreshOutcome
     do {
       outcome = try log.refresh(
@@ -25,6 +26,7 @@ extension Engine {
         apply: { (transaction, offset, record) throws(Fault) in
           buffer.apply(record, at: offset)
           next.transaction = transaction
+          if Catalog.isInside(record) { changesCatalog = true }
         })
     } catch {
       buffer.abort()
@@ -36,8 +38,8 @@ extension Engine {
       return false
     case .advanced:
       next.active = buffer.finish()
-      // The other process may have dropped keyspaces: handles are looked up again.
-      next.dropCount += 1
+      // The other process may have dropped keyspaces: handles are looked up once more.
+      if changesCatalog { next.known = KnownKeyspaces() }
       head = next
       publish(next)
       return true
@@ -58,7 +60,7 @@ extension Engine {
     head.number += 1
     head.active = state
     head.transaction = report.lastTransaction
-    head.dropCount += 1
+    head.known = KnownKeyspaces()
     goOn(in: next, checkpoint: report.checkpointOffset)
     let hold = startPunching(
       from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start, isOwn: false)

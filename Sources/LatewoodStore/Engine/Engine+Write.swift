@@ -139,7 +139,7 @@ extension Engine {
       version.active.layer.forget(after: version.number, keeping: version.active)
       head.active = version.active
       head.transaction = version.transaction
-      head.dropCount = version.dropCount
+      head.known = version.known
     }
     synchronousEnd.store(0, ordering: .relaxed)
     do throws(Fault) {

@@ -33,7 +33,8 @@ final class Engine: @unchecked Sendable {
     var number: UInt64 = 1
     var transaction: UInt64 = 0
     var active = BufferState()
-    var dropCount: UInt64 = 0
+    /// The handles that are known to mean keyspaces which it has.
+    var known = KnownKeyspaces()
     /// Bytes of log since the write buffer was started.
     var pendingBytes: UInt64 = 0
   }
@@ -216,7 +217,7 @@ final class Engine: @unchecked Sendable {
     let log = log
     return Version(
       number: head.number, transaction: head.transaction, base: base, active: head.active, frozen: frozen,
-      dropCount: head.dropCount, file: log.view, mapping: log.use, registry: registry, hold: hold)
+      known: head.known, file: log.view, mapping: log.use, registry: registry, hold: hold)
   }
 
   // MARK: Publishing

@@ -22,9 +22,10 @@ extension Readable {
 }
 
 extension ReadState {
-  /// A handle that need not be looked up again as long as no keyspace is dropped. What a transaction sees may never come to be, and what
-  /// a past state shows may be gone, so their handles are looked up each time.
+  /// The handle of a keyspace that was found in this state.
   func handle(_ name: String, _ number: UInt32) -> Keyspace {
-    Keyspace(name: name, id: number, store: store, epoch: isTentative ? Keyspace.unknownEpoch : dropCount)
+    let handle = Keyspace(name, number, of: store)
+    known._withUnsafeGuaranteedRef { $0.insert(handle.fingerprint) }
+    return handle
   }
 }

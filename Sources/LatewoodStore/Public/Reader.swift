@@ -56,12 +56,10 @@ extension ReadGate {
 struct ReadState {
   let view: ReadView
   let store: UInt64
-  let dropCount: UInt64
-  /// Whether what it shows may never come to be, or may be gone by now.
-  let isTentative: Bool
+  let known: Unmanaged<KnownKeyspaces>
 
   @inline(__always) func check(_ keyspace: Keyspace) throws(Fault) {
-    if keyspace.store == store, keyspace.epoch == dropCount { return }
+    if known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) { return }
     try slowCheck(keyspace)
   }
 
@@ -72,6 +70,7 @@ struct ReadState {
     guard try Catalog.exists(keyspace.id, named: keyspace.name, in: view) else {
       throw Fault(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist here")
     }
+    known._withUnsafeGuaranteedRef { $0.insert(keyspace.fingerprint) }
   }
 
   /// The value of a key. The bytes are valid as long as the state.

@@ -18,6 +18,7 @@ public final class Transaction: Readable, ReadGate {
   /// The first failure of an operation: a transaction that lost one must not commit, even if the closure caught the error.
   private(set) var failure: Fault?
   private var isActive = true
+  private var ownsKnown = false
   private var isLogOpen = false
   private var number: UInt64 = 0
   private(set) var changeCount = 0
@@ -143,7 +144,9 @@ public final class Transaction: Readable, ReadGate {
     let reader = try _reader()
     do {
       try Catalog.checkName(name)
-      if let number = try Catalog.number(of: name, in: reader.state.view) { return handle(name, number) }
+      if let number = try Catalog.number(of: name, in: reader.state.view) {
+        return reader.state.handle(name, number)
+      }
       let number = try Catalog.nextNumber(in: reader.state.view)
       guard number <= Catalog.maximumNumber else {
         throw Fault(.unsupported, "the numbers for keyspaces are used up")
@@ -152,7 +155,9 @@ public final class Transaction: Readable, ReadGate {
       try putCatalog(Catalog.counterKey, Catalog.encode(number + 1))
       try putCatalog(Catalog.nameKey(name), Catalog.encode(number))
       try putCatalog(Catalog.numberKey(number), Array(name.utf8))
-      return handle(name, number)
+      let created = Keyspace(name, number, of: engine.identity)
+      ownKnown().insert(created.fingerprint)
+      return created
     } catch let fault as Fault {
       throw StoreError(fault, path: engine.path)
     } catch { throw StoreError.from(error) }
@@ -172,11 +177,14 @@ public final class Transaction: Readable, ReadGate {
     try deleteCatalog(Catalog.nameKey(keyspace.name))
     try deleteCatalog(Catalog.numberKey(keyspace.id))
     try deleteRange(Catalog.firstKey(of: keyspace.id), Catalog.firstKey(of: keyspace.id + 1))
-    committed.dropCount += 1
+    ownKnown().remove(keyspace.fingerprint)
   }
 
-  private func handle(_ name: String, _ number: UInt32) -> Keyspace {
-    Keyspace(name: name, id: number, store: engine.identity, epoch: Keyspace.unknownEpoch)
+  /// Known handles to change: what others share is of the catalog before.
+  private func ownKnown() -> KnownKeyspaces {
+    if !ownsKnown { committed.known = KnownKeyspaces(committed.known) }
+    ownsKnown = true
+    return committed.known
   }
 
   private func putCatalog(_ key: [UInt8], _ value: [UInt8]) throws(StoreError) {
@@ -205,7 +213,7 @@ public final class Transaction: Readable, ReadGate {
     try checkOpen()
     let view = buffer.reads(base: version.base, frozen: version.frozen, file: version.file)
     let state = ReadState(
-      view: view, store: engine.identity, dropCount: committed.dropCount, isTentative: true)
+      view: view, store: engine.identity, known: Unmanaged.passUnretained(committed.known))
     return Reader(owner: self, gate: self, state: state)
   }
 
@@ -233,9 +241,7 @@ public final class Transaction: Readable, ReadGate {
   // MARK: Ending. The engine's part, under the writer lock.
 
   @inline(__always) private func begin(_ keyspace: Keyspace) throws(Fault) {
-    if isLogOpen, loans == 0, keyspace.epoch == committed.dropCount, keyspace.store == engine.identity {
-      return
-    }
+    if isLogOpen, loans == 0, committed.known.contains(keyspace.fingerprint) { return }
     try open()
     try currentReader().state.check(keyspace)
   }

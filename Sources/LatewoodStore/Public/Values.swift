@@ -26,13 +26,22 @@ public struct Keyspace: Sendable, Hashable {
   public let id: UInt32
   /// The store it is from.
   let store: UInt64
-  /// How many keyspaces had been dropped when it was known to exist, or `unknownEpoch`.
-  let epoch: UInt64
+  /// A hash of all three, by which states know it; see `KnownKeyspaces`. A number alone would not do: that which a transaction gave which was
+  /// thrown away is given again.
+  let fingerprint: UInt64
 
-  /// Of handles that must be looked up each time: what a transaction or a past state sees may not be what others see.
-  static let unknownEpoch = UInt64.max
-  /// Of states of the past: no handle has it, so that all are looked up there.
-  static let pastEpoch = UInt64.max - 1
+  init(_ name: String, _ id: UInt32, of store: UInt64) {
+    self.name = name
+    self.id = id
+    self.store = store
+    var hasher = Hasher()
+    hasher.combine(store)
+    hasher.combine(id)
+    // By its bytes: strings that look the same can have several.
+    for byte in name.utf8 { hasher.combine(byte) }
+    // The table of those that are known keeps the least numbers for itself.
+    fingerprint = max(2, UInt64(UInt(bitPattern: hasher.finalize())))
+  }
 
   public static func == (a: Keyspace, b: Keyspace) -> Bool { a.id == b.id && a.store == b.store }
   public func hash(into hasher: inout Hasher) {

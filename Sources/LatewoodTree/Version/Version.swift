@@ -60,8 +60,8 @@ package final class Version: @unchecked Sendable {
   package let base: Subtree?
   package let active: BufferState
   package let frozen: BufferState?
-  /// Times that a keyspace had been dropped when it was made; tells handles that may be stale.
-  package let dropCount: UInt64
+  /// The handles that are known to mean keyspaces which it has.
+  package let known: KnownKeyspaces
   /// The same for short reads, for as long as the version.
   package let face: UnsafePointer<VersionFace>
   package let file: FileView
@@ -73,7 +73,7 @@ package final class Version: @unchecked Sendable {
 
   package init(
     number: UInt64, transaction: UInt64, base: Subtree?, active: BufferState, frozen: BufferState?,
-    dropCount: UInt64, file: FileView, mapping: any AnyObject & Sendable, registry: VersionRegistry,
+    known: KnownKeyspaces, file: FileView, mapping: any AnyObject & Sendable, registry: VersionRegistry,
     hold: BaseHold? = nil
   ) {
     self.number = number
@@ -81,7 +81,7 @@ package final class Version: @unchecked Sendable {
     self.base = base
     self.active = active
     self.frozen = frozen
-    self.dropCount = dropCount
+    self.known = known
     self.file = file
     self.mapping = mapping
     self.registry = registry
@@ -92,7 +92,8 @@ package final class Version: @unchecked Sendable {
       base: base, active: active, frozen: frozen, file: file,
       records: RecordSpace(base: file.base, through: .max, log: nil))
     face.initialize(
-      to: VersionFace(reads: reads, dropCount: dropCount, version: Unmanaged.passUnretained(self)))
+      to: VersionFace(
+        reads: reads, known: Unmanaged.passUnretained(known), version: Unmanaged.passUnretained(self)))
     registry.add(number, transaction: transaction)
   }
 
@@ -115,7 +116,7 @@ package final class Version: @unchecked Sendable {
 /// to it counted.
 package struct VersionFace {
   package let reads: ReadView
-  package let dropCount: UInt64
+  package let known: Unmanaged<KnownKeyspaces>
   package let version: Unmanaged<Version>
 }
 

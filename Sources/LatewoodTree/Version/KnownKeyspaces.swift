@@ -1,0 +1,129 @@
+import LatewoodDevice
+import Synchronization
+
+/// Which handles of keyspaces are known to mean one that exists, in all states that have the same catalog.
+///
+/// Versions share one of these as long as no keyspace is created or dropped between them; what changes the catalog makes another. A handle is
+/// known by its fingerprint, a hash of the store, the number and the name. It is looked up in the catalog once, and from then on here, in
+/// one cache line as a rule. So it costs no more to check a handle because others were dropped, whatever it was got from.
+///
+/// The fingerprints lie in a table of a power of two words, at most half of them in use; each is at the first place, from the one
+/// that its last bits say, where there was room. A table that is full is replaced by a larger one, and kept until this goes, since
+/// somebody may be looking in it.
+///
+/// Thread safety: `contains` and `insert` from any thread. `remove` is for a transaction that has this to itself.
+// SAFETY: the tables are only accessed atomically and go with this object.
+package final class KnownKeyspaces: @unchecked Sendable {
+  private typealias Words = UnsafeMutablePointer<Atomic<UInt64>>
+
+  private struct Tables {
+    /// The newest is the last.
+    var all: [UnsafeMutableRawPointer] = []
+    /// Words of the newest that are not free.
+    var used = 0
+  }
+
+  private static let firstLength = 64
+  /// In the place of one that was removed: those behind it must still be found.
+  private static let removed: UInt64 = 1
+
+  /// A table: its length less one, then its words.
+  private let newest: Atomic<UnsafeMutableRawPointer>
+  private let tables: Guarded<Tables>
+
+  package init() {
+    let first = KnownKeyspaces.makeTable(KnownKeyspaces.firstLength)
+    newest = Atomic(first)
+    tables = Guarded(Tables(all: [first], used: 0))
+  }
+
+  /// Knows the same.
+  package convenience init(_ other: KnownKeyspaces) {
+    self.init()
+    other.forEach { insert($0) }
+  }
+
+  deinit {
+    for table in tables.withLock({ $0.all }) { table.deallocate() }
+  }
+
+  private static func makeTable(_ length: Int) -> UnsafeMutableRawPointer {
+    let table = UnsafeMutableRawPointer.allocate(byteCount: (length + 1) * 8, alignment: 64)
+    table.initializeMemory(as: UInt64.self, repeating: 0, count: length + 1)
+    table.storeBytes(of: UInt64(length - 1), as: UInt64.self)
+    return table
+  }
+
+  // SAFETY: a zeroed word is a valid Atomic<UInt64>.
+  @inline(__always) private static func words(_ table: UnsafeMutableRawPointer) -> (Words, mask: Int) {
+    ((table + 8).assumingMemoryBound(to: Atomic<UInt64>.self), Int(table.load(as: UInt64.self)))
+  }
+
+  /// Whether a handle is known. If not it must be looked up.
+  @inline(__always) package func contains(_ fingerprint: UInt64) -> Bool {
+    let (words, mask) = KnownKeyspaces.words(newest.load(ordering: .acquiring))
+    var index = Int(truncatingIfNeeded: fingerprint) & mask
+    while true {
+      let word = words[index].load(ordering: .relaxed)
+      if word == fingerprint { return true }
+      if word == 0 { return false }
+      index = (index &+ 1) & mask
+    }
+  }
+
+  /// Notes that a handle was found in the catalog.
+  package func insert(_ fingerprint: UInt64) {
+    tables.withLock { tables in
+      if contains(fingerprint) { return }
+      let (words, mask) = KnownKeyspaces.words(newest.load(ordering: .relaxed))
+      if 2 * (tables.used + 1) > mask + 1 {
+        // Twice as long as what is left needs: much of it may have been removed.
+        var kept: [UInt64] = []
+        for index in 0...mask {
+          let word = words[index].load(ordering: .relaxed)
+          if word > KnownKeyspaces.removed { kept.append(word) }
+        }
+        let larger = KnownKeyspaces.makeTable(4 * kept.count > mask ? 2 * (mask + 1) : mask + 1)
+        for word in kept { KnownKeyspaces.put(word, in: larger) }
+        tables.all.append(larger)
+        tables.used = kept.count
+        newest.store(larger, ordering: .releasing)
+      }
+      KnownKeyspaces.put(fingerprint, in: newest.load(ordering: .relaxed))
+      tables.used += 1
+    }
+  }
+
+  private static func put(_ fingerprint: UInt64, in table: UnsafeMutableRawPointer) {
+    let (words, mask) = words(table)
+    var index = Int(truncatingIfNeeded: fingerprint) & mask
+    while words[index].load(ordering: .relaxed) != 0 { index = (index &+ 1) & mask }
+    words[index].store(fingerprint, ordering: .relaxed)
+  }
+
+  /// Forgets a handle whose keyspace was dropped.
+  package func remove(_ fingerprint: UInt64) {
+    tables.withLock { _ in
+      let (words, mask) = KnownKeyspaces.words(newest.load(ordering: .relaxed))
+      var index = Int(truncatingIfNeeded: fingerprint) & mask
+      while true {
+        let word = words[index].load(ordering: .relaxed)
+        if word == 0 { return }
+        if word == fingerprint {
+          return words[index].store(KnownKeyspaces.removed, ordering: .relaxed)
+        }
+        index = (index &+ 1) & mask
+      }
+    }
+  }
+
+  private func forEach(_ body: (UInt64) -> Void) {
+    tables.withLock { _ in
+      let (words, mask) = KnownKeyspaces.words(newest.load(ordering: .relaxed))
+      for index in 0...mask {
+        let word = words[index].load(ordering: .relaxed)
+        if word > KnownKeyspaces.removed { body(word) }
+      }
+    }
+  }
+}
