@@ -1,3 +1,4 @@
+import LatewoodBytes
 import LatewoodDevice
 import LatewoodStore
 import Testing
@@ -16,6 +17,23 @@ final class StoreDirectory: Sendable {
     } catch {
       Issue.record(error)
     }
+  }
+
+  /// Bytes of the database, and of what is about to take its place: as they appear, the greater of the two, and on the disk, together.
+  func occupied() throws -> (apparent: UInt64, allocated: UInt64) {
+    var result: (apparent: UInt64, allocated: UInt64) = (0, 0)
+    for name in try Directories.names(in: path) where !name.hasSuffix(".lock") {
+      do throws(Fault) {
+        let device = try FileVolume().open("\(path)/\(name)", .readOnly)
+        defer { device.close() }
+        result.apparent = max(result.apparent, try device.size())
+        result.allocated += try device.allocatedSize()
+      } catch {
+        // It may have lost its name meanwhile.
+        guard error.kind == .notFound else { throw error }
+      }
+    }
+    return result
   }
 
   /// What is beside the database and its lock.

@@ -45,6 +45,13 @@ struct Directory: Sendable {
     return total
   }
 
+  /// Bytes of its largest file, as they appear.
+  var largest: UInt64 {
+    var largest: UInt64 = 0
+    visit { _, isDirectory, status in if !isDirectory { largest = max(largest, UInt64(status.st_size)) } }
+    return largest
+  }
+
   private func visit(_ body: (_ file: String, _ isDirectory: Bool, _ status: stat) -> Void) {
     guard let directory = opendir(path) else { return }
     defer { closedir(directory) }

@@ -58,6 +58,8 @@ final class CompactionRun {
     options.checkpointsInBackground = false
     options.compaction.isAutomatic = false
     options.punchesHoles = false
+    // A tree more would be dead before long, and nothing is given back here.
+    options.writeBufferBudget *= 4
     self.new = new
     target = try Engine(
       log: new, path: new.path, isReadOnly: false, options: options, environment: engine.environment)
@@ -115,7 +117,7 @@ final class CompactionRun {
 
   private func didCopy(_ bytes: UInt64) throws(Fault) {
     progress.bytesCopied += bytes
-    if new.isReplacement { engine.allowLag(copied: progress.bytesCopied) }
+    if new.isReplacement { engine.compactionLag.allow(copied: progress.bytesCopied) }
     readAhead.didTake(bytes)
     try engine.compaction.checkpoint()
     try throttle.pass(bytes, engine.compaction)
@@ -131,7 +133,7 @@ final class CompactionRun {
   ///
   /// - Parameter isSwitching: a lock is held that others wait for. Then it does not pause, and calls nobody who might want that lock.
   private func follow(until rest: UInt64, isSwitching: Bool = false) throws(Fault) {
-    defer { if new.isReplacement { engine.allowLag() } }
+    defer { if new.isReplacement { engine.compactionLag.allow() } }
     for round in 0..<64 {
       if !isSwitching { try engine.compaction.checkpoint() }
       let committed = engine.committedBytes.load(ordering: .relaxed)
@@ -141,7 +143,7 @@ final class CompactionRun {
       try advance(through: end)
       if new.isReplacement {
         engine.compactionLag.follow(to: committed)
-        engine.allowLag(rounds: round)
+        engine.compactionLag.allow(rounds: round)
         engine.checkpointEnded.withLock { engine.checkpointEnded.broadcast() }
       }
       if !isSwitching { tell(CompactionRun.copyShare + CompactionRun.followShare * Double(round + 1) / 64) }

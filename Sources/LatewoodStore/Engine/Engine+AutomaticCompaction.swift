@@ -14,7 +14,11 @@ extension Engine {
   struct Occupancy {
     /// Bytes on the disk: holes take none.
     var size: UInt64
+    /// Bytes of the file, holes and all.
+    var apparent: UInt64
     var live: UInt64
+    /// Bytes of log that no checkpoint holds yet.
+    var log: UInt64
     /// Bytes that were appended since the newest checkpoint: log that none holds yet, and what one that is being written has of its tree. As
     /// much will be dead once it is there.
     var recent: UInt64
@@ -37,7 +41,8 @@ extension Engine {
     let (end, checkpoint) = (log.committedPosition.offset, lastCheckpoint.load(ordering: .relaxed))
     let reclaimable = preparation.withLock { $0 }?.reclaimable() ?? 0
     return Occupancy(
-      size: min(size, allocated), live: min(size, live - min(live, reclaimable)),
+      size: min(size, allocated), apparent: size, live: min(size, live - min(live, reclaimable)),
+      log: pendingBytes.load(ordering: .relaxed) + frozenBytes.load(ordering: .relaxed),
       recent: max(pendingBytes.load(ordering: .relaxed), end - min(end, checkpoint)))
   }
 
@@ -64,7 +69,7 @@ extension Engine {
           expected: urgency, desired: .none, ordering: .acquiringAndReleasing
         ).exchanged
       else { return }
-      if urgency == .now || commits == committedCount { compactInBackground() } else { compactLater() }
+      if urgency == .now || commits == committedCount { compactInBackground(urgency) } else { compactLater() }
     }
   }
 
@@ -84,6 +89,7 @@ extension Engine {
     do throws(Fault) {
       let occupancy = try occupancy()
       guard occupancy.size >= options.compaction.minimumSize else { return nil }
+      if isTooLarge(occupancy) { return 1 }
       if occupancy.deadShare >= options.compaction.urgentDeadShare { return occupancy.deadShare }
       // Not urgent, whatever it is.
       return occupancy.removableShare >= options.compaction.deadShare ? 0 : nil
@@ -93,10 +99,30 @@ extension Engine {
     }
   }
 
-  private func compactInBackground() {
-    guard !closed.load(ordering: .relaxed), wantedShare() != nil else { return }
+  /// Whether a file that is overwritten at full speed is about to pass the bounds that `CompactionPolicy` promises.
+  ///
+  /// A compaction needs room for another copy, and until it has ended a checkpoint may add a tree to the file, and writers their log.
+  private func isTooLarge(_ occupancy: Occupancy) -> Bool {
+    guard collectsDead else { return false }
+    let live = occupancy.live
+    let past = UInt64(min(options.wholeCheckpoints - 1, 1000)) * live
+    if occupancy.apparent - min(occupancy.apparent, occupancy.log) >= 5 * live + past + 24 << 20 {
+      return true
+    }
+    // Until a checkpoint has ended, what it leaves behind has not been given back.
+    guard frozenBytes.load(ordering: .relaxed) == 0 else { return false }
+    return occupancy.size - min(occupancy.size, occupancy.recent) >= live / 5 * 8 + past + 16 << 20
+  }
+
+  private func compactInBackground(_ urgency: CompactionUrgency) {
     do throws(Fault) {
-      _ = try compact(bytesPerSecond: options.compaction.bytesPerSecond, nil)
+      guard !closed.load(ordering: .relaxed), wantedShare() != nil else { return }
+      if urgency == .whenQuiet {
+        // It gives back what needs no copy for that, and shows how much is left.
+        try checkpoint(isForced: false)
+        guard wantedShare() != nil else { return }
+      }
+      _ = try compact(bytesPerSecond: options.compaction.bytesPerSecond, isAutomatic: true, nil)
       // What was replaced meanwhile is dead in the new file.
       compactLater()
     } catch {

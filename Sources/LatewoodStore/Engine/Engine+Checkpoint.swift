@@ -5,11 +5,6 @@ import LatewoodFile
 import LatewoodTree
 
 extension Engine {
-  /// Starts a checkpoint on the background queue when enough log has gathered.
-  func checkpointIfDue() {
-    if pendingBytes.load(ordering: .relaxed) >= checkpointThreshold { checkpointLater() }
-  }
-
   /// Starts a checkpoint on the background queue, unless one is waiting or running.
   func checkpointLater() {
     guard options.checkpointsInBackground,
@@ -41,6 +36,7 @@ extension Engine {
     try writeCheckpoint(isForced: isForced)
     if givesBack { try punchDead() }
     frozenBytes.store(0, ordering: .relaxed)
+    if givesBack { compactLater() }
   }
 
   private func writeCheckpoint(isForced: Bool) throws(Fault) {
@@ -127,7 +123,6 @@ extension Engine {
     backgroundFailure.withLock { $0 = nil }
     release(dead, by: checkpoint)
     install(root)
-    compactLater()
   }
 
   /// Lets readers see the new tree in the place of the old one and the frozen buffer.

@@ -6,13 +6,16 @@ import LatewoodTree
 
 extension Engine {
   /// Runs a compaction on this thread, or waits for the one that runs.
+  ///
+  /// - Parameter isAutomatic: nobody asked for it. Then it keeps the room that it takes within the bounds of `CompactionPolicy`, and
+  ///   writers wait longer.
   func compact(
-    bytesPerSecond: UInt64?, unless isCancelled: () -> Bool = { false },
+    bytesPerSecond: UInt64?, isAutomatic: Bool = false, unless isCancelled: () -> Bool = { false },
     _ progress: ((CompactionProgress) -> Void)?
   ) throws(Fault) -> CompactionReport {
     if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
     return try rewrite(
-      joins: true, unless: isCancelled, bytesPerSecond, progress,
+      joins: true, isAutomatic: isAutomatic, unless: isCancelled, bytesPerSecond, progress,
       into: { () throws(Fault) in try log.createReplacement() })
   }
 
@@ -21,12 +24,12 @@ extension Engine {
     to path: String, bytesPerSecond: UInt64?, _ progress: ((CompactionProgress) -> Void)?
   ) throws(Fault) -> CompactionReport {
     try rewrite(
-      joins: false, unless: { false }, bytesPerSecond, progress,
+      joins: false, isAutomatic: false, unless: { false }, bytesPerSecond, progress,
       into: { () throws(Fault) in try log.createCopy(at: path) })
   }
 
   private func rewrite(
-    joins: Bool, unless isCancelled: () -> Bool, _ bytesPerSecond: UInt64?,
+    joins: Bool, isAutomatic: Bool, unless isCancelled: () -> Bool, _ bytesPerSecond: UInt64?,
     _ progress: ((CompactionProgress) -> Void)?, into create: () throws(Fault) -> LogFile
   ) throws(Fault) -> CompactionReport {
     try checkOpen()
@@ -34,7 +37,9 @@ extension Engine {
     if let report = try compaction.begin(joins: joins, unless: isCancelled) { return report }
     let result: Result<CompactionReport, Fault>
     do throws(Fault) {
-      result = .success(try runRewriting(holdsWriters: joins, bytesPerSecond, progress, into: create))
+      result = .success(
+        try runRewriting(
+          holdsWriters: joins, isAutomatic: isAutomatic, bytesPerSecond, progress, into: create))
     } catch {
       result = .failure(error)
     }
@@ -56,22 +61,29 @@ extension Engine {
   }
 
   private func runRewriting(
-    holdsWriters: Bool, _ bytesPerSecond: UInt64?, _ progress: ((CompactionProgress) -> Void)?,
+    holdsWriters: Bool, isAutomatic: Bool, _ bytesPerSecond: UInt64?,
+    _ progress: ((CompactionProgress) -> Void)?,
     into create: () throws(Fault) -> LogFile
   ) throws(Fault) -> CompactionReport {
     let began = MonotonicClock.nanoseconds
     try compaction.checkpoint()
+    // What a checkpoint that is running has merged needs not be followed.
+    if isAutomatic { checkpointing.withLock {} }
+    isCompactingItself.store(isAutomatic, ordering: .relaxed)
     // From here on writers that are faster than this are held back, or it might never come to an end.
-    if holdsWriters {
-      allowLag()
-      compactionLag.begin(at: committedBytes.load(ordering: .relaxed))
+    if holdsWriters { beginLag(isAutomatic: isAutomatic) }
+    defer {
+      compactionLag.end()
+      isCompactingItself.store(false, ordering: .relaxed)
     }
-    defer { compactionLag.end() }
     if holdsWriters, let preparation = preparation.withLock({ $0 }) { try preparation.run() }
     // So that there is a tree of everything, and few transactions have to be followed. To give back blocks of a file that is to go soon
-    // would take as long as half of its compaction, with every commit waiting for one of them.
-    if !isReadOnly {
-      try checkpoint(isForced: lastCheckpoint.load(ordering: .relaxed) == 0, givesBack: !holdsWriters)
+    // would take as long as half of its compaction, with every commit waiting for one of them: only a bound on the room is worth that.
+    let isFirst = lastCheckpoint.load(ordering: .relaxed) == 0
+    let isWorthIt =
+      !isAutomatic || pendingBytes.load(ordering: .relaxed) >= checkpointThreshold / 4
+    if !isReadOnly, isFirst || isWorthIt {
+      try checkpoint(isForced: isFirst, givesBack: isAutomatic || !holdsWriters)
     }
     let (version, start) = try newestTree()
     let new = try create()
@@ -91,6 +103,13 @@ extension Engine {
     last.deadBytes = 0
     progress?(last)
     return report
+  }
+
+  private func beginLag(isAutomatic: Bool) {
+    compactionLag.begin(
+      at: committedBytes.load(ordering: .relaxed), live: liveBytes.load(ordering: .relaxed),
+      divisor: isAutomatic ? 32 : 8, least: isAutomatic ? 3 << 20 : Engine.leastThreshold,
+      isBounded: isAutomatic)
   }
 
   /// The newest checkpoint, and a version that keeps its tree mapped and, with all of the log from its replay offset on, from being given

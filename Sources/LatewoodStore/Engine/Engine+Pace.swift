@@ -14,6 +14,14 @@ extension Engine {
     return min(budget, max(Engine.leastThreshold, liveBytes.load(ordering: .relaxed) / 3))
   }
 
+  /// Starts a checkpoint on the background queue when enough log has gathered.
+  func checkpointIfDue() {
+    // While the file is compacted by itself a tree more would be the one that is too much; the new file has its own.
+    let threshold =
+      isCompactingItself.load(ordering: .relaxed) ? 2 * checkpointThreshold : checkpointThreshold
+    if pendingBytes.load(ordering: .relaxed) >= threshold { checkpointLater() }
+  }
+
   /// So many bytes of log have come: of a commit, or of a transaction that was given up when part of it was complete. Under the writer lock.
   func didLog(_ bytes: UInt64) {
     if bytes == 0 { return }
@@ -40,9 +48,7 @@ extension Engine {
   }
 
   /// Nanoseconds that each byte costs now.
-  private var price: Double {
-    max(checkpointBacklog?.price ?? 0, compactionBacklog?.price ?? 0)
-  }
+  private var price: Double { max(checkpointBacklog?.price ?? 0, compactionPrice) }
 
   /// The log that no checkpoint holds, while one is being written. At its end two trees are in the file, and the log of both checkpoints:
   /// together no more than three times the live data.
@@ -59,21 +65,9 @@ extension Engine {
       headroom: min(budget, max(Engine.leastThreshold, live / 4)))
   }
 
-  /// The commits that a compaction has not followed. One that was paused holds nobody.
-  var compactionBacklog: Backlog? {
-    guard let backlog = compactionLag.backlog(at: committedBytes.load(ordering: .relaxed)),
-      backlog.bytes > backlog.free, !compaction.isPaused
-    else { return nil }
-    return backlog
-  }
-
-  /// Lets writers get so far ahead of a compaction: an eighth of the live data, and as much again for what it has copied.
-  ///
-  /// - Parameter rounds: how often it has followed them; each time they get half as much, so that little is left for the time when they wait.
-  func allowLag(copied: UInt64 = 0, rounds: Int = 0) {
-    let share = max(Engine.leastThreshold, liveBytes.load(ordering: .relaxed) / 8)
-    let least = CompactionRun.shortTail
-    compactionLag.allow(
-      free: max(least, (share + copied / 8) >> rounds), headroom: max(least, share >> rounds))
+  /// The same for the compaction that is running. One that was paused holds nobody.
+  var compactionPrice: Double {
+    let price = compactionLag.price(at: committedBytes.load(ordering: .relaxed))
+    return price > 0 && !compaction.isPaused ? price : 0
   }
 }

@@ -105,6 +105,8 @@ final class Engine: @unchecked Sendable {
   let committedBytes = Atomic<UInt64>(0)
   /// How many of them the compaction that is running has followed.
   let compactionLag = CompactionLag()
+  /// Whether that is one which nobody asked for.
+  let isCompactingItself = Atomic<Bool>(false)
   /// What writers owe when checkpoints or a compaction do not keep up with them.
   let pace = WriterPace()
   /// Where the log ended when a commit last asked whether to compact.

@@ -76,30 +76,71 @@ final class WriterPace: Sendable {
 ///
 /// Thread safety: changed by the thread that compacts, read by all.
 final class CompactionLag: Sendable {
-  /// How many bytes of log it has followed; `.max` if none is running.
+  /// How many bytes of log had come when it began, and how many it has followed; `.max` if none is running.
+  private let begun = Atomic<UInt64>(.max)
   private let followed = Atomic<UInt64>(.max)
+  /// Bytes that writers may get ahead of it, in all and since it has followed.
+  private let whole = Atomic<UInt64>(.max)
   private let free = Atomic<UInt64>(0)
   private let headroom = Atomic<UInt64>(0)
+  private let share = Atomic<UInt64>(0)
+  private let divisor = Atomic<UInt64>(1)
 
-  var isRunning: Bool { followed.load(ordering: .relaxed) != .max }
+  /// Writers may get a part of the live data ahead, and as much again for what has been copied.
+  ///
+  /// - Parameters:
+  ///   - committed: bytes of log that have come until now.
+  ///   - live: bytes of live data.
+  ///   - divisor: which part of it.
+  ///   - least: bytes that they may get ahead in any case.
+  ///   - isBounded: so many bytes may come until the end, not only until it has followed: both files have them.
+  func begin(at committed: UInt64, live: UInt64, divisor: UInt64, least: UInt64, isBounded: Bool) {
+    share.store(max(least, live / divisor), ordering: .relaxed)
+    self.divisor.store(divisor, ordering: .relaxed)
+    whole.store(isBounded ? 0 : .max, ordering: .relaxed)
+    allow()
+    follow(to: committed)
+    begun.store(committed, ordering: .relaxed)
+  }
 
-  /// - Parameter committed: bytes of log that commits have written until now.
-  func begin(at committed: UInt64) { follow(to: committed) }
-  func end() { followed.store(.max, ordering: .relaxed) }
+  func end() {
+    begun.store(.max, ordering: .relaxed)
+    followed.store(.max, ordering: .relaxed)
+  }
 
   func follow(to committed: UInt64) { followed.store(committed, ordering: .relaxed) }
 
-  func allow(free: UInt64, headroom: UInt64) {
-    self.free.store(free, ordering: .relaxed)
-    self.headroom.store(headroom, ordering: .relaxed)
+  /// - Parameters:
+  ///   - copied: bytes of live data so far.
+  ///   - rounds: how often it has followed the log; each time writers get half as much, so that little is left for the time when they wait.
+  func allow(copied: UInt64 = 0, rounds: Int = 0) {
+    let share = share.load(ordering: .relaxed)
+    let least = CompactionRun.shortTail
+    let all = share + copied / divisor.load(ordering: .relaxed)
+    let before = whole.load(ordering: .relaxed)
+    whole.store(max(before, all), ordering: .relaxed)
+    free.store(max(least, all >> rounds), ordering: .relaxed)
+    headroom.store(max(least, share >> rounds), ordering: .relaxed)
   }
 
-  /// What waits when so much has been committed; nil if none is running, or nothing is behind.
-  func backlog(at committed: UInt64) -> Backlog? {
-    let followed = followed.load(ordering: .relaxed)
-    guard followed < committed else { return nil }
-    return Backlog(
-      bytes: committed - followed, free: free.load(ordering: .relaxed),
-      headroom: headroom.load(ordering: .relaxed))
+  /// What waits when so much has been committed: since the log was followed, and in all.
+  func backlogs(at committed: UInt64) -> [Backlog] {
+    let (followed, begun) = (followed.load(ordering: .relaxed), begun.load(ordering: .relaxed))
+    guard followed < committed || begun < committed else { return [] }
+    return [
+      Backlog(
+        bytes: committed - min(committed, followed), free: free.load(ordering: .relaxed),
+        headroom: headroom.load(ordering: .relaxed)),
+      Backlog(
+        bytes: committed - min(committed, begun), free: whole.load(ordering: .relaxed),
+        headroom: share.load(ordering: .relaxed)),
+    ]
+  }
+
+  /// Nanoseconds that each byte costs when so much has been committed.
+  func price(at committed: UInt64) -> Double {
+    // Nearly always none is running.
+    if begun.load(ordering: .relaxed) == .max { return 0 }
+    return backlogs(at: committed).reduce(0) { max($0, $1.price) }
   }
 }

@@ -3,6 +3,13 @@ import LatewoodDevice
 import LatewoodTree
 
 /// When a store compacts its file by itself.
+///
+/// Where parts of the file are given back to the file system (``Store/Options/punchesHoles``), a file of up to 1 GiB of live data that is
+/// overwritten at full speed takes at most 3 times its live data and 32 MiB on the disk, a compaction that is under way included, and its size
+/// is at most 8 times the live data and 64 MiB. It is compacted before it passes that, whatever the shares below say, and writers are
+/// slowed in proportion to their bytes. Beyond these bounds goes what is held: by open snapshots, by readers in other processes, by copies and
+/// backups while they run, by a compaction that is paused, by ``Store/Options/wholeCheckpoints``, and by one transaction that is longer than
+/// all of that.
 public struct CompactionPolicy: Sendable, Equatable {
   /// Whether it does. Default: true. Without ``Store/Options/checkpointsInBackground`` nothing runs by itself.
   public var isAutomatic = true
@@ -11,7 +18,7 @@ public struct CompactionPolicy: Sendable, Equatable {
   /// Share of dead bytes on the disk from which on a file is compacted once nobody has written for `quietTime`; 0.05 to 0.95.
   /// Default: 0.4.
   public var deadShare = 0.4
-  /// The share from which on it is not waited for that. Default: 0.6.
+  /// The share from which on that is not waited for. Default: 0.6.
   public var urgentDeadShare = 0.6
   /// Seconds without a commit. Default: 2.
   public var quietTime = 2.0

@@ -51,38 +51,54 @@ import Testing
   @Test func `a compaction that is paused holds nobody, nor one that is close behind`() throws {
     let store = try Store.inMemory()
     let engine = store.engine
-    #expect(engine.compactionBacklog == nil)
+    #expect(engine.compactionPrice == 0)
     engine.committedBytes.store(1 << 40, ordering: .relaxed)
-    #expect(engine.compactionBacklog == nil)
-    engine.allowLag()
+    #expect(engine.compactionPrice == 0)
     let free = Engine.leastThreshold
+    engine.compactionLag.begin(at: 0, live: 0, divisor: 8, least: free, isBounded: false)
     for (behind, isBehind) in [(0, false), (free, false), (free + 1, true), (1 << 40, true)] {
       engine.compactionLag.follow(to: 1 << 40 - behind)
       store.pauseCompaction()
-      #expect(engine.compactionBacklog == nil)
+      #expect(engine.compactionPrice == 0)
       store.resumeCompaction()
-      #expect((engine.compactionBacklog != nil) == isBehind, "\(behind)")
+      #expect((engine.compactionPrice > 0) == isBehind, "\(behind)")
     }
     engine.compactionLag.end()
-    #expect(engine.compactionBacklog == nil)
+    #expect(engine.compactionPrice == 0)
     try store.close()
   }
 
-  @Test func `a writer may be farther behind the more has been copied, and less with each round`() throws {
-    let store = try Store.inMemory()
-    let engine = store.engine
-    func backlog() -> Backlog? {
-      engine.compactionLag.begin(at: 0)
-      return engine.compactionLag.backlog(at: 1)
+  @Test func `a writer may be farther ahead the more has been copied, and less with each round`() {
+    let lag = CompactionLag()
+    let short = CompactionRun.shortTail
+    var behind: Backlog? { lag.backlogs(at: 1).first }
+    #expect(behind == nil)
+    lag.begin(at: 0, live: 1000 << 20, divisor: 8, least: 8 << 20, isBounded: false)
+    #expect(lag.backlogs(at: 0) == [])
+    #expect(behind == Backlog(bytes: 1, free: 125 << 20, headroom: 125 << 20))
+    lag.allow(copied: 800)
+    #expect(behind == Backlog(bytes: 1, free: 125 << 20 + 100, headroom: 125 << 20))
+    lag.allow(rounds: 3)
+    #expect(behind == Backlog(bytes: 1, free: 125 << 17, headroom: 125 << 17))
+    lag.allow(copied: 800, rounds: 63)
+    #expect(behind == Backlog(bytes: 1, free: short, headroom: short))
+    lag.begin(at: 0, live: 1 << 20, divisor: 8, least: 8 << 20, isBounded: false)
+    #expect(behind == Backlog(bytes: 1, free: 8 << 20, headroom: 8 << 20))
+    lag.end()
+    #expect(behind == nil)
+  }
+
+  @Test func `where the room is bounded what has been followed counts all the same`() {
+    let lag = CompactionLag()
+    for isBounded in [false, true] {
+      lag.begin(at: 100, live: 0, divisor: 32, least: 3 << 20, isBounded: isBounded)
+      lag.allow(copied: 32_000)
+      lag.allow(rounds: 4)
+      lag.follow(to: 20 << 20)
+      #expect(lag.price(at: 20 << 20) == (isBounded ? Backlog.highestPrice : 0))
+      #expect(lag.price(at: 3 << 20 + 1100) == 0)
+      #expect((lag.price(at: 3 << 20 + 1101) > 0) == isBounded)
     }
-    engine.allowLag(copied: 800)
-    #expect(
-      backlog() == Backlog(bytes: 1, free: Engine.leastThreshold + 100, headroom: Engine.leastThreshold))
-    engine.allowLag(rounds: 3)
-    #expect(backlog()?.free == Engine.leastThreshold >> 3)
-    engine.allowLag(rounds: 63)
-    #expect(backlog() == Backlog(bytes: 1, free: CompactionRun.shortTail, headroom: CompactionRun.shortTail))
-    try store.close()
   }
 
   @Test(.timeLimit(.minutes(10)))
