@@ -230,7 +230,7 @@ final class SoakRun: Sendable {
   ) throws {
     for (writer, collection) in (others ?? collections).enumerated() {
       let last = try last(of: collection, snapshot)
-      let reads = snapshot.reads(collection)
+      let reads = try snapshot.reads(collection)
       let expected = SoakWorkload.documents(after: last)
       guard try reads.totals().documents == expected.count else {
         throw Failure(

@@ -11,11 +11,19 @@ public enum ConcurrencyControl: Sendable, Equatable {
 
 /// The documents of one name in a database.
 ///
+/// When it has been dropped every call throws `notFound`, also if there is another of the same name by then; and so if it was made in a batch
+/// that failed.
+///
 /// Thread safety: all calls from any thread.
 public final class DocumentCollection: Sendable {
   public let database: Database
   let spaces: LatewoodDocuments.DocumentCollection
   public var name: String { spaces.name }
+  /// 32 hexadecimal digits that no other collection has, nor a later one of the same name: for what is kept about a collection elsewhere,
+  /// such as how far a replica has read its feed. A copy of the database has the same; its own ``Database/identity`` differs.
+  public var identity: String {
+    spaces.identity.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
 
   init(_ spaces: LatewoodDocuments.DocumentCollection, of database: Database) {
     self.spaces = spaces

@@ -15,7 +15,7 @@ extension DocumentSnapshot {
     let shared = core.shared.withLock { $0 }
     var uses: [Keyspace] = []
     for name in try collectionNames() {
-      if let keyspace = try core.collection(name)?.spaces.uses { uses.append(keyspace) }
+      if let keyspace = try snapshot.existingKeyspace("uses/\(name)") { uses.append(keyspace) }
     }
     try snapshot.forEach(in: shared.blobs) { key, value in
       guard let digest = key.withUnsafeBytes({ BlobDigest($0) }) else {

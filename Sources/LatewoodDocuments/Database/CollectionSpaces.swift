@@ -31,9 +31,7 @@ final class CollectionSpaces: Sendable {
   ]
 
   /// - Parameter find: the keyspace of a name.
-  init(
-    _ collection: String, _ find: (String) throws(StoreError) -> Keyspace
-  ) throws(StoreError) {
+  init<E: Error>(_ collection: String, _ find: (String) throws(E) -> Keyspace) throws(E) {
     documents = try find("documents/\(collection)")
     sequences = try find("sequences/\(collection)")
     bodies = try find("bodies/\(collection)")
@@ -44,6 +42,16 @@ final class CollectionSpaces: Sendable {
     references = try find("references/\(collection)")
     uses = try find("uses/\(collection)")
     database = try find("database")
+  }
+
+  /// Those of a collection that a state has.
+  convenience init(_ collection: String, in source: some Readable) throws(DocumentError) {
+    try self.init(collection) { (name) throws(DocumentError) in
+      do throws(StoreError) {
+        if let keyspace = try source.existingKeyspace(name) { return keyspace }
+      } catch { throw DocumentError(error) }
+      throw DocumentError(.corruptData, "the keyspace \(name) of the collection \(collection) is missing")
+    }
   }
 
   /// Those that go with the collection.

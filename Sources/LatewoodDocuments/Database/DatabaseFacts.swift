@@ -30,6 +30,23 @@ enum DatabaseFacts {
     }
   }
 
+  /// Generations of revisions that are kept; at least 1.
+  static func depth(in spaces: DatabaseSpaces, _ source: some Readable) throws(DocumentError) -> Int {
+    let depth = try number(depthKey, in: spaces, source)
+    return Int(min(max(depth ?? UInt64(RevisionTree.usualDepth), 1), 1 << 30))
+  }
+
+  /// The state of a collection; nil if there is none of that name.
+  static func state(
+    of collection: String, in spaces: DatabaseSpaces, _ source: some Readable
+  ) throws(DocumentError) -> CollectionState? {
+    try DocumentError.typed {
+      try source.withValue(CollectionState.key(collection), in: spaces.database) { value in
+        try value.reading { (bytes) throws(DocumentError) in try CollectionState(bytes) }
+      }
+    }
+  }
+
   static func encoded(_ number: UInt64) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(varint: number)

@@ -3,27 +3,43 @@ import LatewoodStore
 
 /// A collection of an open database: a handle, got by name, kept and used from any thread.
 ///
-/// Once the collection has been dropped every use throws `notFound`, also when there is another of the same name.
+/// Once the collection has been dropped every use throws `notFound`, also when there is another of the same name; and so it is if the batch
+/// that made it failed.
 package final class DocumentCollection: Sendable {
   package static let defaultName = "_default"
 
   package let name: String
-  private let current: Guarded<CollectionSpaces>
+  package let identity: CollectionIdentity
+  /// Nil: the batch that made the collection has failed. The numbers of its keyspaces are given out again.
+  private let current: Guarded<CollectionSpaces?>
 
-  init(_ name: String, _ spaces: CollectionSpaces) {
+  init(_ name: String, _ identity: CollectionIdentity, _ spaces: CollectionSpaces) {
     self.name = name
+    self.identity = identity
     current = Guarded(spaces)
   }
 
-  var spaces: CollectionSpaces { current.withLock { $0 } }
-
-  /// After another collection was dropped handles of keyspaces are looked up on every use; new ones are not.
-  func refresh(from store: Store) throws(StoreError) {
-    let old = spaces
-    guard let documents = try store.existingKeyspace(old.documents.name), documents == old.documents else {
-      return
+  var spaces: CollectionSpaces {
+    get throws(DocumentError) {
+      guard let spaces = current.withLock({ $0 }) else { throw gone }
+      return spaces
     }
-    let fresh = try CollectionSpaces(name) { (name) throws(StoreError) in try store.keyspace(name) }
-    current.withLock { $0 = fresh }
+  }
+
+  var gone: DocumentError { DocumentError(.notFound, "the collection \(name) has been dropped") }
+
+  /// The batch that made it has failed.
+  func abandon() { current.withLock { $0 = nil } }
+
+  /// After another collection was dropped handles of keyspaces are looked up on every use, as those of a transaction are; new ones are not.
+  func refresh(from store: Store) {
+    do {
+      let old = try spaces
+      let fresh = try CollectionSpaces(name, in: HeldState(try store._reader()))
+      guard fresh.documents == old.documents else { return }
+      current.withLock { $0 = fresh }
+    } catch {
+      // The old ones do as well, and the next read says what is wrong.
+    }
   }
 }

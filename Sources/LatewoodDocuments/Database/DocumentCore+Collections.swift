@@ -1,21 +1,28 @@
 import LatewoodStore
 
 extension DocumentCore {
+  /// The collection of a name, as the batch of this thread has it or, outside of one, the newest commit; nil if there is none.
   func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
-    if let created = currentWriter?.created[name] { return created }
-    if let known = collections.withLock({ $0[name] }) { return known }
+    if let writer = currentWriter { return try writer.collection(name) }
+    while true {
+      let dropCount = collections.dropCount
+      let known = collections[name]
+      // Only this process writes, unless it reads only: then another may have dropped it.
+      if let known, !store.isReadOnly { return known }
+      let found = try lookedUp(name)
+      if let known, known.identity == found?.identity { return known }
+      guard let found else { return nil }
+      if let kept = collections.keep(found, asOf: dropCount) { return kept }
+    }
+  }
+
+  private func lookedUp(_ name: String) throws(DocumentError) -> DocumentCollection? {
     do {
-      guard try store.contains(CollectionState.key(name), in: shared.withLock { $0 }.database) else {
-        return nil
-      }
-      // Not found in the store, and it is read-only: then that is what it throws.
-      let spaces = try CollectionSpaces(name) { (name) throws(StoreError) in try store.keyspace(name) }
-      return collections.withLock { known in
-        if let other = known[name] { return other }
-        let collection = DocumentCollection(name, spaces)
-        known[name] = collection
-        return collection
-      }
+      // One state for all of it.
+      let source = HeldState(try store._reader())
+      let shared = shared.withLock { $0 }
+      guard let state = try DatabaseFacts.state(of: name, in: shared, source) else { return nil }
+      return DocumentCollection(name, state.identity, try CollectionSpaces(name, in: source))
     } catch { throw DocumentError.from(error) }
   }
 
@@ -40,58 +47,21 @@ extension DocumentCore {
     return try collection(name) ?? created
   }
 
-  /// After a commit: others find what it has made.
-  func publish(_ created: [String: DocumentCollection]) throws(DocumentError) {
-    for (name, collection) in created {
-      // What a transaction gives is looked up on every use; this is not.
-      do throws(StoreError) {
-        try collection.refresh(from: store)
-        // Dropped already by somebody who was faster.
-        guard try store.contains(CollectionState.key(name), in: shared.withLock { $0 }.database) else {
-          continue
-        }
-      } catch { throw DocumentError(error) }
-      collections.withLock { known in known[name] = known[name] ?? collection }
-    }
-  }
-
   func dropCollection(_ name: String) throws(DocumentError) -> Bool {
     try refuseInBatch("a collection is dropped")
-    guard let collection = try collection(name) else { return false }
-    try batch(nil) { (writer) throws(DocumentError) in
-      do throws(StoreError) {
-        for keyspace in collection.spaces.all { try writer.transaction.dropKeyspace(keyspace) }
-        try writer.transaction.delete(CollectionState.key(name), in: writer.shared.database)
-      } catch { throw DocumentError(error) }
-      writer.dropped(collection)
-    }
+    let dropped = try batch(nil) { (writer) throws(DocumentError) in try writer.dropCollection(name) }
+    guard let dropped else { return false }
+    for other in collections.forget(dropped) { other.refresh(from: store) }
     do throws(StoreError) {
-      let others = collections.withLock { known in
-        if known[name] === collection { known[name] = nil }
-        return Array(known.values)
-      }
-      for other in others { try other.refresh(from: store) }
       let fresh = try DatabaseSpaces { (name) throws(StoreError) in try store.keyspace(name) }
       shared.withLock { $0 = fresh }
-    } catch { throw DocumentError(error) }
+    } catch {
+      // The old ones do as well.
+    }
     return true
   }
 
-  private func refuseInBatch(_ what: String) throws(DocumentError) {
+  func refuseInBatch(_ what: String) throws(DocumentError) {
     if currentWriter != nil { throw DocumentError(.busy, "\(what) inside of a batch, which must end first") }
-  }
-}
-
-extension DocumentWriter {
-  /// The collection of a name, made if there is none. If the batch fails, every use of it throws `notFound`.
-  func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
-    if let existing = try core.collection(name) { return existing }
-    changeCount += 1
-    do throws(StoreError) {
-      let collection = DocumentCollection(
-        name, try DocumentCore.createCollection(name, transaction, shared))
-      created[name] = collection
-      return collection
-    } catch { throw DocumentError(error) }
   }
 }

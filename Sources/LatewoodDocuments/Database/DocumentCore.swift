@@ -26,11 +26,14 @@ final class DocumentCore: Sendable {
   let shared: Guarded<DatabaseSpaces>
   /// Under what it is found by others in this process; nil: by nobody.
   let sharedPath: String?
-  let collections = Guarded<[String: DocumentCollection]>([:])
+  let collections = CollectionHandles()
   let hub = ChangeHub()
   let pins = BlobPins()
   let alarm = ExpiryAlarm()
+  /// Generations that are kept, as the newest commit that others see says. A batch asks its transaction.
   let depth: Guarded<Int>
+  /// How often somebody has asked for another depth.
+  let depthChanges = Guarded<UInt64>(0)
   /// Where batches run that do not block their caller.
   let queue = DispatchQueue(label: "latewood.batches", qos: .userInitiated, attributes: .concurrent)
   /// One sweep at a time.
@@ -59,8 +62,7 @@ final class DocumentCore: Sendable {
         throw DocumentError(
           .tooNew, "the documents are in format \(format), this is for \(DatabaseFacts.format)")
       }
-      let depth = try DatabaseFacts.number(DatabaseFacts.depthKey, in: spaces, store)
-      self.depth = Guarded(Int(min(max(depth ?? UInt64(RevisionTree.usualDepth), 1), 1 << 30)))
+      depth = Guarded(try DatabaseFacts.depth(in: spaces, store))
       shared = Guarded(spaces)
     } catch {
       throw DocumentError.from(error)
@@ -79,7 +81,8 @@ final class DocumentCore: Sendable {
         let depth = DatabaseFacts.encoded(UInt64(max(1, options.depth)))
         try transaction.put(DatabaseFacts.depthKey, depth, in: spaces.database)
         try transaction.put(DatabaseFacts.deepestKey, depth, in: spaces.database)
-        try createCollection(DocumentCollection.defaultName, transaction, spaces)
+        let collection = CollectionIdentity(random: options.environment.random)
+        try createCollection(DocumentCollection.defaultName, collection, transaction, spaces)
       }
     }
   }
@@ -87,16 +90,22 @@ final class DocumentCore: Sendable {
   /// Makes the keyspaces of a collection that does not exist.
   @discardableResult
   static func createCollection(
-    _ name: String, _ transaction: Transaction, _ shared: DatabaseSpaces
+    _ name: String, _ identity: CollectionIdentity, _ transaction: Transaction, _ shared: DatabaseSpaces
   ) throws(StoreError) -> CollectionSpaces {
     let spaces = try CollectionSpaces(name) { (name) throws(StoreError) in try transaction.keyspace(name) }
-    try transaction.put(CollectionState.key(name), CollectionState().encoded(), in: shared.database)
+    try transaction.put(CollectionState.key(name), CollectionState(identity).encoded(), in: shared.database)
     return spaces
   }
 
   /// Whether this thread runs a batch of this database, or a closure of its compaction: then it
   /// must not wait for the end of that.
   var isWorkingHere: Bool { store.isWorkingHere }
+
+  /// What this thread reads: its batch, or the newest commit.
+  func source() throws(StoreError) -> ReadSource {
+    if let writer = currentWriter { return .transaction(writer.transaction) }
+    return .state(HeldState(try store._reader()))
+  }
 
   var now: UInt64 { options.environment.now() / 1_000_000 }
 

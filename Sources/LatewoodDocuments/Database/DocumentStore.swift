@@ -158,9 +158,9 @@ package final class DocumentStore: Sendable {
   package func identity() throws(DocumentError) -> [UInt8] {
     let core = try opened()
     let spaces = core.shared.withLock { $0 }
-    do { return try core.store.get(DatabaseFacts.identityKey, in: spaces.database) ?? [] } catch {
-      throw DocumentError(error)
-    }
+    do {
+      return try core.source().get(DatabaseFacts.identityKey, in: spaces.database) ?? []
+    } catch { throw DocumentError(error) }
   }
 
   /// Gives the database other random bytes: for a copy.
@@ -173,7 +173,7 @@ package final class DocumentStore: Sendable {
     }
   }
 
-  /// Generations of revisions that are kept.
+  /// Generations of revisions that are kept. A batch that changes it sees the change when it has been committed.
   package var depth: Int { core.depth.withLock { $0 } }
 
   /// Keeps this many generations from now on, at least 1. A document is pruned when it is changed next, all others by the next sweep.
@@ -181,13 +181,8 @@ package final class DocumentStore: Sendable {
     let core = try openedForWriting()
     let depth = min(max(1, depth), 1 << 30)
     try core.batch(nil) { (writer) throws(DocumentError) in
-      let deepest = try DatabaseFacts.number(
-        DatabaseFacts.deepestKey, in: writer.shared, writer.transaction)
-      try writer.putFact(DatabaseFacts.depthKey, DatabaseFacts.encoded(UInt64(depth)))
-      try writer.putFact(
-        DatabaseFacts.deepestKey, DatabaseFacts.encoded(max(deepest ?? .max, UInt64(depth))))
+      try writer.setDepth(depth)
     }
-    core.depth.withLock { $0 = depth }
   }
 
   /// Makes everything committed so far survive a power cut.
@@ -274,8 +269,8 @@ package final class DocumentStore: Sendable {
     let core = try opened()
     if let writer = core.currentWriter { return try writer.reads(collection) }
     do {
-      return DocumentReads(.state(HeldState(try core.store._reader())), collection.spaces, collection.name)
-    } catch { throw DocumentError(error) }
+      return try DocumentReads(.state(HeldState(try core.store._reader())), collection)
+    } catch { throw DocumentError.from(error) }
   }
 
   /// Holds the newest state of all collections.

@@ -7,14 +7,6 @@ extension DocumentReads {
     try state().lastSequence
   }
 
-  func state() throws(DocumentError) -> CollectionState {
-    let state = try read(CollectionState.key(name), in: spaces.database) { (bytes) throws(DocumentError) in
-      try CollectionState(bytes)
-    }
-    guard let state else { throw DocumentError(.notFound, "the collection \(name) has been dropped") }
-    return state
-  }
-
   /// Calls a closure with each document's latest change after a sequence, until it returns false. O(log n + entries); reads no documents.
   ///
   /// - Parameters:

@@ -7,12 +7,22 @@ import LatewoodStore
 package struct DocumentReads {
   let source: ReadSource
   let spaces: CollectionSpaces
-  let name: String
+  private let collection: DocumentCollection
 
-  init(_ source: ReadSource, _ spaces: CollectionSpaces, _ name: String) {
+  init(_ source: ReadSource, _ collection: DocumentCollection) throws(DocumentError) {
     self.source = source
-    self.spaces = spaces
-    self.name = name
+    self.collection = collection
+    spaces = try collection.spaces
+  }
+
+  /// What the collection knows of itself; throws `notFound` if this state has another of its name, or none.
+  func state() throws(DocumentError) -> CollectionState {
+    let key = CollectionState.key(collection.name)
+    let state = try read(key, in: spaces.database) { (bytes) throws(DocumentError) in
+      try CollectionState(bytes)
+    }
+    guard let state, state.identity == collection.identity else { throw collection.gone }
+    return state
   }
 
   // MARK: Single documents
@@ -182,8 +192,8 @@ package final class DocumentSnapshot: Sendable {
     self.core = core
   }
 
-  package func reads(_ collection: DocumentCollection) -> DocumentReads {
-    DocumentReads(.snapshot(snapshot), collection.spaces, collection.name)
+  package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
+    try DocumentReads(.snapshot(snapshot), collection)
   }
 
   package func collectionNames() throws(DocumentError) -> [String] {

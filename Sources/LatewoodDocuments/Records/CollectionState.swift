@@ -1,12 +1,13 @@
 /// What a collection knows of itself: written once for each batch that changes it.
 ///
-/// In the keyspace of the database under `collection/` and the name: `format 1 byte`, then the numbers as varints, in the order in which they
-/// are declared.
+/// In the keyspace of the database under `collection/` and the name: `format 1 byte`, the identity, then the numbers as varints, in the order
+/// in which they are declared.
 struct CollectionState: Sendable, Equatable {
   static let format: UInt8 = 1
   static let keyPrefix = "collection/"
   static func key(_ name: String) -> String { keyPrefix + name }
 
+  let identity: CollectionIdentity
   /// The last sequence that was given out. No sequence is given out twice, whatever is purged.
   var lastSequence: UInt64 = 0
   /// Documents that are not deleted.
@@ -28,14 +29,15 @@ struct CollectionState: Sendable, Equatable {
   }
 
   func encoded() -> [UInt8] {
-    var bytes = [CollectionState.format]
+    var bytes = [CollectionState.format] + identity.bytes
     for number in [lastSequence, documents, tombstones, bodies, bodyBytes, superseded, references] {
       bytes.append(varint: number)
     }
     return bytes
   }
 
-  init() {}
+  /// Of a collection that is empty.
+  init(_ identity: CollectionIdentity) { self.identity = identity }
 
   init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
     guard var source = HostileBytes(bytes, what: "the state of a collection") else {
@@ -45,6 +47,7 @@ struct CollectionState: Sendable, Equatable {
     guard format == CollectionState.format else {
       throw DocumentError(.tooNew, "the state of a collection has the format \(format)")
     }
+    identity = try CollectionIdentity(reading: &source)
     lastSequence = try source.varint()
     documents = try source.varint()
     tombstones = try source.varint()

@@ -44,6 +44,12 @@ struct HostileBytes {
     return UnsafeRawBufferPointer(start: at, count: count)
   }
 
+  mutating func bigEndian() throws(DocumentError) -> UInt64 {
+    guard end - at >= 8 else { throw fault("it ends early") }
+    defer { at += 8 }
+    return at.u64(0).byteSwapped
+  }
+
   mutating func rest() -> UnsafeRawBufferPointer {
     defer { at = end }
     return UnsafeRawBufferPointer(start: at, count: end - at)

@@ -10,7 +10,7 @@ struct CollectionCheck {
   /// The greatest depth that a tree may have; nil: neither this nor anything else is looked at deeply.
   var deepest: Int?
   /// What the records ask for.
-  var wanted = CollectionState()
+  var wanted: CollectionState
   private var conflicts = 0
   private var expiring = 0
   private var leafBodies: UInt64 = 0
@@ -24,17 +24,18 @@ struct CollectionCheck {
     self.source = source
     self.shared = shared
     self.report = report
+    wanted = CollectionState(CollectionIdentity(random: { 0 }))
   }
 
   mutating func run() throws {
-    let state: CollectionState
+    var state = wanted
     do throws(DocumentError) {
-      state = try storedState()
+      state = try DatabaseFacts.state(of: name, in: shared, source) ?? wanted
     } catch {
       // All else can be looked at all the same.
       report.add(DocumentFault(error.message, collection: name))
-      state = CollectionState()
     }
+    wanted = CollectionState(state.identity)
     wanted.lastSequence = state.lastSequence
     try source.forEach(in: spaces.documents) { key, value in
       let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
@@ -58,14 +59,6 @@ struct CollectionCheck {
       state == wanted, DocumentFault("it counts \(state), and there is \(wanted)", collection: name))
     report.documents += Int(clamping: wanted.documents)
     report.bodies += Int(clamping: wanted.bodies)
-  }
-
-  private func storedState() throws(DocumentError) -> CollectionState {
-    try DocumentError.typed {
-      try source.withValue(CollectionState.key(name), in: shared.database) { value in
-        try value.reading { (bytes) throws(DocumentError) in try CollectionState(bytes) }
-      } ?? CollectionState()
-    }
   }
 
   private mutating func check(_ id: String, _ record: DocumentRecord) throws {

@@ -60,7 +60,7 @@ extension DocumentCore {
     for name in try collectionNames(in: store) {
       guard let collection = try collection(name) else { continue }
       do throws(DocumentError) {
-        let reads = DocumentReads(.state(try held()), collection.spaces, name)
+        let reads = try DocumentReads(.state(try held()), collection)
         if let time = try reads.firstExpiry() { first = min(first ?? time, time) }
       } catch {
         // Dropped meanwhile.
@@ -107,7 +107,7 @@ extension DocumentCore {
     let end = now &+ 1
     do throws(DocumentError) {
       // Most of the time there is nothing, and no transaction is needed to see that.
-      if try DocumentReads(.state(held()), collection.spaces, collection.name).expiring(
+      if try DocumentReads(.state(held()), collection).expiring(
         before: end, limit: 1
       ).isEmpty {
         return 0

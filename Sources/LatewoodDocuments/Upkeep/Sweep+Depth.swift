@@ -3,8 +3,9 @@ import LatewoodStore
 /// Trees that are deeper than the database keeps them, because its depth was greater once.
 extension DocumentCore {
   func prune(_ names: [String]) throws(DocumentError) {
-    let depth = depth.withLock { $0 }
+    let changes = depthChanges.withLock { $0 }
     let spaces = shared.withLock { $0 }
+    let depth = try DatabaseFacts.depth(in: spaces, store)
     let deepest = try DatabaseFacts.number(DatabaseFacts.deepestKey, in: spaces, store)
     guard deepest ?? .max > UInt64(depth) else { return }
     for name in names {
@@ -17,9 +18,9 @@ extension DocumentCore {
         if error.code != .notFound { throw error }
       }
     }
-    // If the depth is another one by now, all is to be looked at again.
+    // If there was another depth meanwhile, all is to be looked at again.
     try batch(nil) { (writer) throws(DocumentError) in
-      guard self.depth.withLock({ $0 }) == depth else { return }
+      guard depthChanges.withLock({ $0 }) == changes, try writer.depth() == depth else { return }
       try writer.putFact(DatabaseFacts.deepestKey, DatabaseFacts.encoded(UInt64(depth)))
     }
   }
@@ -39,6 +40,23 @@ extension DocumentCore {
 }
 
 extension DocumentWriter {
+  /// Generations of revisions that are kept.
+  func depth() throws(DocumentError) -> Int {
+    if let depth = knownDepth { return depth }
+    let depth = try DatabaseFacts.depth(in: shared, transaction)
+    knownDepth = depth
+    return depth
+  }
+
+  func setDepth(_ depth: Int) throws(DocumentError) {
+    let deepest = try DatabaseFacts.number(DatabaseFacts.deepestKey, in: shared, transaction)
+    core.depthChanges.withLock { $0 += 1 }
+    try putFact(DatabaseFacts.depthKey, DatabaseFacts.encoded(UInt64(depth)))
+    try putFact(DatabaseFacts.deepestKey, DatabaseFacts.encoded(max(deepest ?? .max, UInt64(depth))))
+    knownDepth = depth
+    atEnd { [core] isCommitted in if isCommitted { core.depth.withLock { $0 = depth } } }
+  }
+
   /// Prunes one document: no leaf goes, so that neither the feed nor an index changes.
   fileprivate func prune(_ key: [UInt8], _ work: CollectionWork, to depth: Int) throws(DocumentError) {
     let documents = work.spaces.documents

@@ -25,7 +25,7 @@ extension DocumentCore {
 
   @discardableResult
   func sweep() throws(DocumentError) -> SweepReport {
-    if currentWriter != nil { throw DocumentError(.busy, "a sweep inside of a batch, which must end first") }
+    try refuseInBatch("a sweep")
     return try sweeping.withLock { () throws(DocumentError) in
       var report = SweepReport()
       let names = try collectionNames(in: store)
@@ -116,7 +116,7 @@ extension DocumentWriter {
   func unused(_ digests: [BlobDigest]) throws(DocumentError) -> [BlobDigest] {
     var rest = digests
     for name in try core.collectionNames(in: transaction) {
-      guard let uses = try core.collection(name)?.spaces.uses else { continue }
+      guard let uses = try collection(name)?.spaces.uses else { continue }
       do throws(StoreError) {
         var unused: [BlobDigest] = []
         for digest in rest where try transaction.first(in: uses, .prefix(digest.bytes)) == nil {

@@ -14,13 +14,14 @@ extension DocumentCore {
     let ticket = Guarded<UInt64?>(nil)
     var events: [CollectionEvent] = []
     var alarmTime: UInt64?
-    var created: [String: DocumentCollection] = [:]
+    var running: DocumentWriter?
     defer { if let ticket = ticket.withLock({ $0 }) { hub.deliver(ticket, events) } }
     do {
       let result = try store.write(durability: durability) { transaction in
         // Under the writer lock: tickets are in the order of commits.
         ticket.withLock { $0 = hub.takeTicket() }
         let writer = DocumentWriter(self, transaction)
+        running = writer
         writing.withLock { $0 = writer }
         writingThread.store(Monitor.currentThread, ordering: .relaxed)
         defer {
@@ -35,14 +36,15 @@ extension DocumentCore {
         }
         let result = try body(writer)
         try writer.finish()
-        (events, alarmTime, created) = (writer.events, writer.firstExpiry, writer.created)
+        (events, alarmTime) = (writer.events, writer.firstExpiry)
         return result
       }
-      if !created.isEmpty { try publish(created) }
+      running?.end(isCommitted: true)
       if let alarmTime { setAlarm(for: alarmTime) }
       return result
     } catch {
       events = []
+      running?.end(isCommitted: false)
       throw (error as? StoreError).map { DocumentError($0) } ?? error
     }
   }

@@ -26,7 +26,7 @@ extension DocumentWriter {
     var tree = old?.tree ?? RevisionTree()
     let next = work.state.lastSequence + 1
     let outcome = try tree.insert(history: history, isDeleted: isDeleted, body: body == nil ? 0 : next)
-    tree.prune(to: core.depth.withLock { $0 })
+    tree.prune(to: try depth())
     if let old, old.tree == tree {
       return InsertedRevision(outcome: outcome, sequence: old.sequence, isNew: false)
     }

@@ -93,7 +93,7 @@ extension DocumentWriter {
     try check(edit.body.blobs)
     let sequence = work.takeSequence()
     tree.append(revision, after: place, isDeleted: edit.isDeleted, body: sequence)
-    tree.prune(to: core.depth.withLock { $0 })
+    tree.prune(to: try depth())
     let head = try store(edit.id, work, old, tree, sequence: sequence, body: edit.body)
     return SavedRevision(
       revision: revision, sequence: sequence, isNew: true, hasConflicts: head.hasConflicts)

@@ -9,12 +9,14 @@ package final class DocumentWriter {
   let transaction: Transaction
   let shared: DatabaseSpaces
   private var works: [String: CollectionWork] = [:]
-  /// Collections that this batch has made, and that others do not see before it is committed.
-  var created: [String: DocumentCollection] = [:]
+  /// Collections that others do not see before the batch is committed, or before another one is that was committed just now.
+  var given: [String: DocumentCollection] = [:]
   private var droppedNames: [String] = []
   /// Changes so far: an inner batch that fails after it has made some spoils the outer one.
   var changeCount = 0
   private var failure: (any Error)?
+  var knownDepth: Int?
+  private var endings: [(Bool) -> Void] = []
   /// The earliest time, in seconds, at which a document of this batch expires.
   var firstExpiry: UInt64?
 
@@ -22,6 +24,16 @@ package final class DocumentWriter {
     self.core = core
     self.transaction = transaction
     shared = core.shared.withLock { $0 }
+  }
+
+  /// Has a closure called when it is known whether the batch has been committed: by the same thread, under no lock, before observers hear of
+  /// the batch.
+  func atEnd(_ action: @escaping (_ isCommitted: Bool) -> Void) { endings.append(action) }
+
+  /// Called once, by what has run the batch.
+  func end(isCommitted: Bool) {
+    for action in endings { action(isCommitted) }
+    endings = []
   }
 
   func join<R>(_ body: (DocumentWriter) throws -> R) throws -> R {
@@ -34,27 +46,21 @@ package final class DocumentWriter {
 
   /// A collection as this batch has it so far.
   package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
-    DocumentReads(.transaction(transaction), collection.spaces, collection.name)
+    try DocumentReads(.transaction(transaction), collection)
   }
 
   func work(_ collection: DocumentCollection) throws(DocumentError) -> CollectionWork {
     if let work = works[collection.name] {
-      guard work.spaces.documents == collection.spaces.documents else {
-        throw DocumentError(.notFound, "the collection \(collection.name) has been dropped")
-      }
+      guard work.state.identity == collection.identity else { throw collection.gone }
       return work
     }
-    let spaces = collection.spaces
-    // Throws if it has been dropped, also when there is another by its name.
-    try DocumentError.typed { _ = try transaction.contains("a", in: spaces.documents) }
-    let state = try DocumentError.typed {
-      try transaction.withValue(CollectionState.key(collection.name), in: shared.database) { value in
-        try value.reading { (bytes) throws(DocumentError) in try CollectionState(bytes) }
-      }
-    }
-    guard let state else {
+    let spaces = try collection.spaces
+    guard let state = try DatabaseFacts.state(of: collection.name, in: shared, transaction) else {
+      // Throws if it has been dropped.
+      try DocumentError.typed { _ = try transaction.contains("a", in: spaces.documents) }
       throw DocumentError(.corruptData, "the state of the collection \(collection.name) is missing")
     }
+    guard state.identity == collection.identity else { throw collection.gone }
     let work = CollectionWork(collection.name, spaces, state)
     works[collection.name] = work
     return work
@@ -63,6 +69,7 @@ package final class DocumentWriter {
   func dropped(_ collection: DocumentCollection) {
     changeCount += 1
     works[collection.name] = nil
+    given[collection.name] = nil
     droppedNames.append(collection.name)
   }
 

@@ -45,7 +45,7 @@ struct CollectionFacts {
       let snapshot = try store.snapshot()
       for name in try snapshot.collectionNames() {
         guard let collection = try store.collection(name) else { continue }
-        let reads = snapshot.reads(collection)
+        let reads = try snapshot.reads(collection)
         var query = DocumentQuery()
         query.onlyConflicts = true
         let totals = try reads.totals()

@@ -81,7 +81,8 @@ import Testing
     try tampered { raw in
       let keyspace = try #require(try raw.existingKeyspace("database"))
       var state = try #require(try raw.get("collection/_default", in: keyspace))
-      state[2] += 1
+      // After the format, the identity and the last sequence.
+      state[18] += 1
       try raw.put("collection/_default", state, in: keyspace)
     } _: { store in
       let faults = try store.verify().faults

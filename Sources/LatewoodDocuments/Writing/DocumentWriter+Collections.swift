@@ -1,0 +1,52 @@
+import LatewoodStore
+
+/// Collections, as the batch has them: what others have committed is seen here before readers see it.
+extension DocumentWriter {
+  /// The collection of a name; nil if there is none.
+  func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
+    if let collection = given[name] { return collection }
+    guard let state = try DatabaseFacts.state(of: name, in: shared, transaction) else { return nil }
+    if let known = core.collections[name], known.identity == state.identity { return known }
+    let collection = DocumentCollection(name, state.identity, try CollectionSpaces(name, in: transaction))
+    give(collection)
+    return collection
+  }
+
+  /// The collection of a name, made if there is none. If the batch fails, every use of it throws `notFound`.
+  func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
+    if let existing = try collection(name) { return existing }
+    changeCount += 1
+    let identity = CollectionIdentity(random: core.options.environment.random)
+    do throws(StoreError) {
+      let collection = DocumentCollection(
+        name, identity, try DocumentCore.createCollection(name, identity, transaction, shared))
+      give(collection)
+      return collection
+    } catch { throw DocumentError(error) }
+  }
+
+  /// Drops a collection; nil if there is none.
+  func dropCollection(_ name: String) throws(DocumentError) -> DocumentCollection? {
+    guard let collection = try collection(name) else { return nil }
+    let spaces = try collection.spaces
+    changeCount += 1
+    do throws(StoreError) {
+      for keyspace in spaces.all { try transaction.dropKeyspace(keyspace) }
+      try transaction.delete(CollectionState.key(name), in: shared.database)
+    } catch { throw DocumentError(error) }
+    dropped(collection)
+    return collection
+  }
+
+  /// Others get it too when the batch has been committed.
+  private func give(_ collection: DocumentCollection) {
+    given[collection.name] = collection
+    let (core, dropCount) = (core, core.collections.dropCount)
+    atEnd { isCommitted in
+      guard isCommitted else { return collection.abandon() }
+      // What a transaction gives is looked up on every use; this is not.
+      collection.refresh(from: core.store)
+      _ = core.collections.keep(collection, asOf: dropCount)
+    }
+  }
+}
