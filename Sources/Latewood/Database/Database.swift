@@ -19,8 +19,21 @@ import LatewoodStore
 ///
 /// Thread safety: all calls from any thread. Reads never wait for writers. The same file opened twice in one process is the same
 /// database underneath; it closes with the last one of them. Of several processes one can write.
+///
+/// Others can open the file with the mode `.readOnly` meanwhile. What the writing process has
+/// committed is seen by their reads after 10 ms, and by their feeds and listeners after 100 ms,
+/// plus the time that it takes to read it from the log. If what is new cannot be read, reads throw
+/// that until it can.
 public final class Database: Sendable {
   /// How a database is opened.
+  ///
+  /// Of a file that this process has open already:
+  ///
+  /// | setting | of a second open | | --- | --- | | `durability` | counts for what is saved through
+  /// it; in a batch of several the strictest counts | | `isStrict` | counts for what is saved
+  /// through it | | `revisionDepth` | has no effect, as of every file that exists; see
+  /// ``Database/setRevisionDepth(_:)`` | | `compaction` | the default takes what the first open
+  /// asked for; another one than that is refused |
   public struct Configuration: Sendable {
     /// When a save counts as done. Default: `.synchronous`, when it survives a power cut.
     public var durability = Durability.synchronous
@@ -58,8 +71,10 @@ public final class Database: Sendable {
   ///   - path: of the file.
   ///   - mode: default: for writing, made if there is no file.
   ///   - configuration: of this open; what is kept in the file is not changed by it.
-  /// - Throws: ``DatabaseError`` `notFound`, `busy` if another process writes to it, `wrongFormat`, `tooNew`, `corruptData`, `notWritable`,
-  ///   `inputOutput`; `conflict` if a new one was asked for and there is one.
+  /// - Throws: ``DatabaseError`` `notFound`, `busy` if another process writes to it, or if this
+  ///   thread is in a batch of it while another thread closes it; `wrongFormat`, `tooNew`,
+  ///   `corruptData`, `notWritable`, `inputOutput`; `conflict` if a new one was asked for and there
+  ///   is one; `invalidParameter` if it is open in this process with another compaction policy.
   public static func open(
     at path: String, mode: OpenMode = .openOrCreate, configuration: Configuration = Configuration()
   ) throws(DatabaseError) -> Database {

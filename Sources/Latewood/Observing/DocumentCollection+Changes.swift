@@ -95,19 +95,36 @@ extension DocumentCollection {
   /// }
   /// ```
   ///
-  /// None is missed or comes twice, also not where it goes over from what was there to what comes. A document that changes faster than
-  /// the loop runs comes at its latest change. Purged documents are in no feed. It throws `notOpen` when the database is closed, and
-  /// `notFound` when the collection is dropped.
+  /// None is missed or comes twice, also not where it goes over from what was there to what comes.
+  /// A document that changes faster than the loop runs comes at its latest change, and a document
+  /// that an entry brings along is that of its `revisionID`, always. Purged documents are in no
+  /// feed. Of a database that is opened to be read only, changes by another process come within 100
+  /// ms. It throws `notOpen` when the database is closed through which it was made, and `notFound`
+  /// when the collection is dropped.
   public func feed(since: UInt64 = 0, _ options: FeedOptions = FeedOptions()) -> DocumentFeed {
     DocumentFeed(changes: documents.liveChanges(of: spaces, since: since), collection: self, options: options)
   }
 
+  /// Of a feed that goes on: what an entry brings along is read when it is asked for. Nil if the
+  /// document has been changed since, or purged: then what there is now is not what the entry tells
+  /// of, and the entry of that change is still to come.
   fileprivate func entry(
-    _ entry: SequenceEntry, _ reads: DocumentReads?, _ options: FeedOptions
+    _ entry: SequenceEntry, _ options: FeedOptions
+  ) throws(DatabaseError) -> DocumentFeedEntry? {
+    guard options.includesDocuments || options.includesAllLeaves else { return DocumentFeedEntry(entry) }
+    let reads = try reads()
+    let isCurrent = try translating { () throws(DocumentError) in
+      try reads.head(of: entry.id)?.sequence == entry.sequence
+    }
+    return isCurrent ? try self.entry(entry, reads, options) : nil
+  }
+
+  /// - Parameter reads: the state that the entry is of.
+  fileprivate func entry(
+    _ entry: SequenceEntry, _ reads: DocumentReads, _ options: FeedOptions
   ) throws(DatabaseError) -> DocumentFeedEntry {
     var result = DocumentFeedEntry(entry)
     guard options.includesDocuments || options.includesAllLeaves else { return result }
-    let reads = if let reads { reads } else { try self.reads() }
     try translating { () throws(DocumentError) in
       if options.includesDocuments, let head = try reads.head(of: entry.id),
         let body = try reads.body(at: head.body)
@@ -142,8 +159,10 @@ public struct DocumentFeed: AsyncSequence, Sendable {
     /// The next change; waits for it. Nil if the task is cancelled.
     public mutating func next() async throws -> DocumentFeedEntry? {
       do {
-        guard let entry = try await changes.next() else { return nil }
-        return try collection.entry(entry, nil, options)
+        while let entry = try await changes.next() {
+          if let entry = try collection.entry(entry, options) { return entry }
+        }
+        return nil
       } catch { throw DatabaseError.translated(error) }
     }
   }

@@ -31,10 +31,20 @@ public struct CollectionChange: Sendable, Equatable {
   public let entries: [Entry]
   /// Whether the collection is gone.
   public let isDropped: Bool
+  /// Whether `entries` has all documents that were changed. If not, some may have been purged that
+  /// are not in it.
+  ///
+  /// It is false where the entries were read from the collection afterwards: because the handler
+  /// was slower than the changes for so long that more than 4,096 documents waited for it, or
+  /// because another process has made the changes. They then stand for several commits, with each
+  /// document at its latest change and the reason `saved`. It has no entries at all if the
+  /// collection could not be read.
+  public let isComplete: Bool
 
   init(_ event: CollectionEvent) {
     collection = event.collection
     isDropped = event.kind == .dropped
+    isComplete = event.isComplete
     entries = event.changes.map { change in
       Entry(
         id: change.id, sequence: change.sequence == 0 ? nil : change.sequence,
@@ -69,6 +79,13 @@ public final class ListenerToken: Sendable {
 
 extension Database {
   /// Calls a handler after each commit that has changed documents, once for each collection that it changed; never inside a batch.
+  ///
+  /// What a slow handler has not heard of yet is kept for it up to 4,096 documents, or one commit
+  /// if that has changed more; beyond that it is told of several commits at once: see
+  /// ``CollectionChange/isComplete``. If the database is opened to be read only and another process
+  /// writes it, the handler is called within 100 ms after a commit. It is not called any more when
+  /// the database has been closed through which it was added, also if others have the same file
+  /// open.
   ///
   /// - Parameters:
   ///   - queue: what the calls run on, in the order of the commits if it is serial; default: a serial queue of the listener's own.

@@ -98,7 +98,7 @@ package final class BlobHandle: Sendable {
 extension DocumentStore {
   /// The blob of a digest; nil if it is not here.
   package func blob(_ digest: BlobDigest) throws(DocumentError) -> BlobHandle? {
-    let core = try opened()
+    let core = try openedForReading()
     guard core.pins.pin(digest) else { return nil }
     do throws(DocumentError) {
       let spaces = core.shared.withLock { $0 }

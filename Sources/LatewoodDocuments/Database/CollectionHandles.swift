@@ -16,6 +16,8 @@ final class CollectionHandles: Sendable {
 
   subscript(name: String) -> DocumentCollection? { state.withLock { $0.known[name] } }
 
+  var all: [DocumentCollection] { state.withLock { Array($0.known.values) } }
+
   /// How many collections have been dropped.
   var dropCount: UInt64 { state.withLock { $0.dropCount } }
 

@@ -40,24 +40,34 @@ extension DocumentCore {
   }
 
   /// Makes a collection, in the batch that this thread runs or in one of its own.
-  func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
-    let created = try batch(nil) { (writer) throws(DocumentError) in try writer.createCollection(name) }
+  func createCollection(
+    _ name: String, _ durability: BatchDurability
+  ) throws(DocumentError) -> DocumentCollection {
+    let created = try batch(durability) { (writer) throws(DocumentError) in try writer.createCollection(name)
+    }
     if currentWriter != nil { return created }
     // Another thread may have asked for it since it was committed: then all have that handle.
     return try collection(name) ?? created
   }
 
-  func dropCollection(_ name: String) throws(DocumentError) -> Bool {
-    try refuseInBatch("a collection is dropped")
-    let dropped = try batch(nil) { (writer) throws(DocumentError) in try writer.dropCollection(name) }
-    guard let dropped else { return false }
-    for other in collections.forget(dropped) { other.refresh(from: store) }
+  /// After keyspaces may have been dropped: looks handles up again, so that uses of them need not.
+  func renew(_ handles: [DocumentCollection]) {
+    for handle in handles { handle.refresh(from: store) }
     do throws(StoreError) {
       let fresh = try DatabaseSpaces { (name) throws(StoreError) in try store.keyspace(name) }
       shared.withLock { $0 = fresh }
     } catch {
       // The old ones do as well.
     }
+  }
+
+  func dropCollection(_ name: String, _ durability: BatchDurability) throws(DocumentError) -> Bool {
+    try refuseInBatch("a collection is dropped")
+    let dropped = try batch(durability) { (writer) throws(DocumentError) in
+      try writer.dropCollection(name)
+    }
+    guard let dropped else { return false }
+    renew(collections.forget(dropped))
     return true
   }
 

@@ -9,7 +9,8 @@ import Synchronization
 /// so that batches inside of batches join.
 ///
 /// Locks are taken in this order:
-/// 1. `sweeping`: one sweep at a time, which is many batches.
+/// 1. `sweeping`: one sweep at a time, which is many batches. And `following`, of a database that
+///    is only read: one thread at a time looks for what is new.
 /// 2. The store's: what a compaction waits for, checkpoints, and the writer lock. The closure of a
 ///    batch runs under the last of these: the one code of a caller that runs under a lock of ours,
 ///    and so it must not wait for another thread that begins a batch.
@@ -30,6 +31,8 @@ final class DocumentCore: Sendable {
   let hub = ChangeHub()
   let pins = BlobPins()
   let alarm = ExpiryAlarm()
+  /// Nil if this process writes the database itself.
+  let following: Following?
   /// Generations that are kept, as the newest commit that others see says. A batch asks its transaction.
   let depth: Guarded<Int>
   /// How often somebody has asked for another depth.
@@ -46,6 +49,7 @@ final class DocumentCore: Sendable {
     self.store = store
     self.options = options
     self.sharedPath = sharedPath
+    following = store.isReadOnly ? Following() : nil
     do {
       if try store.existingKeyspace("database") == nil {
         guard !store.isReadOnly, try store.keyspaces().isEmpty else {
@@ -111,7 +115,6 @@ final class DocumentCore: Sendable {
 
   func shutDown() throws(DocumentError) {
     alarm.cancel()
-    hub.tellAll(.closed)
     do { try store.close() } catch { throw DocumentError(error) }
   }
 }

@@ -29,13 +29,21 @@ package final class DocumentStore: Sendable {
   private let isClosed = Atomic<Bool>(false)
   package let isReadOnly: Bool
 
-  private init(_ core: DocumentCore, isReadOnly: Bool) {
+  /// Of the observers that were added by this handle.
+  let handle: UInt64
+  /// Of batches of this handle that say nothing else.
+  private let durability: Durability
+
+  private init(_ core: DocumentCore, isReadOnly: Bool, _ options: DocumentOptions) {
     self.core = core
     self.isReadOnly = isReadOnly
+    handle = core.hub.openHandle()
+    durability = options.store.durability
   }
 
   deinit {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    core.hub.closeHandle(handle)
     // Nobody is left to be told of an error; what was acknowledged is in the log all the same.
     let release: @Sendable () -> Void = { [core] in
       do throws(DocumentError) { try OpenStores.shared.release(core) } catch {}
@@ -48,16 +56,22 @@ package final class DocumentStore: Sendable {
 
   /// Opens a database file, or shares the one that this process has open already.
   ///
-  /// Opened for writing, it first forgets what has expired meanwhile. Of one that is shared, the options of the first open count.
+  /// Opened for writing, it first forgets what has expired meanwhile. Of one that is shared, the
+  /// options of the first open count, but for the durability, which each handle has for what it
+  /// writes.
   ///
-  /// - Throws: ``DocumentError``: what the store throws; `wrongFormat` if the file holds something else than documents, `tooNew`.
+  /// - Throws: ``DocumentError``: what the store throws; `wrongFormat` if the file holds something
+  ///   else than documents, `tooNew`; `badArgument` if it is shared and a compaction policy is
+  ///   asked for that is neither the default nor that of the first open.
   package static func open(
     at path: String, mode: Store.OpenMode = .openOrCreate, options: DocumentOptions = DocumentOptions()
   ) throws(DocumentError) -> DocumentStore {
     let name: String
     do { name = try FileVolume().resolved(path) } catch { throw DocumentError.from(error) }
     if mode == .readOnly {
-      if let core = try OpenStores.shared.shareExisting(name) { return DocumentStore(core, isReadOnly: true) }
+      if let core = try OpenStores.shared.shareExisting(name) {
+        return DocumentStore(core, isReadOnly: true, options)
+      }
       return try open(at: path, on: FileVolume(), mode: mode, options: options, sharedPath: nil)
     }
     var isNew = false
@@ -65,10 +79,17 @@ package final class DocumentStore: Sendable {
       isNew = true
       return try makeCore(at: path, on: FileVolume(), mode: mode, options: options, sharedPath: name)
     }
-    let store = DocumentStore(core, isReadOnly: false)
+    let store = DocumentStore(core, isReadOnly: false, options)
     guard isNew else {
       if mode == .createNew {
         throw DocumentError(.alreadyExists, "there is a database already, and it is open")
+      }
+      let policy = options.store.compaction
+      guard policy == CompactionPolicy() || policy == core.options.store.compaction else {
+        throw DocumentError(
+          .badArgument,
+          "the database is open already, with another compaction policy: use that, or the default, which is taken for any"
+        )
       }
       return store
     }
@@ -95,7 +116,7 @@ package final class DocumentStore: Sendable {
     sharedPath: String?
   ) throws(DocumentError) -> DocumentStore {
     let core = try makeCore(at: path, on: volume, mode: mode, options: options, sharedPath: sharedPath)
-    let store = DocumentStore(core, isReadOnly: mode == .readOnly)
+    let store = DocumentStore(core, isReadOnly: mode == .readOnly, options)
     try core.startExpiring()
     return store
   }
@@ -127,12 +148,21 @@ package final class DocumentStore: Sendable {
         .busy, "a database is closed inside of its own batch or compaction, which must end first")
     }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    core.hub.closeHandle(handle)
     try OpenStores.shared.release(core)
   }
 
   /// The open database, for a call of this handle.
   func opened() throws(DocumentError) -> DocumentCore {
     if isClosed.load(ordering: .acquiring) { throw DocumentError(.notOpen, "the database has been closed") }
+    return core
+  }
+
+  /// The same, for a call that reads: of a database that another process writes, the newest that it
+  /// has committed.
+  func openedForReading() throws(DocumentError) -> DocumentCore {
+    let core = try opened()
+    try core.catchUp()
     return core
   }
 
@@ -149,6 +179,8 @@ package final class DocumentStore: Sendable {
     }
   }
 
+  private var usual: BatchDurability { BatchDurability(usual: durability) }
+
   // MARK: Facts
 
   /// The store below.
@@ -156,7 +188,7 @@ package final class DocumentStore: Sendable {
 
   /// 16 random bytes that no other database has. A copy gets new ones with ``renewIdentity()``.
   package func identity() throws(DocumentError) -> [UInt8] {
-    let core = try opened()
+    let core = try openedForReading()
     let spaces = core.shared.withLock { $0 }
     do {
       return try core.source().get(DatabaseFacts.identityKey, in: spaces.database) ?? []
@@ -167,7 +199,7 @@ package final class DocumentStore: Sendable {
   package func renewIdentity() throws(DocumentError) {
     let core = try openedForWriting()
     let random = core.options.environment.random
-    try core.batch(nil) { (writer) throws(DocumentError) in
+    try core.batch(usual) { (writer) throws(DocumentError) in
       try writer.putFact(
         DatabaseFacts.identityKey, SequenceEntry.key(random()) + SequenceEntry.key(random()))
     }
@@ -180,7 +212,7 @@ package final class DocumentStore: Sendable {
   package func setDepth(_ depth: Int) throws(DocumentError) {
     let core = try openedForWriting()
     let depth = min(max(1, depth), 1 << 30)
-    try core.batch(nil) { (writer) throws(DocumentError) in
+    try core.batch(usual) { (writer) throws(DocumentError) in
       try writer.setDepth(depth)
     }
   }
@@ -190,23 +222,21 @@ package final class DocumentStore: Sendable {
     do { try opened().store.sync() } catch { throw DocumentError.from(error) }
   }
 
-  /// Of a database that was opened to be read only: takes in what another process has committed since. True if there was anything new.
+  /// Takes in what another process has committed since, if this database is only read. True if
+  /// there was anything new.
+  ///
+  /// Reads do so by themselves when 10 ms have passed since the last time, and observers are told
+  /// within 100 ms. Throws what the store throws, and then so do reads, until it succeeds.
   @discardableResult
   package func refresh() throws(DocumentError) -> Bool {
-    let core = try opened()
-    guard core.store.isReadOnly else { return false }
-    do throws(StoreError) {
-      let isNew = try core.store.refresh()
-      if isNew { core.hub.tellAll(.refreshed) }
-      return isNew
-    } catch { throw DocumentError(error) }
+    try opened().catchUpNow()
   }
 
   // MARK: Collections
 
   /// The collection of a name; nil if there is none.
   package func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
-    try opened().collection(name)
+    try openedForReading().collection(name)
   }
 
   /// The collection of a name, created if there is none. What a name may be is for the caller to say.
@@ -214,12 +244,12 @@ package final class DocumentStore: Sendable {
   /// In a batch it is part of the batch: if that fails there is no collection, and every use of this one throws `notFound`.
   package func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
     if let existing = try collection(name) { return existing }
-    return try openedForWriting().createCollection(name)
+    return try openedForWriting().createCollection(name, usual)
   }
 
   /// The names of all collections, by bytes.
   package func collectionNames() throws(DocumentError) -> [String] {
-    let core = try opened()
+    let core = try openedForReading()
     if let writer = core.currentWriter { return try core.collectionNames(in: writer.transaction) }
     return try core.collectionNames(in: core.store)
   }
@@ -227,7 +257,7 @@ package final class DocumentStore: Sendable {
   /// Deletes a collection with all that is in it, at once. False if there was none.
   @discardableResult
   package func dropCollection(_ name: String) throws(DocumentError) -> Bool {
-    try openedForWriting().dropCollection(name)
+    try openedForWriting().dropCollection(name, usual)
   }
 
   // MARK: Batches
@@ -238,14 +268,14 @@ package final class DocumentStore: Sendable {
   /// cannot be committed any more, and throws that error when it ends.
   ///
   /// - Parameters:
-  ///   - durability: when the commit counts as done; default: what the options of the store say.
+  ///   - durability: when the commit counts as done; default: what this handle was opened with.
   ///   - body: the work. Its argument must not escape.
   /// - Throws: what the closure throws; ``DocumentError``.
   @discardableResult
   package func write<R>(
     durability: Durability? = nil, _ body: (DocumentWriter) throws -> R
   ) throws -> R {
-    try openedForWriting().write(durability, body)
+    try openedForWriting().write(BatchDurability(asked: durability, usual: self.durability), body)
   }
 
   /// The same without blocking the caller's thread: the closure runs on a Dispatch queue.
@@ -254,6 +284,7 @@ package final class DocumentStore: Sendable {
     durability: Durability? = nil, _ body: @escaping @Sendable (DocumentWriter) throws -> R
   ) async throws -> R {
     let core = try openedForWriting()
+    let durability = BatchDurability(asked: durability, usual: self.durability)
     return try await core.perform { try core.write(durability, body) }
   }
 
@@ -266,7 +297,7 @@ package final class DocumentStore: Sendable {
 
   /// The newest state of a collection; it stays that state for as long as the value is kept. For short reads: ``snapshot()`` for longer ones.
   package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
-    let core = try opened()
+    let core = try openedForReading()
     if let writer = core.currentWriter { return try writer.reads(collection) }
     do {
       return try DocumentReads(.state(HeldState(try core.store._reader())), collection)
@@ -275,7 +306,7 @@ package final class DocumentStore: Sendable {
 
   /// Holds the newest state of all collections.
   package func snapshot() throws(DocumentError) -> DocumentSnapshot {
-    let core = try opened()
+    let core = try openedForReading()
     do { return DocumentSnapshot(try core.store.snapshot(), core) } catch { throw DocumentError(error) }
   }
 }

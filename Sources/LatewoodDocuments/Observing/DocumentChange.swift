@@ -37,13 +37,12 @@ package struct DocumentChange: Sendable, Equatable {
   }
 }
 
-/// What one batch has done to one collection, or what has become of it. A document that a batch changed more than once is told of once,
-/// at its last change.
+/// What one batch has done to one collection, or several of them where `isComplete` is false, or
+/// what has become of it. A document that a batch changed more than once is told of once, at its
+/// last change.
 package struct CollectionEvent: Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
     case changed
-    /// Another process may have changed it, or any other: which documents is not known.
-    case refreshed
     /// The collection is gone.
     case dropped
     /// The database has been closed: no event comes after this one.
@@ -55,4 +54,9 @@ package struct CollectionEvent: Sendable, Equatable {
   package var collection: String
   /// In the order of their sequences, those that are gone where they went.
   package var changes: [DocumentChange] = []
+  /// Whether `changes` has all documents that were changed. If not, some may have been purged that
+  /// are not in it: the observer was so slow that what it missed was read from the collection, or
+  /// another process has made the changes. What was saved since is in it all the same, at its
+  /// latest change; only where the collection cannot be read any more it is empty.
+  package var isComplete = true
 }

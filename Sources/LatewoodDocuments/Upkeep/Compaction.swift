@@ -20,7 +20,7 @@ extension DocumentStore {
 
   /// Bytes that a sweep would free, about: superseded bodies of all collections.
   package func reclaimableBytes() throws(DocumentError) -> UInt64 {
-    try opened().reclaimableBytes()
+    try openedForReading().reclaimableBytes()
   }
 }
 

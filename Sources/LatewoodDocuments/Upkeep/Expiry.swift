@@ -112,7 +112,7 @@ extension DocumentCore {
       ).isEmpty {
         return 0
       }
-      return try batch(nil) { (writer) throws(DocumentError) in
+      return try batch(.usual) { (writer) throws(DocumentError) in
         let work = try writer.work(collection)
         let due = try writer.reads(collection).expiring(before: end, limit: DocumentCore.batchSize)
         for (seconds, id) in due {

@@ -19,7 +19,7 @@ extension DocumentCore {
       }
     }
     // If there was another depth meanwhile, all is to be looked at again.
-    try batch(nil) { (writer) throws(DocumentError) in
+    try batch(.usual) { (writer) throws(DocumentError) in
       guard depthChanges.withLock({ $0 }) == changes, try writer.depth() == depth else { return }
       try writer.putFact(DatabaseFacts.deepestKey, DatabaseFacts.encoded(UInt64(depth)))
     }

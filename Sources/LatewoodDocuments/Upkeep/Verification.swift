@@ -37,7 +37,7 @@ extension DocumentStore {
   package func verify(
     deep: Bool = false, includesStore: Bool = true, progress: ((VerifyProgress) -> Void)? = nil
   ) throws(DocumentError) -> DocumentVerifyReport {
-    let core = try opened()
+    let core = try openedForReading()
     return try DocumentError.typed {
       let snapshot = try core.store.snapshot()
       defer { snapshot.close() }

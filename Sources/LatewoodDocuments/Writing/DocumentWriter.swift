@@ -20,7 +20,11 @@ package final class DocumentWriter {
   /// The earliest time, in seconds, at which a document of this batch expires.
   var firstExpiry: UInt64?
 
-  init(_ core: DocumentCore, _ transaction: Transaction) {
+  /// What is usual for the handle that began the batch.
+  private let durability: Durability?
+
+  init(_ core: DocumentCore, _ transaction: Transaction, _ durability: Durability?) {
+    self.durability = durability
     self.core = core
     self.transaction = transaction
     shared = core.shared.withLock { $0 }
@@ -36,7 +40,11 @@ package final class DocumentWriter {
     endings = []
   }
 
-  func join<R>(_ body: (DocumentWriter) throws -> R) throws -> R {
+  /// Runs a batch inside of this one. If it was begun by another handle, the stricter durability of
+  /// the two counts for both.
+  func join<R>(_ other: BatchDurability, _ body: (DocumentWriter) throws -> R) throws -> R {
+    let needed = other.asked ?? (other.usual == durability ? nil : other.usual)
+    if needed == .synchronous { transaction.isSynchronous = true }
     let before = changeCount
     do { return try body(self) } catch {
       if changeCount != before { failure = failure ?? error }
@@ -61,7 +69,7 @@ package final class DocumentWriter {
       throw DocumentError(.corruptData, "the state of the collection \(collection.name) is missing")
     }
     guard state.identity == collection.identity else { throw collection.gone }
-    let work = CollectionWork(collection.name, spaces, state)
+    let work = CollectionWork(collection, spaces, state)
     works[collection.name] = work
     return work
   }
@@ -86,18 +94,23 @@ package final class DocumentWriter {
     }
   }
 
-  var events: [CollectionEvent] {
-    let dropped = droppedNames.map { CollectionEvent(kind: .dropped, collection: $0) }
+  /// What observers are told of when this is committed.
+  var announcements: [Announcement] {
+    let dropped = droppedNames.map {
+      Announcement.event(CollectionEvent(kind: .dropped, collection: $0), nil)
+    }
     return dropped
-      + works.values.filter { !$0.changes.isEmpty }.map {
-        CollectionEvent(kind: .changed, collection: $0.name, changes: $0.newestChanges)
+      + works.values.filter { !$0.changes.isEmpty }.map { work in
+        .event(
+          CollectionEvent(kind: .changed, collection: work.name, changes: work.newestChanges),
+          ChangeSource(store: core.store, collection: work.collection))
       }
   }
 }
 
 /// One collection in a batch.
 final class CollectionWork {
-  let name: String
+  let collection: DocumentCollection
   let spaces: CollectionSpaces
   let startState: CollectionState
   var state: CollectionState
@@ -107,12 +120,14 @@ final class CollectionWork {
   private var places: [UInt64: Int] = [:]
   private var replaced: Set<Int> = []
 
-  init(_ name: String, _ spaces: CollectionSpaces, _ state: CollectionState) {
-    self.name = name
+  init(_ collection: DocumentCollection, _ spaces: CollectionSpaces, _ state: CollectionState) {
+    self.collection = collection
     self.spaces = spaces
     self.state = state
     startState = state
   }
+
+  var name: String { collection.name }
 
   func takeSequence() -> UInt64 {
     state.lastSequence += 1

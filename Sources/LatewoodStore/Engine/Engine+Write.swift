@@ -56,6 +56,7 @@ extension Engine {
       let isHidden = (try? hasPublishedHead()) == false
       return ended(transaction, .failure(error), isHidden ? .relaxed : nil)
     }
+    let durability = transaction.isSynchronous ? .synchronous : durability
     if transaction.hasOperations {
       try transaction.commit()
       if durability == .synchronous {

@@ -38,6 +38,10 @@ public final class Transaction: Readable, ReadGate {
     buffer.reclaim(published: version.number, registry: engine.registry)
   }
 
+  /// Whether the commit must survive a power cut even if whoever began it asked for less: another
+  /// batch has joined it.
+  package var isSynchronous = false
+
   var hasOperations: Bool { buffer.operations > 0 }
 
   // MARK: Writing

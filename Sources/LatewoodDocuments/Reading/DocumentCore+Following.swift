@@ -1,0 +1,156 @@
+import Dispatch
+import LatewoodDevice
+import LatewoodStore
+import Synchronization
+
+/// How a database that is only read keeps up with the process that writes it.
+///
+/// A read that comes `readInterval` after the last look has the log looked at, and sees what is
+/// new. While there are observers, a timer looks every `timerInterval`, and tells them. One thread
+/// looks at a time; reads of others go on with the state that is known.
+///
+/// Thread safety: all calls from any thread. `turn` is held by the thread that looks, which takes
+/// locks of the store; no code of a caller runs under it.
+final class Following: Sendable {
+  /// In nanoseconds.
+  static let readInterval: UInt64 = 10_000_000
+  /// In milliseconds.
+  static let timerInterval = 50
+
+  fileprivate struct State {
+    /// Why the last look failed: reads throw it until one succeeds, since nobody knows what they
+    /// would miss.
+    var failure: DocumentError?
+    /// What observers know of the collections, by name; nil while there are no observers.
+    var known: [String: CollectionState]?
+    var isTimerOn = false
+  }
+
+  fileprivate let turn = Monitor()
+  fileprivate let state = Guarded(State())
+  /// Monotonic time at which a read looks again, in nanoseconds.
+  fileprivate let nextLook = Atomic<UInt64>(0)
+  fileprivate let hasFailed = Atomic<Bool>(false)
+  fileprivate let queue = DispatchQueue(label: "latewood.follow")
+}
+
+extension DocumentCore {
+  /// Has the reads that follow show what another process has committed, at most 10 ms ago.
+  func catchUp() throws(DocumentError) {
+    guard let following else { return }
+    if MonotonicClock.nanoseconds >= following.nextLook.load(ordering: .relaxed), following.turn.tryLock() {
+      defer { following.turn.unlock() }
+      try look(following)
+    } else if following.hasFailed.load(ordering: .relaxed),
+      let failure = following.state.withLock({ $0.failure })
+    {
+      throw failure
+    }
+  }
+
+  /// The same now, whenever the last look was. True if there was anything new.
+  func catchUpNow() throws(DocumentError) -> Bool {
+    guard let following else { return false }
+    following.turn.lock()
+    defer { following.turn.unlock() }
+    return try look(following)
+  }
+
+  /// Has the observers told of what another process commits from now on.
+  func startFollowing() throws(DocumentError) {
+    guard let following else { return }
+    following.turn.lock()
+    defer { following.turn.unlock() }
+    if following.state.withLock({ $0.known }) == nil {
+      try look(following)
+      let known = try knownCollections()
+      following.state.withLock { $0.known = known }
+    }
+    let startsTimer = following.state.withLock { state in
+      defer { state.isTimerOn = true }
+      return !state.isTimerOn
+    }
+    if startsTimer { setTimer(following) }
+  }
+
+  private func setTimer(_ following: Following) {
+    following.queue.asyncAfter(deadline: .now() + .milliseconds(Following.timerInterval)) { [weak self] in
+      self?.timerRings(following)
+    }
+  }
+
+  private func timerRings(_ following: Following) {
+    following.turn.lock()
+    defer { following.turn.unlock() }
+    var isOver = !hub.hasObservers
+    do throws(DocumentError) {
+      if !isOver { try look(following) }
+    } catch {
+      // Reads throw it; whatever it is, it may be over the next time. Only a store that was closed
+      // stays so.
+      isOver = error.code == .notOpen
+    }
+    if isOver {
+      following.state.withLock { ($0.known, $0.isTimerOn) = (nil, false) }
+    } else {
+      setTimer(following)
+    }
+  }
+
+  /// Takes in what is new and announces it. With the turn. True if there was anything.
+  @discardableResult
+  private func look(_ following: Following) throws(DocumentError) -> Bool {
+    defer {
+      following.nextLook.store(MonotonicClock.nanoseconds + Following.readInterval, ordering: .relaxed)
+    }
+    do throws(DocumentError) {
+      let isNew: Bool
+      do { isNew = try store.refresh() } catch { throw DocumentError(error) }
+      if isNew { try takeIn(following) }
+      following.hasFailed.store(false, ordering: .relaxed)
+      return isNew
+    } catch {
+      following.state.withLock { $0.failure = error }
+      following.hasFailed.store(true, ordering: .relaxed)
+      throw error
+    }
+  }
+
+  private func takeIn(_ following: Following) throws(DocumentError) {
+    renew(collections.all)
+    guard let old = following.state.withLock({ $0.known }) else { return }
+    let new = try knownCollections()
+    var announcements: [Announcement] = []
+    for name in old.keys.sorted() where new[name]?.identity != old[name]?.identity {
+      announcements.append(.event(CollectionEvent(kind: .dropped, collection: name), nil))
+    }
+    for name in new.keys.sorted() {
+      guard let now = new[name], let collection = try collection(name) else { continue }
+      let before = old[name].flatMap { $0.identity == now.identity ? $0 : nil }
+      guard now.showsOthers(than: before ?? CollectionState(now.identity)) else { continue }
+      announcements.append(
+        .range(
+          ChangeRange(
+            ChangeSource(store: store, collection: collection), since: before?.lastSequence ?? 0,
+            through: now.lastSequence, isComplete: false)))
+    }
+    following.state.withLock { $0.known = new }
+    hub.announce(announcements)
+  }
+
+  private func knownCollections() throws(DocumentError) -> [String: CollectionState] {
+    let shared = shared.withLock { $0 }
+    var known: [String: CollectionState] = [:]
+    for name in try collectionNames(in: store) {
+      known[name] = try DatabaseFacts.state(of: name, in: shared, store)
+    }
+    return known
+  }
+}
+
+extension CollectionState {
+  /// Whether other documents are shown than before, or others of them as deleted.
+  fileprivate func showsOthers(than before: CollectionState) -> Bool {
+    lastSequence != before.lastSequence || documents != before.documents || tombstones != before.tombstones
+  }
+}
