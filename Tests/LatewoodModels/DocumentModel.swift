@@ -41,6 +41,7 @@ package struct DocumentModel: Equatable {
     if isDeleted { document.deleted.insert(new) } else { document.live[new] = body }
     document.blobs[new] = blob
     document.sequence = next()
+    if document.isDeleted { document.expiry = nil }
     documents[id] = document
   }
 

@@ -11,7 +11,8 @@ import LatewoodFleece
 extension Database {
   /// Keeps binary content, and gives the blob to put into a document.
   ///
-  /// It stays as long as a document refers to it. Until one does it stays as long as this database is open.
+  /// It stays as long as a document refers to it, which may be a local or a deleted one. Until one does it stays as long as this database is
+  /// open: each time that it was saved is good for one place in a document. In a batch it is part of the batch, and can be read in it.
   public func saveBlob(_ content: Data, contentType: String? = nil) throws(DatabaseError) -> Blob {
     let writer = try makeBlobWriter(contentType: contentType)
     try writer.write(content)
@@ -24,24 +25,42 @@ extension Database {
     return BlobOutput(writer, contentType: contentType, of: self)
   }
 
-  /// Opens the content of a blob; nil if it is not in this database. While it is open it stays.
+  /// Opens the content of a blob; nil if it is not in this database. While it is open it stays. In a batch it may be one that the batch has
+  /// saved; if that fails, reading it throws `notFound`.
   public func content(of blob: Blob) throws(DatabaseError) -> BlobContent? {
     guard let digest = BlobDigest(blob.sum) else { return nil }
     return try translating { () throws(DocumentError) in try documents.blob(digest).map { BlobContent($0) } }
   }
 
-  func hold(_ handle: BlobHandle) { heldBlobs.withLock { $0[handle.digest] = handle } }
+  func hold(_ handle: BlobHandle) {
+    documents.atEndOfBatch { [self] isCommitted in
+      if isCommitted { heldBlobs.withLock { $0[handle.digest, default: []].append(handle) } }
+    }
+  }
 
-  /// A document refers to them now.
-  func release(_ blobs: [BlobDigest]) {
-    if blobs.isEmpty { return }
-    // Handles go outside of the lock.
-    let old = heldBlobs.withLock { held in blobs.compactMap { held.removeValue(forKey: $0) } }
-    withExtendedLifetime(old) {}
+  /// Lets go of blobs that a document refers to now, once for each new place, if that is committed.
+  ///
+  /// - Parameter added: those that the revision before did not refer to.
+  func release(_ places: [(digest: BlobDigest, count: Int)], _ added: [BlobDigest]) {
+    if added.isEmpty { return }
+    documents.atEndOfBatch { [self] isCommitted in
+      guard isCommitted else { return }
+      var released: [BlobHandle] = []
+      heldBlobs.withLock { held in
+        for (digest, count) in places where added.contains(digest) {
+          guard let handles = held.removeValue(forKey: digest) else { continue }
+          released += handles.suffix(count)
+          if handles.count > count { held[digest] = handles.dropLast(count) }
+        }
+      }
+      // Handles go outside of the lock.
+      withExtendedLifetime(released) {}
+    }
   }
 }
 
-/// A blob on its way in. Not for more than one thread at a time. If it is not finished, nothing of it stays.
+/// A blob on its way in. Not for more than one thread at a time. If it is not finished, nothing of it stays. If a batch fails in which
+/// part of it was written, every further call throws `notFound`: write it again from the start.
 public final class BlobOutput {
   private let writer: BlobWriter
   private let contentType: String?
@@ -79,20 +98,19 @@ public final class BlobContent: Sendable {
   /// Bytes.
   public var length: UInt64 { handle.length }
 
-  /// All of it.
+  /// All of it. Throws `corruptData` if it is not what its digest says.
   public func data() throws(DatabaseError) -> Data { try data(in: 0..<length) }
 
-  /// The bytes of a range, as many of them as there are.
+  /// The bytes of a range, as many of them as there are. Only if that is all of them they are compared with the digest.
   public func data(in range: Range<UInt64>) throws(DatabaseError) -> Data {
     Data(try translating { () throws(DocumentError) in try handle.read(range) })
   }
 
-  /// Calls a closure with pieces of up to a mebibyte, in order, until it returns false.
+  /// Calls a closure with pieces of up to a mebibyte, in order, until it returns false. After the last one it throws `corruptData` if together
+  /// they are not what the digest says.
   public func forEachPiece(_ body: (Data) throws -> Bool) throws {
     do {
-      try handle.forEachPiece(of: 0..<length) { piece in
-        try body(piece.withUnsafeBytes { Data($0) })
-      }
+      try handle.forEachVerifiedCopy { try body(Data($0)) }
     } catch { throw DatabaseError.translated(error) }
   }
 }

@@ -10,15 +10,20 @@ import LatewoodDocuments
 extension DocumentCollection {
   /// Sets when a document is purged, or that it never is. That makes no revision, and other replicas are not told.
   ///
-  /// It happens within a second of that time while the database is open for writing, and else when it is opened next.
+  /// From that time on every read treats the document as not there, also where the database is open to be read only. The document is purged
+  /// about then while the database is open for writing, after a minute at most if the clock was set meanwhile; else when it is opened next. A
+  /// disk that is full delays that, by a minute each time it is tried.
+  ///
+  /// An edit keeps the time. Deleting the document ends it: the deletion stays, for other replicas to learn of, and a new document after it
+  /// does not expire.
   ///
   /// - Parameters:
   ///   - id: of the document.
-  ///   - date: rounded down to a second; nil: never.
+  ///   - date: rounded up to a second; nil: never.
   /// - Throws: ``DatabaseError`` `notFound` if there is no such document; `invalidParameter` if the date is before 1970.
   public func setExpiration(of id: String, _ date: Date?) throws(DatabaseError) {
     let seconds = try date.map { (date) throws(DatabaseError) in
-      guard let seconds = UInt64(exactly: date.timeIntervalSince1970.rounded(.down)), seconds < 1 << 40 else {
+      guard let seconds = UInt64(exactly: date.timeIntervalSince1970.rounded(.up)), seconds < 1 << 40 else {
         throw DatabaseError(.invalidParameter, "a document cannot expire at \(date)")
       }
       return seconds
@@ -26,7 +31,7 @@ extension DocumentCollection {
     try write { (writer) throws(DocumentError) in try writer.setExpiry(of: id, in: spaces, seconds) }
   }
 
-  /// When a document is purged; nil for never, or if there is none.
+  /// When a document is purged; nil for never, or if there is none, any more.
   public func expiration(of id: String) throws(DatabaseError) -> Date? {
     let reads = try reads()
     let seconds = try translating { () throws(DocumentError) in try reads.expiry(of: id) }
@@ -47,12 +52,16 @@ extension DocumentCollection {
   ///
   /// - Parameters:
   ///   - name: by the rules of document ids. Throws `badDocumentID` otherwise.
-  ///   - members: all of its content.
+  ///   - members: all of its content. Blobs in it stay as long as it does. Throws `notFound` if one was not saved here.
   public func setLocalDocument(
     _ name: String, _ members: [String: DocumentValue]
   ) throws(DatabaseError) {
     let body = try MutableDocument(id: name, members).encodedBody()
-    try write { (writer) throws(DocumentError) in try writer.putLocal(name, in: spaces, body: body) }
+    let blobs = BlobReferences.places(in: body)
+    let added = try write { (writer) throws(DocumentError) in
+      try writer.putLocal(name, in: spaces, body: body, blobs: blobs.map(\.digest))
+    }
+    database.release(blobs, added)
   }
 
   /// Deletes a local document. False if there is none.

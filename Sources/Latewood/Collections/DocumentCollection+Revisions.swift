@@ -65,12 +65,13 @@ extension DocumentCollection {
   public func resolveConflicts(with merged: MutableDocument) throws(DatabaseError) -> Document {
     let body = try merged.encodedBody(isStrict: database.configuration.isStrict)
     let tombstone = try MutableDocument(id: merged.id).encodedBody()
-    let blobs = BlobReferences.find(in: body)
+    let blobs = BlobReferences.places(in: body)
     let saved = try write { (writer) throws(DocumentError) in
       try writer.resolveConflicts(
-        of: merged.id, in: spaces, keeping: merged.revision, merged: body, blobs: blobs, tombstone: tombstone)
+        of: merged.id, in: spaces, keeping: merged.revision, merged: body, blobs: blobs.map(\.digest),
+        tombstone: tombstone)
     }
-    database.release(blobs)
+    database.release(blobs, saved.addedBlobs)
     return Document(merged.id, saved, body)
   }
 
@@ -102,12 +103,13 @@ extension DocumentCollection {
     let body = try document.encodedBody(isStrict: database.configuration.isStrict)
     var ids: [RevisionID] = []
     for text in history { ids.append(try RevisionID(checking: text)) }
-    let blobs = BlobReferences.find(in: body)
+    let blobs = BlobReferences.places(in: body)
     let inserted = try write { [ids] (writer) throws(DocumentError) in
       try writer.insert(
-        document.id, in: spaces, history: ids, body: body, isDeleted: isDeleted, blobs: blobs)
+        document.id, in: spaces, history: ids, body: body, isDeleted: isDeleted,
+        blobs: blobs.map(\.digest))
     }
-    database.release(blobs)
+    if inserted.isNew { database.release(blobs, blobs.map(\.digest)) }
     return inserted.isNew
   }
 

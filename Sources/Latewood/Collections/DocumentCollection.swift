@@ -95,12 +95,13 @@ public final class DocumentCollection: Sendable {
     _ document: MutableDocument, _ control: ConcurrencyControl = .failOnConflict
   ) throws(DatabaseError) -> Document {
     let body = try document.encodedBody(isStrict: database.configuration.isStrict)
-    let blobs = BlobReferences.find(in: body)
+    let blobs = BlobReferences.places(in: body)
     let saved = try write { (writer) throws(DocumentError) in
       try writer.save(
-        document.id, in: spaces, body: body, parent: document.revision, blobs: blobs, policy: control.policy)
+        document.id, in: spaces, body: body, parent: document.revision, blobs: blobs.map(\.digest),
+        policy: control.policy)
     }
-    database.release(blobs)
+    database.release(blobs, saved.addedBlobs)
     return Document(document.id, saved, body)
   }
 
@@ -169,9 +170,9 @@ public final class DocumentCollection: Sendable {
   ///
   /// - Parameters:
   ///   - document: as it was read. If somebody has saved it since, that is a conflict.
-  ///   - members: what the deleted document has from now on.
+  ///   - members: what the deleted document has from now on. Blobs in them stay.
   ///   - control: who wins if somebody has saved it since.
-  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, whoever did it.
+  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, whoever did it, or if a blob in it was not saved here.
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict
@@ -179,10 +180,13 @@ public final class DocumentCollection: Sendable {
     let revision = try document.parsedRevision
     let body = try MutableDocument(id: document.id, members).encodedBody(
       isStrict: database.configuration.isStrict)
-    try write { (writer) throws(DocumentError) in
-      _ = try writer.save(
-        document.id, in: spaces, body: body, parent: revision, isDeleted: true, policy: control.policy)
+    let blobs = BlobReferences.places(in: body)
+    let saved = try write { (writer) throws(DocumentError) in
+      try writer.save(
+        document.id, in: spaces, body: body, parent: revision, isDeleted: true, blobs: blobs.map(\.digest),
+        policy: control.policy)
     }
+    database.release(blobs, saved.addedBlobs)
   }
 
   /// Deletes a document, whatever its current revision is. False if there is none.

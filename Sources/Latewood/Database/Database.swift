@@ -54,8 +54,8 @@ public final class Database: Sendable {
   public let path: String?
   let documents: DocumentStore
   let configuration: Configuration
-  /// Blobs that were saved and that no saved document refers to yet: held, so that no compaction takes them away.
-  let heldBlobs = Guarded<[BlobDigest: BlobHandle]>([:])
+  /// Blobs that were saved and that no saved document refers to yet, a handle for each time: held, so that no compaction takes them away.
+  let heldBlobs = Guarded<[BlobDigest: [BlobHandle]]>([:])
 
   init(_ documents: DocumentStore, path: String?, configuration: Configuration) {
     self.documents = documents

@@ -3,6 +3,10 @@ import LatewoodStore
 
 /// A blob of an open database. As long as there is a handle the blob stays, whether or not a document refers to it.
 ///
+/// All bytes are compared with the digest when all are read, in one call or in pieces; the bytes of a range are not, since that would read all
+/// others too. (Each chunk has a checksum of the store, which every read looks at.) One that a batch has written is there for that batch until
+/// it is committed; if it fails, reading throws `notFound`.
+///
 /// Thread safety: all calls from any thread.
 package final class BlobHandle: Sendable {
   package let digest: BlobDigest
@@ -24,7 +28,8 @@ package final class BlobHandle: Sendable {
 
   deinit { core.pins.unpin(digest) }
 
-  /// The bytes of a range, as much of it as there is. Holds as many bytes in memory, and no more.
+  /// The bytes of a range, as much of it as there is. Holds as many bytes in memory, and no more. If that is all of them and they are not those
+  /// that the digest promises, it throws `corruptData`.
   package func read(_ range: Range<UInt64>) throws(DocumentError) -> [UInt8] {
     let range = range.clamped(to: 0..<length)
     var bytes: [UInt8] = []
@@ -36,6 +41,11 @@ package final class BlobHandle: Sendable {
         piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
         return true
       }
+    }
+    if range == 0..<length {
+      var hash = SHA256()
+      bytes.withUnsafeBytes { hash.update($0) }
+      try check(&hash)
     }
     return bytes
   }
@@ -73,23 +83,45 @@ package final class BlobHandle: Sendable {
       isWhole = try body(piece)
       return isWhole
     }
-    guard !isWhole || BlobDigest(&hash) == digest else {
+    if isWhole { try check(&hash) }
+  }
+
+  /// The same with copies: the closure may write to the database also where that is in a batch.
+  package func forEachVerifiedCopy(_ body: ([UInt8]) throws -> Bool) throws {
+    var hash = SHA256()
+    var at: UInt64 = 0
+    while at < length {
+      let end = min(length, at + UInt64(BlobRecord.chunkLength))
+      let piece = try read(at..<end)
+      piece.withUnsafeBytes { hash.update($0) }
+      guard try body(piece) else { return }
+      at = end
+    }
+    try check(&hash)
+  }
+
+  private func check(_ hash: inout SHA256) throws(DocumentError) {
+    guard BlobDigest(&hash) == digest else {
       throw DocumentError(.corruptData, "the blob \(digest) has other bytes than its name says")
     }
   }
 
   private func withChunk<R>(_ chunk: UInt64, _ body: (RawSpan) throws -> R) throws -> R {
     let known = record.withLock { $0 }
-    if let result = try core.store.withValue(
+    if let result = try core.source().withValue(
       BlobRecord.chunkKey(known.number, chunk), in: spaces.chunks, body)
     {
       return result
     }
+    let source = try core.source()
+    guard let fresh = try core.blobRecord(digest, spaces, source) else {
+      throw DocumentError(.notFound, "the batch that wrote the blob \(digest) has failed")
+    }
     // Found just while a sweep took it away and a writer brought it again: then it is under another number.
-    if let fresh = try core.blobRecord(digest, spaces, core.store), fresh.number != known.number {
+    if fresh.number != known.number {
       record.withLock { $0 = fresh }
       let key = BlobRecord.chunkKey(fresh.number, chunk)
-      if let result = try core.store.withValue(key, in: spaces.chunks, body) { return result }
+      if let result = try source.withValue(key, in: spaces.chunks, body) { return result }
     }
     throw DocumentError(.corruptData, "chunk \(chunk) of the blob \(digest) is missing")
   }
@@ -102,7 +134,7 @@ extension DocumentStore {
     guard core.pins.pin(digest) else { return nil }
     do throws(DocumentError) {
       let spaces = core.shared.withLock { $0 }
-      guard let record = try core.blobRecord(digest, spaces, core.store) else {
+      guard let record = try core.blobRecord(digest, spaces, try core.reading()) else {
         core.pins.unpin(digest)
         return nil
       }
@@ -126,6 +158,10 @@ extension DocumentStore {
 }
 
 extension DocumentCore {
+  fileprivate func reading() throws(DocumentError) -> ReadSource {
+    do { return try source() } catch { throw DocumentError(error) }
+  }
+
   func blobRecord(
     _ digest: BlobDigest, _ spaces: DatabaseSpaces, _ source: some Readable
   ) throws(DocumentError) -> BlobRecord? {

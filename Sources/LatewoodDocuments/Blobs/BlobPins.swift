@@ -12,6 +12,8 @@ final class BlobPins: Sendable {
     var doomed: Set<BlobDigest> = []
     /// Numbers of blobs that are being written.
     var uploads: Set<UInt64> = []
+    /// The greatest number that this process has given to a blob.
+    var lastUpload: UInt64 = 0
   }
 
   private let state = Guarded(State())
@@ -52,7 +54,16 @@ final class BlobPins: Sendable {
   /// The transaction has ended, one way or the other.
   func spare(_ digests: [BlobDigest]) { state.withLock { $0.doomed.subtract(digests) } }
 
-  func began(_ upload: UInt64) { state.withLock { _ = $0.uploads.insert(upload) } }
+  /// The number of a blob that is about to be written: one that neither the file nor this process has seen, also if the batch that took the
+  /// last one has failed. For then a writer may be left that has it.
+  func beginUpload(after stored: UInt64) -> UInt64 {
+    state.withLock { state in
+      state.lastUpload = max(stored, state.lastUpload) &+ 1
+      state.uploads.insert(state.lastUpload)
+      return state.lastUpload
+    }
+  }
+
   func ended(_ upload: UInt64) { state.withLock { _ = $0.uploads.remove(upload) } }
   func isActive(_ upload: UInt64) -> Bool { state.withLock { $0.uploads.contains(upload) } }
 }

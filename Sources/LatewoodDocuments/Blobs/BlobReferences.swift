@@ -5,10 +5,13 @@ package enum BlobReferences {
   private static let mark = Array("sha256-".utf8)
 
   /// The digests, each once, in the order in which they are found. Nothing is found in what is damaged. O(bytes).
-  package static func find(in body: [UInt8]) -> [BlobDigest] {
+  package static func find(in body: [UInt8]) -> [BlobDigest] { places(in: body).map(\.digest) }
+
+  /// The same, and how often each is found.
+  package static func places(in body: [UInt8]) -> [(digest: BlobDigest, count: Int)] {
     // Nearly all bodies have none, and a look at their bytes says so.
     guard contains(body, mark) else { return [] }
-    var found: [BlobDigest] = []
+    var found: [(digest: BlobDigest, count: Int)] = []
     body.withUnsafeBytes { bytes in
       do throws(FleeceError) {
         try collect(
@@ -24,7 +27,7 @@ package enum BlobReferences {
   ///
   /// - Parameter limit: how many values are looked at: what is referred to from many places is gone through as often.
   private static func collect(
-    _ root: FleeceValue, limit: Int, _ found: inout [BlobDigest]
+    _ root: FleeceValue, limit: Int, _ found: inout [(digest: BlobDigest, count: Int)]
   ) throws(FleeceError) {
     var rest = limit
     var waiting = [root]
@@ -32,7 +35,11 @@ package enum BlobReferences {
       rest -= 1
       if let dictionary = try value.dictionary() {
         if let digest = try digest(of: dictionary) {
-          if !found.contains(digest) { found.append(digest) }
+          if let place = found.firstIndex(where: { $0.digest == digest }) {
+            found[place].count += 1
+          } else {
+            found.append((digest, 1))
+          }
           continue
         }
         var members = try dictionary.members()

@@ -3,7 +3,12 @@ import LatewoodStore
 /// A blob on its way in. Its digest is known only at the end, so its chunks are kept under a number until then.
 ///
 /// Each mebibyte is a transaction of its own, not synced: what comes after in the log, the document that refers to the blob, makes it durable
-/// with it. What is not finished is removed with the writer, or by the next sweep. Not for more than one thread at a time.
+/// with it. What is not finished is removed with the writer, or by the next sweep.
+///
+/// In a batch it is part of the batch. If that fails, what was written in it is lost, and so the blob: the next call that puts bytes into the
+/// file throws `notFound`. After an error every further call throws it again.
+///
+/// Not for more than one thread at a time.
 package final class BlobWriter {
   private let core: DocumentCore
   private let spaces: DatabaseSpaces
@@ -13,30 +18,41 @@ package final class BlobWriter {
   private var length: UInt64 = 0
   private var chunk: UInt64 = 0
   private var isFinished = false
+  /// The first failure: bytes are missing since.
+  private var failure: DocumentError?
 
   init(_ core: DocumentCore) throws(DocumentError) {
     self.core = core
     let spaces = core.shared.withLock { $0 }
     self.spaces = spaces
-    number = try core.batch(.relaxed) { (writer) throws(DocumentError) in
-      let key = DatabaseFacts.blobNumberKey
-      let number = (try DatabaseFacts.number(key, in: spaces, writer.transaction) ?? 0) &+ 1
-      try writer.putFact(key, DatabaseFacts.encoded(number))
-      try writer.putFact(DatabaseFacts.uploadPrefix + String(number), [])
-      core.pins.began(number)
-      return number
+    var begun: UInt64?
+    do throws(DocumentError) {
+      number = try core.batch(.relaxed) { (writer) throws(DocumentError) in
+        let key = DatabaseFacts.blobNumberKey
+        let stored = try DatabaseFacts.number(key, in: spaces, writer.transaction) ?? 0
+        let number = core.pins.beginUpload(after: stored)
+        begun = number
+        try writer.putFact(key, DatabaseFacts.encoded(number))
+        try writer.putFact(DatabaseFacts.uploadPrefix + String(number), [])
+        return number
+      }
+    } catch {
+      if let begun { core.pins.ended(begun) }
+      throw error
     }
   }
 
   deinit {
     core.pins.ended(number)
-    // Else the next sweep will.
-    if !isFinished, chunk > 0 { do throws(DocumentError) { try discard() } catch {} }
+    // Else the next sweep will. What fails here must not spoil a batch that knows nothing of it.
+    if core.currentWriter == nil, !isFinished, chunk > 0 {
+      do throws(DocumentError) { try discard() } catch {}
+    }
   }
 
   /// Takes the next bytes.
   package func write(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
-    if isFinished { throw DocumentError(.badArgument, "the blob is finished") }
+    try checkUse()
     hash.update(bytes)
     length += UInt64(bytes.count)
     var rest = bytes[...]
@@ -48,10 +64,23 @@ package final class BlobWriter {
     }
   }
 
+  private func checkUse() throws(DocumentError) {
+    if isFinished { throw DocumentError(.badArgument, "the blob is finished") }
+    if let failure { throw failure }
+  }
+
   private func flush() throws(DocumentError) {
+    do throws(DocumentError) { try putChunk() } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  private func putChunk() throws(DocumentError) {
     guard chunk < 1 << 32 else { throw DocumentError(.badArgument, "a blob has at most 4 PiB") }
     let key = BlobRecord.chunkKey(number, chunk)
     try core.batch(.relaxed) { (writer) throws(DocumentError) in
+      try writer.checkUpload(number, chunks: chunk)
       writer.changeCount += 1
       do throws(StoreError) {
         try writer.transaction.put(key, pending, in: spaces.chunks)
@@ -63,14 +92,16 @@ package final class BlobWriter {
 
   /// Ends the blob, and gives a handle of it. If the same bytes are here already, these are dropped.
   package func finish() throws(DocumentError) -> BlobHandle {
-    if isFinished { throw DocumentError(.badArgument, "the blob is finished") }
+    try checkUse()
     if !pending.isEmpty { try flush() }
     isFinished = true
+    let chunks = chunk
     let digest = BlobDigest(&hash)
     let record = BlobRecord(number: number, length: length)
     var isPinned = false
     do throws(DocumentError) {
       let kept = try core.batch(.relaxed) { (writer) throws(DocumentError) in
+        try writer.checkUpload(number, chunks: chunks)
         core.pins.pinWritten(digest)
         isPinned = true
         try writer.putBlob(digest, record)
@@ -90,6 +121,18 @@ package final class BlobWriter {
 }
 
 extension DocumentWriter {
+  /// Throws if an upload, or the last of its chunks, was part of a batch that has failed.
+  func checkUpload(_ number: UInt64, chunks: UInt64) throws(DocumentError) {
+    do throws(StoreError) {
+      if try transaction.contains(DatabaseFacts.uploadPrefix + String(number), in: shared.database) {
+        if chunks == 0 { return }
+        if try transaction.contains(BlobRecord.chunkKey(number, chunks - 1), in: shared.chunks) { return }
+      }
+    } catch { throw DocumentError(error) }
+    throw DocumentError(
+      .notFound, "the batch in which this blob was being written has failed: write it again from the start")
+  }
+
   /// Makes an upload a blob, unless there is one of the same bytes.
   func putBlob(_ digest: BlobDigest, _ record: BlobRecord) throws(DocumentError) {
     do throws(StoreError) {

@@ -10,8 +10,8 @@ import LatewoodStore
 /// marks       mark, id              -> nothing; documents that counts and queries must tell apart: Mark
 /// local       name                  -> body of a local document
 /// expiry      seconds, id           -> nothing
-/// references  sequence, digest      -> nothing; the blobs that a body refers to
-/// uses        digest, sequence      -> nothing; the same the other way round
+/// references  sequence, digest      -> nothing; the blobs that a body refers to; of a local document: 0, name, digest
+/// uses        digest, sequence      -> nothing; the same the other way round; of a local document: digest, 0, name
 /// ```
 ///
 /// Sequences, seconds: 8 bytes big-endian. Digests: 32 bytes. A collection that is dropped takes all of this with it.

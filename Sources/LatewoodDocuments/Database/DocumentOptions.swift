@@ -1,3 +1,4 @@
+import Dispatch
 import LatewoodDevice
 import LatewoodStore
 
@@ -11,6 +12,12 @@ package struct DocumentOptions: Sendable {
   package var expiresByItself = true
   /// The clock and the randomness.
   package var environment = Environment.system
+
+  /// Has an action run after so many microseconds. Default: by the clock of the wall, which goes on while the machine sleeps.
+  package var wake: @Sendable (_ microseconds: UInt64, _ action: @escaping @Sendable () -> Void) -> Void = {
+    DispatchQueue.global(qos: .utility).asyncAfter(
+      wallDeadline: .now() + .microseconds(Int(clamping: $0)), execute: $1)
+  }
 
   package init() {}
 }

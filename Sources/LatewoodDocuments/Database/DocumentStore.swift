@@ -293,6 +293,11 @@ package final class DocumentStore: Sendable {
     try await opened().perform(body)
   }
 
+  /// Has a closure called when the batch of this thread has ended, with whether it was committed; outside of a batch now, with true.
+  package func atEndOfBatch(_ action: @escaping (_ isCommitted: Bool) -> Void) {
+    if let writer = core.currentWriter { writer.atEnd(action) } else { action(true) }
+  }
+
   // MARK: Reading
 
   /// The newest state of a collection; it stays that state for as long as the value is kept. For short reads: ``snapshot()`` for longer ones.
@@ -300,7 +305,7 @@ package final class DocumentStore: Sendable {
     let core = try openedForReading()
     if let writer = core.currentWriter { return try writer.reads(collection) }
     do {
-      return try DocumentReads(.state(HeldState(try core.store._reader())), collection)
+      return try DocumentReads(.state(HeldState(try core.store._reader())), collection, now: core.now)
     } catch { throw DocumentError.from(error) }
   }
 

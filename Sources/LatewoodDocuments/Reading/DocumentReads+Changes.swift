@@ -17,12 +17,14 @@ extension DocumentReads {
     since: UInt64 = 0, descending: Bool = false, _ body: (SequenceEntry) throws -> Bool
   ) throws {
     guard since < .max else { return }
+    let expired = Set(try expired())
     try source.forEach(in: spaces.sequences, .from(SequenceKey(since + 1)), reversed: descending) {
       key, value in
-      try body(
-        try key.reading { (key) throws(DocumentError) in
-          try value.reading { (value) throws(DocumentError) in try SequenceEntry(key: key, value: value) }
-        })
+      let entry = try key.reading { (key) throws(DocumentError) in
+        try value.reading { (value) throws(DocumentError) in try SequenceEntry(key: key, value: value) }
+      }
+      if !expired.isEmpty, expired.contains(Array(entry.id.utf8)) { return true }
+      return try body(entry)
     }
   }
 
@@ -45,9 +47,11 @@ extension DocumentReads {
   package func changeCursor(
     since: UInt64 = 0, descending: Bool = false
   ) throws(DocumentError) -> ChangeCursor {
+    let expired = Set(try expired())
     do throws(StoreError) {
       let from = since == .max ? since : since + 1
-      return ChangeCursor(try source.cursor(in: spaces.sequences, .from(SequenceKey(from))), descending)
+      let cursor = try source.cursor(in: spaces.sequences, .from(SequenceKey(from)))
+      return ChangeCursor(cursor, descending, without: expired)
     } catch { throw DocumentError(error) }
   }
 }
@@ -56,14 +60,23 @@ extension DocumentReads {
 package final class ChangeCursor {
   private let cursor: Cursor
   private let isDescending: Bool
+  private let expired: Set<[UInt8]>
 
-  init(_ cursor: Cursor, _ isDescending: Bool) {
+  init(_ cursor: Cursor, _ isDescending: Bool, without expired: Set<[UInt8]>) {
     self.cursor = cursor
     self.isDescending = isDescending
+    self.expired = expired
   }
 
   /// The next entry; nil at the end.
   package func next() throws(DocumentError) -> SequenceEntry? {
+    while let entry = try nextStored() {
+      if expired.isEmpty || !expired.contains(Array(entry.id.utf8)) { return entry }
+    }
+    return nil
+  }
+
+  private func nextStored() throws(DocumentError) -> SequenceEntry? {
     try DocumentError.typed {
       guard try isDescending ? cursor.previous() : cursor.next() else { return nil }
       let key = try cursor.key()

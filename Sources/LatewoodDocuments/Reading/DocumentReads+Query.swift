@@ -26,6 +26,7 @@ extension DocumentReads {
     func take(_ id: String, _ head: DocumentRecord.Head) throws -> Bool {
       guard count < query.limit else { return false }
       if head.isDeleted, !query.includesDeleted { return true }
+      if head.isExpired(at: now) { return true }
       count += 1
       return try body(id, head) && count < query.limit
     }
@@ -34,7 +35,7 @@ extension DocumentReads {
       let marks = query.range.marked(CollectionSpaces.Mark.conflict)
       try source.forEach(in: spaces.marks, marks, reversed: query.descending) { key, _ in
         let id = key.withUnsafeBytes { String(decoding: $0.dropFirst(), as: UTF8.self) }
-        guard let head = try head(of: id) else {
+        guard let head = try storedHead(of: id) else {
           throw DocumentError(.corruptData, "the document \(id) is marked, and is not there")
         }
         return try take(id, head)
@@ -48,8 +49,24 @@ extension DocumentReads {
     }
   }
 
-  /// How many documents a query wants, whatever its limit. O(log n), and what of the range no checkpoint has merged yet.
+  private func storedHead(of id: String) throws(DocumentError) -> DocumentRecord.Head? {
+    try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
+  }
+
+  /// How many documents a query wants, whatever its limit. O(log n), and what of the range no checkpoint has merged yet, and what has expired
+  /// and is not purged yet.
   package func count(_ query: DocumentQuery = DocumentQuery()) throws(DocumentError) -> Int {
+    let stored = try storedCount(query)
+    var expired = try expired().filter { query.range.contains($0) }
+    if query.onlyConflicts, !expired.isEmpty {
+      expired = try DocumentError.typed {
+        try expired.filter { try source.contains([CollectionSpaces.Mark.conflict] + $0, in: spaces.marks) }
+      }
+    }
+    return stored - expired.count
+  }
+
+  private func storedCount(_ query: DocumentQuery) throws(DocumentError) -> Int {
     do throws(StoreError) {
       if query.onlyConflicts {
         // A document in conflict is never a deleted one.
@@ -61,7 +78,8 @@ extension DocumentReads {
     } catch { throw DocumentError(error) }
   }
 
-  /// How many documents there are, and how many of the others are tombstones. O(log n), whatever waits for a checkpoint.
+  /// How many documents there are, and how many of the others are tombstones. O(log n), whatever waits for a checkpoint, and what has expired
+  /// and is not purged yet.
   package func totals() throws(DocumentError) -> (documents: Int, tombstones: Int) {
     // What a batch counts is written when it ends.
     if case .transaction = source {
@@ -71,11 +89,27 @@ extension DocumentReads {
       return (documents, try count(all) - documents)
     }
     let state = try state()
-    return (Int(clamping: state.documents), Int(clamping: state.tombstones))
+    return (Int(clamping: state.documents) - (try expired().count), Int(clamping: state.tombstones))
   }
 }
 
 extension KeyRange {
+  fileprivate func contains(_ key: [UInt8]) -> Bool {
+    let isAbove =
+      switch lower {
+      case .unbounded: true
+      case .included(let bound): !key.lexicographicallyPrecedes(bound)
+      case .excluded(let bound): bound.lexicographicallyPrecedes(key)
+      }
+    let isBelow =
+      switch upper {
+      case .unbounded: true
+      case .included(let bound): !bound.lexicographicallyPrecedes(key)
+      case .excluded(let bound): key.lexicographicallyPrecedes(bound)
+      }
+    return isAbove && isBelow
+  }
+
   /// The same range of ids among those with a mark.
   fileprivate func marked(_ mark: UInt8) -> KeyRange {
     func bound(_ bound: Bound, _ open: Bound) -> Bound {

@@ -2,6 +2,8 @@ import LatewoodStore
 
 /// One state of one collection, and what can be asked of it.
 ///
+/// A document that has expired is treated as not there, whether it has been purged already or not. The clock is read once, when this is made.
+///
 /// Got from a ``DocumentStore``, a ``DocumentSnapshot`` or a ``DocumentWriter``; of a writer it sees what the batch has changed so far. Not for
 /// more than one thread: get one for each, they cost next to nothing.
 package struct DocumentReads {
@@ -9,7 +11,11 @@ package struct DocumentReads {
   let spaces: CollectionSpaces
   private let collection: DocumentCollection
 
-  init(_ source: ReadSource, _ collection: DocumentCollection) throws(DocumentError) {
+  /// In seconds since 1970: what has expired by then is not there.
+  let now: UInt64
+
+  init(_ source: ReadSource, _ collection: DocumentCollection, now: UInt64) throws(DocumentError) {
+    self.now = now
     self.source = source
     self.collection = collection
     spaces = try collection.spaces
@@ -29,12 +35,18 @@ package struct DocumentReads {
 
   /// The facts of a document's winner, a tombstone's too; nil if there is none. O(log n); reads no revisions and no body.
   package func head(of id: String) throws(DocumentError) -> DocumentRecord.Head? {
-    try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
+    let head = try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in
+      try DocumentRecord.Head(bytes)
+    }
+    return head?.isExpired(at: now) == true ? nil : head
   }
 
   /// A document with all its revisions; nil if there is none. O(log n + revisions).
   package func record(of id: String) throws(DocumentError) -> DocumentRecord? {
-    try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }
+    let record = try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in
+      try DocumentRecord(bytes)
+    }
+    return record?.isExpired(at: now) == true ? nil : record
   }
 
   /// A document that is not deleted: its winner's facts and body. O(log n + bytes).
@@ -83,7 +95,12 @@ package struct DocumentReads {
   /// When a document is forgotten, in seconds since 1970-01-01 00:00 UTC; nil for never, or if there is no document.
   package func expiry(of id: String) throws(DocumentError) -> UInt64? { try head(of: id)?.expiry }
 
-  /// What expires before a time, the earliest first.
+  /// The documents that have expired and are not purged yet, as the bytes of their ids: most of the time none.
+  func expired() throws(DocumentError) -> [[UInt8]] {
+    try expiring(before: now &+ 1, limit: .max).map { Array($0.id.utf8) }
+  }
+
+  /// What expires before a time, the earliest first; what has expired and is not purged yet is among it.
   package func expiring(before seconds: UInt64, limit: Int) throws(DocumentError) -> [(
     seconds: UInt64, id: String
   )] {
@@ -193,7 +210,7 @@ package final class DocumentSnapshot: Sendable {
   }
 
   package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
-    try DocumentReads(.snapshot(snapshot), collection)
+    try DocumentReads(.snapshot(snapshot), collection, now: core.now)
   }
 
   package func collectionNames() throws(DocumentError) -> [String] {

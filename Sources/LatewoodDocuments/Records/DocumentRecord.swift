@@ -12,7 +12,7 @@
 package struct DocumentRecord: Sendable, Equatable {
   /// Of its last change in the feed of its collection.
   package var sequence: UInt64
-  /// Seconds since 1970-01-01 00:00 UTC at which the document is forgotten; nil for never.
+  /// Seconds since 1970-01-01 00:00 UTC at which the document is forgotten; nil for never, and if it is deleted.
   package var expiry: UInt64?
   package var tree: RevisionTree
 
@@ -32,6 +32,17 @@ package struct DocumentRecord: Sendable, Equatable {
     package var body: UInt64
     /// Whether there are undeleted leaves beside the winner.
     package var hasConflicts: Bool
+
+    func isExpired(at now: UInt64) -> Bool {
+      guard let expiry, expiry <= now else { return false }
+      return !isDeleted
+    }
+  }
+
+  /// Whether the document is to be forgotten by a time, in seconds since 1970. A tombstone never is: others must hear of it.
+  func isExpired(at now: UInt64) -> Bool {
+    guard let expiry, expiry <= now else { return false }
+    return tree.winner?.isDeleted == false
   }
 
   static let format: UInt8 = 1

@@ -33,8 +33,13 @@ extension CollectionCheck {
     }
     try source.forEach(in: spaces.local) { key, value in
       let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-      if let reason = Self.damage(value.withUnsafeBytes { Array($0) }) {
-        report.add(DocumentFault("the local document: \(reason)", collection: name, document: id))
+      let fault = DocumentFault("", collection: name, document: id)
+      let body = value.withUnsafeBytes { Array($0) }
+      if let reason = Self.damage(body) {
+        report.add(fault.saying("the local document: \(reason)"))
+      } else {
+        let listed = try LocalReference.blobs(of: id, in: spaces.references, source)
+        try compareBlobs(Set(BlobReferences.find(in: body)), listed, of: fault)
       }
       return true
     }
@@ -70,15 +75,10 @@ extension CollectionCheck {
 
   /// - Parameter owner: whose body it is, without a fault.
   private mutating func checkBody(_ place: UInt64, of owner: DocumentFault) throws {
-    func fault(_ what: String, _ blob: BlobDigest? = nil) -> DocumentFault {
-      var fault = owner
-      (fault.what, fault.blob) = (what, blob)
-      return fault
-    }
     // One that is missing has been told of already.
     guard let body = try source.get(SequenceEntry.key(place), in: spaces.bodies) else { return }
     if let reason = Self.damage(body) {
-      report.add(fault("its body is damaged: \(reason)"))
+      report.add(owner.saying("its body is damaged: \(reason)"))
       return
     }
     var listed: Set<BlobDigest> = []
@@ -86,12 +86,21 @@ extension CollectionCheck {
       if let digest = key.withUnsafeBytes({ BlobDigest($0.dropFirst(8)) }) { listed.insert(digest) }
       return true
     }
-    let named = Set(BlobReferences.find(in: body))
+    try compareBlobs(Set(BlobReferences.find(in: body)), listed, of: owner)
+  }
+
+  /// - Parameters:
+  ///   - named: the blobs that a body refers to.
+  ///   - listed: those that are listed for it.
+  private mutating func compareBlobs(
+    _ named: Set<BlobDigest>, _ listed: Set<BlobDigest>, of owner: DocumentFault
+  ) throws {
     for digest in listed.subtracting(named) {
-      report.add(fault("the body is listed as one that refers to the blob, and does not", digest))
+      report.add(owner.saying("the body is listed as one that refers to the blob, and does not", digest))
     }
     for digest in named.subtracting(listed) where try source.contains(digest.bytes, in: shared.blobs) {
-      report.add(fault("the body refers to the blob, and is not listed: the blob could be swept", digest))
+      report.add(
+        owner.saying("the body refers to the blob, and is not listed: the blob could be swept", digest))
     }
   }
 
@@ -102,5 +111,13 @@ extension CollectionCheck {
       try root.validate()
       return try root.kind == .dictionary ? nil : "it is no dictionary"
     } catch { return "\(error)" }
+  }
+}
+
+extension DocumentFault {
+  fileprivate func saying(_ what: String, _ blob: BlobDigest? = nil) -> DocumentFault {
+    var fault = self
+    (fault.what, fault.blob) = (what, blob)
+    return fault
   }
 }

@@ -91,6 +91,7 @@ struct CollectionCheck {
     if head.hasConflicts { conflicts += 1 }
     guard let expiry = head.expiry else { return }
     expiring += 1
+    report.require(!head.isDeleted, fault("it is deleted, and expires at \(expiry)"))
     report.require(
       try source.contains(CollectionSpaces.expiryKey(expiry, id), in: spaces.expiry),
       fault("it expires at \(expiry), and nothing will see to it"))
@@ -121,13 +122,22 @@ struct CollectionCheck {
     try source.forEach(in: spaces.references) { key, _ in
       wanted.references += 1
       let bytes = key.withUnsafeBytes { Array($0) }
-      let (sequence, digest) = (Array(bytes.prefix(8)), Array(bytes.dropFirst(8)))
+      // Of a local document, the sequence is 0 and the name comes before the digest.
+      let owner = Array(
+        bytes.prefix(bytes.starts(with: LocalReference.sequence) ? max(8, bytes.count - 32) : 8))
+      let (sequence, document) = (Array(owner.prefix(8)), Array(owner.dropFirst(8)))
+      let digest = Array(bytes.dropFirst(owner.count))
       let blob = BlobDigest(digest)
       func fault(_ what: String) -> DocumentFault {
-        DocumentFault(what, collection: name, sequence: Self.number(sequence), blob: blob)
+        DocumentFault(
+          what, collection: name,
+          document: document.isEmpty ? nil : String(decoding: document, as: UTF8.self),
+          sequence: document.isEmpty ? Self.number(sequence) : nil, blob: blob)
       }
-      report.require(
-        try source.contains(sequence, in: spaces.bodies), fault("the body that refers to it is missing"))
+      let isThere =
+        try document.isEmpty
+        ? source.contains(sequence, in: spaces.bodies) : source.contains(document, in: spaces.local)
+      report.require(isThere, fault("the body that refers to it is missing"))
       guard blob != nil else {
         report.add(fault("a reference names a blob with \(digest.count) bytes"))
         return true
@@ -135,7 +145,7 @@ struct CollectionCheck {
       report.require(
         try source.contains(digest, in: shared.blobs), fault("a body refers to it, and it is missing"))
       report.require(
-        try source.contains(digest + sequence, in: spaces.uses),
+        try source.contains(digest + owner, in: spaces.uses),
         fault("a body refers to it, and that is not among its uses"))
       return true
     }

@@ -12,11 +12,11 @@ final class ExpiryAlarm: Sendable {
     var isCancelled = false
   }
 
-  /// In microseconds.
-  static let longestWait: UInt64 = 86_400_000_000
+  /// In microseconds. The clock may be set and the machine may sleep, and not all timers follow that; so it is looked at as often as this.
+  /// A purge that has failed is tried again after as long.
+  static let longestWait: UInt64 = 60_000_000
 
   private let state = Guarded(State())
-  let queue = DispatchQueue(label: "latewood.expiry", qos: .utility)
 
   func cancel() { state.withLock { $0 = State(isCancelled: true) } }
 
@@ -60,7 +60,7 @@ extension DocumentCore {
     for name in try collectionNames(in: store) {
       guard let collection = try collection(name) else { continue }
       do throws(DocumentError) {
-        let reads = try DocumentReads(.state(try held()), collection)
+        let reads = try DocumentReads(.state(try held()), collection, now: now)
         if let time = try reads.firstExpiry() { first = min(first ?? time, time) }
       } catch {
         // Dropped meanwhile.
@@ -71,19 +71,22 @@ extension DocumentCore {
   }
 
   /// Wakes the database at a time, unless it wakes before that anyway.
-  func setAlarm(for time: UInt64) {
+  ///
+  /// - Parameter delay: how long to wait at least, in microseconds.
+  func setAlarm(for time: UInt64, delay: UInt64 = 0) {
     guard options.expiresByItself, !store.isReadOnly, alarm.wants(time) else { return }
     let now = options.environment.now()
     let (due, overflow) = time.multipliedReportingOverflow(by: 1_000_000)
-    // A document is gone when its second has begun. A day is soon enough to look at the clock again.
-    let wait = overflow ? ExpiryAlarm.longestWait : min(due > now ? due - now : 0, ExpiryAlarm.longestWait)
-    alarm.queue.asyncAfter(deadline: .now() + .microseconds(Int(wait))) { [weak self] in
+    // A document is gone when its second has begun.
+    let wait = max(delay, overflow ? .max : due > now ? due - now : 0)
+    options.wake(min(wait, ExpiryAlarm.longestWait)) { [weak self] in
       guard let self, alarm.rings(time) else { return }
       do throws(DocumentError) {
         try purgeExpired()
         if let next = try firstExpiry() { setAlarm(for: next) }
       } catch {
-        // Closed, or it cannot write: whatever it was, the next open or the next batch that sets a time tries again.
+        // If it is closed, the next open sees to it. A full disk may have room again.
+        if error.code != .notOpen { setAlarm(for: time, delay: ExpiryAlarm.longestWait) }
       }
     }
   }
@@ -107,16 +110,19 @@ extension DocumentCore {
     let end = now &+ 1
     do throws(DocumentError) {
       // Most of the time there is nothing, and no transaction is needed to see that.
-      if try DocumentReads(.state(held()), collection).expiring(
+      if try DocumentReads(.state(held()), collection, now: now).expiring(
         before: end, limit: 1
       ).isEmpty {
         return 0
       }
       return try batch(.usual) { (writer) throws(DocumentError) in
         let work = try writer.work(collection)
-        let due = try writer.reads(collection).expiring(before: end, limit: DocumentCore.batchSize)
+        let due = try writer.reads(collection).expiring(
+          before: writer.now &+ 1, limit: DocumentCore.batchSize)
         for (seconds, id) in due {
-          guard let record = try writer.record(id, work), record.expiry == seconds else {
+          guard let record = try writer.storedRecord(id, work), record.expiry == seconds,
+            record.isExpired(at: writer.now)
+          else {
             // An entry that no document answers to. To refuse because of it would keep the whole database shut; verification tells of it.
             try writer.forgetExpiry(seconds, id, work)
             continue

@@ -20,7 +20,9 @@ extension DocumentWriter {
     body: NewBody?, kind: DocumentChange.Kind = .saved
   ) throws(DocumentError) -> DocumentRecord.Head {
     changeCount += 1
-    let record = DocumentRecord(sequence: sequence, expiry: old?.expiry, tree: tree)
+    // A tombstone does not expire, and what comes after it starts anew.
+    let expiry = tree.winner?.isDeleted == true ? nil : old?.expiry
+    let record = DocumentRecord(sequence: sequence, expiry: expiry, tree: tree)
     guard let head = record.head else { throw DocumentError(.corruptRevisions, "\(id) has no revisions") }
     let entry = SequenceEntry(sequence: sequence, id: id, head: head)
     do throws(StoreError) {
@@ -46,6 +48,9 @@ extension DocumentWriter {
       if let old { try transaction.delete(SequenceEntry.key(old.sequence), in: spaces.sequences) }
       try transaction.put(SequenceEntry.key(sequence), entry.encoded(), in: spaces.sequences)
       try transaction.put(id, record.encoded(), in: spaces.documents)
+      if let ended = old?.expiry, expiry == nil {
+        try transaction.delete(CollectionSpaces.expiryKey(ended, id), in: spaces.expiry)
+      }
       try mark(id, work, old?.head, head)
     } catch { throw DocumentError(error) }
     work.changed(DocumentChange(entry, kind), old: old?.sequence)
@@ -128,6 +133,24 @@ extension DocumentWriter {
       changeCount += 1
       try transaction.delete(key, in: work.spaces.superseded)
       work.state.superseded &-= 1
+    } catch { throw DocumentError(error) }
+  }
+
+  /// Those blobs of some that a body does not refer to.
+  func blobs(
+    _ blobs: [BlobDigest], without body: UInt64, _ work: CollectionWork
+  ) throws(DocumentError) -> [BlobDigest] {
+    do throws(StoreError) {
+      var rest: [BlobDigest] = []
+      for digest in blobs {
+        let key = SequenceEntry.key(body) + digest.bytes
+        if body == 0 {
+          rest.append(digest)
+        } else if try !transaction.contains(key, in: work.spaces.references) {
+          rest.append(digest)
+        }
+      }
+      return rest
     } catch { throw DocumentError(error) }
   }
 

@@ -85,29 +85,4 @@ extension DocumentWriter {
       }
     } catch { throw DocumentError(error) }
   }
-
-  // MARK: Local documents
-
-  /// Keeps a local document: no history, not in the feed, not for other replicas.
-  package func putLocal(
-    _ name: String, in collection: DocumentCollection, body: [UInt8]
-  ) throws(DocumentError) {
-    let work = try work(collection)
-    changeCount += 1
-    do { try transaction.put(name, body, in: work.spaces.local) } catch { throw DocumentError(error) }
-  }
-
-  /// Deletes a local document. False if there is none.
-  @discardableResult
-  package func deleteLocal(
-    _ name: String, in collection: DocumentCollection
-  ) throws(DocumentError) -> Bool {
-    let work = try work(collection)
-    do throws(StoreError) {
-      guard try transaction.contains(name, in: work.spaces.local) else { return false }
-      changeCount += 1
-      try transaction.delete(name, in: work.spaces.local)
-      return true
-    } catch { throw DocumentError(error) }
-  }
 }

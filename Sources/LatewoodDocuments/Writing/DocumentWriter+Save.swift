@@ -17,6 +17,8 @@ package struct SavedRevision: Sendable, Equatable {
   package var isNew: Bool
   /// Whether the document is in conflict.
   package var hasConflicts: Bool
+  /// The blobs that the revision refers to, and the one that it follows from does not.
+  package var addedBlobs: [BlobDigest] = []
 
   package init(revision: RevisionID, sequence: UInt64, isNew: Bool, hasConflicts: Bool = false) {
     self.revision = revision
@@ -91,16 +93,29 @@ extension DocumentWriter {
       throw DocumentError(.badRevision, "the document \(edit.id) has been edited too often")
     }
     try check(edit.body.blobs)
+    let added = try blobs(edit.body.blobs, without: place.map { tree.nodes[$0].body } ?? 0, work)
     let sequence = work.takeSequence()
     tree.append(revision, after: place, isDeleted: edit.isDeleted, body: sequence)
     tree.prune(to: try depth())
     let head = try store(edit.id, work, old, tree, sequence: sequence, body: edit.body)
-    return SavedRevision(
+    var saved = SavedRevision(
       revision: revision, sequence: sequence, isNew: true, hasConflicts: head.hasConflicts)
+    saved.addedBlobs = added
+    return saved
   }
 
-  /// The record of a document as this batch has it.
+  /// The record of a document as this batch has it. One that has expired is forgotten here, ahead of the alarm: nothing is found of it.
   func record(_ id: String, _ work: CollectionWork) throws(DocumentError) -> DocumentRecord? {
+    guard let record = try storedRecord(id, work) else { return nil }
+    guard record.isExpired(at: now) else { return record }
+    // That is no change of the caller's: it stays when the call is refused, and does not spoil an outer batch.
+    let before = changeCount
+    defer { changeCount = before }
+    try forget(id, work, record, .expired)
+    return nil
+  }
+
+  func storedRecord(_ id: String, _ work: CollectionWork) throws(DocumentError) -> DocumentRecord? {
     try DocumentError.typed {
       try transaction.withValue(id, in: work.spaces.documents) { value in
         try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }

@@ -8,6 +8,8 @@ package final class DocumentWriter {
   let core: DocumentCore
   let transaction: Transaction
   let shared: DatabaseSpaces
+  /// In seconds since 1970, when the batch began: what has expired by then is not there.
+  let now: UInt64
   private var works: [String: CollectionWork] = [:]
   /// Collections that others do not see before the batch is committed, or before another one is that was committed just now.
   var given: [String: DocumentCollection] = [:]
@@ -28,6 +30,7 @@ package final class DocumentWriter {
     self.core = core
     self.transaction = transaction
     shared = core.shared.withLock { $0 }
+    now = core.now
   }
 
   /// Has a closure called when it is known whether the batch has been committed: by the same thread, under no lock, before observers hear of
@@ -54,7 +57,7 @@ package final class DocumentWriter {
 
   /// A collection as this batch has it so far.
   package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
-    try DocumentReads(.transaction(transaction), collection)
+    try DocumentReads(.transaction(transaction), collection, now: now)
   }
 
   func work(_ collection: DocumentCollection) throws(DocumentError) -> CollectionWork {

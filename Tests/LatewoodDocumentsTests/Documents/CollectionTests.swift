@@ -100,7 +100,7 @@ import Testing
       refusal(.notFound) { _ = try store.reads(old).count() }
       refusal(.notFound) { _ = try store.reads(old).head(of: "owl") }
       refusal(.notFound) { try store.save("owl", "white", in: old) }
-      refusal(.notFound) { try store.write { try $0.putLocal("a", in: old, body: [1]) } }
+      refusal(.notFound) { try store.write { _ = try $0.putLocal("a", in: old, body: [1]) } }
     }
     #expect(try snapshot.reads(old).totals() == (1, 0), "a state of the past has it")
     let new = try #require(try store.collection("birds"))

@@ -1,0 +1,89 @@
+import LatewoodStore
+
+/// Local documents: no history, not in the feed, not for other replicas.
+///
+/// The blobs that one refers to are listed as those of a body are, with the sequence 0, which no body has, and its name.
+extension DocumentWriter {
+  /// Keeps a local document, in the place of what there is.
+  ///
+  /// - Parameter blobs: digests of all blobs that the body refers to.
+  /// - Returns: those that it did not refer to before.
+  /// - Throws: ``DocumentError`` `missingBlob`.
+  @discardableResult
+  package func putLocal(
+    _ name: String, in collection: DocumentCollection, body: [UInt8], blobs: [BlobDigest] = []
+  ) throws(DocumentError) -> [BlobDigest] {
+    let work = try work(collection)
+    try check(blobs)
+    let old = try localBlobs(name, work)
+    changeCount += 1
+    do throws(StoreError) {
+      try transaction.put(name, body, in: work.spaces.local)
+      for digest in old.subtracting(blobs) { try removeReference(of: name, to: digest, work) }
+      let added = Set(blobs).subtracting(old)
+      for digest in added {
+        let (reference, use) = LocalReference.keys(name, digest)
+        try transaction.put(reference, [UInt8](), in: work.spaces.references)
+        try transaction.put(use, [UInt8](), in: work.spaces.uses)
+        work.state.references += 1
+      }
+      return Array(added)
+    } catch { throw DocumentError(error) }
+  }
+
+  /// Deletes a local document. False if there is none.
+  @discardableResult
+  package func deleteLocal(
+    _ name: String, in collection: DocumentCollection
+  ) throws(DocumentError) -> Bool {
+    let work = try work(collection)
+    let old = try localBlobs(name, work)
+    do throws(StoreError) {
+      guard try transaction.contains(name, in: work.spaces.local) else { return false }
+      changeCount += 1
+      try transaction.delete(name, in: work.spaces.local)
+      for digest in old { try removeReference(of: name, to: digest, work) }
+      return true
+    } catch { throw DocumentError(error) }
+  }
+
+  private func removeReference(
+    of name: String, to digest: BlobDigest, _ work: CollectionWork
+  ) throws(StoreError) {
+    let (reference, use) = LocalReference.keys(name, digest)
+    try transaction.delete(reference, in: work.spaces.references)
+    try transaction.delete(use, in: work.spaces.uses)
+    work.state.references &-= 1
+  }
+
+  private func localBlobs(_ name: String, _ work: CollectionWork) throws(DocumentError) -> Set<BlobDigest> {
+    guard work.state.references > 0 else { return [] }
+    return try DocumentError.typed {
+      try LocalReference.blobs(of: name, in: work.spaces.references, transaction)
+    }
+  }
+}
+
+/// That a local document refers to a blob. On disk: FORMAT.md, section 13.
+enum LocalReference {
+  /// 8 bytes.
+  static let sequence = SequenceEntry.key(0)
+
+  /// The keys in `references` and in `uses`.
+  static func keys(_ name: String, _ digest: BlobDigest) -> (reference: [UInt8], use: [UInt8]) {
+    (sequence + name.utf8 + digest.bytes, digest.bytes + sequence + name.utf8)
+  }
+
+  static func blobs(
+    of name: String, in references: Keyspace, _ source: some Readable
+  ) throws -> Set<BlobDigest> {
+    let prefix = sequence + name.utf8
+    var found: Set<BlobDigest> = []
+    try source.forEach(in: references, .prefix(prefix)) { key, _ in
+      // Others are of names that begin with this one.
+      if let digest = key.withUnsafeBytes({ BlobDigest($0.dropFirst(prefix.count)) }) { found.insert(digest) }
+      return true
+    }
+    return found
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Latewood
+import Testing
+
+/// A blob stays while somebody may still put it into a document, and while anything refers to it.
+@Suite struct BlobHoldTests {
+  private struct OnPurpose: Error {}
+  private let directory: TestDirectory
+  private let database: Database
+  private let notes: DocumentCollection
+  private let content = Data(repeating: 7, count: 3_000)
+
+  init() throws {
+    directory = try TestDirectory()
+    database = try Database.open(at: directory.file)
+    notes = try database.defaultCollection
+  }
+
+  @Test func `a batch that fails does not let go of a blob that was saved before it`() throws {
+    let blob = try database.saveBlob(content)
+    #expect(throws: OnPurpose.self) {
+      try database.inBatch {
+        try notes.save(MutableDocument(id: "a", ["photo": DocumentValue(blob)]))
+        throw OnPurpose()
+      }
+    }
+    try database.compact()
+    try notes.save(MutableDocument(id: "a", ["photo": DocumentValue(blob)]))
+    #expect(try database.content(of: blob)?.data() == content)
+    try notes.purge("a")
+    try database.compact()
+    #expect(try database.content(of: blob) == nil)
+  }
+
+  @Test func `equal content that was saved twice is held twice`() throws {
+    let mine = try database.saveBlob(content)
+    let other = try database.saveBlob(content)
+    let saved = try notes.save(MutableDocument(id: "a", ["photo": DocumentValue(mine)]))
+    var again = saved.toMutable()
+    again["n"] = 1
+    try notes.save(again)
+    try notes.purge("a")
+    try database.compact()
+    try notes.save(MutableDocument(id: "b", ["photo": DocumentValue(other)]))
+    try notes.purge("b")
+    try database.compact()
+    #expect(try database.content(of: mine) == nil, "both have been used")
+    #expect(try database.verify().blobs == 0)
+  }
+
+  @Test func `what a deleted document keeps and what a local document has keep their blobs`() throws {
+    let first = try database.saveBlob(content)
+    let second = try database.saveBlob(Data("second".utf8))
+    let note = try notes.save(MutableDocument(id: "a"))
+    try notes.delete(note, keeping: ["photo": DocumentValue(first)])
+    try notes.setLocalDocument("b", ["photo": DocumentValue(second), "other": DocumentValue(first)])
+    try notes.setLocalDocument("bb", ["photo": DocumentValue(second)])
+    try database.compact()
+    #expect(try database.content(of: first)?.data() == content)
+    #expect(try database.content(of: second)?.data() == Data("second".utf8))
+    #expect(try database.verify().faults == [])
+    try notes.setLocalDocument("b", ["photo": DocumentValue(first)])
+    try database.compact()
+    #expect(try database.content(of: second) != nil, "another local document has it")
+    #expect(try notes.deleteLocalDocument("bb"))
+    try notes.purge("a")
+    try database.compact()
+    #expect(try database.content(of: first) != nil && database.content(of: second) == nil)
+    #expect(try database.verify().faults == [])
+    #expect(try notes.deleteLocalDocument("b"))
+    try database.compact()
+    #expect(try database.verify().blobs == 0)
+    #expect(try database.verify().faults == [])
+    let foreign = try Blob(
+      contentType: nil, digest: "sha256-" + Data(repeating: 1, count: 32).base64EncodedString(), length: 3)
+    refusal(.notFound) { try notes.setLocalDocument("b", ["photo": DocumentValue(foreign)]) }
+  }
+
+  @Test func `a batch can read the blob that it has saved, and nobody can if it fails`() throws {
+    var lost: (blob: Blob, content: BlobContent)?
+    #expect(throws: OnPurpose.self) {
+      try database.inBatch {
+        let blob = try database.saveBlob(content)
+        let stored = try #require(try database.content(of: blob))
+        #expect(try stored.data() == content)
+        try stored.forEachPiece { piece in
+          #expect(piece == content)
+          try notes.save(MutableDocument(id: "a", ["photo": DocumentValue(blob)]))
+          return true
+        }
+        lost = (blob, stored)
+        throw OnPurpose()
+      }
+    }
+    let (blob, stored) = try #require(lost)
+    #expect(try database.content(of: blob) == nil)
+    refusal(.notFound) { _ = try stored.data() }
+    refusal(.notFound) { try notes.save(MutableDocument(id: "a", ["photo": DocumentValue(blob)])) }
+    lost = nil
+    #expect(try database.saveBlob(content) == blob)
+    #expect(try database.content(of: blob)?.data() == content)
+    #expect(try database.verify().faults == [])
+  }
+}
