@@ -20,20 +20,23 @@ let package = Package(
   targets: [
     layer("LatewoodBytes"),
     layer("LatewoodFleece", on: ["LatewoodBytes"]),
+    layer("LatewoodQuery", on: ["LatewoodFleece", "LatewoodBytes"]),
     layer("LatewoodDevice", on: ["LatewoodBytes"]),
     layer("LatewoodFile", on: ["LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodTree", on: ["LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodStore", on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
     layer("LatewoodInspection", on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
-    layer("LatewoodDocuments", on: ["LatewoodStore", "LatewoodFleece", "LatewoodDevice", "LatewoodBytes"]),
+    layer(
+      "LatewoodDocuments",
+      on: ["LatewoodStore", "LatewoodQuery", "LatewoodFleece", "LatewoodDevice", "LatewoodBytes"]),
     layer(
       "Latewood",
       on: ["LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"]),
     layer(
       "LatewoodTool",
       on: [
-        "LatewoodInspection", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
-        "LatewoodBytes",
+        "LatewoodInspection", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore",
+        "LatewoodDevice", "LatewoodBytes",
       ]),
     .executableTarget(name: "LatewoodMain", dependencies: ["LatewoodTool"], swiftSettings: settings),
     .executableTarget(
@@ -75,6 +78,10 @@ let package = Package(
       name: "LatewoodFleeceTests", dependencies: ["LatewoodFleece", "LatewoodDevice", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
+      name: "LatewoodQueryTests",
+      dependencies: ["LatewoodQuery", "LatewoodFleece", "LatewoodDevice", "LatewoodSimulation"],
+      swiftSettings: settings),
+    .testTarget(
       name: "LatewoodTests",
       dependencies: ["Latewood", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodSimulation"],
       swiftSettings: settings),
@@ -100,9 +107,8 @@ let package = Package(
     .testTarget(
       name: "LatewoodDocumentsTests",
       dependencies: [
-        "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes",
-        "LatewoodModels",
-        "LatewoodSimulation",
+        "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
+        "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
       ],
       exclude: ["Revisions/couchdb-revision-trees.txt"], swiftSettings: settings),
     .testTarget(

@@ -64,7 +64,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc changes blobs expiry demo help; do
+for command in info map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find changes blobs expiry demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
@@ -292,6 +292,8 @@ expect 0 "delete" doc delete edit.lw a ; expect 1 "it is gone" doc get edit.lw a
 expect 0 "put another" doc put edit.lw b '{"x":[1]}' --collection _default
 expect 0 "purge" doc purge edit.lw a ; expect 1 "no trace" doc revisions edit.lw a
 expect 1 "no conflict" doc resolve edit.lw b --revision 1-
+expect 0 "find" find edit.lw '{"x":{"$elemMatch":{"$lt":2}}}' --fields _id,x ; is "what was found" "$out" '{"_id":"b","x":[1]}'
+expect 6 "no selector" find edit.lw '{"x":{"$gtt":2}}' ; has "where" "$err" 'x.$gtt'
 expect 0 "changes" changes edit.lw ; has "b" "$out" "  b"
 expect 0 "changes JSON" changes edit.lw --json --documents
 query "the feed" '[(c["id"],c["document"]["x"]) for c in d["changes"]],d["lastSequence"]' "([('b', [1])], 5)"

@@ -1,3 +1,4 @@
+import LatewoodBytes
 import LatewoodSimulation
 import Testing
 

@@ -44,6 +44,43 @@ import Testing
     #expect(!result.error.isEmpty && result.output.isEmpty)
   }
 
+  @Test func `find prints what a selector matches, sorted, cut and counted`() throws {
+    let tool = try ToolRun()
+    for (id, body) in [
+      ("a", #"{"n":3,"tags":["x"],"in":{"city":"Porto"}}"#), ("b", #"{"n":1,"tags":["x","y"]}"#),
+      ("c", #"{"n":2.5,"tags":[]}"#), ("d", #"{"n":"text"}"#),
+    ] {
+      try #expect(tool("doc", "put", "@", id, body).code == .success)
+    }
+    try #expect(tool("doc", "delete", "@", "d").code == .success)
+    let all = try tool("find", "@").lines
+    #expect(all.count == 3 && all[0].hasPrefix(#"{"_id":"a","_rev":"1-"#) && all[0].contains(#""n":3"#))
+    let found = try tool("find", "@", #"{"n": {"$gt": 1}}"#, "--sort", "n", "--fields", "_id,in.city")
+    #expect(found.lines == [#"{"_id":"c"}"#, #"{"_id":"a","in":{"city":"Porto"}}"#])
+    let last = try tool("find", "@", "{}", "--sort", "n:desc", "--limit", "1", "--skip", "1", "--fields", "n")
+    #expect(last.lines == [#"{"n":2.5}"#])
+    #expect(try tool("find", "@", #"{"tags": {"$all": ["x"]}}"#, "--count").lines == ["2"])
+    let json = try tool("find", "@", #"{"_id": {"$gte": "b"}}"#, "--fields", "n", "--json").output
+    #expect(json == #"{"collection":"_default","documents":[{"n":1},{"n":2.5}],"count":2,"read":2}"# + "\n")
+  }
+
+  @Test(
+    arguments: [
+      (["find", "@", "{"], ExitCode.badInput, "line 1"),
+      (["find", "@", #"{"n":{"$gtt":1}}"#], .badInput, "n.$gtt"),
+      (["find", "@", "{}", "--sort", "a,,b"], .usage, "a name is empty"),
+      (["find", "@", "{}", "--fields", "a..b"], .usage, "a name is empty"),
+      (["find", "@", "{}", "--count", "--sort", "n"], .usage, "--count"),
+      (["find", "@", "{}", "--collection", "none"], .no, "none"),
+    ] as [([String], ExitCode, String)])
+  func `find says what it cannot do and where`(arguments: [String], code: ExitCode, text: String) throws {
+    let tool = try ToolRun()
+    try #expect(tool("doc", "put", "@", "a", #"{"n":3}"#).code == .success)
+    let result = try tool.run(arguments)
+    #expect(result.code == code && result.error.contains(text), "\(result.error)")
+    #expect(result.output.isEmpty)
+  }
+
   @Test func `delete leaves a tombstone that a put goes on from`() throws {
     let tool = try ToolRun()
     try _ = tool("doc", "put", "@", "a", #"{"n":1}"#)

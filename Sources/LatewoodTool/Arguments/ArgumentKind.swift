@@ -21,13 +21,13 @@ enum ArgumentKind: Sendable {
     case "SOURCE", "FILE", "PATH": self = .file
     case "TARGET", "OUT", "SVG": self = .newFile
     case "KEY": self = .key
-    case "VALUE", "BODY", "JSON": self = .value
+    case "VALUE", "BODY", "JSON", "SELECTOR": self = .value
     case "KEYSPACE": self = .keyspace
     case "COLLECTION": self = .collection
     case "COMMAND": self = .command
     case "NUMBER", "BYTES", "OFFSET", "TRANSACTION", "SECONDS", "SEQUENCE", "COUNT", "LENGTH", "TIME":
       self = .number
-    case "NAME", "ID", "ACTION", "REVISION", "FIELD", "FORM", "WHAT", "WORD", "DIGEST", "SHELL", "LINE",
+    case "NAME", "ID", "ACTION", "REVISION", "FIELD", "FIELDS", "FORM", "WHAT", "WORD", "DIGEST", "SHELL", "LINE",
       "HEX":
       self = .text
     default: return nil

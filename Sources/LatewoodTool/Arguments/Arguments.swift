@@ -1,3 +1,5 @@
+import LatewoodBytes
+
 /// The arguments of one command, sorted by its description. Arguments are bytes: keys need not be UTF-8.
 struct Arguments: Equatable {
   private(set) var operands: [[UInt8]] = []

@@ -1,8 +1,11 @@
+import LatewoodBytes
+
 /// Every command of the tool, in the order in which help shows them.
 enum CommandTable {
   static let commands: [CommandDescription] = [
     .info, .map, .tree, .frames, .frame, .hex, .stats, .verify, .salvage, .history, .diff, .get, .list, .put,
-    .delete, .importing, .exporting, .compact, .copy, .backup, .collections, .doc, .changes, .blobs, .expiry,
+    .delete, .importing, .exporting, .compact, .copy, .backup, .collections, .doc, .find, .changes, .blobs,
+    .expiry,
     .shell, .demo, .completion, .help, .demoWriter, .complete,
   ]
 

@@ -1,3 +1,4 @@
+import LatewoodBytes
 import LatewoodDocuments
 
 /// What comes after the name of a command that does several things: one of its actions, then what that needs.

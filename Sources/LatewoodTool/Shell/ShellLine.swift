@@ -1,3 +1,5 @@
+import LatewoodBytes
+
 /// Turns the words of a line of the shell into the arguments of the tool.
 enum ShellLine {
   /// - Parameter hasInput: false if standard input is where the lines come from, so that no command can read it.

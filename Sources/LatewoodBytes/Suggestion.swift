@@ -1,11 +1,11 @@
 /// Guesses what was meant by a word that is not known.
-enum Suggestion {
-  static func advice(for word: String, among known: [String], otherwise: String) -> String {
+package enum Suggestion {
+  package static func advice(for word: String, among known: [String], otherwise: String) -> String {
     best(for: word, among: known).map { "Did you mean \($0)?" } ?? otherwise
   }
 
   /// The known word that the fewest edits lead to, if they are few for its length.
-  static func best(for word: String, among known: [String]) -> String? {
+  package static func best(for word: String, among known: [String]) -> String? {
     let candidates = known.map { (word: $0, edits: edits(from: Array(word.utf8), to: Array($0.utf8))) }
     guard let best = candidates.min(by: { $0.edits < $1.edits }) else { return nil }
     return best.edits <= max(1, best.word.utf8.count / 3) ? best.word : nil

@@ -1,0 +1,47 @@
+import LatewoodFleece
+import LatewoodQuery
+
+/// A document as a query sees it, its body where it lies. It must not leave the call that gave it out.
+package struct FoundDocument: FieldSource {
+  package let id: String
+  package let revision: RevisionID
+  package let body: FleeceValue
+
+  /// The names under which id and revision are fields, as in CouchDB. No body has members of these names.
+  package static let idField = FieldPath("_id")
+  package static let revisionField = FieldPath("_rev")
+
+  package func withField<R>(
+    _ path: FieldPath, _ body: (Lookup) throws(FleeceError) -> R
+  ) throws(FleeceError) -> R {
+    if path == FoundDocument.idField { return try FoundDocument.lend(id, to: body) }
+    if path == FoundDocument.revisionField { return try FoundDocument.lend("\(revision)", to: body) }
+    return try body(path.lookup(in: self.body))
+  }
+
+  private static func lend<R>(
+    _ text: String, to body: (Lookup) throws(FleeceError) -> R
+  ) throws(FleeceError) -> R {
+    var writer = FleeceWriter()
+    try writer.string(text)
+    return try FleeceBody(written: try writer.finish()).withRoot { root throws(FleeceError) in
+      try body(.value(root))
+    }
+  }
+
+  /// Writes the body with id and revision among its members.
+  package func write(to writer: inout FleeceWriter) throws(FleeceError) {
+    try writer.beginDictionary()
+    try writer.key("_id")
+    try writer.string(id)
+    try writer.key("_rev")
+    try writer.string("\(revision)")
+    if var members = try body.dictionary()?.members() {
+      while let member = try members.next() {
+        try writer.key(String(decoding: member.key, as: UTF8.self))
+        try writer.value(member.value)
+      }
+    }
+    try writer.endDictionary()
+  }
+}

@@ -1,0 +1,106 @@
+import LatewoodBytes
+import LatewoodFleece
+
+/// Bytes that sort as the values sort that they stand for: what an index has for keys, and what sorts compare.
+///
+/// ```
+/// missing, null, false, true     the tag alone
+/// number                         tag, `NumberKey`
+/// string, data                   tag, the bytes with 00 written as 00 FF, then 00 00
+/// array                          tag, the keys of its elements, 00
+/// object                         tag, for each member the key of its name and that of its value, then 00
+/// ```
+///
+/// Members come in the order of the bytes of their names. Strings sort by their UTF-8; CouchDB sorts them by the rules of
+/// ICU, where `a` comes before `B`. No key is the beginning of another, so several can stand one behind the other, and a
+/// descending one has all its bits turned.
+package struct CollationKey: Sendable {
+  /// Bytes that are kept; nothing is written past them.
+  private let limit: Int
+  package private(set) var bytes: [UInt8] = []
+  /// Whether something did not fit: two keys that are equal then may be those of different values.
+  package private(set) var isCut = false
+
+  /// - Parameter limit: bytes that the key has at most.
+  package init(limit: Int = .max) { self.limit = limit }
+
+  /// Appends the key of a value.
+  ///
+  /// - Parameters:
+  ///   - value: nil for a missing member.
+  ///   - descending: whether greater values come first.
+  ///
+  /// Throws `damaged`, and `tooDeep` or `tooLarge` for values that no writer makes.
+  package mutating func append(_ value: FleeceValue?, descending: Bool = false) throws(FleeceError) {
+    let start = bytes.count
+    if let value {
+      try FleeceWalk.run(value, into: &self)
+    } else {
+      tag(.missing)
+    }
+    if descending {
+      for index in start..<bytes.count { bytes[index] = ~bytes[index] }
+    }
+  }
+
+  /// Empties the key; its memory is kept for the next.
+  package mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+    isCut = false
+  }
+
+  // MARK: Writing
+
+  private mutating func write(_ byte: UInt8) {
+    if bytes.count < limit { bytes.append(byte) } else { isCut = true }
+  }
+
+  private mutating func tag(_ tag: CollationTag) { write(tag.rawValue) }
+
+  private mutating func number(_ number: FleeceValue.Number) {
+    tag(.number)
+    let key = NumberKey(number)
+    for shift in stride(from: UInt64(56), through: 0, by: -8) {
+      write(UInt8(truncatingIfNeeded: key.sortable &>> shift))
+    }
+    if let tail = key.tail {
+      write(UInt8(truncatingIfNeeded: tail &>> 8))
+      write(UInt8(truncatingIfNeeded: tail))
+    }
+  }
+
+  private mutating func counted(_ tag: CollationTag, _ value: UnsafeRawBufferPointer) {
+    self.tag(tag)
+    var rest = value[...]
+    while let zero = rest.firstIndex(of: 0) {
+      copy(UnsafeRawBufferPointer(rebasing: rest[..<zero]))
+      write(0x00)
+      write(0xFF)
+      rest = rest[(zero + 1)...]
+    }
+    copy(UnsafeRawBufferPointer(rebasing: rest))
+    write(0x00)
+    write(0x00)
+  }
+
+  private mutating func copy(_ run: UnsafeRawBufferPointer) {
+    let room = limit - bytes.count
+    if run.count > room { isCut = true }
+    bytes.append(contentsOf: run.prefix(room))
+  }
+}
+
+extension CollationKey: FleeceVisitor {
+  package mutating func null() { tag(.null) }
+  package mutating func boolean(_ value: Bool) { tag(value ? .yes : .no) }
+  package mutating func integer(_ value: Int64) { number(.integer(value)) }
+  package mutating func unsigned(_ value: UInt64) { number(.unsigned(value)) }
+  package mutating func double(_ value: Double) { number(.double(value)) }
+  package mutating func text(_ value: UnsafeRawBufferPointer) { counted(.string, value) }
+  package mutating func data(_ value: UnsafeRawBufferPointer) { counted(.data, value) }
+  package mutating func key(_ value: UnsafeRawBufferPointer) { counted(.string, value) }
+  package mutating func beginArray() { tag(.array) }
+  package mutating func endArray() { write(0x00) }
+  package mutating func beginDictionary() { tag(.object) }
+  package mutating func endDictionary() { write(0x00) }
+}

@@ -1,0 +1,230 @@
+import LatewoodFleece
+
+/// Reads a selector of CouchDB's Mango: an object of fields and conditions.
+///
+/// ```
+/// {"year": {"$gt": 1975}, "cast": {"$elemMatch": {"$eq": "Harrison Ford"}}}
+/// ```
+///
+/// What a selector means is what CouchDB 3.5 answers. Where it is silent: strings compare by their bytes, and numbers by
+/// their value, so that `$eq` and `$all` find 1 where 1.0 is asked for. Source: the documentation of `/db/_find`.
+package struct MangoSelector {
+  /// Conditions inside each other; more than any person writes.
+  static let depthLimit = 100
+
+  /// Returns the predicate of a selector.
+  ///
+  /// Throws `invalidSelector`, `unsupported` or `tooDeep` with the place in the selector.
+  package static func predicate(of selector: FleeceElement) throws(QueryError) -> Predicate {
+    let place = MangoPlace()
+    let reader = MangoSelector()
+    try reader.require(
+      try reader.kind(selector, place) == .dictionary,
+      "a selector is an object, such as {\"year\": {\"$gt\": 1975}}", place)
+    return try reader.condition(selector, at: place)
+  }
+
+  /// The same from JSON text. Throws also where the text is no JSON, with line and column in the reason.
+  package static func predicate(json text: String) throws(QueryError) -> Predicate {
+    let element = try reading("") { () throws(FleeceError) in try FleeceBody(JSON.fleece(from: text)).root }
+    return try predicate(of: element)
+  }
+
+  // MARK: Conditions
+
+  /// The condition that an object, or a bare value, is for the field of a place.
+  private func condition(_ element: FleeceElement, at place: MangoPlace) throws(QueryError) -> Predicate {
+    guard place.depth < MangoSelector.depthLimit else {
+      throw QueryError(
+        .tooDeep, "conditions are nested more than \(MangoSelector.depthLimit) levels deep", place: place.text
+      )
+    }
+    guard let members = try reading(place.text, { () throws(FleeceError) in try element.members() }) else {
+      return try equality(element, at: place)
+    }
+    if members.isEmpty {
+      return place.field.steps.isEmpty ? .always(true) : try equality(element, at: place)
+    }
+    var parts: [Predicate] = []
+    for (name, value) in members {
+      if name.utf8.first == UInt8(ascii: "$") {
+        guard let key = MangoOperator(rawValue: name) else {
+          throw MangoOperator.unknown(name, at: place.text)
+        }
+        parts.append(try predicate(key, value, at: place.entering(name)))
+      } else {
+        parts.append(try condition(value, at: place.entering(name, field: try path(name, at: place))))
+      }
+    }
+    return parts.count == 1 ? parts[0] : .all(parts)
+  }
+
+  private func path(_ name: String, at place: MangoPlace) throws(QueryError) -> FieldPath {
+    do throws(QueryError) {
+      return try FieldPath(parsing: name)
+    } catch {
+      throw QueryError(error.kind, error.reason, place: place.text)
+    }
+  }
+
+  private func equality(_ element: FleeceElement, at place: MangoPlace) throws(QueryError) -> Predicate {
+    place.test(.compare(.equal, try constant(element, at: place)))
+  }
+
+  private func constant(_ element: FleeceElement, at place: MangoPlace) throws(QueryError) -> Constant {
+    try reading(place.text) { () throws(FleeceError) in try Constant(element) }
+  }
+
+  private func predicate(
+    _ key: MangoOperator, _ value: FleeceElement, at place: MangoPlace
+  ) throws(QueryError) -> Predicate {
+    switch key {
+    case .and: return .all(try conditions(value, at: place))
+    case .or: return .any(try conditions(value, at: place))
+    case .nor: return .all(try conditions(value, at: place).map { $0.negated })
+    case .not:
+      try require(try kind(value, place) == .dictionary, "$not takes a condition, an object", place)
+      return try condition(value, at: place).negated
+    case .less, .lessOrEqual, .equal, .notEqual, .greaterOrEqual, .greater:
+      return place.test(.compare(key.comparison, try constant(value, at: place)))
+    case .among: return place.test(.isAmong(try constants(value, at: place)))
+    case .notAmong: return place.test(.fails(.isAmong(try constants(value, at: place))))
+    case .all: return place.test(.containsAll(try constants(value, at: place)))
+    case .elemMatch: return place.test(.anyElement(try inner(value, at: place)))
+    case .allMatch: return place.test(.everyElement(try inner(value, at: place)))
+    case .keyMapMatch: return place.test(.anyKey(try inner(value, at: place)))
+    case .exists, .type, .size, .mod, .regex, .beginsWith: return try scalar(key, value, at: place)
+    case .text, .location, .locationWithin, .near, .nearSphere, .geoWithin, .geoIntersects:
+      throw QueryError(.unsupported, "\(key.rawValue) is not supported here", place: place.text)
+    }
+  }
+
+  /// Operators whose argument is one boolean, number or string.
+  private func scalar(
+    _ key: MangoOperator, _ value: FleeceElement, at place: MangoPlace
+  ) throws(QueryError) -> Predicate {
+    switch key {
+    case .exists:
+      guard let isThere = try reading(place.text, { () throws(FleeceError) in try value.boolean() }) else {
+        throw refusal("$exists takes true or false", place)
+      }
+      return place.test(isThere ? .exists : .isMissing)
+    case .size:
+      guard let count = try integer(value, place), count >= 0 else {
+        throw refusal("$size takes a number of elements, from 0", place)
+      }
+      return place.test(.hasCount(Int(clamping: count)))
+    case .mod:
+      guard let parts = try elements(value, place), parts.count == 2,
+        let divisor = try integer(parts[0], place), let remainder = try integer(parts[1], place), divisor != 0
+      else { throw refusal("$mod takes two integers, [divisor, remainder], and does not divide by 0", place) }
+      return place.test(.hasRemainder(remainder, modulo: divisor))
+    default:
+      guard let text = try reading(place.text, { () throws(FleeceError) in try value.string() }) else {
+        throw refusal("\(key.rawValue) takes a string", place)
+      }
+      return place.test(try textual(key, text, value, at: place))
+    }
+  }
+
+  private func textual(
+    _ key: MangoOperator, _ text: String, _ value: FleeceElement, at place: MangoPlace
+  ) throws(QueryError) -> FieldTest {
+    switch key {
+    case .type:
+      guard let type = ValueType(rawValue: text) else {
+        let known = ValueType.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+        throw refusal("$type takes one of \(known)", place)
+      }
+      return .hasType(type)
+    case .regex:
+      do throws(QueryError) {
+        return .matches(try Pattern(text))
+      } catch {
+        throw QueryError(error.kind, error.reason, place: place.text)
+      }
+    default: return .begins(try constant(value, at: place))
+    }
+  }
+
+  // MARK: Arguments
+
+  private func conditions(_ value: FleeceElement, at place: MangoPlace) throws(QueryError) -> [Predicate] {
+    guard let elements = try elements(value, place) else {
+      throw refusal("\(place.last) takes an array of conditions", place)
+    }
+    var parts: [Predicate] = []
+    for (index, element) in elements.enumerated() {
+      parts.append(try condition(element, at: place.entering("\(index)")))
+    }
+    return parts
+  }
+
+  private func constants(_ value: FleeceElement, at place: MangoPlace) throws(QueryError) -> [Constant] {
+    guard let elements = try elements(value, place) else {
+      throw refusal("\(place.last) takes an array of values", place)
+    }
+    var constants: [Constant] = []
+    for element in elements { constants.append(try constant(element, at: place)) }
+    return constants
+  }
+
+  /// A condition on something inside the field: its own paths begin there.
+  private func inner(_ value: FleeceElement, at place: MangoPlace) throws(QueryError) -> Predicate {
+    try require(try kind(value, place) == .dictionary, "\(place.last) takes a condition, an object", place)
+    return try condition(value, at: place.inside())
+  }
+
+  private func elements(_ value: FleeceElement, _ place: MangoPlace) throws(QueryError) -> [FleeceElement]? {
+    try reading(place.text) { () throws(FleeceError) in
+      guard try value.kind == .array, let count = try value.count() else { return nil }
+      var elements: [FleeceElement] = []
+      for index in 0..<count { try value.element(at: index).map { elements.append($0) } }
+      return elements
+    }
+  }
+
+  private func integer(_ value: FleeceElement, _ place: MangoPlace) throws(QueryError) -> Int64? {
+    let number = try reading(place.text) { () throws(FleeceError) in try value.number() }
+    if case .integer(let integer)? = number { return integer }
+    return nil
+  }
+
+  private func kind(_ value: FleeceElement, _ place: MangoPlace) throws(QueryError) -> FleeceValue.Kind {
+    try reading(place.text) { () throws(FleeceError) in try value.kind }
+  }
+
+  private func refusal(_ reason: String, _ place: MangoPlace) -> QueryError {
+    QueryError(.invalidSelector, reason, place: place.text)
+  }
+
+  private func require(_ holds: Bool, _ reason: String, _ place: MangoPlace) throws(QueryError) {
+    if !holds { throw refusal(reason, place) }
+  }
+}
+
+/// A place in a selector: the field that conditions there are about, and the names on the way to it.
+private struct MangoPlace {
+  var field = FieldPath.root
+  var names: [String] = []
+  var depth = 0
+
+  var text: String { names.joined(separator: ".") }
+  var last: String { names.last ?? "" }
+
+  func entering(_ name: String, field more: FieldPath = .root) -> MangoPlace {
+    MangoPlace(field: field.appending(more), names: names + [name], depth: depth + 1)
+  }
+
+  func inside() -> MangoPlace { MangoPlace(field: .root, names: names, depth: depth) }
+
+  func test(_ test: FieldTest) -> Predicate { .field(field, test) }
+}
+
+private func reading<R>(_ place: String, _ body: () throws(FleeceError) -> R) throws(QueryError) -> R {
+  do throws(FleeceError) {
+    return try body()
+  } catch {
+    throw QueryError(.invalidSelector, "\(error)", place: place)
+  }
+}

@@ -1,0 +1,25 @@
+/// Negation as selectors mean it: brought down to the tests of fields, where it asks for the opposite of a value that is
+/// there. A field that is missing matches neither a test nor its negation.
+extension Predicate {
+  var negated: Predicate {
+    switch self {
+    case .always(let answer): .always(!answer)
+    case .all(let parts): .any(parts.map(\.negated))
+    case .any(let parts): .all(parts.map(\.negated))
+    case .not(let part): part
+    case .field(let path, let test): .field(path, test.negated)
+    }
+  }
+}
+
+extension FieldTest {
+  var negated: FieldTest {
+    switch self {
+    case .compare(let comparison, let constant): .compare(comparison.opposite, constant)
+    case .exists: .isMissing
+    case .isMissing: .exists
+    case .fails(let test): test
+    default: .fails(self)
+    }
+  }
+}

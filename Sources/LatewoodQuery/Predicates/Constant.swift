@@ -1,0 +1,73 @@
+import LatewoodBytes
+import LatewoodFleece
+
+/// A value that a query compares with, prepared so that most comparisons look at a few bytes.
+package struct Constant: Sendable {
+  package let element: FleeceElement
+  let tag: CollationTag
+  /// Of the element alone.
+  let key: [UInt8]
+  private let number: NumberKey?
+  private let counted: [UInt8]
+
+  /// Throws as `CollationKey.append`.
+  package init(_ element: FleeceElement) throws(FleeceError) {
+    self.element = element
+    var key = CollationKey()
+    (tag, number, counted) = try element.withValue { value throws(FleeceError) in
+      try key.append(value)
+      let bytes = value.kind == .data ? try value.data() : try value.text()
+      return (CollationTag(value), try value.number().map { NumberKey($0) }, bytes.map { Array($0) } ?? [])
+    }
+    self.key = key.bytes
+  }
+
+  /// The UTF-8 of a string; nil for all else.
+  package var text: [UInt8]? { tag == .string ? counted : nil }
+
+  /// The root of Fleece that was just made.
+  package init(fleece: [UInt8]) throws(FleeceError) { try self.init(FleeceBody(fleece).root) }
+
+  /// Less than, equal to or greater than zero, as `value` is less than, equal to or greater than this.
+  func compare(_ value: FleeceValue) throws(FleeceError) -> Int {
+    let other = CollationTag(value)
+    if other != tag { return other < tag ? -1 : 1 }
+    switch tag {
+    case .missing, .null, .no, .yes: return 0
+    case .number:
+      guard let number, let other = try value.number().map({ NumberKey($0) }) else { return 0 }
+      return other == number ? 0 : other < number ? -1 : 1
+    case .string: return try compare(bytes: value.text())
+    case .data: return try compare(bytes: value.data())
+    case .array, .object:
+      var other = CollationKey()
+      try other.append(value)
+      return Constant.order(other.bytes, key)
+    }
+  }
+
+  func isEqual(_ value: FleeceValue) throws(FleeceError) -> Bool { try compare(value) == 0 }
+
+  private func compare(bytes: UnsafeRawBufferPointer?) -> Int {
+    guard let bytes else { return 0 }
+    return counted.withUnsafeBytes { own in Constant.order(bytes, own) }
+  }
+
+  private static func order(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    left.withUnsafeBytes { left in right.withUnsafeBytes { right in order(left, right) } }
+  }
+
+  private static func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+    guard let first = left.baseAddress, let second = right.baseAddress else {
+      return left.count - right.count
+    }
+    // SAFETY: both buffers are whole.
+    return KeyOrder.compare(first, left.count, second, right.count)
+  }
+
+  /// Whether a string begins with this string.
+  func begins(_ value: FleeceValue) throws(FleeceError) -> Bool {
+    guard tag == .string, let other = try value.text() else { return false }
+    return other.prefix(counted.count).elementsEqual(counted)
+  }
+}

@@ -1,0 +1,144 @@
+import LatewoodFleece
+
+/// A way into a document: the name of a member, or the index of an element, for each level.
+///
+/// ```
+/// address.city      the member `city` of the member `address`
+/// phones.0          the first element of `phones`; `phones[0]` is the same
+/// a\.b              the member with a dot in its name
+/// ```
+package struct FieldPath: Sendable, Hashable {
+  /// A path with so many levels leads into no document.
+  package static let depthLimit = FleeceLimits.depth
+
+  package struct Step: Sendable, Hashable {
+    package let name: String
+    /// The name as an index, where it is one: what it means in an array.
+    let index: Int?
+    let utf8: [UInt8]
+
+    package init(_ name: String) {
+      self.name = name
+      utf8 = Array(name.utf8)
+      let isIndex = !utf8.isEmpty && utf8.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+      index = isIndex ? Int(name) : nil
+    }
+  }
+
+  package var steps: [Step]
+
+  /// The value itself.
+  package static let root = FieldPath(steps: [])
+
+  package init(steps: [Step]) { self.steps = steps }
+  package init(_ names: String...) { steps = names.map { Step($0) } }
+
+  /// Reads a path from its text. Empty names and unclosed brackets are errors that say where.
+  package init(parsing text: String) throws(QueryError) {
+    var parser = FieldPathParser(text)
+    steps = try parser.run()
+  }
+
+  /// The text that reads as this path.
+  package var text: String {
+    steps.map {
+      $0.name.replacing("\\", with: "\\\\").replacing(".", with: "\\.").replacing("[", with: "\\[")
+    }
+    .joined(separator: ".")
+  }
+
+  func appending(_ path: FieldPath) -> FieldPath { FieldPath(steps: steps + path.steps) }
+}
+
+/// What a path leads to.
+package enum Lookup {
+  case value(FleeceValue)
+  /// An object on the way has no such member.
+  case missing
+  /// Something on the way has no members at all, or no such element.
+  case blocked
+
+  package var value: FleeceValue? {
+    if case .value(let value) = self { return value }
+    return nil
+  }
+}
+
+extension FieldPath {
+  /// Follows the path into a value.
+  package func lookup(in root: FleeceValue) throws(FleeceError) -> Lookup {
+    var value = root
+    for step in steps {
+      if let object = try value.dictionary() {
+        let member = try step.utf8.withUnsafeBytes { name in
+          Result { () throws(FleeceError) -> FleeceValue? in try object.value(for: name) }
+        }.get()
+        guard let member else { return .missing }
+        value = member
+      } else if let array = try value.array(), let index = step.index, index < array.count {
+        value = try array.value(at: index)
+      } else {
+        return .blocked
+      }
+    }
+    return .value(value)
+  }
+}
+
+/// Reads the text of a path.
+private struct FieldPathParser {
+  private let text: String
+  private let scalars: [Unicode.Scalar]
+  private var at = 0
+  private var steps: [FieldPath.Step] = []
+
+  init(_ text: String) {
+    self.text = text
+    scalars = Array(text.unicodeScalars)
+  }
+
+  mutating func run() throws(QueryError) -> [FieldPath.Step] {
+    while true {
+      try takeName()
+      while at < scalars.count, scalars[at] == "[" { try takeIndex() }
+      if at == scalars.count { return steps }
+      guard scalars[at] == "." else { throw fault("a dot must stand between two names") }
+      at += 1
+    }
+  }
+
+  private mutating func takeName() throws(QueryError) {
+    let start = at
+    var name = String.UnicodeScalarView()
+    while at < scalars.count, scalars[at] != ".", scalars[at] != "[" {
+      if scalars[at] == "\\", at + 1 < scalars.count { at += 1 }
+      name.append(scalars[at])
+      at += 1
+    }
+    guard at > start else { throw fault("a name is empty") }
+    try add(String(name))
+  }
+
+  private mutating func takeIndex() throws(QueryError) {
+    at += 1
+    var digits = String.UnicodeScalarView()
+    while at < scalars.count, ("0"..."9").contains(scalars[at]) {
+      digits.append(scalars[at])
+      at += 1
+    }
+    guard !digits.isEmpty, at < scalars.count, scalars[at] == "]" else {
+      throw fault("an index is a number in brackets, such as [0]")
+    }
+    at += 1
+    try add(String(digits))
+  }
+
+  private mutating func add(_ name: String) throws(QueryError) {
+    guard steps.count < FieldPath.depthLimit else { throw fault("the path has too many levels") }
+    steps.append(FieldPath.Step(name))
+  }
+
+  private func fault(_ reason: String) -> QueryError {
+    QueryError(.invalidPath, "\(reason), at character \(at + 1) of the path \"\(text)\"")
+  }
+}

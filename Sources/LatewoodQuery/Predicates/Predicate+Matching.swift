@@ -1,0 +1,131 @@
+import LatewoodFleece
+
+/// What a predicate can be asked of: a value, or a document whose id is a field too.
+package protocol FieldSource {
+  /// Calls `body` with what a path leads to; the value must not leave the call.
+  func withField<R>(
+    _ path: FieldPath, _ body: (Lookup) throws(FleeceError) -> R
+  ) throws(FleeceError) -> R
+}
+
+extension FleeceValue: FieldSource {
+  package func withField<R>(
+    _ path: FieldPath, _ body: (Lookup) throws(FleeceError) -> R
+  ) throws(FleeceError) -> R {
+    try body(path.lookup(in: self))
+  }
+}
+
+extension Predicate {
+  /// Whether a document or value obeys the predicate. Throws `damaged` if the bytes it had to look at are.
+  package func matches(_ source: some FieldSource) throws(FleeceError) -> Bool {
+    switch self {
+    case .always(let answer): return answer
+    case .all(let parts):
+      for part in parts where try !part.matches(source) { return false }
+      return true
+    case .any(let parts):
+      for part in parts where try part.matches(source) { return true }
+      return false
+    case .not(let part): return try !part.matches(source)
+    case .field(let path, let test):
+      return try source.withField(path) { lookup throws(FleeceError) in try test.accepts(lookup) }
+    }
+  }
+}
+
+extension FieldTest {
+  func accepts(_ lookup: Lookup) throws(FleeceError) -> Bool {
+    switch lookup {
+    case .value(let value): return try accepts(value)
+    case .missing:
+      if case .isMissing = self { return true }
+      return false
+    case .blocked: return false
+    }
+  }
+
+  private func accepts(_ value: FleeceValue) throws(FleeceError) -> Bool {
+    switch self {
+    case .compare(let comparison, let constant): return comparison.accepts(try constant.compare(value))
+    case .isAmong(let constants): return try FieldTest.isAmong(value, constants)
+    case .exists: return true
+    case .isMissing: return false
+    case .hasType(let type): return ValueType(value) == type
+    case .hasCount(let count): return try value.array()?.count == count
+    case .hasRemainder(let remainder, let divisor):
+      return try FieldTest.remainder(value, divisor) == remainder
+    case .begins(let prefix): return try prefix.begins(value)
+    case .matches(let pattern):
+      guard let string = try value.string() else { return false }
+      return pattern.matches(string)
+    case .containsAll(let constants): return try FieldTest.containsAll(value, constants)
+    case .anyElement(let predicate): return try FieldTest.elements(of: value, any: predicate)
+    case .everyElement(let predicate):
+      guard let array = try value.array(), array.count > 0 else { return false }
+      return try !FieldTest.elements(of: value, any: .not(predicate))
+    case .anyKey(let predicate): return try FieldTest.keys(of: value, any: predicate)
+    case .fails(let test): return try !test.accepts(value)
+    }
+  }
+
+  private static func isAmong(
+    _ value: FleeceValue, _ constants: [Constant]
+  ) throws(FleeceError) -> Bool {
+    guard let array = try value.array() else {
+      for constant in constants where try constant.isEqual(value) { return true }
+      return false
+    }
+    for index in 0..<array.count {
+      let element = try array.value(at: index)
+      for constant in constants where try constant.isEqual(element) { return true }
+    }
+    return false
+  }
+
+  private static func containsAll(
+    _ value: FleeceValue, _ constants: [Constant]
+  ) throws(FleeceError) -> Bool {
+    guard let array = try value.array() else { return false }
+    if constants.count == 1, constants[0].tag == .array, try constants[0].isEqual(value) { return true }
+    for constant in constants {
+      var isThere = false
+      for index in 0..<array.count where try constant.isEqual(array.value(at: index)) {
+        isThere = true
+        break
+      }
+      if !isThere { return false }
+    }
+    return true
+  }
+
+  private static func remainder(_ value: FleeceValue, _ divisor: Int64) throws(FleeceError) -> Int64? {
+    switch try value.number() {
+    case .integer(let number)?:
+      // The one quotient that has no place in 64 bits leaves no remainder.
+      let (remainder, overflow) = number.remainderReportingOverflow(dividingBy: divisor)
+      return overflow ? 0 : remainder
+    case .unsigned(let number)?:
+      let remainder = number % divisor.magnitude
+      return Int64(exactly: remainder)
+    case .double?, nil: return nil
+    }
+  }
+
+  private static func elements(of value: FleeceValue, any predicate: Predicate) throws(FleeceError) -> Bool {
+    guard let array = try value.array() else { return false }
+    for index in 0..<array.count where try predicate.matches(array.value(at: index)) { return true }
+    return false
+  }
+
+  private static func keys(of value: FleeceValue, any predicate: Predicate) throws(FleeceError) -> Bool {
+    guard var members = try value.dictionary()?.members() else { return false }
+    while let member = try members.next() {
+      var writer = FleeceWriter()
+      try writer.string(String(decoding: member.key, as: UTF8.self))
+      let name = FleeceBody(written: try writer.finish())
+      if try name.withRoot({ root throws(FleeceError) in try predicate.matches(root) }) { return true }
+    }
+    return false
+  }
+}

@@ -1,0 +1,108 @@
+import LatewoodFleece
+
+/// A condition on a document, or on a value inside one: the one form that selectors and other query languages come to.
+///
+/// A test of a field is false where the path leads to nothing, except for the test that asks for just that. So `not` over a
+/// test is not the same as the opposite test; a selector's negations are brought down to the tests when it is read.
+package indirect enum Predicate: Sendable {
+  case always(Bool)
+  case all([Predicate])
+  case any([Predicate])
+  case not(Predicate)
+  case field(FieldPath, FieldTest)
+}
+
+/// A test of what a path leads to.
+package indirect enum FieldTest: Sendable {
+  case compare(Comparison, Constant)
+  /// Equal to one of the values; of an array, one of its elements is.
+  case isAmong([Constant])
+  case exists
+  /// No object on the way has the member. False if something on the way is no object at all, as in CouchDB.
+  case isMissing
+  case hasType(ValueType)
+  /// An array of so many elements.
+  case hasCount(Int)
+  /// An integer with this remainder, which has the sign of the integer.
+  case hasRemainder(Int64, modulo: Int64)
+  case begins(Constant)
+  case matches(Pattern)
+  /// An array that has all of these among its elements; or the one array that is given.
+  case containsAll([Constant])
+  case anyElement(Predicate)
+  /// An array with at least one element, all of which match.
+  case everyElement(Predicate)
+  /// An object with a member whose name matches.
+  case anyKey(Predicate)
+  /// The path leads to a value, and the test is false for it.
+  case fails(FieldTest)
+}
+
+package enum Comparison: Sendable, CaseIterable {
+  case less, lessOrEqual, equal, notEqual, greaterOrEqual, greater
+
+  func accepts(_ order: Int) -> Bool {
+    switch self {
+    case .less: order < 0
+    case .lessOrEqual: order <= 0
+    case .equal: order == 0
+    case .notEqual: order != 0
+    case .greaterOrEqual: order >= 0
+    case .greater: order > 0
+    }
+  }
+
+  var opposite: Comparison {
+    switch self {
+    case .less: .greaterOrEqual
+    case .lessOrEqual: .greater
+    case .equal: .notEqual
+    case .notEqual: .equal
+    case .greaterOrEqual: .less
+    case .greater: .lessOrEqual
+    }
+  }
+}
+
+/// The types that a query can ask for, by their names in selectors.
+package enum ValueType: String, Sendable, CaseIterable {
+  case null, boolean, number, string, data, array, object
+
+  init(_ value: FleeceValue) {
+    switch CollationTag(value) {
+    case .missing, .null: self = .null
+    case .no, .yes: self = .boolean
+    case .number: self = .number
+    case .string: self = .string
+    case .data: self = .data
+    case .array: self = .array
+    case .object: self = .object
+    }
+  }
+}
+
+/// A regular expression that is looked for anywhere in a string, by Unicode scalars.
+///
+/// The syntax is that of Swift's `Regex`, which covers what PCRE and Perl have in common. One that backtracks without end
+/// takes as long as it takes.
+// SAFETY: the expression is made from text, so it holds no closures; it is compiled in `init`, and matching changes nothing.
+package final class Pattern: @unchecked Sendable {
+  package let text: String
+  private let expression: Regex<AnyRegexOutput>
+
+  /// Throws `invalidSelector` if the text is no regular expression.
+  package init(_ text: String) throws(QueryError) {
+    self.text = text
+    do {
+      expression = try Regex(text).matchingSemantics(.unicodeScalar)
+      // Compiles it, once, while nobody else has it.
+      _ = try expression.firstMatch(in: "")
+    } catch {
+      throw QueryError(.invalidSelector, "\"\(text)\" is not a regular expression: \(error)")
+    }
+  }
+
+  func matches(_ string: String) -> Bool {
+    do { return try expression.firstMatch(in: string) != nil } catch { return false }
+  }
+}

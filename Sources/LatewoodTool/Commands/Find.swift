@@ -1,0 +1,129 @@
+import LatewoodDocuments
+import LatewoodQuery
+import LatewoodStore
+
+extension OptionDescription {
+  static let sort = OptionDescription(
+    name: "--sort", value: "FIELDS",
+    summary: "sort by these, with commas between: year:desc,title; by id if not given")
+  static let fields = OptionDescription(
+    name: "--fields", value: "FIELDS", summary: "print only these, with commas between; a.b looks inside a")
+  static let skip = OptionDescription(
+    name: "--skip", value: "NUMBER", summary: "leave out so many at the beginning")
+  static let countOnly = OptionDescription(
+    name: "--count", summary: "print only how many documents match")
+}
+
+extension CommandDescription {
+  static let find = CommandDescription(
+    name: "find",
+    summary: "find documents by their contents",
+    operands: [
+      .database,
+      OperandDescription(
+        name: "SELECTOR", summary: "what to find, in JSON; all documents if not given", isOptional: true),
+    ],
+    options: [.documentCollection, .sort, .fields, .limit, .skip, .countOnly],
+    discussion: [
+      "A selector is that of CouchDB's Mango: an object of fields and conditions, all of which must hold. "
+        + "A bare value means that the field is equal to it; a field that is missing matches nothing but "
+        + "{\"$exists\": false}. _id and _rev are fields, too, and a.b, a[0] or a.0 look inside.",
+      "Conditions: $eq $ne $lt $lte $gt $gte, $in $nin, $exists, $type, $size, $mod, $regex, $beginsWith, "
+        + "$all, $elemMatch, $allMatch, $keyMapMatch; and around them $and $or $nor $not.",
+      "Values of all types have one order: null, false, true, numbers, strings by their bytes, arrays, "
+        + "objects. Each document is one line of JSON. Every document is read unless the selector says "
+        + "something of _id.",
+    ],
+    examples: [
+      ExampleDescription(
+        line: "latewood find films.latewood '{\"year\":{\"$gt\":1975}}' --sort year,title",
+        explanation: "The films after 1975, the oldest first."),
+      ExampleDescription(
+        line: "latewood find films.latewood '{\"cast\":{\"$in\":[\"Cher\"]}}' --fields title",
+        explanation: "What she played in."),
+      ExampleDescription(
+        line: "latewood find films.latewood '{\"genres\":{\"$size\":0}}' --count",
+        explanation: "How many films have no genre."),
+    ],
+    json: [
+      #"{"collection":"NAME","documents":[{...}, ...],"count":NUMBER,"read":NUMBER}"#,
+      #"count: of documents that were found; read: of those that were looked at;"#,
+      #"with --count there are no documents"#,
+    ]
+  ) { arguments, console throws(Failure) in
+    let request = try FindRequest(arguments)
+    let fields = try FindFields.paths(of: .fields, arguments)
+    if arguments.has(.countOnly), fields != nil || arguments.has(.sort) {
+      throw .usage("--count prints no documents, so --fields and --sort do not go with it")
+    }
+    try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
+      let collection = try database.collection(arguments)
+      var listing = FoundListing(
+        console, collection: collection.name, fields: fields.map { Projection($0) },
+        countsOnly: arguments.has(.countOnly))
+      try listing.begin()
+      let read: Int
+      do {
+        read = try database.reads(collection).find(request) { document in
+          try listing.add(document)
+          return true
+        }
+      } catch { throw Failure(error) }
+      try listing.end(read: read)
+    }
+    return .success
+  }
+}
+
+extension FindRequest {
+  /// What the arguments ask for.
+  fileprivate init(_ arguments: Arguments) throws(Failure) {
+    self.init()
+    if let bytes = arguments.operand(1) {
+      let text = try Arguments.text(bytes, what: "the selector")
+      do throws(QueryError) {
+        predicate = try MangoSelector.predicate(json: text)
+      } catch {
+        throw Failure(
+          .badInput, code: error.kind.rawValue, error.description,
+          advice: "`latewood help find` lists what a selector can say.")
+      }
+    }
+    order = try FindFields.order(arguments)
+    limit = Int(clamping: try arguments.number(of: .limit) ?? .max)
+    skip = Int(clamping: try arguments.number(of: .skip) ?? 0)
+  }
+}
+
+/// The lists of fields in the arguments.
+private enum FindFields {
+  /// The paths of an option; nil if it is not given.
+  static func paths(of option: OptionDescription, _ arguments: Arguments) throws(Failure) -> [FieldPath]? {
+    guard let text = try arguments.text(of: option) else { return nil }
+    var paths: [FieldPath] = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      paths.append(try path(part, of: option))
+    }
+    return paths
+  }
+
+  static func order(_ arguments: Arguments) throws(Failure) -> [FindRequest.Order] {
+    guard let text = try arguments.text(of: .sort) else { return [] }
+    var order: [FindRequest.Order] = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let isDescending = part.hasSuffix(":desc")
+      let name = isDescending ? part.dropLast(5) : part.hasSuffix(":asc") ? part.dropLast(4) : part
+      order.append(FindRequest.Order(try path(name, of: .sort), isDescending: isDescending))
+    }
+    return order
+  }
+
+  private static func path(_ text: Substring, of option: OptionDescription) throws(Failure) -> FieldPath {
+    do throws(QueryError) {
+      return try FieldPath(parsing: String(text))
+    } catch {
+      throw .usage(
+        "\(option.name): \(error.description)", advice: "Write fields with commas between: year,title")
+    }
+  }
+}

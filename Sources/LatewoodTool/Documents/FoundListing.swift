@@ -1,0 +1,67 @@
+import LatewoodDocuments
+import LatewoodFleece
+import LatewoodQuery
+
+/// Prints documents that were found, one by one, in the form that the console is set to.
+struct FoundListing {
+  private let console: Console
+  private let collection: String
+  private let fields: Projection?
+  private let countsOnly: Bool
+  private var writer = JSONWriter()
+  private var count = 0
+
+  /// - Parameter fields: the members to print; nil for all.
+  init(_ console: Console, collection: String, fields: Projection?, countsOnly: Bool) {
+    self.console = console
+    self.collection = collection
+    self.fields = fields
+    self.countsOnly = countsOnly
+  }
+
+  mutating func begin() throws(Failure) {
+    guard console.printsJSON else { return }
+    writer.beginObject()
+    writer.member("collection", collection)
+    if countsOnly { return }
+    writer.name("documents")
+    writer.beginArray()
+  }
+
+  mutating func add(_ document: FoundDocument) throws(Failure) {
+    count += 1
+    if countsOnly { return }
+    let text: [UInt8]
+    do throws(FleeceError) { text = try json(of: document) } catch { throw Failure(error) }
+    if console.printsJSON {
+      writer.raw(text)
+      try console.output.write(writer.take())
+    } else {
+      try console.output.write(text + [UInt8(ascii: "\n")])
+    }
+  }
+
+  private func json(of document: FoundDocument) throws(FleeceError) -> [UInt8] {
+    var fleece = FleeceWriter()
+    if let fields {
+      try fields.write(document, to: &fleece)
+    } else {
+      try document.write(to: &fleece)
+    }
+    return try JSON.text(of: try fleece.finish())
+  }
+
+  /// - Parameter read: documents that were looked at.
+  mutating func end(read: Int) throws(Failure) {
+    guard console.printsJSON else {
+      if countsOnly { try console.line("\(count)") }
+      return
+    }
+    if !countsOnly { writer.endArray() }
+    writer.member("count", count)
+    writer.member("read", read)
+    writer.endObject()
+    writer.lineBreak()
+    try console.output.write(writer.take())
+  }
+}
