@@ -49,8 +49,8 @@ let package = Package(
     .executableTarget(
       name: "Fuzz",
       dependencies: [
-        "LatewoodTool", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodTree",
-        "LatewoodFile", "LatewoodDevice", "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
+        "LatewoodTool", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore",
+        "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
       ],
       path: "Fuzz/Fuzz", swiftSettings: settings),
     .executableTarget(

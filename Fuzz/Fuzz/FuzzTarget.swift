@@ -31,7 +31,7 @@ enum FuzzTargets {
       ("node", NodeTarget.self), ("fleece", FleeceTarget.self), ("json", JSONTarget.self),
       ("roundtrip", RoundTripTarget.self), ("record", RecordTarget.self),
       ("operations", OperationsTarget.self), ("documents", DocumentsTarget.self),
-      ("arguments", ArgumentsTarget.self),
+      ("arguments", ArgumentsTarget.self), ("selector", SelectorTarget.self),
     ]
   }
 

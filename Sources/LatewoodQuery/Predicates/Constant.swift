@@ -29,7 +29,7 @@ package struct Constant: Sendable {
   package init(fleece: [UInt8]) throws(FleeceError) { try self.init(FleeceBody(fleece).root) }
 
   /// Less than, equal to or greater than zero, as `value` is less than, equal to or greater than this.
-  func compare(_ value: FleeceValue) throws(FleeceError) -> Int {
+  package func compare(_ value: FleeceValue) throws(FleeceError) -> Int {
     let other = CollationTag(value)
     if other != tag { return other < tag ? -1 : 1 }
     switch tag {

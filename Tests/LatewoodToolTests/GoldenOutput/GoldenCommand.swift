@@ -69,6 +69,16 @@ struct GoldenCommand {
       name: "changes", source: .documents,
       lines: [["changes", "FILE", "--collection", "films", "--since", "18", "--all-leaves"]]),
     GoldenCommand(
+      name: "find", source: .documents,
+      lines: [
+        [
+          "find", "FILE", #"{"_id":{"$gte":"film-1"}}"#, "--collection", "films", "--sort", "_id:desc",
+          "--limit",
+          "3",
+        ]
+      ],
+      printsData: true),
+    GoldenCommand(
       name: "blobs", source: .documents,
       lines: [
         ["blobs", "FILE"], ["blobs", "get", "FILE", "sha256-eNuwHdqe9MICVoaj5zcv5ud6w1rJeviEG9IYOzj1qHw="],
