@@ -31,7 +31,9 @@ let package = Package(
       on: ["LatewoodStore", "LatewoodQuery", "LatewoodFleece", "LatewoodDevice", "LatewoodBytes"]),
     layer(
       "Latewood",
-      on: ["LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"]),
+      on: [
+        "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes",
+      ]),
     layer(
       "LatewoodTool",
       on: [

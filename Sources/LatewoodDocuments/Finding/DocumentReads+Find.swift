@@ -70,8 +70,7 @@ extension DocumentReads {
     let result = try withBody(at: head.body) { bytes in
       try bytes.withUnsafeBytes { bytes in
         do {
-          let root = try FleeceValue.root(of: bytes)
-          return try body(FoundDocument(id: id, revision: head.winner, body: root))
+          return try body(FoundDocument(id, head, bytes))
         } catch let error as FleeceError {
           throw DocumentError(.corruptData, "the body of the document \(id) is damaged: \(error)")
         }

@@ -4,8 +4,25 @@ import LatewoodQuery
 /// A document as a query sees it, its body where it lies. It must not leave the call that gave it out.
 package struct FoundDocument: FieldSource {
   package let id: String
-  package let revision: RevisionID
+  /// The facts of its current revision.
+  package let head: DocumentRecord.Head
   package let body: FleeceValue
+  private let stored: UnsafeRawBufferPointer
+
+  init(_ id: String, _ head: DocumentRecord.Head, _ stored: UnsafeRawBufferPointer) throws(FleeceError) {
+    self.id = id
+    self.head = head
+    self.stored = stored
+    body = try FleeceValue.root(of: stored)
+  }
+
+  package var revision: RevisionID { head.winner }
+
+  /// A copy of the bytes of the body.
+  package var bytes: [UInt8] { Array(stored) }
+
+  /// A copy of the body, which may be kept.
+  package func element() throws(FleeceError) -> FleeceElement { try FleeceBody(bytes).root }
 
   /// The names under which id and revision are fields, as in CouchDB. No body has members of these names.
   package static let idField = FieldPath("_id")

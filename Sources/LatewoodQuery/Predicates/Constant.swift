@@ -22,6 +22,8 @@ package struct Constant: Sendable {
     self.key = key.bytes
   }
 
+  package var isNull: Bool { tag == .null }
+
   /// The UTF-8 of a string; nil for all else.
   package var text: [UInt8]? { tag == .string ? counted : nil }
 

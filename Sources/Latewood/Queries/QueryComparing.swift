@@ -1,0 +1,220 @@
+import LatewoodQuery
+
+/// What conditions are made from: a ``QueryField`` or an ``AnyQueryField``.
+protocol QueryOperand {
+  var path: Result<FieldPath, DatabaseError> { get }
+}
+
+extension QueryField: QueryOperand {}
+extension AnyQueryField: QueryOperand {}
+
+extension QueryOperand {
+  func test(_ test: Result<FieldTest, DatabaseError>) -> QueryCondition {
+    QueryCondition(path.flatMap { path in test.map { .field(path, $0) } })
+  }
+
+  func compare(_ comparison: Comparison, _ value: some Encodable) -> QueryCondition {
+    test(QueryConstant.make(value).map { .compare(comparison, $0) })
+  }
+
+  /// Nothing is equal to null, and to a member that is not there, which is how optionals are stored.
+  func equals(_ value: some Encodable) -> QueryCondition {
+    if case .success(let constant) = QueryConstant.make(value), constant.isNull { return isNothing }
+    return compare(.equal, value)
+  }
+
+  func isAmong(_ values: some Sequence<some Encodable>) -> QueryCondition {
+    // An array is not equal to its elements, as a selector would have it.
+    QueryCondition(
+      path.flatMap { path in
+        QueryConstant.all(values).map { .any($0.map { .field(path, .compare(.equal, $0)) }) }
+      })
+  }
+
+  var isNothing: QueryCondition {
+    test(.success(.exists)).negatedOr(test(.success(.hasType(.null))))
+  }
+
+  func begins(with prefix: String) -> QueryCondition {
+    test(QueryConstant.make(prefix).map { .begins($0) })
+  }
+
+  func matchesExpression(_ text: String) -> QueryCondition {
+    do throws(QueryError) {
+      return test(.success(.matches(try Pattern(text))))
+    } catch {
+      return test(.failure(DatabaseError(.invalidParameter, error.description)))
+    }
+  }
+
+  func elements(_ inner: QueryCondition, every: Bool) -> QueryCondition {
+    test(inner.predicate.map { every ? .everyElement($0) : .anyElement($0) })
+  }
+}
+
+extension QueryCondition {
+  fileprivate func negatedOr(_ other: QueryCondition) -> QueryCondition { !self || other }
+}
+
+// MARK: Typed fields
+
+extension QueryField where Value: Encodable {
+  /// Holds where the field has the value.
+  public static func == (field: QueryField, value: Value) -> QueryCondition { field.equals(value) }
+  /// Holds where the field has another value, or none.
+  public static func != (field: QueryField, value: Value) -> QueryCondition { !(field == value) }
+
+  /// Holds where the field has one of the values.
+  public func isIn(_ values: some Sequence<Value>) -> QueryCondition { isAmong(values) }
+}
+
+extension QueryField where Value: Encodable & Comparable {
+  public static func < (field: QueryField, value: Value) -> QueryCondition { field.compare(.less, value) }
+  public static func <= (field: QueryField, value: Value) -> QueryCondition {
+    field.compare(.lessOrEqual, value)
+  }
+  public static func > (field: QueryField, value: Value) -> QueryCondition { field.compare(.greater, value) }
+  public static func >= (field: QueryField, value: Value) -> QueryCondition {
+    field.compare(.greaterOrEqual, value)
+  }
+
+  /// Holds where the value lies in the range.
+  public func isIn(_ range: ClosedRange<Value>) -> QueryCondition {
+    self >= range.lowerBound && self <= range.upperBound
+  }
+
+  /// Holds where the value lies in the range, whose end is not in it.
+  public func isIn(_ range: Range<Value>) -> QueryCondition {
+    self >= range.lowerBound && self < range.upperBound
+  }
+}
+
+extension QueryField {
+  /// Holds where the field has the value.
+  public static func == <Wrapped: Encodable>(
+    field: QueryField, value: Wrapped
+  ) -> QueryCondition where Value == Wrapped? { field.equals(value) }
+  /// Holds where the field has another value, or none.
+  public static func != <Wrapped: Encodable>(
+    field: QueryField, value: Wrapped
+  ) -> QueryCondition where Value == Wrapped? { !field.equals(value) }
+
+  /// Holds where there is no value, or null.
+  public static func == <Wrapped>(
+    field: QueryField, nothing: _OptionalNilComparisonType
+  ) -> QueryCondition where Value == Wrapped? { field.isNothing }
+  /// Holds where there is a value other than null.
+  public static func != <Wrapped>(
+    field: QueryField, nothing: _OptionalNilComparisonType
+  ) -> QueryCondition where Value == Wrapped? { !field.isNothing }
+
+  public static func < <Wrapped: Encodable & Comparable>(
+    field: QueryField, value: Wrapped
+  ) -> QueryCondition where Value == Wrapped? { field.compare(.less, value) }
+  public static func <= <Wrapped: Encodable & Comparable>(
+    field: QueryField, value: Wrapped
+  ) -> QueryCondition where Value == Wrapped? { field.compare(.lessOrEqual, value) }
+  public static func > <Wrapped: Encodable & Comparable>(
+    field: QueryField, value: Wrapped
+  ) -> QueryCondition where Value == Wrapped? { field.compare(.greater, value) }
+  public static func >= <Wrapped: Encodable & Comparable>(
+    field: QueryField, value: Wrapped
+  ) -> QueryCondition where Value == Wrapped? { field.compare(.greaterOrEqual, value) }
+}
+
+extension QueryField where Value == String {
+  /// Holds where the string begins with the bytes of another.
+  public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
+
+  /// Holds where a regular expression, in the syntax of Swift's `Regex`, is found in the string.
+  public func matches(_ expression: String) -> QueryCondition { matchesExpression(expression) }
+}
+
+extension QueryField where Value == String? {
+  /// Holds where there is a string that begins with the bytes of another.
+  public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
+
+  /// Holds where there is a string in which a regular expression, in the syntax of Swift's `Regex`, is found.
+  public func matches(_ expression: String) -> QueryCondition { matchesExpression(expression) }
+}
+
+extension QueryField where Value: Sequence {
+  /// Holds where an element is this value.
+  public func contains(_ element: Value.Element) -> QueryCondition where Value.Element: Encodable {
+    elements(QueryField<Value.Element>(.success(.root)).compare(.equal, element), every: false)
+  }
+
+  /// Holds where an element obeys a condition.
+  public func contains(where condition: (QueryField<Value.Element>) -> QueryCondition) -> QueryCondition {
+    elements(condition(QueryField<Value.Element>(.success(.root))), every: false)
+  }
+
+  /// Holds where there are elements, and all obey a condition.
+  public func allSatisfy(_ condition: (QueryField<Value.Element>) -> QueryCondition) -> QueryCondition {
+    elements(condition(QueryField<Value.Element>(.success(.root))), every: true)
+  }
+
+  /// Holds where there are so many elements.
+  public func hasCount(_ count: Int) -> QueryCondition { test(.success(.hasCount(count))) }
+}
+
+// MARK: Fields of any type
+
+extension AnyQueryField {
+  /// Holds where the field has the value. Numbers are compared by value, whatever their type.
+  public static func == (field: AnyQueryField, value: some Encodable) -> QueryCondition {
+    field.equals(value)
+  }
+  /// Holds where the field has another value, or none.
+  public static func != (field: AnyQueryField, value: some Encodable) -> QueryCondition {
+    !field.equals(value)
+  }
+
+  /// Holds where there is no value, or null.
+  public static func == (field: AnyQueryField, nothing: _OptionalNilComparisonType) -> QueryCondition {
+    field.isNothing
+  }
+  /// Holds where there is a value other than null.
+  public static func != (field: AnyQueryField, nothing: _OptionalNilComparisonType) -> QueryCondition {
+    !field.isNothing
+  }
+
+  /// Holds where the value comes before another in the order of all values.
+  public static func < (field: AnyQueryField, value: some Encodable) -> QueryCondition {
+    field.compare(.less, value)
+  }
+  public static func <= (field: AnyQueryField, value: some Encodable) -> QueryCondition {
+    field.compare(.lessOrEqual, value)
+  }
+  public static func > (field: AnyQueryField, value: some Encodable) -> QueryCondition {
+    field.compare(.greater, value)
+  }
+  public static func >= (field: AnyQueryField, value: some Encodable) -> QueryCondition {
+    field.compare(.greaterOrEqual, value)
+  }
+
+  /// Holds where the field is there, and null.
+  public var isNull: QueryCondition { test(.success(.hasType(.null))) }
+
+  /// Holds where the document does not have the field. A field that is null is there.
+  public var isMissing: QueryCondition { !test(.success(.exists)) }
+
+  /// Holds where the field has one of the values.
+  public func isIn(_ values: some Sequence<some Encodable>) -> QueryCondition { isAmong(values) }
+
+  /// Holds where the field is a string that begins with the bytes of another.
+  public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
+
+  /// Holds where the field is a string in which a regular expression, in the syntax of Swift's `Regex`, is found.
+  public func matches(_ expression: String) -> QueryCondition { matchesExpression(expression) }
+
+  /// Holds where the field is an array with this element.
+  public func contains(_ element: some Encodable) -> QueryCondition {
+    elements(AnyQueryField(.success(.root)).compare(.equal, element), every: false)
+  }
+
+  /// Holds where the field is an array with an element that obeys a condition.
+  public func contains(where condition: (AnyQueryField) -> QueryCondition) -> QueryCondition {
+    elements(condition(AnyQueryField(.success(.root))), every: false)
+  }
+}

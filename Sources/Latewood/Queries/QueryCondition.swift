@@ -1,0 +1,58 @@
+import LatewoodFleece
+import LatewoodQuery
+
+/// A condition of a query, made by comparing a ``QueryField`` and combined with `&&`, `||` and `!`.
+///
+/// A comparison with a field that a document does not have is false, whatever it is compared with; `!=` and `!` are the
+/// opposite of that, as in Swift, where nil is not equal to 5.
+public struct QueryCondition: Sendable {
+  let predicate: Result<Predicate, DatabaseError>
+
+  init(_ predicate: Result<Predicate, DatabaseError>) { self.predicate = predicate }
+
+  private static func combine(
+    _ left: QueryCondition, _ right: QueryCondition, _ make: ([Predicate]) -> Predicate
+  ) -> QueryCondition {
+    QueryCondition(
+      left.predicate.flatMap { left in right.predicate.map { right in make([left, right]) } })
+  }
+
+  /// Holds where both hold.
+  public static func && (left: QueryCondition, right: QueryCondition) -> QueryCondition {
+    combine(left, right) { .all($0) }
+  }
+
+  /// Holds where at least one holds.
+  public static func || (left: QueryCondition, right: QueryCondition) -> QueryCondition {
+    combine(left, right) { .any($0) }
+  }
+
+  /// Holds where the other does not.
+  public static prefix func ! (condition: QueryCondition) -> QueryCondition {
+    QueryCondition(condition.predicate.map { .not($0) })
+  }
+}
+
+/// A value that fields are compared with, in the form in which documents store it.
+enum QueryConstant {
+  static func make(_ value: some Encodable) -> Result<Constant, DatabaseError> {
+    do {
+      return .success(try Constant(fleece: FleeceEncoder(special: SpecialTypes()).encode(value)))
+    } catch {
+      return .failure(
+        DatabaseError(
+          .invalidParameter, "a query cannot compare with \(value): it cannot be stored (\(error))"))
+    }
+  }
+
+  static func all(_ values: some Sequence<some Encodable>) -> Result<[Constant], DatabaseError> {
+    var constants: [Constant] = []
+    for value in values {
+      switch make(value) {
+      case .success(let constant): constants.append(constant)
+      case .failure(let error): return .failure(error)
+      }
+    }
+    return .success(constants)
+  }
+}

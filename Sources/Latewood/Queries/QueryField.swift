@@ -1,0 +1,86 @@
+import LatewoodDocuments
+import LatewoodQuery
+
+/// A field of the documents of a query: where it is, and of which type.
+///
+/// ```swift
+/// movies.query(Movie.self).where { $0.year >= 1975 && $0.cast.contains("Harrison Ford") }
+/// movies.query().where { $0["address"]["city"] == "Porto" }
+/// ```
+///
+/// Members of a type are named by key paths, which need the names that Swift keeps for reflection; `$0["name"]` names any
+/// member by its text. A query with a name that its type does not store throws `invalidParameter` when it runs.
+@dynamicMemberLookup
+public struct QueryField<Value>: Sendable {
+  let path: Result<FieldPath, DatabaseError>
+
+  init(_ path: Result<FieldPath, DatabaseError>) { self.path = path }
+
+  /// A stored member of the value.
+  public subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> QueryField<Member> {
+    QueryField<Member>(adding(MemberNames.path(of: member)))
+  }
+
+  /// A stored member of the value, where there is one.
+  public subscript<Wrapped, Member>(
+    dynamicMember member: KeyPath<Wrapped, Member>
+  ) -> QueryField<Member?> where Value == Wrapped? {
+    QueryField<Member?>(adding(MemberNames.path(of: member)))
+  }
+
+  /// The member of a name, whatever its type.
+  public subscript(_ name: String) -> AnyQueryField {
+    AnyQueryField(adding(.success(FieldPath(name))))
+  }
+
+  private func adding(_ more: Result<FieldPath, DatabaseError>) -> Result<FieldPath, DatabaseError> {
+    path.flatMap { path in more.map { FieldPath(steps: path.steps + $0.steps) } }
+  }
+}
+
+/// A field of any type.
+public struct AnyQueryField: Sendable {
+  let path: Result<FieldPath, DatabaseError>
+
+  init(_ path: Result<FieldPath, DatabaseError>) { self.path = path }
+
+  /// The member of a name.
+  public subscript(_ name: String) -> AnyQueryField {
+    AnyQueryField(path.map { FieldPath(steps: $0.steps + FieldPath(name).steps) })
+  }
+
+  /// The element of an array, counted from 0.
+  public subscript(_ index: Int) -> AnyQueryField { self[String(index)] }
+
+  /// The same as a field of a type, for operators that belong to one.
+  public func `as`<Value>(_ type: Value.Type) -> QueryField<Value> { QueryField(path) }
+}
+
+/// A document in the closures of a query: its fields by name, its id and its revision.
+@dynamicMemberLookup
+public struct QueryDocument<Value>: Sendable {
+  init() {}
+
+  /// The id of the document.
+  public var documentID: QueryField<String> { QueryField(.success(FoundDocument.idField)) }
+
+  /// The id of its current revision.
+  public var revisionID: QueryField<String> { QueryField(.success(FoundDocument.revisionField)) }
+
+  /// A stored member of the type.
+  public subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> QueryField<Member> {
+    QueryField<Member>(MemberNames.path(of: member))
+  }
+
+  /// The member of a name, whatever its type.
+  public subscript(_ name: String) -> AnyQueryField { AnyQueryField(.success(FieldPath(name))) }
+
+  /// The field that a path leads to: `address.phones[0]`, with a backslash before a dot that belongs to a name.
+  public subscript(path text: String) -> AnyQueryField {
+    do throws(QueryError) {
+      return AnyQueryField(.success(try FieldPath(parsing: text)))
+    } catch {
+      return AnyQueryField(.failure(DatabaseError(.invalidParameter, error.description)))
+    }
+  }
+}

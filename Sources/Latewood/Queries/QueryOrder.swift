@@ -1,0 +1,36 @@
+import LatewoodDocuments
+import LatewoodQuery
+
+/// A field to sort by, in one of the two directions.
+public struct QueryOrder: Sendable {
+  let order: Result<FindRequest.Order, DatabaseError>
+}
+
+/// What a query can be sorted by: a field, in ascending order, or its `ascending` or `descending`.
+public protocol QueryOrdering {
+  var queryOrder: QueryOrder { get }
+}
+
+extension QueryOrder: QueryOrdering {
+  public var queryOrder: QueryOrder { self }
+}
+
+extension QueryField: QueryOrdering {
+  public var queryOrder: QueryOrder { ascending }
+  /// From the least value to the greatest; documents without the field first.
+  public var ascending: QueryOrder { QueryOrder(order: path.map { FindRequest.Order($0) }) }
+  /// From the greatest value to the least; documents without the field last.
+  public var descending: QueryOrder {
+    QueryOrder(order: path.map { FindRequest.Order($0, isDescending: true) })
+  }
+}
+
+extension AnyQueryField: QueryOrdering {
+  public var queryOrder: QueryOrder { ascending }
+  /// From the least value to the greatest; documents without the field first.
+  public var ascending: QueryOrder { QueryOrder(order: path.map { FindRequest.Order($0) }) }
+  /// From the greatest value to the least; documents without the field last.
+  public var descending: QueryOrder {
+    QueryOrder(order: path.map { FindRequest.Order($0, isDescending: true) })
+  }
+}
