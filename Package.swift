@@ -32,7 +32,8 @@ let package = Package(
     layer(
       "Latewood",
       on: [
-        "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes",
+        "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
+        "LatewoodBytes",
       ]),
     layer(
       "LatewoodTool",
@@ -52,7 +53,8 @@ let package = Package(
       name: "Fuzz",
       dependencies: [
         "LatewoodTool", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore",
-        "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
+        "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes", "LatewoodModels",
+        "LatewoodSimulation",
       ],
       path: "Fuzz/Fuzz", swiftSettings: settings),
     .executableTarget(

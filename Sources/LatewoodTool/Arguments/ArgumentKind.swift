@@ -27,7 +27,8 @@ enum ArgumentKind: Sendable {
     case "COMMAND": self = .command
     case "NUMBER", "BYTES", "OFFSET", "TRANSACTION", "SECONDS", "SEQUENCE", "COUNT", "LENGTH", "TIME":
       self = .number
-    case "NAME", "ID", "ACTION", "REVISION", "FIELD", "FIELDS", "FORM", "WHAT", "WORD", "DIGEST", "SHELL", "LINE",
+    case "NAME", "ID", "ACTION", "REVISION", "FIELD", "FIELDS", "FORM", "WHAT", "WORD", "DIGEST", "SHELL",
+      "LINE",
       "HEX":
       self = .text
     default: return nil
