@@ -16,7 +16,8 @@ package struct QueryError: Error, Sendable, Equatable {
   package var kind: Kind
   /// One sentence: what is wrong.
   package var reason: String
-  /// Where in a selector: the names on the way to it, such as `year.$gt`. Empty for its root or for other queries.
+  /// Where in a selector: the names on the way to it, such as `year.$gt`. Empty for its root or for
+  /// other queries.
   package var place: String
 
   package init(_ kind: Kind, _ reason: String, place: String = "") {

@@ -1,7 +1,8 @@
 import LatewoodFleece
 import LatewoodSimulation
 
-/// A value as plain as can be, with the order of values written down a second time, as simply as it can be said.
+/// A value as plain as can be, with the order of values written down a second time, as simply as it
+/// can be said.
 indirect enum PlainOrder {
   case missing, null
   case boolean(Bool)
@@ -52,7 +53,8 @@ indirect enum PlainOrder {
     a == b ? 0 : a.lexicographicallyPrecedes(b) ? -1 : 1
   }
 
-  /// Compares by whole part and fraction, which integers of 128 bits and doubles below 2^64 have exactly.
+  /// Compares by whole part and fraction, which integers of 128 bits and doubles below 2^64 have
+  /// exactly.
   private static func numbers(_ left: PlainOrder, _ right: PlainOrder) -> Int {
     let (a, b) = (left.parts, right.parts)
     if let a, let b {
@@ -103,7 +105,8 @@ indirect enum PlainOrder {
     }
   }
 
-  /// Close to where encodings change: whole and not, 2^53, 2^63, 2^64, zero of both signs, the least and the greatest.
+  /// Close to where encodings change: whole and not, 2^53, 2^63, 2^64, zero of both signs, the
+  /// least and the greatest.
   static func number(_ random: inout SeededRandom) -> PlainOrder {
     let near = Int64(random.below(9)) - 4
     switch random.below(10) {

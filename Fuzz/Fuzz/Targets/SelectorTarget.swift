@@ -3,7 +3,8 @@ import LatewoodQuery
 
 /// A selector and a document, two lines of JSON: what is read of the one is asked of the other.
 ///
-/// No document may obey a selector and its negation, and the order of two values must be that of their keys.
+/// No document may obey a selector and its negation, and the order of two values must be that of
+/// their keys.
 final class SelectorTarget: FuzzTarget {
   var words: [[UInt8]] {
     [

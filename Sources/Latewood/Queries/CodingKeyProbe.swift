@@ -6,7 +6,8 @@ import LatewoodDevice
   import Foundation
 #endif
 
-/// Learns the coding keys of a type by decoding one from nothing: every member gets a value of its type that is easy to make.
+/// Learns the coding keys of a type by decoding one from nothing: every member gets a value of its
+/// type that is easy to make.
 ///
 /// A type that is not content with such values ends the attempt; then nothing is known of it.
 enum CodingKeyProbe {

@@ -2,8 +2,9 @@ import LatewoodQuery
 
 /// Finds the name under which a type stores the member that a key path leads to.
 ///
-/// Swift describes a key path to a stored property by its name, and one to a computed property by an address. The name is
-/// checked against the coding keys that the type asks for when it is decoded.
+/// Swift describes a key path to a stored property by its name, and one to a computed property by
+/// an address. The name is checked against the coding keys that the type asks for when it is
+/// decoded.
 enum MemberNames {
   static func path<Root, Member>(of member: KeyPath<Root, Member>) -> Result<FieldPath, DatabaseError> {
     let text = "\(member)"

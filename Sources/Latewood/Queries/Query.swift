@@ -13,17 +13,19 @@ import LatewoodQuery
 /// let rows = try recent.select { ($0.title, $0.year) }.rows()   // [(String, Int)]
 /// ```
 ///
-/// A query is a value that can be kept, refined and run again; nothing is read before it runs. Each run reads one state of the
-/// database, in a batch that of the batch. Documents come by id unless the query is sorted; deleted ones do not come.
+/// A query is a value that can be kept, refined and run again; nothing is read before it runs. Each
+/// run reads one state of the database, in a batch that of the batch. Documents come by id unless
+/// the query is sorted; deleted ones do not come.
 ///
-/// Values of all types have one order: null, false, true, numbers by value, strings by their bytes, data, arrays, objects; what
-/// is missing comes before all of them. CouchDB has the same, but for strings, which it orders by the rules of ICU.
+/// Values of all types have one order: null, false, true, numbers by value, strings by their bytes,
+/// data, arrays, objects; what is missing comes before all of them. CouchDB has the same, but for
+/// strings, which it orders by the rules of ICU.
 ///
-/// Every document is read whose id a condition does not rule out: O(documents). A sort holds the keys of all documents that
-/// match in memory, or with a limit those of as many as it asks for.
+/// Every document is read whose id a condition does not rule out: O(documents). A sort holds the
+/// keys of all documents that match in memory, or with a limit those of as many as it asks for.
 ///
-/// Errors: ``DatabaseError`` `invalidParameter` if a condition, an order or a column cannot be, `notOpen`, `corruptData`; the
-/// `DecodingError` of a document that is not of the type.
+/// Errors: ``DatabaseError`` `invalidParameter` if a condition, an order or a column cannot be,
+/// `notOpen`, `corruptData`; the `DecodingError` of a document that is not of the type.
 public struct Query<Value: Sendable>: Sendable {
   private let collection: DocumentCollection
   private let make: @Sendable (FoundDocument) throws -> Value
@@ -46,8 +48,9 @@ public struct Query<Value: Sendable>: Sendable {
     return query
   }
 
-  /// The same in the order of one or several fields, the first of which decides before the others. Documents that are equal in
-  /// all of them come by id. An order that the query had before is replaced.
+  /// The same in the order of one or several fields, the first of which decides before the others.
+  /// Documents that are equal in all of them come by id. An order that the query had before is
+  /// replaced.
   public func sorted<each Order: QueryOrdering>(
     by order: (QueryDocument<Value>) -> (repeat each Order)
   ) -> Query {
@@ -129,7 +132,8 @@ public struct Query<Value: Sendable>: Sendable {
     return ids
   }
 
-  /// Calls a closure with each document that is found, in order, until it returns false. One is in memory at a time.
+  /// Calls a closure with each document that is found, in order, until it returns false. One is in
+  /// memory at a time.
   public func forEach(_ body: (Value) throws -> Bool) throws {
     try find { document in try body(try make(document)) }
   }

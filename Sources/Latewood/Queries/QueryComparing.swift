@@ -17,7 +17,8 @@ extension QueryOperand {
     test(QueryConstant.make(value).map { .compare(comparison, $0) })
   }
 
-  /// Nothing is equal to null, and to a member that is not there, which is how optionals are stored.
+  /// Nothing is equal to null, and to a member that is not there, which is how optionals are
+  /// stored.
   func equals(_ value: some Encodable) -> QueryCondition {
     if case .success(let constant) = QueryConstant.make(value), constant.isNull { return isNothing }
     return compare(.equal, value)
@@ -134,7 +135,8 @@ extension QueryField where Value == String? {
   /// Holds where there is a string that begins with the bytes of another.
   public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
 
-  /// Holds where there is a string in which a regular expression, in the syntax of Swift's `Regex`, is found.
+  /// Holds where there is a string in which a regular expression, in the syntax of Swift's `Regex`,
+  /// is found.
   public func matches(_ expression: String) -> QueryCondition { matchesExpression(expression) }
 }
 
@@ -205,7 +207,8 @@ extension AnyQueryField {
   /// Holds where the field is a string that begins with the bytes of another.
   public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
 
-  /// Holds where the field is a string in which a regular expression, in the syntax of Swift's `Regex`, is found.
+  /// Holds where the field is a string in which a regular expression, in the syntax of Swift's
+  /// `Regex`, is found.
   public func matches(_ expression: String) -> QueryCondition { matchesExpression(expression) }
 
   /// Holds where the field is an array with this element.

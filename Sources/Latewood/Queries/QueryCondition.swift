@@ -3,8 +3,8 @@ import LatewoodQuery
 
 /// A condition of a query, made by comparing a ``QueryField`` and combined with `&&`, `||` and `!`.
 ///
-/// A comparison with a field that a document does not have is false, whatever it is compared with; `!=` and `!` are the
-/// opposite of that, as in Swift, where nil is not equal to 5.
+/// A comparison with a field that a document does not have is false, whatever it is compared with;
+/// `!=` and `!` are the opposite of that, as in Swift, where nil is not equal to 5.
 public struct QueryCondition: Sendable {
   let predicate: Result<Predicate, DatabaseError>
 

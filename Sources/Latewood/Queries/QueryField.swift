@@ -8,8 +8,9 @@ import LatewoodQuery
 /// movies.query().where { $0["address"]["city"] == "Porto" }
 /// ```
 ///
-/// Members of a type are named by key paths, which need the names that Swift keeps for reflection; `$0["name"]` names any
-/// member by its text. A query with a name that its type does not store throws `invalidParameter` when it runs.
+/// Members of a type are named by key paths, which need the names that Swift keeps for reflection;
+/// `$0["name"]` names any member by its text. A query with a name that its type does not store
+/// throws `invalidParameter` when it runs.
 @dynamicMemberLookup
 public struct QueryField<Value>: Sendable {
   let path: Result<FieldPath, DatabaseError>
@@ -75,7 +76,8 @@ public struct QueryDocument<Value>: Sendable {
   /// The member of a name, whatever its type.
   public subscript(_ name: String) -> AnyQueryField { AnyQueryField(.success(FieldPath(name))) }
 
-  /// The field that a path leads to: `address.phones[0]`, with a backslash before a dot that belongs to a name.
+  /// The field that a path leads to: `address.phones[0]`, with a backslash before a dot that
+  /// belongs to a name.
   public subscript(path text: String) -> AnyQueryField {
     do throws(QueryError) {
       return AnyQueryField(.success(try FieldPath(parsing: text)))

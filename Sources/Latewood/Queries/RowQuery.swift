@@ -16,7 +16,8 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
   ///
   /// A column of an optional type is nil where the document does not have the field.
   ///
-  /// - Throws: `DecodingError` if a field is missing or of another type than its column; else as ``Query``.
+  /// - Throws: `DecodingError` if a field is missing or of another type than its column; else as
+  ///   ``Query``.
   public func rows() throws -> [(repeat each Column)] {
     var rows: [(repeat each Column)] = []
     try find { document in

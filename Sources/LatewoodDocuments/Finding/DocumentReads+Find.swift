@@ -5,12 +5,14 @@ import LatewoodStore
 extension DocumentReads {
   /// Calls a closure with each document that a request wants, until it returns false.
   ///
-  /// Without an order, documents come by id as they are read. With one, all that match are found first, and their keys held
-  /// in memory: those of `skip + limit` documents where there is a limit. Documents whose id the predicate rules out are not
-  /// looked at. O(documents in that range), and O(m log m) for m that match.
+  /// Without an order, documents come by id as they are read. With one, all that match are found
+  /// first, and their keys held in memory: those of `skip + limit` documents where there is a
+  /// limit. Documents whose id the predicate rules out are not looked at. O(documents in that
+  /// range), and O(m log m) for m that match.
   ///
   /// - Returns: how many documents were looked at.
-  /// - Throws: what the closure throws; ``DocumentError`` `corruptData` if the body of one that was looked at is damaged.
+  /// - Throws: what the closure throws; ``DocumentError`` `corruptData` if the body of one that was
+  ///   looked at is damaged.
   @discardableResult
   package func find(_ request: FindRequest, _ body: (FoundDocument) throws -> Bool) throws -> Int {
     guard request.limit > 0 else { return 0 }
@@ -91,7 +93,8 @@ private struct BestKeys {
 
   mutating func add(_ key: [UInt8], _ id: String) {
     entries.append((key, id))
-    // Twice as many are gathered as are wanted before half of them goes: sorting costs each its share.
+    // Twice as many are gathered as are wanted before half of them goes: sorting costs each its
+    // share.
     if let wanted, entries.count / 2 > max(wanted, 64) { cut(to: wanted) }
   }
 

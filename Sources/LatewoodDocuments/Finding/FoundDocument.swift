@@ -1,7 +1,8 @@
 import LatewoodFleece
 import LatewoodQuery
 
-/// A document as a query sees it, its body where it lies. It must not leave the call that gave it out.
+/// A document as a query sees it, its body where it lies. It must not leave the call that gave it
+/// out.
 package struct FoundDocument: FieldSource {
   package let id: String
   /// The facts of its current revision.
@@ -24,7 +25,8 @@ package struct FoundDocument: FieldSource {
   /// A copy of the body, which may be kept.
   package func element() throws(FleeceError) -> FleeceElement { try FleeceBody(bytes).root }
 
-  /// The names under which id and revision are fields, as in CouchDB. No body has members of these names.
+  /// The names under which id and revision are fields, as in CouchDB. No body has members of these
+  /// names.
   package static let idField = FieldPath("_id")
   package static let revisionField = FieldPath("_rev")
 

@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodFleece
 
-/// Bytes that sort as the values sort that they stand for: what an index has for keys, and what sorts compare.
+/// Bytes that sort as the values sort that they stand for: what an index has for keys, and what
+/// sorts compare.
 ///
 /// ```
 /// missing, null, false, true     the tag alone
@@ -11,9 +12,9 @@ import LatewoodFleece
 /// object                         tag, for each member the key of its name and that of its value, then 00
 /// ```
 ///
-/// Members come in the order of the bytes of their names. Strings sort by their UTF-8; CouchDB sorts them by the rules of
-/// ICU, where `a` comes before `B`. No key is the beginning of another, so several can stand one behind the other, and a
-/// descending one has all its bits turned.
+/// Members come in the order of the bytes of their names. Strings sort by their UTF-8; CouchDB
+/// sorts them by the rules of ICU, where `a` comes before `B`. No key is the beginning of another,
+/// so several can stand one behind the other, and a descending one has all its bits turned.
 package struct CollationKey: Sendable {
   /// Bytes that are kept; nothing is written past them.
   private let limit: Int

@@ -1,6 +1,7 @@
 import LatewoodFleece
 
-/// The place of a type in the order of values, which is CouchDB's, and the first byte of a value's key. On disk.
+/// The place of a type in the order of values, which is CouchDB's, and the first byte of a value's
+/// key. On disk.
 ///
 /// ```
 /// missing < null < false < true < numbers < strings < data < arrays < objects

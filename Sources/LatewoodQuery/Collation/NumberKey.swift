@@ -1,13 +1,15 @@
 import LatewoodFleece
 
-/// A number in the form whose bytes sort as numbers do, whatever its encoding: 1 and 1.0 are the same.
+/// A number in the form whose bytes sort as numbers do, whatever its encoding: 1 and 1.0 are the
+/// same.
 ///
 /// ```
 /// sortable   8 bytes   the greatest double that is not above the number, its bits made to sort
 /// tail       2 bytes   what the number is more than that; only where doubles have gaps, from 2^53 on
 /// ```
 ///
-/// Whether there is a tail follows from the first eight bytes, so no key is the beginning of another.
+/// Whether there is a tail follows from the first eight bytes, so no key is the beginning of
+/// another.
 struct NumberKey: Equatable {
   /// The magnitude from which on doubles do not hold every integer.
   private static let firstGap = 0x1p53
@@ -34,7 +36,8 @@ struct NumberKey: Equatable {
     self.tail = abs(value) >= NumberKey.firstGap ? tail : nil
   }
 
-  /// Negative numbers have all bits turned, others the sign. What is no number comes before all numbers.
+  /// Negative numbers have all bits turned, others the sign. What is no number comes before all
+  /// numbers.
   private static func sortable(_ value: Double) -> UInt64 {
     if value.isNaN { return 0 }
     let bits = value == 0 ? 0 : value.bitPattern

@@ -6,8 +6,9 @@ import LatewoodFleece
 /// {"year": {"$gt": 1975}, "cast": {"$elemMatch": {"$eq": "Harrison Ford"}}}
 /// ```
 ///
-/// What a selector means is what CouchDB 3.5 answers. Where it is silent: strings compare by their bytes, and numbers by
-/// their value, so that `$eq` and `$all` find 1 where 1.0 is asked for. Source: the documentation of `/db/_find`.
+/// What a selector means is what CouchDB 3.5 answers. Where it is silent: strings compare by their
+/// bytes, and numbers by their value, so that `$eq` and `$all` find 1 where 1.0 is asked for.
+/// Source: the documentation of `/db/_find`.
 package struct MangoSelector {
   /// Conditions inside each other; more than any person writes.
   static let depthLimit = 100
@@ -24,7 +25,8 @@ package struct MangoSelector {
     return try reader.condition(selector, at: place)
   }
 
-  /// The same from JSON text. Throws also where the text is no JSON, with line and column in the reason.
+  /// The same from JSON text. Throws also where the text is no JSON, with line and column in the
+  /// reason.
   package static func predicate(json text: String) throws(QueryError) -> Predicate {
     let element = try reading("") { () throws(FleeceError) in try FleeceBody(JSON.fleece(from: text)).root }
     return try predicate(of: element)
@@ -203,7 +205,8 @@ package struct MangoSelector {
   }
 }
 
-/// A place in a selector: the field that conditions there are about, and the names on the way to it.
+/// A place in a selector: the field that conditions there are about, and the names on the way to
+/// it.
 private struct MangoPlace {
   var field = FieldPath.root
   var names: [String] = []

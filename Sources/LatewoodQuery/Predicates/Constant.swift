@@ -30,7 +30,8 @@ package struct Constant: Sendable {
   /// The root of Fleece that was just made.
   package init(fleece: [UInt8]) throws(FleeceError) { try self.init(FleeceBody(fleece).root) }
 
-  /// Less than, equal to or greater than zero, as `value` is less than, equal to or greater than this.
+  /// Less than, equal to or greater than zero, as `value` is less than, equal to or greater than
+  /// this.
   package func compare(_ value: FleeceValue) throws(FleeceError) -> Int {
     let other = CollationTag(value)
     if other != tag { return other < tag ? -1 : 1 }

@@ -17,7 +17,8 @@ extension FleeceValue: FieldSource {
 }
 
 extension Predicate {
-  /// Whether a document or value obeys the predicate. Throws `damaged` if the bytes it had to look at are.
+  /// Whether a document or value obeys the predicate. Throws `damaged` if the bytes it had to look
+  /// at are.
   package func matches(_ source: some FieldSource) throws(FleeceError) -> Bool {
     switch self {
     case .always(let answer): return answer

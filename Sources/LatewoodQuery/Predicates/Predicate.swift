@@ -1,9 +1,11 @@
 import LatewoodFleece
 
-/// A condition on a document, or on a value inside one: the one form that selectors and other query languages come to.
+/// A condition on a document, or on a value inside one: the one form that selectors and other query
+/// languages come to.
 ///
-/// A test of a field is false where the path leads to nothing, except for the test that asks for just that. So `not` over a
-/// test is not the same as the opposite test; a selector's negations are brought down to the tests when it is read.
+/// A test of a field is false where the path leads to nothing, except for the test that asks for
+/// just that. So `not` over a test is not the same as the opposite test; a selector's negations are
+/// brought down to the tests when it is read.
 package indirect enum Predicate: Sendable {
   case always(Bool)
   case all([Predicate])
@@ -18,7 +20,8 @@ package indirect enum FieldTest: Sendable {
   /// Equal to one of the values; of an array, one of its elements is.
   case isAmong([Constant])
   case exists
-  /// No object on the way has the member. False if something on the way is no object at all, as in CouchDB.
+  /// No object on the way has the member. False if something on the way is no object at all, as in
+  /// CouchDB.
   case isMissing
   case hasType(ValueType)
   /// An array of so many elements.
@@ -83,9 +86,10 @@ package enum ValueType: String, Sendable, CaseIterable {
 
 /// A regular expression that is looked for anywhere in a string, by Unicode scalars.
 ///
-/// The syntax is that of Swift's `Regex`, which covers what PCRE and Perl have in common. One that backtracks without end
-/// takes as long as it takes.
-// SAFETY: the expression is made from text, so it holds no closures; it is compiled in `init`, and matching changes nothing.
+/// The syntax is that of Swift's `Regex`, which covers what PCRE and Perl have in common. One that
+/// backtracks without end takes as long as it takes.
+// SAFETY: the expression is made from text, so it holds no closures; it is compiled in `init`, and
+// matching changes nothing.
 package final class Pattern: @unchecked Sendable {
   package let text: String
   private let expression: Regex<AnyRegexOutput>
