@@ -7,7 +7,7 @@
     case notADatabase, tooNew, damaged, emptyFile, isDirectory, notFound, permissionDenied, readOnlyMedia
     case alreadyExists, lockedByOtherProcess, lockedByThisProcess, outOfSpace, inputOutput, poisoned, closed
     case keyTooLong, keyEmpty, valueTooLarge, fileTooLarge, snapshotClosed, transactionFinished, readOnly
-    case noSuchKeyspace, invalidName, invalidRange, outOfMemory, unsupported, cancelled
+    case noSuchKeyspace, invalidName, invalidRange, outOfMemory, unsupported, cancelled, fileMoved, hardLinked
   }
 
   package var kind: Kind
@@ -17,15 +17,19 @@
   /// Of the system call that failed.
   package var errno: Int32?
   package var path: String?
+  /// A sentence: what to do about it. Nil: what usually helps with faults of this kind.
+  package var advice: String?
 
   package init(
-    _ kind: Kind, _ reason: String, offset: UInt64? = nil, errno: Int32? = nil, path: String? = nil
+    _ kind: Kind, _ reason: String, offset: UInt64? = nil, errno: Int32? = nil, path: String? = nil,
+    advice: String? = nil
   ) {
     self.kind = kind
     self.reason = reason
     self.offset = offset
     self.errno = errno
     self.path = path
+    self.advice = advice
   }
 
   @usableFromInline package static func damaged(at offset: UInt64, _ reason: String) -> Fault {

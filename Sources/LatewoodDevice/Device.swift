@@ -21,6 +21,21 @@ package protocol Device: AnyObject, Sendable {
   /// Who may do what with the file: the lower nine bits of a mode.
   func permissions() throws(Fault) -> UInt16
 
+  /// Gives this new file what the other carries beside its bytes: owner, group, permissions, access
+  /// control list and extended attributes. It does so durably, and does nothing where both are
+  /// alike.
+  ///
+  /// The system may refuse extended attributes that have nothing to do with access, and those that
+  /// it keeps for itself; they are left out.
+  ///
+  /// Throws `permissionDenied` if owner and group cannot be kept, and what the system says of the
+  /// rest; then the new file must not be used in place of the other, because others could open it
+  /// than before.
+  func copyAttributes(from other: any Device) throws(Fault)
+
+  /// What has become of the name that the file was opened or renamed by. Takes about a microsecond.
+  func place() throws(Fault) -> FilePlace
+
   /// Maps the first `capacity` bytes of the file, which may have fewer. The mapping shows what is written later, by whomever.
   ///
   /// - Parameter capacity: a multiple of 64 KiB.
@@ -102,6 +117,18 @@ extension Device {
   package func lockForWriting() throws(Fault) -> Bool { true }
   package func unlockWriting() {}
   package func wasRenamed(to path: String) {}
+  package func copyAttributes(from other: any Device) throws(Fault) {}
+  package func place() throws(Fault) -> FilePlace { .kept(links: 1) }
+}
+
+/// What has become of the name of an open file.
+package enum FilePlace: Sendable, Equatable {
+  /// The name leads to the file still, and so many names in its file system do, this one included.
+  case kept(links: UInt64)
+  /// Nothing has the name any more, or something else has it.
+  case lost
+  /// The system does not tell this process.
+  case unknown
 }
 
 /// What memory and offsets of reads past the cache are multiples of: no disk has longer blocks.
@@ -130,6 +157,8 @@ package enum OpenMode: Sendable, Equatable {
 package protocol Volume: AnyObject, Sendable {
   func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device
   func exists(_ path: String) throws(Fault) -> Bool
+  /// The file that the path leads to; nil if it leads to none.
+  func identity(of path: String) throws(Fault) -> FileIdentity?
   /// The path with symbolic links followed: what is put beside the file, or renamed over it, belongs there. The last part of
   /// the path need not exist.
   func resolved(_ path: String) throws(Fault) -> String
@@ -138,7 +167,8 @@ package protocol Volume: AnyObject, Sendable {
   func remove(_ path: String) throws(Fault)
   /// Makes creations, renames and removals in the directory of `path` durable.
   func syncDirectory(containing path: String) throws(Fault)
-  /// Takes the lock of the one writing process of the database at `path`; it lies in a file of its own, `path` + ".lock".
+  /// Takes the lock of the one writing process of the database at `path`; it lies in a file of its
+  /// own, `SideName.lock`.
   ///
   /// Throws `lockedByThisProcess` or `lockedByOtherProcess`.
   func lockForWriting(_ path: String) throws(Fault) -> any FileLock
@@ -148,6 +178,17 @@ package protocol Volume: AnyObject, Sendable {
 
 extension Volume {
   package func isLockedForWriting(_ path: String) throws(Fault) -> Bool { false }
+
+  package func identity(of path: String) throws(Fault) -> FileIdentity? {
+    do throws(Fault) {
+      let device = try open(path, .readOnly)
+      defer { device.close() }
+      return device.identity
+    } catch {
+      if error.kind == .notFound { return nil }
+      throw error
+    }
+  }
 
   /// Removes what has this name, if anything has: also a symbolic link that leads nowhere, which `exists` does not see and which would keep a
   /// file from being created in its place.

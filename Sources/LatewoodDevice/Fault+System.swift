@@ -5,42 +5,63 @@ extension Fault {
   ///
   /// `action` completes "could not …": "open the file".
   package init(_ error: ErrorNumber, _ action: String, path: String?, offset: UInt64? = nil) {
-    let (kind, advice) = Fault.meaning(of: error)
+    let (kind, reason, advice) = Fault.meaning(of: error)
     self.init(
-      kind, "could not \(action): \(advice ?? error.message)", offset: offset, errno: error.code, path: path)
+      kind, "could not \(action): \(reason ?? error.message)", offset: offset, errno: error.code, path: path,
+      advice: advice)
   }
 
-  private static func meaning(of error: ErrorNumber) -> (Kind, advice: String?) {
+  private static func meaning(of error: ErrorNumber) -> (Kind, reason: String?, advice: String?) {
     switch error {
-    case .noSuchFile: (.notFound, "there is nothing at this path")
-    case .notADirectory: (.notFound, "a part of the path is not a directory")
-    case .isADirectory: (.isDirectory, "it is a directory; a database is one file")
-    case .exists: (.alreadyExists, "there is already something at this path")
-    case .accessDenied:
-      (
-        .permissionDenied,
-        "this user has no permission; check the owner and mode of the file and its directory"
-      )
-    case .notPermitted: (.permissionDenied, "the system does not permit it")
-    case .readOnlyFileSystem:
-      (.readOnlyMedia, "the file system is mounted read-only; open the database read-only")
-    case .noSpace: (.outOfSpace, "the disk is full; free some space and try again")
-    case .quotaExceeded: (.outOfSpace, "the disk quota is used up; free some space and try again")
+    case .noSuchFile: (.notFound, "there is nothing at this path", nil)
+    case .notADirectory: (.notFound, "a part of the path is not a directory", nil)
+    case .isADirectory: (.isDirectory, "it is a directory; a database is one file", nil)
+    case .exists: (.alreadyExists, "there is already something at this path", nil)
+    case .accessDenied: (.permissionDenied, "this user has no permission", nil)
+    case .notPermitted: (.permissionDenied, "the system does not permit it", nil)
+    case .readOnlyFileSystem: (.readOnlyMedia, "the file system is mounted read-only", nil)
+    case .noSpace: (.outOfSpace, "the disk is full; free some space and try again", nil)
+    case .quotaExceeded:
+      (.outOfSpace, "the disk quota is used up", "Free some space of this user, or raise the quota.")
     case .fileTooBig:
-      (.outOfSpace, "the file would be larger than the file system or the process limit allows")
-    case .noMemory: (.outOfMemory, "the system has no memory or address space left")
-    case .noLocks, .notSupported:
-      (.unsupported, "this file system does not support it; keep the database on a local disk")
+      (
+        .outOfSpace, "the file would be larger than the file system or the process limit allows",
+        "Raise the limit of the process (ulimit -f), or keep the database on a file system that allows more."
+      )
+    case .noMemory: (.outOfMemory, "the system has no memory or address space left", nil)
+    case .noLocks, .notSupported: (.unsupported, "this file system does not support it", nil)
     case .tooManyOpenInProcess:
-      (.inputOutput, "this process has too many files open; raise its limit (ulimit -n)")
-    case .tooManyOpenInSystem: (.inputOutput, "the system has too many files open")
-    case .nameTooLong: (.invalidName, "the path is too long")
+      (
+        .inputOutput, "this process has too many files open",
+        "Close some, or raise the limit of the process (ulimit -n)."
+      )
+    case .tooManyOpenInSystem:
+      (.inputOutput, "the system has too many files open", "End other programs, or raise the system's limit.")
+    case .nameTooLong:
+      (
+        .invalidName, "the path is too long",
+        "Use a shorter path: most file systems allow 255 bytes for each name in it."
+      )
     case .tooManyLinks:
-      (.invalidName, "the path leads through too many symbolic links, or one where none is allowed")
-    case .inputOutput:
-      (.inputOutput, "the storage device reports an error; check the system's log and the disk")
-    default: (.inputOutput, nil)
+      (
+        .invalidName, "the path leads through too many symbolic links, or one where none is allowed",
+        "Give the path of the file itself."
+      )
+    case .inputOutput: (.inputOutput, "the storage device reports an error", nil)
+    default: (.inputOutput, nil, nil)
     }
+  }
+
+  /// There is no directory for a file.
+  static func noDirectory(_ directory: String, for path: String, _ error: ErrorNumber) -> Fault {
+    var fault = Fault(error, "find the directory \(directory)", path: path)
+    guard fault.kind == .notFound else { return fault }
+    fault.reason = "there is no directory \(directory) for the file"
+    fault.advice =
+      directory.hasPrefix("~")
+      ? "Give the whole path of the home directory: a tilde means nothing to the system, only to shells."
+      : "Create the directory first: only files are made here."
+    return fault
   }
 
   /// Whether the reader of a pipe has gone away.

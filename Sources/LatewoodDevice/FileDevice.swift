@@ -8,7 +8,7 @@ import LatewoodBytes
 /// Thread safety: all calls from any thread. `close` waits for nothing; calls that are under way finish on the open file.
 package final class FileDevice: Device {
   package let identity: FileIdentity
-  private let place: Guarded<String>
+  private let currentPath: Guarded<String>
   let descriptor: OpenDescriptor
   private let calls: FileCalls
   private let direct: DirectReads
@@ -23,14 +23,14 @@ package final class FileDevice: Device {
   init(_ number: Int32, identity: FileIdentity, path: String, calls: FileCalls) {
     descriptor = OpenDescriptor(number)
     self.identity = identity
-    place = Guarded(path)
+    currentPath = Guarded(path)
     self.calls = calls
     direct = DirectReads(identity: identity)
   }
 
-  var path: String { place.withLock { $0 } }
+  var path: String { currentPath.withLock { $0 } }
 
-  package func wasRenamed(to path: String) { place.withLock { $0 = path } }
+  package func wasRenamed(to path: String) { currentPath.withLock { $0 = path } }
 
   package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
     try descriptor.use { number throws(Fault) in
@@ -64,6 +64,7 @@ package final class FileDevice: Device {
         let piece = min(bytes.count - done, FileDevice.longestCall)
         let position = offset + UInt64(done)
         do throws(ErrorNumber) {
+          try FileDevice.checkLimit(position + UInt64(piece))
           let count = try calls.write(number, .init(rebasing: bytes[done..<done + piece]), Int64(position))
           // Nothing written and no error: no system says so for a file, and going round again might never end.
           guard count > 0 else { throw ErrorNumber.inputOutput }
@@ -75,6 +76,13 @@ package final class FileDevice: Device {
         }
       }
     }
+  }
+
+  /// Beyond the limit that a process can have for the length of files, the system does not only
+  /// refuse: it ends the process by a signal, unless that is ignored. A library must not change
+  /// that for a whole process, so the limit is not tried.
+  private static func checkLimit(_ end: UInt64) throws(ErrorNumber) {
+    if let limit = SystemCalls.fileLengthLimit, end > limit { throw .fileTooBig }
   }
 
   package func sync() throws(Fault) {
@@ -94,6 +102,15 @@ package final class FileDevice: Device {
   package func size() throws(Fault) -> UInt64 { try status().size }
   package func allocatedSize() throws(Fault) -> UInt64 { try status().allocated }
   package func permissions() throws(Fault) -> UInt16 { try status().permissions }
+
+  package func place() throws(Fault) -> FilePlace {
+    do throws(ErrorNumber) {
+      let there = try SystemCalls.status(ofPath: path, followLink: false)
+      return there.identity == identity ? .kept(links: there.links) : .lost
+    } catch {
+      return error == .noSuchFile || error == .notADirectory ? .lost : .unknown
+    }
+  }
 
   private func status() throws(Fault) -> SystemCalls.Status {
     try descriptor.use { number throws(Fault) in
@@ -131,6 +148,7 @@ package final class FileDevice: Device {
 
   package func reserve(offset: UInt64, length: UInt64) {
     guard let position = Int64(exactly: offset), let count = Int64(exactly: length) else { return }
+    do throws(ErrorNumber) { try FileDevice.checkLimit(offset + length) } catch { return }
     advise { SystemCalls.reserve($0, position, count) }
   }
 

@@ -86,8 +86,10 @@ package final class FileVolume: Volume {
         let parent = try SystemCalls.realPath(directory)
         return parent == "/" ? "/\(name)" : "\(parent)/\(name)"
       } catch {
-        throw Fault(error, "find the directory of the file", path: directory)
+        throw Fault.noDirectory(directory, for: path, error)
       }
+    } catch .notADirectory {
+      throw Fault.noDirectory(split(path).directory, for: path, .notADirectory)
     } catch {
       throw Fault(error, "find the file", path: path)
     }
@@ -127,11 +129,26 @@ package final class FileVolume: Volume {
   }
 
   package func lockForWriting(_ path: String) throws(Fault) -> any FileLock {
-    try WriterLock(path: resolved(path) + ".lock")
+    let path = try resolved(path)
+    return try WriterLock(path: SideName.path(path, SideName.lock), of: path)
   }
 
   package func isLockedForWriting(_ path: String) throws(Fault) -> Bool {
-    try WriterLock.isHeld(path: resolved(path) + ".lock")
+    try WriterLock.isHeld(path: SideName.path(resolved(path), SideName.lock))
+  }
+
+  package func identity(of path: String) throws(Fault) -> FileIdentity? {
+    try checkName(path)
+    do {
+      let status = try SystemCalls.status(ofPath: path, followLink: true)
+      return status.kind == .regular ? status.identity : nil
+    } catch .noSuchFile {
+      return nil
+    } catch .notADirectory {
+      return nil
+    } catch {
+      throw Fault(error, "look for the file", path: path)
+    }
   }
 
   /// The directory of a path, and the name in it.

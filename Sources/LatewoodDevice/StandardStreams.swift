@@ -9,9 +9,10 @@ package struct StandardStreams {
   package let output: ByteOutput
   package let error: ByteOutput
 
-  /// Also makes writes to a pipe that nobody reads fail, where they would end the process.
+  /// Also makes writes fail to a pipe that nobody reads, and to a file past the limit of its
+  /// length, where they would end the process.
   package init() {
-    SystemCalls.ignoreBrokenPipes()
+    SystemCalls.ignoreOutputSignals()
     input = ByteInput(descriptor: 0)
     output = ByteOutput(descriptor: 1)
     error = ByteOutput(descriptor: 2)

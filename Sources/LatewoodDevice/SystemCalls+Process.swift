@@ -20,8 +20,12 @@ extension SystemCalls {
     try checked(write(descriptor, bytes.baseAddress, bytes.count))
   }
 
-  /// Writing to a pipe that nobody reads then throws `brokenPipe` in place of ending the process.
-  static func ignoreBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }
+  /// Writing to a pipe that nobody reads, or past the length that the process may give to a file,
+  /// then throws `brokenPipe` or `fileTooBig` in place of ending the process.
+  static func ignoreOutputSignals() {
+    _ = signal(SIGPIPE, SIG_IGN)
+    _ = signal(SIGXFSZ, SIG_IGN)
+  }
 
   static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 

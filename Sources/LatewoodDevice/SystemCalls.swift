@@ -55,6 +55,10 @@ enum SystemCalls {
     /// What the file system likes to be asked for.
     var blockLength: UInt64
     var permissions: UInt16
+    /// How many names it has; 0 once the last was removed.
+    var links: UInt64
+    var user: UInt32
+    var group: UInt32
   }
 
   static func checked(_ result: Int32) throws(ErrorNumber) -> Int32 {
@@ -101,8 +105,24 @@ enum SystemCalls {
     try checked(open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode_t(0o600)))
   }
 
+  /// The same of one that exists.
+  static func openExistingPrivate(_ path: String) throws(ErrorNumber) -> Int32 {
+    try checked(open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK))
+  }
+
   static func openDirectory(_ path: String) throws(ErrorNumber) -> Int32 {
     try checked(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+  }
+
+  /// Throws `tooManyOpenInProcess` or `tooManyOpenInSystem` if not that many files can be opened.
+  static func checkRoom(descriptors count: Int) throws(ErrorNumber) {
+    var opened: [Int32] = []
+    defer { for number in opened { closeFile(number) } }
+    do throws(ErrorNumber) {
+      for _ in 0..<count { opened.append(try openDirectory("/")) }
+    } catch {
+      if error == .tooManyOpenInProcess || error == .tooManyOpenInSystem { throw error }
+    }
   }
 
   static func closeFile(_ descriptor: Int32) {
@@ -154,6 +174,20 @@ enum SystemCalls {
     var info = stat()
     _ = try checked(followLink ? stat(path, &info) : lstat(path, &info))
     return Status(info)
+  }
+
+  /// How long this process may make a file; nil: as long as it likes. Asked each time, because it
+  /// can change.
+  static var fileLengthLimit: UInt64? {
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let result = getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+    #else
+      let result = getrlimit(RLIMIT_FSIZE, &limit)
+    #endif
+    // No limit is the greatest number on some systems, and the greatest signed one on others.
+    guard result == 0, limit.rlim_cur < rlim_t(Int64.max) else { return nil }
+    return UInt64(limit.rlim_cur)
   }
 
   static func renameFile(_ from: String, _ to: String) throws(ErrorNumber) {
@@ -250,5 +284,8 @@ extension SystemCalls.Status {
     allocated = UInt64(max(0, info.st_blocks)) &* 512
     blockLength = UInt64(max(0, info.st_blksize))
     permissions = UInt16(truncatingIfNeeded: info.st_mode & 0o777)
+    links = UInt64(truncatingIfNeeded: info.st_nlink)
+    user = UInt32(truncatingIfNeeded: info.st_uid)
+    group = UInt32(truncatingIfNeeded: info.st_gid)
   }
 }

@@ -15,10 +15,13 @@ final class WriterLock: FileLock {
   private let forkGeneration = SystemCalls.forkGeneration
   private let descriptor: Guarded<Int32?>
 
-  init(path: String) throws(Fault) {
+  /// - Parameters:
+  ///   - path: of the lock file.
+  ///   - database: whose owner is to have the lock file, too.
+  init(path: String, of database: String) throws(Fault) {
     let number: Int32
     do {
-      number = try retried { () throws(ErrorNumber) in try SystemCalls.openPrivate(path) }
+      number = try retried { () throws(ErrorNumber) in try WriterLock.openFile(path, of: database) }
     } catch {
       throw Fault(error, "open the lock file", path: path)
     }
@@ -38,6 +41,28 @@ final class WriterLock: FileLock {
   }
 
   deinit { unlock() }
+
+  /// Opens the lock file, or makes it. What root makes goes to the owner of the database, who could
+  /// not lock it otherwise.
+  private static func openFile(_ path: String, of database: String) throws(ErrorNumber) -> Int32 {
+    do throws(ErrorNumber) { return try SystemCalls.openExistingPrivate(path) } catch .noSuchFile {}
+    let number: Int32
+    do throws(ErrorNumber) {
+      number = try SystemCalls.openFile(path, .createExclusive(permissions: 0o600))
+    } catch .exists {
+      return try SystemCalls.openExistingPrivate(path)
+    }
+    // Only of a file that was just made: nobody can have put another's in its place.
+    do throws(ErrorNumber) {
+      let owner = try SystemCalls.status(ofPath: database, followLink: true)
+      if owner.user != SystemCalls.effectiveUser {
+        try SystemCalls.setOwner(number, user: owner.user, group: owner.group)
+      }
+    } catch {
+      // There is no database yet, or its owner is not for us to serve.
+    }
+    return number
+  }
 
   var isOwnedByThisProcess: Bool { forkGeneration == SystemCalls.forkGeneration }
 
@@ -87,7 +112,7 @@ final class WriterLock: FileLock {
       // An entry of another generation is the parent's, inherited by fork; flock will answer for that.
       guard held[identity] != generation else {
         throw Fault(
-          .lockedByThisProcess, "this process has already opened the database for writing; share that one",
+          .lockedByThisProcess, "this process has already opened the database for writing",
           path: path)
       }
       do throws(ErrorNumber) {
@@ -95,7 +120,7 @@ final class WriterLock: FileLock {
         held[identity] = generation
       } catch .wouldBlock {
         throw Fault(
-          .lockedByOtherProcess, "another process has opened the database for writing; open it read-only",
+          .lockedByOtherProcess, "another process has opened the database for writing",
           path: path)
       } catch {
         throw Fault(error, "lock the database for writing", path: path)

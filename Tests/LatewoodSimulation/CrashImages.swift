@@ -84,7 +84,9 @@ package struct CrashImage: Sendable, CustomStringConvertible {
         }
       }
     }
-    return SimulatedFile(inode: file.inode, region: region, size: size)
+    let copy = SimulatedFile(inode: file.inode, region: region, size: size)
+    copy.attributes = file.attributes
+    return copy
   }
 }
 

@@ -9,6 +9,7 @@ final class CrashState: Sendable {
     let inode: UInt64
     let durableSize: Int
     let liveSize: Int
+    let attributes: SimulatedAttributes
     /// Lend regions that start as the durable bytes.
     let regions: RegionPool
   }
@@ -50,6 +51,7 @@ final class CrashState: Sendable {
       files.append(
         File(
           inode: inode, durableSize: file.durableSize, liveSize: file.liveSize,
+          attributes: file.attributes,
           regions: RegionPool(content: durable, capacity: SimulatedVolume.capacity)))
     }
     self.files = files

@@ -19,7 +19,7 @@ package enum InjectedFault: Sendable, Equatable {
 /// One call that was made to a simulated disk, for the message of a failed test.
 package struct SimulatedCall: Sendable, CustomStringConvertible {
   package enum Kind: String, Sendable {
-    case create, write, punch, sync, rename, remove, syncDirectory
+    case create, write, punch, sync, rename, remove, syncDirectory, setAttributes
   }
   package let number: Int
   package let kind: Kind

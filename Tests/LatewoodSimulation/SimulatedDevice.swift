@@ -8,6 +8,8 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   private let volume: SimulatedVolume
   private let file: SimulatedFile
   private let path: String
+  /// What it was renamed to last; under the lock.
+  private var currentPath: String
   /// What the file is called now; under the lock.
   private var name: String { volume.names.first { $0.value == file.inode }?.key ?? path }
   private let isWritable: Bool
@@ -21,6 +23,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     self.volume = volume
     self.file = file
     self.path = path
+    currentPath = path
     self.isWritable = isWritable
     self.process = process
     identity = FileIdentity(device: volume.number, inode: file.inode)
@@ -106,7 +109,32 @@ final class SimulatedDevice: Device, @unchecked Sendable {
       UInt64(max(0, file.liveSize - file.holes.count * SimulatedFile.sectorLength))
     }
   }
-  func permissions() throws(Fault) -> UInt16 { 0o600 }
+  func permissions() throws(Fault) -> UInt16 {
+    try locked { () throws(Fault) in file.attributes.permissions }
+  }
+
+  func copyAttributes(from other: any Device) throws(Fault) {
+    guard let other = other as? SimulatedDevice else { return }
+    try locked { () throws(Fault) in
+      let wanted = other.file.attributes
+      if file.attributes == wanted { return }
+      guard volume.allowsOwners || file.attributes.user == wanted.user else {
+        throw Fault(.permissionDenied, "the simulated user may give no files away", path: name)
+      }
+      let fault = volume.record(.setAttributes, name)
+      if fault == nil || fault == .powerCut || fault == .lost { file.attributes = wanted }
+      try volume.fail(fault)
+    }
+  }
+
+  func wasRenamed(to path: String) { volume.locked { currentPath = path } }
+
+  func place() throws(Fault) -> FilePlace {
+    try locked { () throws(Fault) in
+      guard volume.names[currentPath] == file.inode else { return .lost }
+      return .kept(links: UInt64(volume.names.values.count { $0 == file.inode }))
+    }
+  }
 
   func map(capacity: UInt64) throws(Fault) -> AddressSpace {
     try locked { () throws(Fault) in

@@ -37,6 +37,8 @@ final class SimulatedFile {
   private var refused: Set<Int> = []
   /// Sectors that were given back and not written since.
   private(set) var holes: Set<Int> = []
+  /// What it carries beside its bytes. Durable at once: who changes it waits for that.
+  var attributes = SimulatedAttributes()
   /// How many open devices hold a reader's lock.
   var readers = 0
   /// The process that has the lock exclusively.

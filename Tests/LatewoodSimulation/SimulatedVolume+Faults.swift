@@ -51,6 +51,12 @@ extension SimulatedVolume {
     set { locked { readsFromDisk = newValue } }
   }
 
+  /// Whether the simulated user may give files to others, as root may.
+  package var canGiveFilesAway: Bool {
+    get { locked { allowsOwners } }
+    set { locked { allowsOwners = newValue } }
+  }
+
   /// Called before each write, sync and read past the cache, on the thread that makes it and without a lock: so a test can let another
   /// thread go first. It keeps what it captures; a test that captures a store takes it away again.
   package var beforeAccess: (@Sendable (SimulatedAccess) -> Void)? {
@@ -62,6 +68,23 @@ extension SimulatedVolume {
 
   /// The names that a program sees, sorted.
   package var liveNames: [String] { locked { names.keys.sorted() } }
+
+  package func attributes(of path: String) throws(Fault) -> SimulatedAttributes {
+    try file(path) { $0.attributes }
+  }
+  /// Changes who may use a file, durably and without a call.
+  package func setAttributes(of path: String, _ attributes: SimulatedAttributes) throws(Fault) {
+    try file(path) { $0.attributes = attributes }
+  }
+
+  /// Gives a file a second name, durably and without a call.
+  package func link(_ path: String, as other: String) throws(Fault) {
+    let inode = try file(path) { $0.inode }
+    locked {
+      names[other] = inode
+      durableNames[other] = inode
+    }
+  }
 
   package func liveBytes(of path: String) throws(Fault) -> [UInt8] { try file(path) { $0.liveBytes } }
   /// What would be left of it if nothing pending reached the disk.

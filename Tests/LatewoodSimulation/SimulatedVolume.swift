@@ -66,6 +66,7 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   /// Not to be changed once a file is open.
   package var prefersWrittenRoom = true
   var isCachePinned = false
+  var allowsOwners = true
   var hook: (@Sendable (SimulatedAccess) -> Void)?
   var killed: Set<Int> = []
   var writers: [String: SimulatedLock] = [:]
@@ -101,8 +102,10 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
       }
       try change(.create, path) { () throws(Fault) in
         lastInode += 1
-        files[lastInode] = SimulatedFile(
+        let file = SimulatedFile(
           inode: lastInode, region: try SimulatedVolume.emptyRegions.lend(), size: 0)
+        if case .createExclusive(let permissions) = mode { file.attributes.permissions = permissions }
+        files[lastInode] = file
         names[path] = lastInode
         nameChanges.append(.bind(path, inode: lastInode))
       }

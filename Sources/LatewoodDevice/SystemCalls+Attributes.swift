@@ -1,0 +1,140 @@
+// Who owns a file, and what it carries beside its bytes: extended attributes and access control
+// lists.
+#if canImport(Glibc)
+  @preconcurrency import Glibc
+#elseif canImport(Musl)
+  @preconcurrency import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension SystemCalls {
+  static func setOwner(_ descriptor: Int32, user: UInt32, group: UInt32) throws(ErrorNumber) {
+    _ = try checked(fchown(descriptor, uid_t(user), gid_t(group)))
+  }
+
+  static func setOwner(_ path: String, user: UInt32, group: UInt32) throws(ErrorNumber) {
+    _ = try checked(chown(path, uid_t(user), gid_t(group)))
+  }
+
+  /// The user that this process acts as.
+  static var effectiveUser: UInt32 { UInt32(geteuid()) }
+
+  static func makeHardLink(_ path: String, to target: String) throws(ErrorNumber) {
+    _ = try checked(link(target, path))
+  }
+
+  // MARK: Extended attributes
+
+  #if !canImport(Darwin)
+    private typealias List = @convention(c) (Int32, UnsafeMutableRawPointer?, Int) -> Int
+    private typealias Get =
+      @convention(c) (Int32, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int
+    private typealias Set =
+      @convention(c) (Int32, UnsafePointer<CChar>, UnsafeRawPointer?, Int, Int32) -> Int32
+    private typealias Remove = @convention(c) (Int32, UnsafePointer<CChar>) -> Int32
+
+    // The importer does not show sys/xattr.h; the library has these four.
+    private static func function<F>(_ name: String, _ type: F.Type) -> F? {
+      guard let symbol = dlsym(nil, name) else { return nil }
+      // SAFETY: the callers below give the types of flistxattr(2), fgetxattr(2), fsetxattr(2) and
+      // fremovexattr(2).
+      return unsafeBitCast(symbol, to: type)
+    }
+    private static let listFunction = function("flistxattr", List.self)
+    private static let getFunction = function("fgetxattr", Get.self)
+    private static let setFunction = function("fsetxattr", Set.self)
+    private static let removeFunction = function("fremovexattr", Remove.self)
+  #endif
+
+  private static func list(_ descriptor: Int32, _ target: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    #if canImport(Darwin)
+      return flistxattr(descriptor, target?.assumingMemoryBound(to: CChar.self), count, 0)
+    #else
+      guard let listFunction else {
+        errno = ENOSYS
+        return -1
+      }
+      return listFunction(descriptor, target, count)
+    #endif
+  }
+
+  private static func get(
+    _ descriptor: Int32, _ name: String, _ target: UnsafeMutableRawPointer?, _ count: Int
+  ) -> Int {
+    #if canImport(Darwin)
+      return fgetxattr(descriptor, name, target, count, 0, 0)
+    #else
+      guard let getFunction else {
+        errno = ENOSYS
+        return -1
+      }
+      return getFunction(descriptor, name, target, count)
+    #endif
+  }
+
+  /// The names of all that this process may see.
+  static func attributeNames(_ descriptor: Int32) throws(ErrorNumber) -> [String] {
+    let bytes = try grown { list(descriptor, $0, $1) }
+    return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  static func attribute(_ descriptor: Int32, _ name: String) throws(ErrorNumber) -> [UInt8] {
+    try grown { get(descriptor, name, $0, $1) }
+  }
+
+  static func setAttribute(_ descriptor: Int32, _ name: String, _ bytes: [UInt8]) throws(ErrorNumber) {
+    let result = bytes.withUnsafeBytes { bytes -> Int32 in
+      #if canImport(Darwin)
+        return fsetxattr(descriptor, name, bytes.baseAddress, bytes.count, 0, 0)
+      #else
+        guard let setFunction else {
+          errno = ENOSYS
+          return -1
+        }
+        return setFunction(descriptor, name, bytes.baseAddress, bytes.count, 0)
+      #endif
+    }
+    _ = try checked(result)
+  }
+
+  static func removeAttribute(_ descriptor: Int32, _ name: String) throws(ErrorNumber) {
+    #if canImport(Darwin)
+      _ = try checked(fremovexattr(descriptor, name, 0))
+    #else
+      guard let removeFunction else { throw .noSuchCall }
+      _ = try checked(removeFunction(descriptor, name))
+    #endif
+  }
+
+  /// What a call gives that tells its length when it is asked with no room; what grows meanwhile is
+  /// asked for again.
+  private static func grown(
+    _ body: (UnsafeMutableRawPointer?, Int) -> Int
+  ) throws(ErrorNumber) -> [UInt8] {
+    for _ in 0..<8 {
+      let length = try checked(body(nil, 0))
+      if length == 0 { return [] }
+      var bytes = [UInt8](repeating: 0, count: length)
+      let count = bytes.withUnsafeMutableBytes { body($0.baseAddress, $0.count) }
+      let code = errno
+      if count >= 0 { return Array(bytes.prefix(count)) }
+      if code != ERANGE { throw ErrorNumber(code) }
+    }
+    throw .inputOutput
+  }
+
+  // MARK: What only Apple systems have
+
+  /// Gives a file the access control list of another, and the class of data protection. Elsewhere
+  /// the first is an extended attribute, and there is no such thing as the second.
+  static func copyAccessList(from source: Int32, to target: Int32) throws(ErrorNumber) {
+    #if canImport(Darwin)
+      _ = try checked(fcopyfile(source, target, nil, copyfile_flags_t(COPYFILE_ACL)))
+      // F_GETPROTECTIONCLASS and F_SETPROTECTIONCLASS, which the importer may not show. A volume
+      // without protection refuses both.
+      let kind = fcntl(source, 63)
+      if kind >= 0, kind != fcntl(target, 63) { _ = fcntl(target, 64, kind) }
+    #endif
+  }
+}

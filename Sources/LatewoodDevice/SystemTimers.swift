@@ -1,0 +1,35 @@
+import Dispatch
+import LatewoodBytes
+
+/// The timers of Dispatch.
+package enum SystemTimers {
+  private static let isReady = Guarded(false)
+
+  /// Makes sure that timers work; only the first call of a process does anything, and takes about a
+  /// millisecond.
+  ///
+  /// On Linux, Dispatch opens descriptors for the first timer of each clock, and ends the process
+  /// where there are none left. So the first timers are set here, after a look whether there is
+  /// room.
+  ///
+  /// Throws `inputOutput` if too many files are open.
+  package static func prepare() throws(Fault) {
+    #if os(Linux)
+      try isReady.withLock { isReady throws(Fault) in
+        if isReady { return }
+        do throws(ErrorNumber) {
+          try SystemCalls.checkRoom(descriptors: 5)
+        } catch {
+          throw Fault(error, "set a timer", path: nil)
+        }
+        let fired = DispatchSemaphore(value: 0)
+        let queue = DispatchQueue.global()
+        queue.asyncAfter(deadline: .now() + .milliseconds(1)) { fired.signal() }
+        queue.asyncAfter(wallDeadline: .now() + .milliseconds(1)) { fired.signal() }
+        // Where all threads are busy the descriptors are opened all the same.
+        for _ in 0..<2 { _ = fired.wait(timeout: .now() + .seconds(1)) }
+        isReady = true
+      }
+    #endif
+  }
+}
