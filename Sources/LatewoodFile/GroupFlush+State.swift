@@ -6,6 +6,7 @@ extension GroupFlush.State {
     if !isStopped { return nil }
     if isClosed { return Fault(.closed, "the file is closed") }
     guard let poison else { return nil }
+    if poison.kind == .fileMoved { return poison }
     return Fault(
       .poisoned, "writing failed earlier (\(poison.reason)): open the store again", offset: poison.offset,
       errno: poison.errno)

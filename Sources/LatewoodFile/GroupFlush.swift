@@ -119,7 +119,7 @@ final class GroupFlush: @unchecked Sendable {
       } else if durable {
         leadSync()
       } else {
-        leadWrite(makesRoom: false)
+        leadWrite(isSyncing: false)
       }
       hasWaited = true
     }
@@ -155,15 +155,19 @@ final class GroupFlush: @unchecked Sendable {
   }
 
   /// Writes what is complete. Called, and returns, with the monitor held and the turn free.
-  private func leadWrite(makesRoom: Bool) {
+  ///
+  /// - Parameter isSyncing: a sync follows: room is made for the next one, and the file must be in
+  ///   its place.
+  private func leadWrite(isSyncing: Bool) {
     let from = state.pointee.writtenThrough
     let through = state.pointee.closedThrough
     state.pointee.writing.begin(through: through)
     let (sealed, open) = (state.pointee.sealed, state.pointee.open)
-    let room = makesRoom ? reserved(from: from, through: through) : nil
+    let room = isSyncing ? reserved(from: from, through: through) : nil
     frameWrites.wrappingAdd(1, ordering: .relaxed)
     let fault = unlocked { () throws(Fault) in
       try checkOwner()
+      if isSyncing { try checkPlace() }
       if let room { device.reserve(offset: room.lowerBound, length: room.upperBound - room.lowerBound) }
       try writeFrames(sealed, open, from: from, through: through)
     }
@@ -183,10 +187,14 @@ final class GroupFlush: @unchecked Sendable {
       && state.pointee.closedThrough > state.pointee.writtenThrough
     let through = writes ? state.pointee.closedThrough : state.pointee.writtenThrough
     state.pointee.syncing.begin(through: through)
-    if writes { leadWrite(makesRoom: true) }
+    if writes { leadWrite(isSyncing: true) }
     let isSyncable = state.pointee.isSyncable(through)
     if isSyncable {
-      if let fault = unlocked({ () throws(Fault) in try device.sync() }) {
+      let sync = { () throws(Fault) in
+        if !writes { try self.checkPlace() }
+        try self.device.sync()
+      }
+      if let fault = unlocked(sync) {
         var fault = fault
         // Some disks find out late that they are full. Unlike a refused write that leaves nobody to go on: what was written is lost.
         if fault.kind == .outOfSpace { fault.kind = .inputOutput }
@@ -263,6 +271,15 @@ final class GroupFlush: @unchecked Sendable {
     }
   }
 
+  /// Ends all writing if the file is not where it was opened any more: nobody would find what is
+  /// written to it.
+  func checkPlace() throws(Fault) {
+    guard try device.place() == .lost else { return }
+    let fault = Fault.fileMoved
+    locked { $0.end(with: fault) }
+    throw fault
+  }
+
   /// Returns when nobody writes frames or syncs.
   func waitUntilIdle() {
     monitor.lock()
@@ -312,6 +329,11 @@ final class GroupFlush: @unchecked Sendable {
 extension Fault {
   static var commitWithoutSpace: Fault {
     Fault(.outOfSpace, "there was no space for this commit; it was not kept")
+  }
+  static var fileMoved: Fault {
+    Fault(
+      .fileMoved,
+      "the file that is open was removed, renamed or replaced: nothing more is written to it")
   }
   static var checkpointNeeded: Fault {
     Fault(.unsupported, "a checkpoint must be written before the next transaction")

@@ -13,7 +13,8 @@ extension LogFile {
 
   /// Makes an empty database at `path`: after a crash at any point there is either none or a whole one.
   ///
-  /// It is written to `path` + ".creating", synced, renamed, and the directory is synced. What an earlier attempt has left is replaced.
+  /// It is written to NAME.creating, synced, renamed, and the directory is synced. What earlier
+  /// attempts have left is removed.
   ///
   /// - Parameter permissions: of the new file.
   ///
@@ -27,8 +28,11 @@ extension LogFile {
     defer { lock.unlock() }
     // Once more: another process may have made it before the lock was ours.
     try refuseExisting(path, on: volume)
-    let unfinished = path + creationSuffix
-    try volume.removeIfPresent(unfinished)
+    // All of them: where one of these names is too long for the file system, no database is made
+    // that could not be compacted or backed up.
+    for leftover in LogFile.unfinished(of: path) { try volume.removeIfPresent(leftover) }
+    removeStaging(of: path, on: volume)
+    let unfinished = SideName.path(path, creationSuffix)
     let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
     defer { device.close() }
     _ = try writeEmptyFile(to: device, environment)

@@ -56,15 +56,9 @@ extension LogFile {
   }
 
   private func isStillInPlace() throws(Fault) -> Bool {
-    do throws(Fault) {
-      let there = try volume.open(path, .readOnly)
-      defer { there.close() }
-      return there.identity == device.identity
-    } catch {
-      // Somebody removed it; what is open can still be read.
-      if error.kind == .notFound { return true }
-      throw error
-    }
+    // If somebody removed it, what is open can still be read.
+    guard let there = try volume.identity(of: path) else { return true }
+    return there == device.identity
   }
 
   private func findNewerOnce() throws(Fault) -> LogWalk? {

@@ -12,15 +12,20 @@ import LatewoodDevice
 /// After a crash at any point NAME is the old file or the new one, whole; `removeLeftovers` clears what else there is.
 extension LogFile {
   private static let replacementSuffix = ".compacting"
+  /// The owner reads and writes.
+  static let ownerWrites: UInt16 = 0o600
 
   /// *Writer.* An empty file beside this one, opened for writing under this one's lock. `recover` must be called for it.
   ///
-  /// What an earlier attempt has left is removed. Permissions are those of this file.
+  /// What an earlier attempt has left is removed. Owner, permissions and attributes are those of
+  /// this file.
   ///
-  /// Throws what the volume and the device throw.
+  /// Throws `fileMoved`, `hardLinked`; `permissionDenied` if it cannot be given the owner of this
+  /// file; and what the volume and the device throw.
   package func createReplacement() throws(Fault) -> LogFile {
     try checkWriting()
     guard let lock = group.fileLock else { throw Fault(.readOnly, "the file was opened for reading") }
+    try checkReplaceable()
     let file = try createBeside(path, lock, of: header.databaseID)
     // The lock stays with the file that is in place.
     file.keepLock()
@@ -28,6 +33,9 @@ extension LogFile {
   }
 
   /// An empty file that is to be a database of its own at `path`, opened for writing under its own lock. `recover` must be called for it.
+  ///
+  /// It belongs to this process's user, who can write to it; otherwise permissions are those of
+  /// this file. Attributes do not come along.
   ///
   /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and what the volume and the device throw.
   package func createCopy(at path: String) throws(Fault) -> LogFile {
@@ -46,11 +54,16 @@ extension LogFile {
   private func createBeside(
     _ path: String, _ lock: any FileLock, of databaseID: DatabaseID?
   ) throws(Fault) -> LogFile {
-    let unfinished = path + LogFile.replacementSuffix
+    let unfinished = SideName.path(path, LogFile.replacementSuffix)
     try volume.removeIfPresent(unfinished)
-    let permissions = try device.permissions()
+    // Until a replacement has the owner and the access control list of the old file, it is nobody
+    // else's.
+    let permissions: UInt16 =
+      databaseID == nil ? try device.permissions() | LogFile.ownerWrites : LogFile.ownerWrites
+    let old = device
     let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
     do throws(Fault) {
+      if databaseID != nil { try device.copyAttributes(from: old) }
       guard try device.lockForWriting() else {
         throw Fault(.lockedByOtherProcess, "another process writes to this file", path: unfinished)
       }
@@ -78,17 +91,21 @@ extension LogFile {
   }
 
   private func rename() throws(Fault) {
-    try volume.rename(path + LogFile.replacementSuffix, to: path)
+    try volume.rename(SideName.path(path, LogFile.replacementSuffix), to: path)
     device.wasRenamed(to: path)
   }
 
   /// Puts this file, all of which is durable, in the place of the one that it was made beside.
   ///
-  /// Throws `notFound` if the old file is not at its path any more: somebody removed it, renamed it or put another there, which must not be lost.
-  /// After that, or a throw of the rename, nothing has changed. If the directory cannot be synced, nobody knows which file a power cut would leave:
-  /// nothing may be written to either any more, and both are poisoned.
+  /// Owner, permissions and attributes are those that the old one has now. Throws `fileMoved` if
+  /// the old file is not at its path any more: somebody removed it, renamed it or put another
+  /// there, which must not be lost. `hardLinked` if it has another name, which would keep the old
+  /// file. After that, or a throw of the rename, nothing has changed. If the directory cannot be
+  /// synced, nobody knows which file a power cut would leave: nothing may be written to either any
+  /// more, and both are poisoned.
   package func takePlace(of old: LogFile) throws(Fault) {
-    try old.checkInPlace()
+    try old.checkReplaceable()
+    try device.copyAttributes(from: old.device)
     try rename()
     old.keepLock()
     group.locked { $0.keepsLock = false }
@@ -100,36 +117,41 @@ extension LogFile {
     }
   }
 
-  private func checkInPlace() throws(Fault) {
-    var isThere = false
-    do throws(Fault) {
-      let there = try volume.open(path, .readOnly)
-      isThere = there.identity == device.identity
-      there.close()
-    } catch {
-      guard error.kind == .notFound else { throw error }
-    }
-    guard isThere else {
-      throw Fault(
-        .notFound, "the file that is open is not at its path any more, so nothing was put in its place",
-        path: path)
-    }
+  private func checkReplaceable() throws(Fault) {
+    try group.checkPlace()
+    guard case .kept(let links) = try device.place(), links > 1 else { return }
+    throw Fault(
+      .hardLinked,
+      "the file has \(links) names (hard links): a compaction would make a database of its own of each",
+      path: path)
   }
 
   /// Closes and removes a file that did not come to take the other's place. Best effort: the next open for writing removes what is left.
   package func discard() {
     close()
-    LogFile.removeLeftover(path + LogFile.replacementSuffix, on: volume)
+    LogFile.removeLeftover(SideName.path(path, LogFile.replacementSuffix), on: volume)
   }
 
   /// Where interrupted work leaves files beside the database at `path`.
   package static func unfinished(of path: String) -> [String] {
-    [creationSuffix, replacementSuffix, BackupFile.suffix].map { path + $0 }
+    [creationSuffix, replacementSuffix, BackupFile.suffix].map { SideName.path(path, $0) }
+  }
+
+  /// Where a database is made, beside the place at `path` that it is to be put in once it is whole.
+  package static func staging(of path: String) -> String { SideName.path(path, ".installing") }
+
+  /// Removes a database that was made there, or what of it there is. Under the lock of `path`.
+  package static func removeStaging(of path: String, on volume: any Volume) {
+    let staging = staging(of: path)
+    for leftover in [staging, SideName.path(staging, SideName.lock)] + unfinished(of: staging) {
+      removeLeftover(leftover, on: volume)
+    }
   }
 
   /// Removes what interrupted work has left beside a database. Under its lock.
   static func removeLeftovers(of path: String, on volume: any Volume) {
     for leftover in unfinished(of: path) { removeLeftover(leftover, on: volume) }
+    removeStaging(of: path, on: volume)
   }
 
   static func removeLeftover(_ path: String, on volume: any Volume) {
@@ -148,6 +170,17 @@ extension LogFile {
   package func continueTransactions(after number: UInt64) {
     precondition(!append.pointee.isOpen && number >= append.pointee.transaction)
     append.pointee.transaction = number
+  }
+}
+
+extension LogFile {
+  /// All that a copy of this file is to have: what has been committed, which is flushed first; of a
+  /// file that was taken away, all that is in it.
+  package func flushForCopy() throws(Fault) -> CommitPosition {
+    if isMoved { return writtenPosition }
+    let end = committedPosition
+    if !isReadOnly { try flush(through: end, durable: false) }
+    return end
   }
 }
 

@@ -128,7 +128,11 @@ package final class LogFile: @unchecked Sendable {
   /// Whether a write or sync has failed, so that nothing will be written again. From any thread.
   package var isPoisoned: Bool { group.locked { $0.poison != nil } }
 
-  /// Throws `poisoned` or `closed` if nothing will be written again. From any thread.
+  /// Whether the file was found to be removed, renamed or replaced: nothing will be written again,
+  /// and what was acknowledged can still be read. From any thread.
+  package var isMoved: Bool { group.locked { $0.poison?.kind == .fileMoved } }
+
+  /// Throws `poisoned`, `fileMoved` or `closed` if nothing will be written again. From any thread.
   package func checkWriting() throws(Fault) { try group.check() }
 
   /// Whether a checkpoint must be written, and a slot that names it, before anything can be acknowledged. From any thread.

@@ -120,9 +120,10 @@ package final class BackupFile {
   private static func begin(
     at path: String, of source: LogFile, _ lock: any FileLock
   ) throws(Fault) -> BackupFile {
-    let unfinished = path + suffix
+    let unfinished = SideName.path(path, suffix)
     try source.volume.removeIfPresent(unfinished)
-    let permissions = try source.device.permissions()
+    // The next backup goes on with it.
+    let permissions = try source.device.permissions() | LogFile.ownerWrites
     let device = try source.volume.open(unfinished, .createExclusive(permissions: permissions))
     let file = BackupFile(
       source, path: path, lock: lock, device: device, existing: nil, generation: 1, start: FileLayout.logStart
@@ -225,7 +226,7 @@ package final class BackupFile {
     }
     try device.sync()
     guard !isIncremental else { return }
-    try source.volume.rename(path + BackupFile.suffix, to: path)
+    try source.volume.rename(SideName.path(path, BackupFile.suffix), to: path)
     try source.volume.syncDirectory(containing: path)
   }
 
@@ -244,7 +245,7 @@ package final class BackupFile {
   /// Closes it, and removes what is not yet a backup. Best effort.
   package func discard() {
     if isClosed { return }
-    if !isIncremental { LogFile.removeLeftover(path + BackupFile.suffix, on: source.volume) }
+    if !isIncremental { LogFile.removeLeftover(SideName.path(path, BackupFile.suffix), on: source.volume) }
     close()
   }
 }

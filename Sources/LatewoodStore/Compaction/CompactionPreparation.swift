@@ -17,7 +17,8 @@ struct CompactionPreparation: Sendable {
         throw Fault(.cancelled, "\(what): \(error)")
       }
       throw Fault(
-        kind, "\(what): \(error.message)", offset: error.offset, errno: error.systemError, path: error.path)
+        kind, "\(what): \(error.message)", offset: error.offset, errno: error.systemError, path: error.path,
+        advice: error.advice)
     }
   }
 }

@@ -70,24 +70,20 @@ final class CompactionRun {
     progress.deadBytes = report.bytesBefore - min(report.bytesBefore, progress.bytesTotal)
   }
 
+  /// If it throws, the new file is for the caller to discard.
+  ///
   /// - Parameter version: shows the tree of `start`, and keeps it and the log after it in the file.
   func run(keeping version: Version) throws(Fault) -> CompactionReport {
     readBack.start()
     defer { readBack.stop() }
-    do throws(Fault) {
-      tell(0)
-      // Until the last of the log has been read: without the version it might be given back.
-      defer { withExtendedLifetime(version) {} }
-      try copy()
-      try follow(until: CompactionRun.shortTail)
-      try verify()
-      if new.isReplacement { try takeOver() } else { try settle() }
-      return report
-    } catch {
-      readBack.stop()
-      new.discard()
-      throw error
-    }
+    tell(0)
+    // Until the last of the log has been read: without the version it might be given back.
+    defer { withExtendedLifetime(version) {} }
+    try copy()
+    try follow(until: CompactionRun.shortTail)
+    try verify()
+    if new.isReplacement { try takeOver() } else { try settle() }
+    return report
   }
 
   // MARK: Copy
@@ -137,8 +133,7 @@ final class CompactionRun {
     for round in 0..<64 {
       if !isSwitching { try engine.compaction.checkpoint() }
       let committed = engine.committedBytes.load(ordering: .relaxed)
-      let end = old.committedPosition
-      if !old.isReadOnly { try old.flush(through: end, durable: false) }
+      let end = try old.flushForCopy()
       let length = end.offset - min(end.offset, follower.offset)
       try advance(through: end)
       if new.isReplacement {

@@ -8,6 +8,26 @@ enum CompactionUrgency: UInt8, AtomicRepresentable {
   case none, whenQuiet, now
 }
 
+/// Automatic compactions that failed, one after the other.
+struct CompactionAttempts {
+  /// Why the last one did.
+  private(set) var failure: Fault?
+  private var failures: UInt64 = 0
+  private var next: UInt64 = 0
+
+  /// Whether another may be tried: what failed once will often fail again, at the same cost.
+  ///
+  /// - Parameter committed: bytes of log that commits have written so far.
+  func mayTry(at committed: UInt64) -> Bool { committed >= next }
+
+  /// The next one waits until so many bytes are committed, and the one after it for twice as many.
+  mutating func fail(_ fault: Fault, at committed: UInt64, step: UInt64) {
+    failure = fault
+    next = committed + max(step, 1) << min(failures, 10)
+    failures += 1
+  }
+}
+
 /// When the file is compacted by itself: `CompactionPolicy`.
 extension Engine {
   /// Sizes that the policy goes by.
@@ -87,6 +107,8 @@ extension Engine {
   /// The share of dead bytes, if it is one that the policy acts on, now or after a quiet time.
   private func wantedShare() -> Double? {
     do throws(Fault) {
+      let committed = committedBytes.load(ordering: .relaxed)
+      guard compactionAttempts.withLock({ $0.mayTry(at: committed) }) else { return nil }
       let occupancy = try occupancy()
       guard occupancy.size >= options.compaction.minimumSize else { return nil }
       if isTooLarge(occupancy) { return 1 }
@@ -126,7 +148,10 @@ extension Engine {
       // What was replaced meanwhile is dead in the new file.
       compactLater()
     } catch {
-      if error.kind != .cancelled, error.kind != .closed { backgroundFailure.withLock { $0 = $0 ?? error } }
+      guard error.kind != .cancelled, error.kind != .closed else { return }
+      let committed = committedBytes.load(ordering: .relaxed)
+      let step = options.compaction.minimumSize
+      compactionAttempts.withLock { $0.fail(error, at: committed, step: step) }
     }
   }
 }

@@ -76,24 +76,40 @@ extension Engine {
       compactionLag.end()
       isCompactingItself.store(false, ordering: .relaxed)
     }
-    if holdsWriters, let preparation = preparation.withLock({ $0 }) { try preparation.run() }
-    // So that there is a tree of everything, and few transactions have to be followed. To give back blocks of a file that is to go soon
-    // would take as long as half of its compaction, with every commit waiting for one of them: only a bound on the room is worth that.
-    let isFirst = lastCheckpoint.load(ordering: .relaxed) == 0
-    let isWorthIt =
-      !isAutomatic || pendingBytes.load(ordering: .relaxed) >= checkpointThreshold / 4
-    if !isReadOnly, isFirst || isWorthIt {
-      try checkpoint(isForced: isFirst, givesBack: isAutomatic || !holdsWriters)
-    }
-    let (version, start) = try newestTree()
+    // Before anything that takes long: where the new file cannot be made as it has to be, that is
+    // all it costs.
     let new = try create()
-    let run: CompactionRun
     do throws(Fault) {
-      run = try CompactionRun(self, from: start, into: new, bytesPerSecond: bytesPerSecond, progress)
+      return try rewrite(
+        into: new, holdsWriters: holdsWriters, isAutomatic: isAutomatic, bytesPerSecond, progress, since: began)
     } catch {
       new.discard()
-      throw error
+      guard error.kind == .fileMoved, !log.isMoved else { throw error }
+      throw Fault(.inputOutput, "the new file was removed while it was being written", path: error.path)
     }
+  }
+
+  private func rewrite(
+    into new: LogFile, holdsWriters: Bool, isAutomatic: Bool, _ bytesPerSecond: UInt64?,
+    _ progress: ((CompactionProgress) -> Void)?, since began: UInt64
+  ) throws(Fault) -> CompactionReport {
+    if holdsWriters, let preparation = preparation.withLock({ $0 }) { try preparation.run() }
+    // So that there is a tree of everything, and few transactions have to be followed. To give back
+    // blocks of a file that is to go soon would take as long as half of its compaction, with every
+    // commit waiting for one of them: only a bound on the room is worth that. A file that was taken
+    // away gets no checkpoint any more, and its log is followed from the last one on.
+    let isFirst = lastCheckpoint.load(ordering: .relaxed) == 0
+    let isWorthIt = !isAutomatic || pendingBytes.load(ordering: .relaxed) >= checkpointThreshold / 4
+    if !isReadOnly, !log.isMoved, isFirst || isWorthIt {
+      do throws(Fault) {
+        try checkpoint(isForced: isFirst, givesBack: isAutomatic || !holdsWriters)
+      } catch {
+        // That it was taken away may be found out only now.
+        if holdsWriters || error.kind != .fileMoved { throw error }
+      }
+    }
+    let (version, start) = try newestTree()
+    let run = try CompactionRun(self, from: start, into: new, bytesPerSecond: bytesPerSecond, progress)
     let old = log
     var report = try run.run(keeping: version)
     replaced.withLock { $0 = (old, version) }
@@ -174,6 +190,7 @@ extension Engine {
     frozenBytes.store(0, ordering: .relaxed)
     writebackThrough.store(other.log.tail, ordering: .relaxed)
     backgroundFailure.withLock { $0 = nil }
+    compactionAttempts.withLock { $0 = CompactionAttempts() }
     let checkpoint = other.lastCheckpoint.load(ordering: .relaxed)
     goOn(in: other.log, checkpoint: checkpoint)
     let hold = startPunching(from: checkpoint, replay: other.punching.withLock { $0.replay }, isOwn: true)

@@ -40,6 +40,7 @@ extension Engine {
     result.isCheckpointing = version.frozen != nil
     (result.openSnapshots, result.oldestSnapshot) = snapshots.summary
     result.checkpointFailure = backgroundFailure.withLock { $0 }.map { StoreError($0, path: path) }
+    result.compactionFailure = compactionAttempts.withLock { $0.failure }.map { StoreError($0, path: path) }
     result.durableThrough = log.durableThrough
     let isInTransaction = isInTransaction
     if !isInTransaction { writer.lock() }

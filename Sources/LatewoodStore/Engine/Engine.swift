@@ -111,6 +111,8 @@ final class Engine: @unchecked Sendable {
   let pace = WriterPace()
   /// Where the log ended when a commit last asked whether to compact.
   let compactionConsidered = Atomic<UInt64>(0)
+  /// How compactions that nobody asked for have gone.
+  let compactionAttempts = Guarded(CompactionAttempts())
   /// The first failure of a checkpoint in the background, for whoever asks next.
   let backgroundFailure = Guarded<Fault?>(nil)
 

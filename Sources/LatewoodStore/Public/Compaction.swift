@@ -80,14 +80,22 @@ extension Store {
   /// order, and is read back and verified before it takes the place. After a crash at any moment the file is the old one or the new one,
   /// whole. If a compaction is running already, this waits for it and returns what that did.
   ///
+  /// The new file belongs to whom the old one did, and has its permissions, access control list and
+  /// extended attributes (of those that are the system's own only the label of SELinux or Smack,
+  /// where the system lets it be set). Where this process may not give a file that owner, or the
+  /// file has a second name that would go on with the old one, the compaction is refused before it
+  /// has cost anything.
+  ///
   /// Takes as much more room on the disk as the live data has. O(live bytes).
   ///
   /// - Parameters:
   ///   - bytesPerSecond: of new file at most; nil for as many as the disk takes.
   ///   - progress: called now and then, on the thread that works. It may use the store; to compact, copy, back up or close it there is `invalidRange`.
   /// - Throws: ``StoreError`` `cancelled` after ``cancelCompaction()`` or ``close()``; `outOfSpace`, `inputOutput`, `damaged` if the old file
-  ///   cannot be read or the new one not be written: then the old file goes on as if nothing had been; `readOnly`, `closed`;
-  ///   `invalidRange` inside the closure of a transaction, or of another compaction.
+  ///   cannot be read or the new one not be written: then the old file goes on as if nothing had
+  ///   been; `permissionDenied` if the new one cannot be given the old one's owner; `hardLinked`;
+  ///   `fileMoved` if the file is not at its path any more; `readOnly`, `closed`; `invalidRange`
+  ///   inside the closure of a transaction, or of another compaction.
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
@@ -122,8 +130,11 @@ extension Store {
   /// Writes the newest state into a new database file, compacted and with a file id of its own. Reads and writes go on all the while, and
   /// what is committed until it has nearly ended comes along.
   ///
-  /// It appears at `path` when it is whole, verified and durable; if this fails, nothing is left there. The permissions are those of this
-  /// file. A store that was opened to be read only can be copied too. It waits for a compaction that is running.
+  /// It appears at `path` when it is whole, verified and durable; if this fails, nothing is left
+  /// there. It belongs to this process's user, who can write to it; otherwise its permissions are
+  /// those of this file. Access control list and extended attributes do not come along. This is
+  /// also how to save what a store shows whose file was taken away (`fileMoved`). A store that was
+  /// opened to be read only can be copied too. It waits for a compaction that is running.
   ///
   /// - Parameters:
   ///   - path: where no file is yet, on any file system.

@@ -35,6 +35,9 @@ public struct Statistics: Sendable, Equatable {
   public var isCheckpointing = false
   /// Why the last checkpoint in the background failed; nil once one has succeeded.
   public var checkpointFailure: StoreError?
+  /// Why the last automatic compaction failed or was refused; nil once one has succeeded, also one
+  /// that was asked for. The next attempt waits for more commits, each time for twice as many.
+  public var compactionFailure: StoreError?
   public var openSnapshots = 0
   /// The transaction of the oldest open snapshot.
   public var oldestSnapshot: UInt64?

@@ -13,7 +13,8 @@ extension Store {
   /// - Returns: what the closure returns.
   /// - Throws: what the closure throws; then nothing was changed. ``StoreError``: `outOfSpace` (nothing was changed, try
   ///   again when there is room); `inputOutput`, then the store is `poisoned`: whether this transaction is in the file is
-  ///   known only after opening it again; `closed`, `readOnly`.
+  ///   known only after opening it again; `fileMoved` if the file is not at its path any more,
+  ///   which a relaxed commit does not look for; `closed`, `readOnly`.
   @discardableResult
   public func write<R>(
     durability: Durability? = nil, _ body: (Transaction) throws -> R

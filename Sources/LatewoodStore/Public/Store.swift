@@ -40,11 +40,16 @@ public final class Store: Sendable {
   /// 64 MiB of log after a crash.
   ///
   /// - Parameters:
-  ///   - path: of the file. Beside it lies `path` + ".lock" while it is open for writing.
+  ///   - path: of the file, in a directory that exists; a tilde at its start means nothing.
+  ///     Symbolic links are followed once. Beside the file lies its lock, named as the file and
+  ///     ".lock". Do not remove, rename or replace the file, nor give it a second name, while a
+  ///     store has it open: what finds it gone throws `fileMoved`, as does every write from then
+  ///     on.
   ///   - mode: default: for writing, created if there is no file.
   ///   - options: see ``Options``.
   /// - Throws: ``StoreError``: `notFound`, `alreadyExists`, `isDirectory`, `permissionDenied`, `readOnlyMedia`, `emptyFile`,
-  ///   `notADatabase`, `tooNew`, `lockedByThisProcess`, `lockedByOtherProcess`; `damaged` if acknowledged data cannot be read.
+  ///   `notADatabase`, `tooNew`, `invalidName` if the path is too long, `lockedByThisProcess`,
+  ///   `lockedByOtherProcess`; `damaged` if acknowledged data cannot be read.
   public static func open(
     at path: String, mode: OpenMode = .openOrCreate, options: Options = Options()
   ) throws(StoreError) -> Store {
@@ -65,6 +70,7 @@ public final class Store: Sendable {
   ) throws(StoreError) -> Store {
     do throws(Fault) {
       let options = options.clamped
+      if mode != .readOnly { try SystemTimers.prepare() }
       let exists = try volume.exists(path)
       switch mode {
       case .createNew where exists:
@@ -117,7 +123,8 @@ public final class Store: Sendable {
 
   /// Makes everything committed so far survive a power cut. One sync.
   ///
-  /// - Throws: ``StoreError`` `inputOutput` or `outOfSpace`; then the store is `poisoned` for writing.
+  /// - Throws: ``StoreError`` `inputOutput` or `outOfSpace`; then the store is `poisoned` for
+  ///   writing. `fileMoved` if the file is not at its path any more.
   public func sync() throws(StoreError) {
     do { try engine.sync() } catch { throw StoreError(error, path: engine.path) }
   }

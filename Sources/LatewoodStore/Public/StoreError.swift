@@ -62,12 +62,18 @@ public struct StoreError: Error, Sendable, Equatable {
     case unsupported
     /// A compaction or copy was cancelled, or the store was closed meanwhile. Nothing was changed.
     case cancelled
+    /// The file was removed, renamed or replaced while the store had it open. Nothing more is
+    /// written to it; reads and ``Store/copy(to:bytesPerSecond:progress:)`` go on.
+    case fileMoved
+    /// The file has a second name, a hard link: a compaction, which puts another file in the place
+    /// of one of them, would make two databases of it.
+    case hardLinked
   }
 
   public var code: Code
   /// One sentence: what is wrong.
   public var message: String
-  /// One sentence: what to do about it. Empty if there is nothing to say.
+  /// One sentence: what to do about it.
   public var advice: String
   /// Offset in the file, where it is about a place in it.
   public var offset: UInt64?
@@ -78,7 +84,7 @@ public struct StoreError: Error, Sendable, Equatable {
   package init(_ fault: Fault, path: String? = nil) {
     code = Code(rawValue: fault.kind.rawValue) ?? .inputOutput
     message = fault.reason
-    advice = Self.advice(for: code)
+    advice = fault.advice ?? Self.advice(for: code)
     offset = fault.offset
     self.path = fault.path ?? path
     systemError = fault.errno
@@ -90,6 +96,9 @@ public struct StoreError: Error, Sendable, Equatable {
     advice = Self.advice(for: code)
   }
 
+  /// Whether the advice is about this very error, and not what usually helps with its code.
+  package var hasOwnAdvice: Bool { advice != Self.advice(for: code) }
+
   private static func advice(for code: Code) -> String {
     switch code {
     case .notADatabase: "Check the path. Nothing was changed."
@@ -98,7 +107,7 @@ public struct StoreError: Error, Sendable, Equatable {
     case .emptyFile: "Remove the file to start a new database at this path."
     case .isDirectory: "Give the path of a file."
     case .notFound: "Check the path, or open with the mode that creates the database."
-    case .permissionDenied: "Check the permissions of the file and of its directory."
+    case .permissionDenied: "Check owner and permissions of the file and of its directory."
     case .readOnlyMedia: "Open it read-only."
     case .alreadyExists: "Open the existing file, or choose another path."
     case .lockedByOtherProcess: "Open it read-only, or close it in the other process."
@@ -116,22 +125,27 @@ public struct StoreError: Error, Sendable, Equatable {
     case .readOnly: "Open the store for writing."
     case .noSuchKeyspace: "Get the keyspace from this store by its name again."
     case .invalidName: "Use a name of 1 to 1,024 bytes."
-    case .invalidRange: ""
+    case .invalidRange: "Correct the call; nothing was changed."
     case .outOfMemory: "Close other stores, or raise the limit of the process."
-    case .unsupported: ""
-    case .cancelled: ""
+    case .unsupported: "Keep the database in a regular file on a local disk."
+    case .cancelled: "Nothing was changed; try again."
+    case .fileMoved:
+      "Save what the store still shows with copy(to:), then close it and open the file that is to be used."
+    case .hardLinked: "Remove the other name of the file, or write a new file with copy(to:)."
     }
   }
 }
 
 extension StoreError: CustomStringConvertible {
   /// Path, message, place and advice in one line.
-  public var description: String {
+  public var description: String { advice.isEmpty ? summary : summary + " " + advice }
+
+  /// Path, message and place, as a sentence.
+  package var summary: String {
     var text = path.map { "\($0): " } ?? ""
     text += message
     if let offset { text += " (at offset \(offset))" }
     if let systemError { text += " (system error \(systemError))" }
-    if !text.hasSuffix(".") { text += "." }
-    return advice.isEmpty ? text : text + " " + advice
+    return text.hasSuffix(".") ? text : text + "."
   }
 }

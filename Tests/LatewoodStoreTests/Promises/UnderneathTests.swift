@@ -9,8 +9,10 @@ import Testing
   private var options = Store.Options()
   private var aside: String { directory.store + "-aside" }
 
-  init() throws {
-    directory = try StoreDirectory()
+  init() throws { self.init(try StoreDirectory()) }
+
+  private init(_ directory: StoreDirectory) {
+    self.directory = directory
     options.compaction = .manual
   }
 
@@ -21,52 +23,168 @@ import Testing
     return (store, space)
   }
 
-  @Test func `a file that is removed stays removed, and can be used until it is closed`() throws {
+  /// What can become of a file that is open.
+  enum Mishap: CaseIterable {
+    case removed, renamed, replacedByDatabase, replacedByDirectory, replacedByLink
+  }
+
+  private func happen(_ mishap: Mishap) throws {
+    switch mishap {
+    case .removed: try volume.remove(directory.store)
+    case .renamed: try volume.rename(directory.store, to: aside)
+    case .replacedByDatabase:
+      let other = try Store.open(at: aside, options: options)
+      try other.put("other", "1", in: other.keyspace("b"))
+      try other.close()
+      try volume.rename(aside, to: directory.store)
+    case .replacedByDirectory:
+      try volume.remove(directory.store)
+      try Directories.make(directory.store)
+    case .replacedByLink:
+      try volume.rename(directory.store, to: aside)
+      try Directories.makeSymbolicLink(directory.store, to: aside)
+    }
+  }
+
+  /// What is at the path then is as it was put there.
+  private func checkPlace(_ mishap: Mishap) throws {
+    switch mishap {
+    case .removed: #expect(try !volume.exists(directory.store))
+    case .renamed: #expect(try !volume.exists(directory.store) && volume.exists(aside))
+    case .replacedByDatabase:
+      let again = try Store.open(at: directory.store, options: options)
+      #expect(try again.keyspaces().map(\.name) == ["b"])
+      #expect(try again.verify().isSound)
+      try again.close()
+    case .replacedByDirectory: #expect(Directories.isDirectory(directory.store))
+    case .replacedByLink:
+      #expect(try volume.resolved(directory.store) == volume.resolved(aside))
+    }
+  }
+
+  @Test(arguments: Mishap.allCases)
+  func `after a file was taken away no commit is acknowledged, and reads and copies go on`(_ mishap: Mishap)
+    throws
+  {
     let (store, space) = try filled()
-    try volume.remove(directory.store)
-    try store.put("k", "after", in: space)
-    refusal(.notFound) { try store.compact() }
-    #expect(try !volume.exists(directory.store))
-    #expect(try store.get("k", in: space) == Array("after".utf8))
-    try store.put("l", "goes on", in: space)
+    try happen(mishap)
+    let error = refusal(.fileMoved) { try store.put("k", "after", in: space) }
+    #expect(error?.path?.hasSuffix("db.latewood") == true)
+    #expect(error?.advice.contains("copy(to:)") == true)
+    // From now on it is known, and stays so.
+    refusal(.fileMoved) { try store.put("k", "after", in: space) }
+    refusal(.fileMoved) {
+      try store.write(durability: .relaxed) { try $0.put("k", "after", in: space) }
+    }
+    refusal(.fileMoved) { try store.checkpoint() }
+    refusal(.fileMoved) { try store.sync() }
+    refusal(.fileMoved) { try store.compact() }
+    refusal(.fileMoved) { _ = try store.backup(to: directory.path + "/backup") }
+    #expect(try store.get("k", in: space) == Array("before".utf8))
     #expect(try store.verify().isSound)
-    try store.copy(to: aside)
+    let rescued = directory.path + "/rescued"
+    try store.copy(to: rescued)
     try store.close()
-    refusal(.notFound) { _ = try Store.open(at: directory.store, mode: .openExisting) }
-    let copy = try Store.open(at: aside, mode: .readOnly)
-    #expect(try copy.count(in: copy.keyspace("a")) == 2)
+    try checkPlace(mishap)
+    let copy = try Store.open(at: rescued, options: options)
+    #expect(try copy.get("k", in: copy.keyspace("a")) == Array("before".utf8))
+    #expect(try copy.verify().isSound)
+    try copy.put("k", "after", in: copy.keyspace("a"))
     try copy.close()
+    if mishap == .renamed {
+      let moved = try Store.open(at: aside, options: options)
+      #expect(try moved.get("k", in: moved.keyspace("a")) == Array("before".utf8))
+      #expect(try moved.verify().isSound)
+      try moved.close()
+    }
   }
 
-  @Test func `a file that is renamed takes what is written, under its new name`() throws {
+  @Test(arguments: Mishap.allCases)
+  func `a checkpoint, a sync, a compaction, a backup and closing notice that the file was taken away`(
+    _ mishap: Mishap
+  ) throws {
+    let calls: [(Store) throws -> Void] = [
+      { try $0.checkpoint() }, { try $0.sync() }, { try $0.compact() },
+      { [directory] in _ = try $0.backup(to: directory.path + "/backup") }, { try $0.close() },
+    ]
+    for (number, call) in calls.enumerated() {
+      let directory = try StoreDirectory()
+      let store = try Store.open(at: directory.store, options: options)
+      let space = try store.keyspace("a")
+      try store.put("k", "before", in: space)
+      try UnderneathTests(directory).happen(mishap)
+      // What was only asked to survive the end of the process is acknowledged without a look.
+      try store.write(durability: .relaxed) { try $0.put("k", "after", in: space) }
+      refusal(.fileMoved) { try call(store) }
+      if number < calls.count - 1 {
+        #expect(try store.get("k", in: space) == Array("after".utf8))
+        try store.copy(to: directory.path + "/rescued")
+        let copy = try Store.open(at: directory.path + "/rescued", mode: .readOnly)
+        #expect(try copy.get("k", in: copy.keyspace("a")) == Array("after".utf8))
+        try copy.close()
+        try store.close()
+      }
+      try UnderneathTests(directory).checkPlace(mishap)
+    }
+  }
+
+  @Test func `a file with two names is written to, but not compacted, which would make it two`() throws {
     let (store, space) = try filled()
-    try volume.rename(directory.store, to: aside)
+    try Directories.makeHardLink(aside, to: directory.store)
     try store.put("k", "after", in: space)
-    refusal(.notFound) { try store.compact() }
+    try store.checkpoint()
+    let error = refusal(.hardLinked) { try store.compact() }
+    #expect(error?.path?.hasSuffix("db.latewood") == true && error?.advice.isEmpty == false)
+    #expect(try directory.others() == ["db.latewood-aside"])
     try store.put("l", "goes on", in: space)
     try store.close()
-    #expect(try !volume.exists(directory.store))
-    let again = try Store.open(at: aside, options: options)
-    #expect(try again.get("k", in: again.keyspace("a")) == Array("after".utf8))
+    let other = try Store.open(at: aside, mode: .readOnly)
+    #expect(try other.count(in: other.keyspace("a")) == 2)
+    try other.close()
+    try volume.remove(aside)
+    let again = try Store.open(at: directory.store, options: options)
+    try again.compact()
     #expect(try again.count(in: again.keyspace("a")) == 2)
-    #expect(try again.verify().isSound)
     try again.close()
   }
 
-  @Test func `a file that was put in its place is not overwritten`() throws {
+  @Test func `a second name that comes during a compaction stops it`() throws {
     let (store, space) = try filled()
-    let other = try Store.open(at: aside, options: options)
-    try other.put("other", "1", in: other.keyspace("b"))
-    try other.close()
-    try volume.rename(aside, to: directory.store)
-    try store.put("k", "after", in: space)
-    refusal(.notFound) { try store.compact() }
-    #expect(try store.get("k", in: space) == Array("after".utf8))
+    refusal(.hardLinked) {
+      try store.compact { _ in
+        do {
+          if try !volume.exists(aside) { try Directories.makeHardLink(aside, to: directory.store) }
+        } catch { Issue.record(error) }
+      }
+    }
+    #expect(try volume.identity(of: aside) == volume.identity(of: directory.store))
+    try store.put("l", "goes on", in: space)
+    try volume.remove(aside)
+    try store.compact()
+    #expect(try store.count(in: space) == 2)
     try store.close()
-    let again = try Store.open(at: directory.store, options: options)
-    #expect(try again.keyspaces().map(\.name) == ["b"])
-    #expect(try again.verify().isSound)
-    try again.close()
+  }
+
+  @Test func `a symbolic link is followed when the file is opened, and never again`() throws {
+    let (link, other) = (directory.path + "/link", directory.path + "/other")
+    try filled().0.close()
+    let second = try Store.open(at: other, options: options)
+    try second.put("other", "1", in: second.keyspace("b"))
+    try second.close()
+    try Directories.makeSymbolicLink(link, to: directory.store)
+    let store = try Store.open(at: link, options: options)
+    try volume.remove(link)
+    try Directories.makeSymbolicLink(link, to: other)
+    let space = try store.keyspace("a")
+    try store.put("k", "after", in: space)
+    try store.compact()
+    try store.close()
+    let first = try Store.open(at: directory.store, mode: .readOnly)
+    #expect(try first.get("k", in: first.keyspace("a")) == Array("after".utf8))
+    try first.close()
+    let untouched = try Store.open(at: link, mode: .readOnly)
+    #expect(try untouched.keyspaces().map(\.name) == ["b"])
+    try untouched.close()
   }
 
   /// Times are told to people, and decide nothing.
