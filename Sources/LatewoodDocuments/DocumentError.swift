@@ -64,9 +64,7 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
   static func from(_ error: any Error) -> DocumentError {
     if let error = error as? DocumentError { return error }
     if let error = error as? StoreError { return DocumentError(error) }
-    if let fault = error as? Fault {
-      return DocumentError(fault.kind == .notFound ? .notFound : .store, fault.reason)
-    }
+    if let fault = error as? Fault { return DocumentError(StoreError(fault)) }
     return DocumentError(.store, String(describing: error))
   }
 

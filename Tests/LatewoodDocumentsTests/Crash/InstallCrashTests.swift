@@ -1,0 +1,97 @@
+import LatewoodDevice
+import LatewoodDocuments
+import LatewoodSimulation
+import LatewoodStore
+import Testing
+
+/// Copies of a database that are to be databases of their own.
+@Suite struct InstallCrashTests {
+  private static let target = "copy"
+
+  private func open(_ volume: any Volume, at path: String = "db") throws -> DocumentStore {
+    var options = TestClock().options()
+    options.store.checkpointsInBackground = false
+    return try DocumentStore.open(at: path, on: volume, mode: .openOrCreate, options: options)
+  }
+
+  /// A database with superseded bodies, and a blob that only one of those refers to.
+  private func original(on volume: SimulatedVolume) throws -> DocumentStore {
+    let store = try open(volume)
+    let blob = try store.putBlob([UInt8](repeating: 3, count: 5000))
+    var parent: RevisionID?
+    for round in 0..<4 {
+      let blobs = round == 0 ? [blob.digest] : []
+      parent = try store.save(
+        "a", "\(round)" + String(repeating: "x", count: 3000), over: parent, blobs: blobs
+      )
+      .revision
+    }
+    try store.save("b", "only once")
+    return store
+  }
+
+  private func check(_ copy: DocumentStore, _ original: DocumentStore, _ label: String) throws {
+    #expect(try copy.identity() != original.identity(), "\(label)")
+    #expect(try copy.identity().count == 16, "\(label)")
+    #expect(try copy.body("a")?.first == "3" && copy.body("b") == "only once", "\(label)")
+    let report = try copy.verify()
+    #expect(report.faults == [] && report.store?.faults == [], "\(label)")
+    #expect(report.bodies == 2 && report.blobs == 0, "\(label)")
+  }
+
+  @Test func `a copy is compact, and leaves nothing else`() throws {
+    let volume = SimulatedVolume()
+    let store = try original(on: volume)
+    try store.install(at: Self.target, on: volume)
+    let copy = try open(volume, at: Self.target)
+    try check(copy, store, "")
+    try copy.close()
+    #expect(volume.liveNames == [Self.target, "db"])
+    #expect(try volume.liveBytes(of: Self.target).count < 30_000)
+    refusal(.alreadyExists) { try store.install(at: Self.target, on: volume) }
+    refusal(.alreadyExists) { try store.install(at: "db", on: volume) }
+    try store.expectSound()
+    try store.close()
+  }
+
+  @Test func `after a power cut at any call there is a whole copy with an identity of its own, or none`()
+    throws
+  {
+    let seed = SeededRandom.seed()
+    var random = SeededRandom(seed: seed)
+    for call in 0... {
+      let volume = SimulatedVolume()
+      let store = try original(on: volume)
+      try store.sync()
+      volume.inject(.powerCut, atCall: volume.callCount + call)
+      do { try store.install(at: Self.target, on: volume) } catch {
+        if !volume.isCrashed { Issue.record("\(error) at call \(call); \(random.replay)") }
+      }
+      let images = volume.crashImages(seed: random.next(), random: 4)
+      for index in Set([0, images.count - 1, random.below(images.count)]).sorted() {
+        let label = "call \(call), image \(index): \(images[index]); \(random.replay)"
+        let disk = try images[index].makeVolume()
+        let source = try open(disk)
+        if try disk.exists(Self.target) {
+          let copy = try open(disk, at: Self.target)
+          try check(copy, source, label)
+          try copy.close()
+        } else {
+          #expect(volume.isCrashed, "a copy that was made is gone: \(label)")
+          if call % 4 == 0 {
+            try source.install(at: Self.target, on: disk)
+            try check(try open(disk, at: Self.target), source, "made anew: \(label)")
+          }
+        }
+        try source.close()
+        if try disk.exists(Self.target) { #expect(disk.liveNames == [Self.target, "db"], "\(label)") }
+        disk.crash()
+      }
+      if !volume.isCrashed {
+        volume.clearFaults()
+        try store.close()
+        break
+      }
+    }
+  }
+}
