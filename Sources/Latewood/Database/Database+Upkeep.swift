@@ -28,6 +28,9 @@ extension Database {
 
   /// Makes a backup, or brings one up to date with what has changed since. The backup is a database that opens by itself.
   ///
+  /// After a compaction the next backup is a full one, and compactions come by themselves: see
+  /// ``Configuration/compaction``.
+  ///
   /// - Throws: ``DatabaseError`` `conflict` if the file there is no backup of this database.
   @discardableResult
   public func backup(

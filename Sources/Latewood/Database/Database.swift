@@ -68,7 +68,9 @@ public final class Database: Sendable {
   /// Opens a database, and makes it if there is none.
   ///
   /// - Parameters:
-  ///   - path: of the file.
+  ///   - path: of the file, in a directory that exists; a tilde at its start means nothing. As long
+  ///     as the database is open the file must stay where it is: once it is found removed, renamed
+  ///     or replaced, every save throws `notWritable`.
   ///   - mode: default: for writing, made if there is no file.
   ///   - configuration: of this open; what is kept in the file is not changed by it.
   /// - Throws: ``DatabaseError`` `notFound`, `busy` if another process writes to it, or if this
@@ -78,7 +80,7 @@ public final class Database: Sendable {
   public static func open(
     at path: String, mode: OpenMode = .openOrCreate, configuration: Configuration = Configuration()
   ) throws(DatabaseError) -> Database {
-    let documents = try translating { () throws(DocumentError) in
+    let documents = try translating(path) { () throws(DocumentError) in
       try DocumentStore.open(at: path, mode: mode, options: configuration.options)
     }
     return Database(documents, path: path, configuration: configuration)
@@ -122,7 +124,12 @@ public final class Database: Sendable {
       try store.close()
       let volume = FileVolume()
       let path = try volume.resolved(path)
-      let lock = try volume.lockForWriting(path)
+      let lock: any FileLock
+      do throws(Fault) { lock = try volume.lockForWriting(path) } catch {
+        var fault = error
+        fault.advice = "Close the database first, here and in other processes."
+        throw fault
+      }
       defer { lock.unlock() }
       try volume.remove(path)
       try volume.syncDirectory(containing: path)
@@ -136,23 +143,21 @@ public final class Database: Sendable {
     }
   }
 
-  /// Installs a prebuilt database: a compacted copy with an identity of its own. The source may be open.
+  /// Installs a prebuilt database: a compacted copy with an identity of its own, which this user
+  /// can write to, whatever the permissions of the source are. The source may be open.
   ///
-  /// - Throws: ``DatabaseError`` `notFound`; `conflict` if there is a file at `target`; `inputOutput`, `notWritable`.
+  /// The copy is at `target` when it is whole, durable, and has its identity; after a crash at any
+  /// moment it is there whole or not at all. Content of revisions that are not current does not
+  /// come along, that of unresolved conflicts excepted. While this runs it takes room on the disk
+  /// beside `target` for the source's live data, and once more for the copy.
+  ///
+  /// - Throws: ``DatabaseError`` `notFound`; `conflict` if there is a file at `target`; `busy` if
+  ///   another process makes one there; `inputOutput`, `notWritable`.
   public static func copy(from source: String, to target: String) throws(DatabaseError) {
-    let original = try open(at: source, mode: .readOnly)
-    do {
-      try original.documents.store.copy(to: target)
+    try translating(source) { () throws(DocumentError) in
+      let original = try DocumentStore.open(at: source, mode: .readOnly)
+      try original.install(at: target, on: FileVolume())
       try original.close()
-      let copy = try open(at: target, mode: .openExisting)
-      try translating { () throws(DocumentError) in try copy.documents.renewIdentity() }
-      try copy.close()
-    } catch let error as StoreError {
-      throw DatabaseError(error)
-    } catch let error as DatabaseError {
-      throw error
-    } catch {
-      throw DatabaseError(.inputOutput, "\(error)")
     }
   }
 

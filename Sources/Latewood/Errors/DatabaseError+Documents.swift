@@ -34,12 +34,13 @@ extension DatabaseError {
       case .emptyFile, .notADatabase: .wrongFormat
       case .isDirectory, .keyTooLong, .keyEmpty, .valueTooLarge, .invalidName, .invalidRange, .cancelled:
         .invalidParameter
-      case .permissionDenied, .readOnlyMedia, .outOfSpace, .fileTooLarge, .readOnly: .notWritable
+      case .permissionDenied, .readOnlyMedia, .outOfSpace, .fileTooLarge, .readOnly, .fileMoved, .hardLinked:
+        .notWritable
       case .inputOutput, .poisoned, .outOfMemory, .unsupported: .inputOutput
       default: DatabaseError.code(for: code)
       }
-    let place = error.path.map { "\($0): " } ?? ""
-    self.init(code, place + error.message, advice: error.advice.isEmpty ? nil : error.advice)
+    self.init(code, error.message, advice: error.advice.isEmpty ? nil : error.advice)
+    path = error.path
     offset = error.offset.map { Int(clamping: $0) }
   }
 
@@ -58,6 +59,14 @@ extension DatabaseError {
 }
 
 /// Runs calls of the document engine, and translates what they throw.
-func translating<R>(_ body: () throws(DocumentError) -> R) throws(DatabaseError) -> R {
-  do { return try body() } catch { throw DatabaseError(error) }
+///
+/// - Parameter path: of the database, for errors that name none.
+func translating<R>(
+  _ path: String? = nil, _ body: () throws(DocumentError) -> R
+) throws(DatabaseError) -> R {
+  do { return try body() } catch {
+    var error = DatabaseError(error)
+    error.path = error.path ?? path
+    throw error
+  }
 }

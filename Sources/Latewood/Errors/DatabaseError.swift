@@ -20,7 +20,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case invalidParameter = 9
     /// The system failed to read or write the file.
     case inputOutput = 12
-    /// The database was opened to be read only, or its disk is full.
+    /// The database was opened to be read only, its disk is full, or its file was taken away.
     case notWritable = 14
     /// The database file is damaged.
     case corruptData = 15
@@ -43,6 +43,8 @@ public struct DatabaseError: Error, Sendable, Equatable {
   public var message: String
   /// One sentence: what to do about it.
   public var advice: String
+  /// Of the file, where it is about one.
+  public var path: String?
   /// In a JSON text or in the bytes of a body, from zero, where it is about a place.
   public var offset: Int?
   /// In a JSON text, from 1.
@@ -106,14 +108,18 @@ extension DatabaseError {
 }
 
 extension DatabaseError: CustomStringConvertible {
-  /// Message, place, code and advice in one line.
-  public var description: String {
-    var text = message
+  /// Path, message, place, advice and code in one line.
+  public var description: String { "\(summary) \(advice) [\(code.rawValue)]" }
+
+  /// Path, message and place, as a sentence.
+  var summary: String {
+    var text = path.map { "\($0): " } ?? ""
+    text += message
     if let line, let column {
       text += " (line \(line), column \(column))"
     } else if let offset {
       text += " (at byte \(offset))"
     }
-    return "\(text). \(advice) [\(code.rawValue)]"
+    return text.hasSuffix(".") ? text : text + "."
   }
 }

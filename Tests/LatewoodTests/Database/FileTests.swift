@@ -52,6 +52,56 @@ import Testing
     refusal(.wrongFormat) { _ = try Database.open(at: directory.path + "/text") }
   }
 
+  @Test func `a prebuilt database that nobody may write to is installed as one that its owner can`() throws {
+    let original = try Database.open(at: directory.file)
+    try original.defaultCollection.save(MutableDocument(id: "a", ["n": 1]))
+    let identity = try original.identity
+    try original.close()
+    let files = FileManager.default
+    try files.setAttributes([.posixPermissions: 0o444], ofItemAtPath: directory.file)
+    let target = directory.path + "/installed"
+    try Database.copy(from: directory.file, to: target)
+    let permissions = try files.attributesOfItem(atPath: target)[.posixPermissions] as? Int
+    #expect(permissions == 0o644)
+    let installed = try Database.open(at: target)
+    try installed.defaultCollection.save(MutableDocument(id: "b"))
+    #expect(try installed.defaultCollection.count == 2)
+    #expect(try installed.identity != identity)
+    try installed.close()
+    let names = try files.contentsOfDirectory(atPath: directory.path)
+    #expect(Set(names) == ["test.latewood", "test.latewood.lock", "installed", "installed.lock"])
+  }
+
+  @Test func `what a prebuilt database has of the past does not come along`() throws {
+    let original = try Database.open(at: directory.file)
+    let notes = try original.defaultCollection
+    let text = String(repeating: "Das ist lang. ", count: 4000)
+    for round in 0..<6 {
+      for id in ["a", "b", "c", "d"] {
+        try notes.update(id) {
+          $0["round"].int = round
+          $0["text"].string = "\(round) \(text)"
+          return true
+        }
+      }
+    }
+    try notes.save(
+      MutableDocument(
+        id: "photo", ["photo": DocumentValue(try original.saveBlob(Data(count: 900_000)))]))
+    try notes.delete(#require(try notes.document("photo")))
+    let target = directory.path + "/installed"
+    try Database.copy(from: directory.file, to: target)
+    func size(_ path: String) throws -> Int {
+      try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
+    }
+    let (copied, whole) = try (size(target), size(directory.file))
+    #expect(copied < 400_000, "\(copied) of \(whole)")
+    let installed = try Database.open(at: target)
+    #expect(try installed.defaultCollection.document("c")?.int("round") == 5)
+    let verified = try installed.verify()
+    #expect(verified.faults == [] && verified.bodies == 5 && verified.blobs == 0)
+  }
+
   @Test func `collections in one file`() throws {
     let database = try Database.open(at: directory.file)
     let notes = try database.createCollection("notes")
