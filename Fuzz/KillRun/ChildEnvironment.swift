@@ -10,7 +10,6 @@
 enum Signals {
   static let kill = SIGKILL
   static let bus = SIGBUS
-  static let fileSize = SIGXFSZ
 }
 
 /// What programs that are started find set.

@@ -77,7 +77,7 @@ struct Failure: Error, Equatable {
   init(_ fault: Fault) {
     self.init(
       Self.exitCode(of: fault.kind.rawValue), code: fault.kind.rawValue, Self.withoutStop(fault.reason),
-      path: fault.path)
+      advice: fault.advice ?? "", path: fault.path)
     offset = fault.offset
   }
 
@@ -86,7 +86,7 @@ struct Failure: Error, Equatable {
     case "damaged": .damaged
     case "notADatabase", "tooNew", "emptyFile", "isDirectory", "notFound", "permissionDenied",
       "readOnlyMedia",
-      "alreadyExists", "lockedByOtherProcess", "lockedByThisProcess", "unsupported":
+      "alreadyExists", "lockedByOtherProcess", "lockedByThisProcess", "unsupported", "hardLinked":
       .cannotOpen
     case "keyTooLong", "keyEmpty", "valueTooLarge", "invalidName", "invalidRange": .badInput
     case "noSuchKeyspace": .no
@@ -97,11 +97,14 @@ struct Failure: Error, Equatable {
   /// The store's advice speaks to programmers; where the command line has its own answer, this is it.
   private static func advice(for error: StoreError) -> String {
     switch error.code {
+    // What is known of this very error says more.
+    case .notFound where error.hasOwnAdvice, .outOfSpace where error.hasOwnAdvice: error.advice
     case .notFound:
       "Check the path. `latewood put` and `latewood import` create a database, but no directory."
     case .lockedByOtherProcess: "Commands that only read work beside it; wait with those that write."
     case .outOfSpace: "Make room on the disk and run it again; what was committed before is safe."
     case .damaged: whatToDoAboutDamage
+    case .hardLinked: "Remove the other name of the file, or write a new file with `latewood copy`."
     default: error.advice
     }
   }
