@@ -35,9 +35,14 @@ extension LogFile {
     let unfinished = SideName.path(path, creationSuffix)
     let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
     defer { device.close() }
-    _ = try writeEmptyFile(to: device, environment)
-    try device.sync()
-    try volume.rename(unfinished, to: path)
+    do throws(Fault) {
+      _ = try writeEmptyFile(to: device, environment)
+      try device.sync()
+      try volume.rename(unfinished, to: path)
+    } catch {
+      removeLeftover(unfinished, on: volume)
+      throw error
+    }
     try volume.syncDirectory(containing: path)
   }
 

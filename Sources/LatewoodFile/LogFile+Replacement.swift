@@ -32,6 +32,22 @@ extension LogFile {
     return file
   }
 
+  /// *Writer.* Throws what `createReplacement` would throw for the place, the names and the owner of
+  /// this file. Leaves nothing behind.
+  package func proveReplaceable() throws(Fault) {
+    try checkWriting()
+    try checkReplaceable()
+    let unfinished = SideName.path(path, LogFile.replacementSuffix)
+    try volume.removeIfPresent(unfinished)
+    let probe = try volume.open(
+      unfinished, .createExclusive(permissions: LogFile.ownerWrites))
+    defer {
+      probe.close()
+      LogFile.removeLeftover(unfinished, on: volume)
+    }
+    try probe.copyAttributes(from: device)
+  }
+
   /// An empty file that is to be a database of its own at `path`, opened for writing under its own lock. `recover` must be called for it.
   ///
   /// It belongs to this process's user, who can write to it; otherwise permissions are those of

@@ -78,21 +78,7 @@ extension Engine {
     }
     // Before anything that takes long: where the new file cannot be made as it has to be, that is
     // all it costs.
-    let new = try create()
-    do throws(Fault) {
-      return try rewrite(
-        into: new, holdsWriters: holdsWriters, isAutomatic: isAutomatic, bytesPerSecond, progress, since: began)
-    } catch {
-      new.discard()
-      guard error.kind == .fileMoved, !log.isMoved else { throw error }
-      throw Fault(.inputOutput, "the new file was removed while it was being written", path: error.path)
-    }
-  }
-
-  private func rewrite(
-    into new: LogFile, holdsWriters: Bool, isAutomatic: Bool, _ bytesPerSecond: UInt64?,
-    _ progress: ((CompactionProgress) -> Void)?, since began: UInt64
-  ) throws(Fault) -> CompactionReport {
+    if holdsWriters { try log.proveReplaceable() }
     if holdsWriters, let preparation = preparation.withLock({ $0 }) { try preparation.run() }
     // So that there is a tree of everything, and few transactions have to be followed. To give back
     // blocks of a file that is to go soon would take as long as half of its compaction, with every
@@ -109,9 +95,18 @@ extension Engine {
       }
     }
     let (version, start) = try newestTree()
-    let run = try CompactionRun(self, from: start, into: new, bytesPerSecond: bytesPerSecond, progress)
-    let old = log
-    var report = try run.run(keeping: version)
+    let (old, new) = (log, try create())
+    var report: CompactionReport
+    do throws(Fault) {
+      let run = try CompactionRun(
+        self, from: start, into: new, bytesPerSecond: bytesPerSecond, progress)
+      report = try run.run(keeping: version)
+    } catch {
+      new.discard()
+      guard error.kind == .fileMoved, !log.isMoved else { throw error }
+      throw Fault(
+        .inputOutput, "the new file was removed while it was being written", path: error.path)
+    }
     replaced.withLock { $0 = (old, version) }
     report.duration = (MonotonicClock.nanoseconds - began) / 1000
     var last = compaction.progress ?? CompactionProgress()
