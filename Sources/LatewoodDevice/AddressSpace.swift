@@ -26,6 +26,12 @@ package final class AddressSpace: @unchecked Sendable {
   // SAFETY: the pointers never change, and whoever uses them holds a reference to this object.
   deinit { release(base, verified) }
 
+  /// Clears all bits. Those that others set meanwhile may be cleared too.
+  package func forgetProofs() {
+    // SAFETY: the bitmap is a mapping of its own, and zeros in it say no more than that nothing is known.
+    SystemCalls.zeroPages(verified, length: AddressSpace.verifiedLength(for: capacity))
+  }
+
   /// Sets the bits that are set in a smaller range over the same file. Others may set more in either meanwhile.
   package func copyProofs(of smaller: AddressSpace) {
     let words = AddressSpace.verifiedLength(for: min(capacity, smaller.capacity)) / 8

@@ -43,6 +43,16 @@ package protocol Device: AnyObject, Sendable {
   /// Throws `outOfMemory` if the system does not grant the process so many addresses.
   func map(capacity: UInt64) throws(Fault) -> AddressSpace
 
+  /// Brings bytes of the file into memory where a mapping has them, so that to touch them does not fail. If nobody touches them for long the system
+  /// may take them back, and read them again later.
+  ///
+  /// - Parameters:
+  ///   - bytes: a part of a mapping of this file, all of it below the file's size.
+  ///   - offset: of its first byte in the file.
+  ///
+  /// Throws `inputOutput`, with the offset, if the disk does not give them. Goes on after `close`, as the mapping does.
+  func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault)
+
   /// Asks the system to forget what it caches of the range, so that reads see the disk. An upper bound of `UInt64.max` is the end of
   /// the file. Best effort.
   func dropCache(_ range: Range<UInt64>)
@@ -109,6 +119,7 @@ package protocol Device: AnyObject, Sendable {
 }
 
 extension Device {
+  package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {}
   package func nextHole(from offset: UInt64) throws(Fault) -> Range<UInt64>? { nil }
   package func tryLockForReading() throws(Fault) -> Bool {
     try lockForReading()

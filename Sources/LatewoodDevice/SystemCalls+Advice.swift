@@ -88,8 +88,22 @@ extension SystemCalls {
     #endif
   }
 
+  /// Reads the pages of a part of a mapping, as if each had been touched, but fails where that would end the process. Throws `invalid` or
+  /// `noSuchCall` where there is no such thing.
+  static func populate(_ start: UnsafeRawPointer, length: Int) throws(ErrorNumber) {
+    #if os(Linux)
+      // MADV_POPULATE_READ, which not all C libraries know.
+      let populateRead: Int32 = 22
+      let skipped = Int(UInt(bitPattern: start) & UInt(pageLength - 1))
+      _ = try checked(
+        madvise(UnsafeMutableRawPointer(mutating: start - skipped), length + skipped, populateRead))
+    #else
+      throw ErrorNumber.noSuchCall
+    #endif
+  }
+
   /// Of the machine, in bytes.
-  static var pageLength: UInt64 { UInt64(max(4096, sysconf(Int32(_SC_PAGESIZE)))) }
+  static let pageLength = UInt64(max(4096, sysconf(Int32(_SC_PAGESIZE))))
 
   static func startWriteback(_ descriptor: Int32, _ offset: Int64, _ length: Int64) {
     #if canImport(Glibc)

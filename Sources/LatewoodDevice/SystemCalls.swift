@@ -258,6 +258,16 @@ enum SystemCalls {
     return try mapped(mmap(nil, length, PROT_READ | PROT_WRITE, flags, -1, 0))
   }
 
+  /// Makes a whole mapping from `mapZeroes` zero again, at once for all who look at it, and gives its memory back.
+  static func zeroPages(_ address: UnsafeMutableRawPointer, length: Int) {
+    #if canImport(Darwin)
+      _ = mmap(
+        address, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE | MAP_FIXED, -1, 0)
+    #else
+      _ = madvise(address, length, MADV_DONTNEED)
+    #endif
+  }
+
   private static func mapped(_ address: UnsafeMutableRawPointer?) throws(ErrorNumber)
     -> UnsafeMutableRawPointer
   {

@@ -8,7 +8,8 @@ import Synchronization
 ///
 /// Invariants:
 /// 1. Every address in `base ..< base + limit` is a byte of the file.
-/// 2. A bit of `offset / 64` is set only after the node, or the extent, that starts there was checked against its checksum.
+/// 2. A bit of `offset / 64` is set only after the node, or the extent, that starts there was checked against its checksum, and is forgotten after a while
+///    (`MappedFile.setProofLifetime`).
 // SAFETY: the pointers never change; the bitmap is only accessed atomically.
 @usableFromInline package struct FileView: @unchecked Sendable {
   @usableFromInline package let base: UnsafeRawPointer
@@ -17,12 +18,18 @@ import Synchronization
   @usableFromInline package let seed: UInt64
   /// Bytes of the file that may be touched.
   @usableFromInline package var limit: UInt64
+  /// The file behind the mapping; nil: the bytes are in memory and nowhere else.
+  let owner: Unmanaged<MappedFile>?
 
-  package init(base: UnsafeRawPointer, verified: UnsafeMutableRawPointer, seed: UInt64, limit: UInt64) {
+  package init(
+    base: UnsafeRawPointer, verified: UnsafeMutableRawPointer, seed: UInt64, limit: UInt64,
+    owner: MappedFile? = nil
+  ) {
     self.base = base
     self.verified = verified
     self.seed = seed
     self.limit = limit
+    self.owner = owner.map { .passUnretained($0) }
   }
 
   /// What a bit vouches for. Nodes and extents have bits of their own: the bytes of a value may look like a node.
@@ -45,7 +52,8 @@ import Synchronization
   }
 
   /// Says that what starts at `offset` has been proved.
-  @inlinable package func markVerified(_ offset: UInt64, _ proof: UInt64) {
+  package func markVerified(_ offset: UInt64, _ proof: UInt64) {
+    owner?.takeUnretainedValue().noteProof()
     let bit = (offset &>> 6) &* 2 | proof
     word(bit).pointee.bitwiseOr(1 &<< (bit & 63), ordering: .relaxed)
   }
@@ -69,6 +77,7 @@ import Synchronization
   @usableFromInline func verifyExtent(
     _ start: UnsafeRawPointer, _ count: Int, _ offset: UInt64, _ checksum: UInt32
   ) throws(Fault) {
+    try makeReadable(offset, count)
     guard UInt32(truncatingIfNeeded: XXH64.hash(start, count, seed: seed)) == checksum else {
       throw Fault.damaged(at: offset, "a value does not match its checksum")
     }

@@ -9,18 +9,18 @@ extension LogFile {
   /// not one that starts at the second.
   ///
   /// It ends early where the log began anew after a gap; what is after that is found by nobody but who reads the whole file.
-  /// O(bytes of the log between). From any thread.
+  /// O(bytes of the log between). From any thread. Throws what the device throws.
   ///
   /// - Returns: the ranges, and whether it came to `end`.
   package func frames(
     from start: ReplayPosition, to end: UInt64
-  ) -> (ranges: [DeadRange], isWhole: Bool) {
+  ) throws(Fault) -> (ranges: [DeadRange], isWhole: Bool) {
     let view = view
     var walk = LogWalk(view: view, size: view.limit, from: start)
     var ranges: [DeadRange] = []
     var at = start.offset
     // The frame's checksum is compared: to take a header for another would give live nodes away.
-    while walk.position.offset < end, let frame = walk.next() {
+    while walk.position.offset < end, let frame = try walk.next() {
       guard frame.kind == .nodes else { continue }
       let room = frame.ownOffset + UInt64(FrameHeader.length)
       let firstNode = (room + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1)
@@ -48,6 +48,8 @@ extension LogFile {
   package func isPadding(_ bytes: Range<UInt64>) -> Bool {
     let view = view
     guard bytes.upperBound <= view.limit else { return false }
+    // What cannot be read is not known to be anything.
+    do throws(Fault) { try view.makeReadable(bytes.lowerBound, bytes.count) } catch { return false }
     // SAFETY: the bytes are below the limit of the view.
     return UnsafeRawBufferPointer(start: view.base + Int(bytes.lowerBound), count: bytes.count)
       .allSatisfy { $0 == 0 }

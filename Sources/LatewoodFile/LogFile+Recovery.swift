@@ -112,10 +112,12 @@ extension LogFile {
     let choice = try chooseSlot(slots, in: view)
     var walk = LogWalk(
       view: view, size: size, from: choice.replay, lastTransaction: choice.checkpoint?.transaction ?? 0)
-    walk.finish()
+    try walk.finish()
+    let floor = try floor(of: walk, slots: choice.durableThrough)
+    let isFollowedByZeros = try walk.isFollowedByZeros()
     var found = Found(
-      choice: choice, walk: walk, size: size, floor: try floor(of: walk, slots: choice.durableThrough),
-      hasTornTail: walk.hasEnded || !walk.isFollowedByZeros())
+      choice: choice, walk: walk, size: size, floor: floor,
+      hasTornTail: walk.hasEnded || !isFollowedByZeros)
     if mayBeFalse { try endWhereDiskEnds(&found) }
     return found
   }
@@ -132,7 +134,7 @@ extension LogFile {
       lastTransaction: found.choice.checkpoint?.transaction ?? 0)
     while walk.position.offset < end {
       let before = walk
-      guard let header = walk.next(), let frameEnd = header.end else { return }
+      guard let header = try walk.next(), let frameEnd = header.end else { return }
       if frameEnd <= found.floor { continue }
       let start = header.ownOffset
       let proof = header.kind == .nodes ? start + UInt64(FrameHeader.length) : frameEnd
@@ -158,7 +160,9 @@ extension LogFile {
   /// What was durable at least. Throws `damaged` if the walk ended before that.
   func floor(of walk: LogWalk, slots: UInt64) throws(Fault) -> UInt64 {
     let floor = max(slots, walk.durableThrough)
-    guard walk.position.offset >= floor, !walk.isContradictedBeyond() else {
+    var isWhole = walk.position.offset >= floor
+    if isWhole { isWhole = try !walk.isContradictedBeyond() }
+    guard isWhole else {
       throw Fault.damaged(
         at: walk.position.offset, "the log is damaged here: commits that had been made durable follow")
     }

@@ -66,13 +66,13 @@ extension LogFile {
     let size = try checkedSize()
     let view = try view(through: size)
     if let newest = slots.first, newest.generation > slotGeneration, newest.checkpointOffset != 0,
-      checkpoint(at: newest.checkpointOffset, in: view) != nil
+      try checkpoint(at: newest.checkpointOffset, in: view) != nil
     {
       return nil
     }
     var walk = LogWalk(
       view: view, size: size, from: replayed, lastTransaction: lastTransactionSeen, after: lastFrameSeen)
-    walk.finish()
+    try walk.finish()
     _ = try floor(of: walk, slots: slots.reduce(0) { max($0, $1.durableThrough) })
     return walk
   }

@@ -203,7 +203,7 @@ extension LogFile {
 /// Reads what a log brings from some place on, in the process that writes it.
 package struct LogFollower {
   private let log: LogFile
-  private var replay = LogReplay()
+  private var replay = LogReplay(provesFrames: true)
   /// All frames before it have been read.
   package private(set) var offset: UInt64
 
@@ -213,7 +213,7 @@ package struct LogFollower {
     offset = start.offset
   }
 
-  /// Gives `apply` the operations of the transactions that end before `position`, which has been flushed.
+  /// Gives `apply` the operations of the transactions that end before `position`, which has been flushed, after each frame was proved once more.
   ///
   /// Throws `outOfSpace` if the log had to begin anew beyond where this one stands; and what `apply` throws.
   package mutating func advance(through position: CommitPosition, apply: ReplayAction) throws(Fault) {

@@ -20,7 +20,7 @@ extension LogFile {
   func chooseSlot(_ slots: [RootSlot], in view: FileView) throws(Fault) -> SlotChoice {
     var isOlder = slots.count < 2
     for slot in slots {
-      guard var choice = soundChoice(slot, in: view) else {
+      guard var choice = try soundChoice(slot, in: view) else {
         isOlder = true
         continue
       }
@@ -67,10 +67,10 @@ extension LogFile {
     return try device.read(into: block, at: offset)
   }
 
-  private func soundChoice(_ slot: RootSlot, in view: FileView) -> SlotChoice? {
+  private func soundChoice(_ slot: RootSlot, in view: FileView) throws(Fault) -> SlotChoice? {
     var choice = SlotChoice(slot: slot)
     if slot.checkpointOffset == 0 { return choice }
-    guard let (record, frame) = checkpoint(at: slot.checkpointOffset, in: view),
+    guard let (record, frame) = try checkpoint(at: slot.checkpointOffset, in: view),
       frame.checksum == slot.checkpointChecksum
     else { return nil }
     choice.checkpoint = record
@@ -87,11 +87,13 @@ extension LogFile {
   /// The checkpoint whose frame is at `offset`, if it is one that FORMAT.md, section 7 accepts.
   ///
   /// - Parameter view: of this file.
+  ///
+  /// Throws `inputOutput` if the disk does not give its bytes.
   package func checkpoint(
     at offset: UInt64, in view: FileView
-  ) -> (record: CheckpointRecord, frame: FrameHeader)? {
+  ) throws(Fault) -> (record: CheckpointRecord, frame: FrameHeader)? {
     guard offset >= FileLayout.logStart, offset % FileLayout.frameAlignment == 0,
-      let frame = LogWalk.frame(at: offset, view: view, size: view.limit), frame.kind == .checkpoint
+      let frame = try LogWalk.frame(at: offset, view: view, size: view.limit), frame.kind == .checkpoint
     else { return nil }
     // SAFETY: the walk found the frame and its 88 bytes of payload to be within the file.
     let payload = view.base + Int(offset) + FrameHeader.length

@@ -11,7 +11,7 @@ package struct LogVerification: Sendable, Equatable {
 extension LogFile {
   /// Checks both copies of the header, both root slots, and the frames from the newest checkpoint's replay offset to `end`.
   ///
-  /// O(bytes of that part of the log). From any thread; commits go on meanwhile. Throws what the device throws.
+  /// What the disk has is read, not what is cached of it, where the system has a way to do that. O(bytes of that part of the log). From any thread; commits go on meanwhile. Throws what the device throws.
   package func verify(through end: UInt64) throws(Fault) -> LogVerification {
     var result = LogVerification()
     for offset in [0, FileLayout.headerCopyOffset] {
@@ -30,7 +30,13 @@ extension LogFile {
     // What lies behind a gap does not count yet.
     let end = group.locked { $0.needsCheckpoint ? min(end, $0.gapStart) : end }
     var walk = LogWalk(view: view, size: view.limit, from: start)
-    while walk.position.offset < end, walk.next() != nil {}
+    do throws(Fault) {
+      try walkOnDisk(&walk, through: end)
+    } catch {
+      guard error.kind == .inputOutput || error.kind == .damaged else { throw error }
+      result.faults.append(error)
+      return result
+    }
     if choice.isOlder, let newest = slots.first, newest.generation != choice.slot.generation,
       newest.checkpointOffset >= walk.position.offset,
       newest.checkpointOffset < max(choice.durableThrough, walk.durableThrough)
@@ -46,6 +52,18 @@ extension LogFile {
       result.faults.append(.damaged(at: walk.position.offset, "a frame of the log is damaged"))
     }
     return result
+  }
+
+  /// Walks on, and compares what the mapping shows of each frame with what the disk has.
+  private func walkOnDisk(_ walk: inout LogWalk, through end: UInt64) throws(Fault) {
+    var disk = DiskView(of: device, mappedAt: walk.view.base)
+    while walk.position.offset < end, let frame = try walk.next() {
+      let start = frame.ownOffset
+      guard let required = frame.requiredEnd else { return }
+      if try !disk.agrees(on: start..<required) {
+        throw Fault.damaged(at: start, "the disk does not have a frame of the log as it was written")
+      }
+    }
   }
 
   private func isHeaderSound(at offset: UInt64) throws(Fault) -> Bool {

@@ -119,7 +119,8 @@ package final class LogFile: @unchecked Sendable {
   }
 
   private func view(of space: AddressSpace, limit: UInt64) -> FileView {
-    FileView(base: space.base, verified: space.verified, seed: header.seed, limit: limit)
+    FileView(
+      base: space.base, verified: space.verified, seed: header.seed, limit: limit, owner: mapping)
   }
 
   /// Everything before this survives a power cut. From any thread.

@@ -10,11 +10,19 @@ package typealias ReplayAction = (
 /// A transaction is applied when its last frame is there; until then only the places of its frames are kept. They stay kept from one
 /// refresh to the next, so that a transaction may come in parts.
 struct LogReplay {
+  /// Longer frames, of large values, are checked where the mapping has them.
+  private static let longestCopy: UInt64 = 64 << 20
+
+  /// Whether frames are read and proved once more, in memory of their own, before they are applied: for whoever writes their operations elsewhere, under
+  /// other checksums.
+  private let provesFrames: Bool
   private var openTransaction: UInt64 = 0
   private var openPayloads: [Range<UInt64>] = []
   private(set) var transactions = 0
   /// Of commit frames.
   private(set) var bytes: UInt64 = 0
+
+  init(provesFrames: Bool = false) { self.provesFrames = provesFrames }
 
   /// Applies the frames in `start ..< end`, all of which a walk over the same bytes has accepted.
   ///
@@ -31,12 +39,15 @@ struct LogReplay {
     view: FileView, from start: UInt64, to end: UInt64, _ action: ReplayAction
   ) throws(Fault) {
     var offset = start
+    var readable = ReadableWindow(view)
     while offset < end {
+      try readable.need(offset, min(UInt64(FrameHeader.length), view.limit - min(view.limit, offset)))
       // A walk went over these frames, so none of this fails.
       guard let header = LogWalk.header(at: offset, view: view, size: view.limit), let frameEnd = header.end,
         let next = FileLayout.alignedToFrame(frameEnd)
       else { throw Fault.damaged(at: offset, "the log changed while it was read") }
       if header.kind == .commit {
+        try readable.need(offset, frameEnd - offset)
         try take(header, frameEnd, view, action)
       }
       offset = next
@@ -64,11 +75,45 @@ struct LogReplay {
   private func applyPayload(
     _ payload: Range<UInt64>, _ transaction: UInt64, _ view: FileView, _ action: ReplayAction
   ) throws(Fault) {
+    if provesFrames { return try applyProved(payload, transaction, view, action) }
     // SAFETY: the walk found the payload to be within the file.
-    let end = view.base + Int(payload.upperBound)
-    var at = view.base + Int(payload.lowerBound)
+    try applyPayload(payload, at: view.base + Int(payload.lowerBound), transaction, action)
+  }
+
+  private func applyProved(
+    _ payload: Range<UInt64>, _ transaction: UInt64, _ view: FileView, _ action: ReplayAction
+  ) throws(Fault) {
+    let start = payload.lowerBound - UInt64(FrameHeader.length)
+    let length = payload.upperBound - start
+    if length > LogReplay.longestCopy {
+      guard try LogWalk.frame(at: start, view: view, size: view.limit)?.end == payload.upperBound else {
+        throw LogReplay.changed(start)
+      }
+      return try applyPayload(payload, at: view.base + Int(payload.lowerBound), transaction, action)
+    }
+    try withScratch(Int(length)) { frame throws(Fault) in
+      try view.read(into: frame, at: start)
+      // SAFETY: the frame was found to be so long, and a header is shorter.
+      guard let base = UnsafeRawPointer(frame.baseAddress),
+        let header = FrameHeader.decode(from: base, at: start), header.end == payload.upperBound,
+        header.checksumMatches(base, seed: view.seed)
+      else { throw LogReplay.changed(start) }
+      try applyPayload(payload, at: base + FrameHeader.length, transaction, action)
+    }
+  }
+
+  private static func changed(_ offset: UInt64) -> Fault {
+    Fault.damaged(at: offset, "a frame of the log is not what it was when it was written")
+  }
+
+  /// - Parameter start: where the payload is in memory.
+  private func applyPayload(
+    _ payload: Range<UInt64>, at start: UnsafeRawPointer, _ transaction: UInt64, _ action: ReplayAction
+  ) throws(Fault) {
+    let end = start + payload.count
+    var at = start
     while at < end {
-      let offset = UInt64(at - view.base)
+      let offset = payload.lowerBound + UInt64(at - start)
       guard let (record, length) = LogRecord.validated(at: at, end: end) else {
         throw Fault.damaged(at: offset, "an operation in the log is malformed although its checksum is right")
       }

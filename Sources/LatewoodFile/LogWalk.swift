@@ -22,6 +22,8 @@ struct LogWalk {
   private(set) var lastTransaction: UInt64
   private(set) var frames = 0
   private(set) var lastFrame: FrameHeader?
+  private var readable: ReadableWindow
+
   /// The last frame says that nothing of what follows counts.
   var hasEnded: Bool { lastFrame?.endsLog ?? false }
 
@@ -33,19 +35,33 @@ struct LogWalk {
     self.lastFrame = lastFrame
     self.view = view
     self.size = size
+    readable = ReadableWindow(view)
     self.position = position
     self.lastTransaction = lastTransaction
   }
 
   /// The frame at `offset` if it is right in itself, whatever is before it.
-  static func frame(at offset: UInt64, view: FileView, size: UInt64) -> FrameHeader? {
-    guard let header = header(at: offset, view: view, size: size),
-      header.checksumMatches(view.base + Int(offset), seed: view.seed)
-    else { return nil }
-    return header
+  ///
+  /// Throws `inputOutput` if the disk does not give its bytes.
+  static func frame(at offset: UInt64, view: FileView, size: UInt64) throws(Fault) -> FrameHeader? {
+    var readable = ReadableWindow(view)
+    return try frame(at: offset, view: view, size: size, &readable)
   }
 
-  /// The header at `offset` if it is one and what the frame must have lies within the file; its checksum is not compared.
+  private static func frame(
+    at offset: UInt64, view: FileView, size: UInt64, _ readable: inout ReadableWindow
+  ) throws(Fault) -> FrameHeader? {
+    let length = UInt64(FrameHeader.length)
+    guard size >= length, offset <= size - length else { return nil }
+    try readable.need(offset, length)
+    guard let header = header(at: offset, view: view, size: size), let required = header.requiredEnd else {
+      return nil
+    }
+    try readable.need(offset, required - offset)
+    return header.checksumMatches(view.base + Int(offset), seed: view.seed) ? header : nil
+  }
+
+  /// The header at `offset` if it is one and what the frame must have lies within the file; its checksum is not compared. Its bytes can be touched.
   static func header(at offset: UInt64, view: FileView, size: UInt64) -> FrameHeader? {
     // SAFETY: the header's bytes, and then those that the checksum covers, are found to be below `size` before they are read.
     guard size >= UInt64(FrameHeader.length), offset <= size - UInt64(FrameHeader.length),
@@ -55,9 +71,10 @@ struct LogWalk {
     return header
   }
 
-  /// The next frame of the log, or nil where it ends.
-  mutating func next() -> FrameHeader? {
-    guard !hasEnded, let header = LogWalk.frame(at: position.offset, view: view, size: size),
+  /// The next frame of the log, or nil where it ends. Throws `inputOutput` if the disk does not give its bytes: that is no end.
+  mutating func next() throws(Fault) -> FrameHeader? {
+    guard !hasEnded,
+      let header = try LogWalk.frame(at: position.offset, view: view, size: size, &readable),
       header.previousChecksum == position.previousChecksum,
       header.kind != .commit || header.transaction >= lastTransaction,
       let end = header.end, let nextOffset = FileLayout.alignedToFrame(end)
@@ -71,15 +88,17 @@ struct LogWalk {
   }
 
   /// Walks to the end.
-  mutating func finish() {
-    while next() != nil {}
+  mutating func finish() throws(Fault) {
+    while try next() != nil {}
   }
 
   /// Whether all that follows in the file is zero: room that was reserved and never written, or nothing.
-  func isFollowedByZeros() -> Bool {
+  func isFollowedByZeros() throws(Fault) -> Bool {
     var at = position.offset
+    var readable = readable
     // SAFETY: all bytes below `size` are in the file.
     while at < size {
+      try readable.need(at, min(8, size - at))
       if at % 8 == 0, size - at >= 8 {
         if (view.base + Int(at)).u64(0) != 0 { return false }
         at += 8
@@ -95,25 +114,29 @@ struct LogWalk {
   ///
   /// Only headers that would say so are looked at closer: in a torn tail there is none, and the search costs no checksums. Someone who
   /// fills a file with such headers makes it cost too much; that counts as damage as well.
-  func isContradictedBeyond() -> Bool {
+  func isContradictedBeyond() throws(Fault) -> Bool {
     if hasEnded { return false }
     var budget = (size &- min(size, position.offset)).multipliedReportingOverflow(by: 16).partialValue
     var at = position.offset
-    while let header = nextClaim(from: &at) {
+    var readable = readable
+    while let header = try nextClaim(from: &at, &readable) {
       let cost = header.payloadLength
       guard header.kind == .nodes || cost <= budget else { return true }
-      if LogWalk.frame(at: header.ownOffset, view: view, size: size) != nil { return true }
+      if try LogWalk.frame(at: header.ownOffset, view: view, size: size) != nil { return true }
       if header.kind != .nodes { budget -= cost }
     }
     return false
   }
 
   /// The next header at or after `at` that claims durability beyond the end of the walk.
-  private func nextClaim(from at: inout UInt64) -> FrameHeader? {
+  private func nextClaim(
+    from at: inout UInt64, _ readable: inout ReadableWindow
+  ) throws(Fault) -> FrameHeader? {
     let headerLength = UInt64(FrameHeader.length)
     while size >= headerLength, at <= size - headerLength {
       let offset = at
       at += FileLayout.frameAlignment
+      try readable.need(offset, headerLength)
       // SAFETY: 56 bytes from `offset` on are below `size`.
       guard (view.base + Int(offset)).u32(FrameHeader.Offset.magic) == FrameHeader.magic,
         let header = LogWalk.header(at: offset, view: view, size: size),

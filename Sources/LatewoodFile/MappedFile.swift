@@ -1,3 +1,4 @@
+import Dispatch
 import LatewoodBytes
 import LatewoodDevice
 import Synchronization
@@ -17,10 +18,14 @@ import Synchronization
 ///
 /// Thread safety: any thread.
 package final class MappedFile: Sendable {
-  private let device: any Device
+  let device: any Device
   private let spaces: Guarded<[AddressSpace]>
   // SAFETY: what it refers to is in `spaces`, which only grows.
   private let newest: Atomic<Unmanaged<AddressSpace>>
+  /// Nanoseconds; 0: as long as this object lives.
+  private let proofLifetime = Atomic<UInt64>(0)
+  /// Something was proved since all was forgotten, and somebody will forget it.
+  private let willForget = Atomic<Bool>(false)
 
   /// - Parameters:
   ///   - size: bytes of the file.
@@ -52,6 +57,30 @@ package final class MappedFile: Sendable {
       newest.store(Unmanaged.passUnretained(next), ordering: .releasing)
       return next
     }
+  }
+
+  // MARK: What was proved
+
+  /// Checksums that have been compared are compared again when a node or a value is read so many seconds later, or earlier; 0: never.
+  package func setProofLifetime(seconds: Double) {
+    proofLifetime.store(UInt64(min(max(seconds, 0), 1e9) * 1e9), ordering: .relaxed)
+  }
+
+  /// Something is about to be said to be proved. A timer runs only then, and once for all that is proved while it does.
+  func noteProof() {
+    let lifetime = proofLifetime.load(ordering: .relaxed)
+    guard lifetime > 0, !willForget.load(ordering: .relaxed),
+      !willForget.exchange(true, ordering: .acquiringAndReleasing)
+    else { return }
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: lifetime))) {
+      [weak self] in self?.forgetProofs()
+    }
+  }
+
+  private func forgetProofs() {
+    // In this order: what is proved from here on arms the timer again.
+    willForget.store(false, ordering: .sequentiallyConsistent)
+    for space in spaces.withLock({ $0 }) { space.forgetProofs() }
   }
 
   private static func map(

@@ -146,8 +146,8 @@ import Testing
     let second = try log.commit([("b", [1])], durable: false)
     _ = try log.commit([("c", [1])], durable: true)
     let view = log.view
-    let frames = [UInt64(16384), first.offset, second.offset].map { offset in
-      LogWalk.frame(at: offset, view: view, size: view.limit)?.durableThrough
+    let frames = try [UInt64(16384), first.offset, second.offset].map { offset in
+      try LogWalk.frame(at: offset, view: view, size: view.limit)?.durableThrough
     }
     #expect(frames == [16384, first.offset, first.offset])
     log.close()

@@ -37,10 +37,27 @@ final class SimulatedDevice: Device, @unchecked Sendable {
           .inputOutput, "a simulated fault of the device", offset: offset,
           errno: ErrorNumber.inputOutput.code, path: path)
       }
+      try checkReadable(offset, target.count)
       guard offset < UInt64(file.liveSize), let address = target.baseAddress else { return 0 }
       let count = min(target.count, file.liveSize - Int(offset))
       address.copyMemory(from: file.region.base + Int(offset), byteCount: count)
       return count
+    }
+  }
+
+  func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+    volume.monitor.lock()
+    defer { volume.monitor.unlock() }
+    try checkReadable(offset, bytes.count)
+  }
+
+  /// Under the lock.
+  private func checkReadable(_ offset: UInt64, _ length: Int) throws(Fault) {
+    let asked = offset..<offset + UInt64(length)
+    for (path, range) in volume.unreadable where volume.names[path] == file.inode && range.overlaps(asked) {
+      throw Fault(
+        .inputOutput, "a simulated block cannot be read", offset: max(offset, range.lowerBound),
+        errno: ErrorNumber.inputOutput.code, path: path)
     }
   }
 

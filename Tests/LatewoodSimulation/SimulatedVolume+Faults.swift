@@ -25,6 +25,13 @@ extension SimulatedVolume {
   }
   /// Makes the read with this number, counted from 0, fail.
   package func failRead(_ read: Int) { locked { _ = readFaults.insert(read) } }
+  /// From now on the disk does not give these bytes of a file, to nobody.
+  package func makeUnreadable(_ path: String, _ range: Range<UInt64>) {
+    locked { unreadable.append((path, range)) }
+  }
+  /// The disk gives everything again.
+  package func makeAllReadable() { locked { unreadable = [] } }
+
   /// Takes the power away, here and now: every later call throws.
   package func crash() { locked { hasLostPower = true } }
 

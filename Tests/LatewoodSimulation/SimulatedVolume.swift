@@ -59,6 +59,7 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   var recorded: [SimulatedCall] = []
   var faults: [Int: InjectedFault] = [:]
   var readFaults: Set<Int> = []
+  var unreadable: [(path: String, range: Range<UInt64>)] = []
   var hasLostPower = false
   var space: Int?
   var canPunch = true

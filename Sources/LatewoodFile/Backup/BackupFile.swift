@@ -96,7 +96,7 @@ package final class BackupFile {
         log.close()
         return nil
       }
-      guard end.branch == source.branch, source.has(end.last) else {
+      guard end.branch == source.branch, try source.has(end.last) else {
         throw foreign(path, "the file there is a backup of something that is not in this database's past")
       }
       return BackupFile(
@@ -188,14 +188,17 @@ package final class BackupFile {
   private func eachPiece(
     through end: UInt64, _ body: (UnsafeRawBufferPointer, UInt64) throws(Fault) -> Void
   ) throws(Fault) {
-    var at = leastReplay
-    while at < end {
-      let length = UInt64(BackupFile.pieceLength)
-      let next = min(end, (at / length + 1) * length)
-      // SAFETY: all before `end` is in the source's file, which is mapped as long as its log is held.
-      let bytes = UnsafeRawBufferPointer(start: source.mapping.space.base + Int(at), count: Int(next - at))
-      try body(bytes, at)
-      at = next
+    try withScratch(BackupFile.pieceLength) { block throws(Fault) in
+      let view = source.view
+      var at = leastReplay
+      while at < end {
+        let length = UInt64(BackupFile.pieceLength)
+        let next = min(end, (at / length + 1) * length)
+        let piece = UnsafeMutableRawBufferPointer(rebasing: block[..<Int(next - at)])
+        try view.read(into: piece, at: at)
+        try body(UnsafeRawBufferPointer(piece), at)
+        at = next
+      }
     }
   }
 
@@ -207,7 +210,7 @@ package final class BackupFile {
   package func publish(checkpoint: UInt64, end: UInt64) throws(Fault) {
     var copied = source.view
     copied.limit = end
-    guard let (record, frame) = source.checkpoint(at: checkpoint, in: copied),
+    guard let (record, frame) = try source.checkpoint(at: checkpoint, in: copied),
       record.replay.offset >= leastReplay
     else { throw Fault.damaged(at: checkpoint, "there is no sound checkpoint here") }
     // A new file has both slots written at once: it has no name yet.
@@ -269,7 +272,7 @@ extension LogFile {
     var walk = LogWalk(
       view: found.walk.view, size: seal.ownOffset, from: found.choice.replay,
       lastTransaction: found.choice.checkpoint?.transaction ?? 0)
-    walk.finish()
+    try walk.finish()
     guard let last = walk.lastFrame else { return nil }
     return BackupEnd(
       seal: seal.ownOffset, last: last, branch: found.choice.checkpoint?.branch ?? 0,
@@ -278,10 +281,10 @@ extension LogFile {
 
   /// Whether this file has the very frame, whose checksum covers, by those before it, all of the log until there; or has had it and given it
   /// back to the file system.
-  fileprivate func has(_ frame: FrameHeader) -> Bool {
+  fileprivate func has(_ frame: FrameHeader) throws(Fault) -> Bool {
     let (view, end) = (view, frame.ownOffset + UInt64(FrameHeader.length))
     guard end <= view.limit else { return false }
-    return LogWalk.frame(at: frame.ownOffset, view: view, size: view.limit) == frame
+    return try LogWalk.frame(at: frame.ownOffset, view: view, size: view.limit) == frame
       || isPadding(frame.ownOffset..<end)
   }
 }

@@ -88,7 +88,7 @@ extension Engine {
     defer { checkpointing.unlock() }
     let version = try current()
     let (log, offset) = logAndCheckpoint
-    guard let (record, _) = log.checkpoint(at: offset, in: log.view) else {
+    guard let (record, _) = try log.checkpoint(at: offset, in: log.view) else {
       throw Fault.damaged(at: offset, "there is no sound checkpoint here")
     }
     let (end, transaction) = try committedEnd()

@@ -73,7 +73,7 @@ extension Engine {
   }
 
   private func record(at offset: UInt64, in log: LogFile) throws(Fault) -> CheckpointRecord {
-    guard let (record, _) = log.checkpoint(at: offset, in: log.view) else {
+    guard let (record, _) = try log.checkpoint(at: offset, in: log.view) else {
       throw Fault.damaged(at: offset, "there is no sound checkpoint here")
     }
     return record
@@ -100,7 +100,7 @@ extension Engine {
         return result
       }
       // Going back only, so that a hostile file cannot send us in circles. What is lost of the past does not hide what is left of it.
-      let found = previous < offset ? log.checkpoint(at: previous, in: log.view)?.record : nil
+      let found = previous < offset ? try log.checkpoint(at: previous, in: log.view)?.record : nil
       checkpoint.isOlderLost = previous != 0 && found == nil
       result.append(checkpoint)
       guard let found else { return result }

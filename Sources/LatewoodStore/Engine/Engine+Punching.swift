@@ -122,7 +122,12 @@ extension Engine {
     let replay = checkpoint.record.replay
     var frames: [DeadRange] = []
     let collects = collectsDead
-    if collects { frames = log.frames(from: punching.withLock { $0.replay }, to: replay.offset).ranges }
+    if collects {
+      // What cannot be read stays where it is.
+      do throws(Fault) {
+        frames = try log.frames(from: punching.withLock { $0.replay }, to: replay.offset).ranges
+      } catch {}
+    }
     punching.withLock { state in
       var all = state.unconcluded
       state.unconcluded = DeadSpace()

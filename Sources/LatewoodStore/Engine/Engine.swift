@@ -135,6 +135,7 @@ final class Engine: @unchecked Sendable {
     self.environment = environment
     identity = environment.random()
     published = VersionReference(nil, readers: readers)
+    log.mapping.setProofLifetime(seconds: path == nil ? 0 : options.checksumLifetime)
     do {
       try recover()
     } catch {
@@ -148,6 +149,7 @@ final class Engine: @unchecked Sendable {
 
   /// Goes on in another file that has the same state.
   func goOn(in next: LogFile, checkpoint: UInt64) {
+    next.mapping.setProofLifetime(seconds: options.checksumLifetime)
     let old = file.withLock { log in
       defer { log = next }
       lastCheckpoint.store(checkpoint, ordering: .relaxed)

@@ -36,6 +36,12 @@ extension Store {
     /// How many checkpoints, the newest among them, stay whole for ``Store/history()`` and ``Store/snapshot(asOf:)``, at least 1. Under
     /// random overwrites each takes about as much space as all live data. If nothing is given back, all stay. Default: 1.
     public var wholeCheckpoints = 1
+    /// Seconds after which checksums of tree nodes and large values are compared again when these are read: a disk that changes what it has given once
+    /// is found out, by then, by an error in place of wrong bytes. Between, what was compared is trusted, and read at the speed of memory. 0 trusts it
+    /// as long as the store is open. Default: 300.
+    ///
+    /// Whatever this says, ``Store/verify(_:)`` reads the disk, and a compaction or a copy compares all that it writes.
+    public var checksumLifetime = 300.0
     /// Bytes that are worth two syncs and a root slot.
     package var punchingThreshold: UInt64 = 1 << 20
 
@@ -51,6 +57,7 @@ extension Store {
       options.compaction.urgentDeadShare = min(
         max(compaction.urgentDeadShare, options.compaction.deadShare), 0.95)
       options.compaction.quietTime = max(compaction.quietTime, 0)
+      options.checksumLifetime = max(checksumLifetime, 0)
       options.wholeCheckpoints = max(wholeCheckpoints, 1)
       return options
     }

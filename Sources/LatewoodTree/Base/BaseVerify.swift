@@ -12,13 +12,14 @@ struct BaseVerifyReport {
   var faults: [Fault] = []
 }
 
-/// Checks everything that can be reached from the root of a tree, whatever was proved before: checksums of nodes and extents,
+/// Checks everything that can be reached from the root of a tree, as the disk has it, whatever was proved before: checksums of nodes and extents,
 /// the order of keys in and between nodes, prefixes, separators, totals, and that no two things lie in the same place.
 ///
 /// A fault is noted and the walk goes on past it: what lies under a damaged node is out of reach, all else is still checked. A node
 /// that is reached twice is noted and not walked again, so that a file made to be slow is not.
 struct BaseVerify {
-  private let source: NodeSource
+  private let file: FileView
+  private let reads: CheckedReads
   private let progress: ((BaseVerifyReport) -> Void)?
   private let floor: UInt64
   private var report = BaseVerifyReport()
@@ -30,7 +31,8 @@ struct BaseVerify {
   ///   - floor: nodes and extents before this offset are not looked at. What lies under a node was written before it.
   ///   - progress: Called now and then with what was done so far.
   init(source: NodeSource, from floor: UInt64 = 0, progress: ((BaseVerifyReport) -> Void)? = nil) {
-    self.source = source
+    file = source.file
+    reads = CheckedReads(source, readsMedium: true)
     self.floor = floor
     self.progress = progress
   }
@@ -52,7 +54,9 @@ struct BaseVerify {
   /// `low` and `high` are the separators around the subtree.
   private mutating func visit(_ subtree: Subtree, from low: SplitKey?, below high: SplitKey?) {
     let offset = subtree.reference.offset
-    guard offset >= floor, let node = proved(subtree) else { return }
+    guard offset >= floor, let copy = proved(subtree) else { return }
+    defer { withExtendedLifetime(copy) {} }
+    let node = copy.node
     report.nodes += 1
     report.bytesChecked &+= UInt64(subtree.reference.length)
     places.append((offset, UInt64(subtree.reference.length)))
@@ -80,11 +84,11 @@ struct BaseVerify {
     if report.nodes % 64 == 0 { progress?(report) }
   }
 
-  /// The node, read and validated anew; nil if it is damaged or was visited before.
-  private mutating func proved(_ subtree: Subtree) -> Node? {
+  /// The node, read from the disk and validated anew; nil if it is damaged or was visited before.
+  private mutating func proved(_ subtree: Subtree) -> NodeCopy? {
     let offset = subtree.reference.offset
     do {
-      let node = try source.uncached(subtree)
+      let node = try reads.node(subtree)
       guard seen.insert(offset).inserted else {
         note(offset, "a node belongs to the tree twice")
         return nil
@@ -121,17 +125,12 @@ struct BaseVerify {
     liveBytes &+= length
     let offset = value.extentOffset
     if offset < floor { return }
-    let file = source.file
     guard offset >= NodeLayout.firstFrame, length <= file.limit, offset <= file.limit - length else {
       return note(offset, "a value's extent does not lie within the file")
     }
     report.bytesChecked &+= length
     if length > 0 { places.append((offset, length)) }
-    // SAFETY: the extent lies within the file by the check above.
-    let sum = XXH64.hash(file.base + Int(offset), value.length, seed: file.seed)
-    if UInt32(truncatingIfNeeded: sum) != value.extentChecksum {
-      note(offset, "a value does not match its checksum")
-    }
+    do throws(Fault) { try reads.eachPiece(of: value) { _ in } } catch { report.faults.append(error) }
   }
 
   private mutating func findOverlaps() {
@@ -142,18 +141,5 @@ struct BaseVerify {
       end = max(end, place.offset + place.length)
     }
     places = []
-  }
-}
-
-extension NodeSource {
-  /// The node that `subtree` means, proved now, whatever was proved before.
-  func uncached(_ subtree: Subtree) throws(Fault) -> Node {
-    let reference = subtree.reference
-    let length = UInt64(reference.length)
-    guard length <= file.limit, reference.offset <= file.limit - length,
-      reference.offset >= NodeLayout.firstFrame, reference.offset % 64 == 0
-    else { throw Fault.damaged(at: reference.offset, "a node does not lie within the file") }
-    try prove(reference)
-    return try node(reference, level: subtree.level)
   }
 }

@@ -33,6 +33,7 @@ struct NodeSource {
   @inline(never) func prove(_ reference: NodeReference) throws(Fault) {
     // SAFETY: the whole node lies within the file by the check of the reference.
     let base = file.base + Int(truncatingIfNeeded: reference.offset)
+    try file.makeReadable(reference.offset, Int(reference.length))
     try NodeValidation(
       base: base, seed: file.seed, reference: reference, minimumKeyLength: minimumKeyLength
     ).run()

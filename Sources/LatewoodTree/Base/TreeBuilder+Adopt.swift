@@ -62,7 +62,7 @@ extension TreeBuilder {
   private func open(
     _ subtree: Subtree, separator: SplitKey, upperFence: SplitKey?
   ) throws(Fault) {
-    let node = try source.root(subtree)
+    let node = try opened(subtree)
     dead.leave(node: subtree.reference)
     if node.isLeaf { return try appendAll(of: node) }
     for index in 0..<node.count {
@@ -70,6 +70,14 @@ extension TreeBuilder {
         node.childSubtree(index), separator: index == 0 ? separator : node.separator(index),
         upperFence: index + 1 < node.count ? node.separator(index + 1) : upperFence)
     }
+  }
+
+  /// A node of the older tree. What is in a leaf is written again, so it is proved in a copy from which that is done.
+  func opened(_ subtree: Subtree) throws(Fault) -> Node {
+    guard subtree.level == 0 else { return try source.root(subtree) }
+    let copy = try CheckedReads(source).node(subtree)
+    keep(copy)
+    return copy.node
   }
 
   /// Appends every entry of a leaf.
@@ -90,7 +98,7 @@ extension TreeBuilder {
       guard !Provisional.isProvisional(levels[above].last.word) else { return }
       let item = levels[above].removeLast()
       let subtree = item.subtree(level: UInt8(above - 1))
-      let node = try source.root(subtree)
+      let node = try opened(subtree)
       dead.leave(node: subtree.reference)
       if above - 1 > level {
         try pushChildren(of: node, after: item.key, level: above - 1)

@@ -11,7 +11,7 @@ extension TreeBuilder {
   /// What waits is written before it, as one node or two. Where these would be emptier than the room that was saved up allows, the leaf
   /// is refused; so it is if the builder would have made another node of its entries.
   ///
-  /// - Parameter leaf: proved, and without extents. Its keys are greater than everything before.
+  /// - Parameter leaf: proved where it lies, and without extents; it need not stay there. Its keys are greater than everything before.
   func transplant(_ leaf: Node) throws(Fault) -> Bool {
     let length = Int(leaf.length)
     spareRoom += length / TreeBuilder.bytesPerWasted
@@ -29,12 +29,12 @@ extension TreeBuilder {
         throw Fault(.damaged, "the keys that make up a new tree are not in ascending order")
       }
     }
-    let separator = try left.separator(before: first, source: source)
+    let separator = keep(try left.separator(before: first, source: source))
     let (target, provisional) = try sink.room(for: length)
     resolvePlaced()
     target.copyMemory(from: leaf.base, byteCount: length)
     target.set(transaction, at: NodeLayout.transaction)
-    left = .key(leaf.key(leaf.count - 1))
+    left = .key(keep(leaf.key(leaf.count - 1)))
     let subtree = Subtree(
       reference: NodeReference(offset: provisional, length: leaf.length, checksum: 0), level: 0,
       entries: UInt64(leaf.count), liveBytes: UInt64(leaf.length))

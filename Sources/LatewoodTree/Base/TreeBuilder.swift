@@ -17,7 +17,8 @@ import LatewoodFile
 ///    siblings have to be touched.
 /// 3. If too little is left at the end, the node before it is opened in the same way.
 ///
-/// The pointers that come in stay valid until `finish` has returned. Memory: two nodes' worth of items for each level. One thread.
+/// The pointers that come in stay valid until `finish` has returned, or lie in nodes that were given to `keep`. Memory: two nodes' worth of items
+/// for each level, and the nodes that these were read from. One thread.
 /// After a throw the builder is of no more use.
 final class TreeBuilder {
   let sink: any NodeSink
@@ -32,6 +33,8 @@ final class TreeBuilder {
   var dead = DeadSpace()
   /// Bytes that may be left empty; see `transplant`.
   var spareRoom = 0
+  /// What items point to that lies nowhere else.
+  private var kept = KeptBytes()
   private var placements = 0
   /// Items on their way into a level that has to advance first.
   private var underway: [BuilderItem] = []
@@ -130,8 +133,8 @@ final class TreeBuilder {
     resolvePlaced()
     let totals = draft.write(to: target)
     let first = levels[level].items[0].key
-    let separator = level == 0 ? try left.separator(before: first, source: source) : first
-    if level == 0 { left = .key(levels[0].items[number - 1].key) }
+    let separator = level == 0 ? kept.copy(try left.separator(before: first, source: source)) : first
+    if level == 0 { left = .key(kept.copy(levels[0].items[number - 1].key)) }
     levels[level].removeFirst(number)
     let reference = NodeReference(offset: provisional, length: UInt32(draft.length), checksum: 0)
     let subtree = Subtree(
@@ -155,6 +158,38 @@ final class TreeBuilder {
     let reference = sink.reference(of: item.word)
     item.word = reference.offset
     item.checksum = reference.checksum
+  }
+
+  // MARK: What items point to
+
+  /// Keeps a node that entries will be taken from, until another one is kept and none of them waits any more.
+  func keep(_ copy: NodeCopy) { kept.keep(copy) }
+
+  /// The same key in memory that is kept.
+  func keep(_ key: SplitKey) -> SplitKey { kept.copy(key) }
+
+  /// Lets go of kept nodes and keys that nothing points to. For whoever brings entries, between two of them.
+  @inline(__always) func releaseUnused() {
+    if kept.isFull { releaseKept() }
+  }
+
+  @inline(never) private func releaseKept() {
+    var addresses: [UnsafeRawPointer] = []
+    let note = { (item: BuilderItem) in
+      addresses += [item.key.prefix, item.key.suffix]
+      if let value = UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: item.word)) {
+        addresses.append(value)
+      }
+    }
+    for level in 0..<NodeLayout.maximumLevels {
+      for index in 0..<levels[level].count { note(levels[level].items[index]) }
+    }
+    underway.forEach(note)
+    switch left {
+    case .none, .subtree: break
+    case .key(let key), .fence(let key), .kept(let key): addresses += [key.prefix, key.suffix]
+    }
+    kept.release(but: addresses)
   }
 
   // MARK: The end

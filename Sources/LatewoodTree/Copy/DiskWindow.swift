@@ -12,13 +12,18 @@ final class DiskWindow {
   static let capacity = 1 << 20
 
   private let read: Read
+  /// False: as much is read as is asked for, unless that lies right behind what was read before.
+  private let readsAhead: Bool
   // SAFETY: freed in deinit; nobody keeps a pointer into it after the next call of `bytes`.
   private let memory = UnsafeMutableRawPointer.allocate(
     byteCount: DiskWindow.capacity, alignment: directAlignment)
   private var start: UInt64 = 0
   private var count = 0
 
-  init(read: @escaping Read) { self.read = read }
+  init(readsAhead: Bool = true, read: @escaping Read) {
+    self.readsAhead = readsAhead
+    self.read = read
+  }
 
   deinit { memory.deallocate() }
 
@@ -29,7 +34,7 @@ final class DiskWindow {
   ///   - limit: below it everything has been written that will be. At a multiple of `directAlignment`, or past the end of the file.
   func bytes(at offset: UInt64, _ length: Int, below limit: UInt64) throws(Fault) -> UnsafeRawPointer {
     if offset < start || offset - start > UInt64(count) || length > count - Int(offset - start) {
-      try load(from: offset, below: limit)
+      try load(from: offset, length, below: limit)
     }
     let skipped = Int(offset - start)
     guard length <= count - skipped else {
@@ -38,13 +43,15 @@ final class DiskWindow {
     return UnsafeRawPointer(memory + skipped)
   }
 
-  private func load(from offset: UInt64, below limit: UInt64) throws(Fault) {
+  private func load(from offset: UInt64, _ length: Int, below limit: UInt64) throws(Fault) {
     let block = UInt64(directAlignment)
+    let isInSequence = count > 0 && offset >= start && offset - start <= UInt64(count) + block
     start = offset & ~(block - 1)
     count = 0
     guard limit > start else { return }
     // A whole number of blocks: the last one may reach past the end of the file.
-    let blocks = min((limit - start - 1) / block + 1, UInt64(DiskWindow.capacity) / block)
+    var blocks = min((limit - start - 1) / block + 1, UInt64(DiskWindow.capacity) / block)
+    if !readsAhead, !isInSequence { blocks = min(blocks, (offset - start + UInt64(length) - 1) / block + 1) }
     let target = UnsafeMutableRawBufferPointer(start: memory, count: Int(blocks * block))
     count = min(try read(target, start), target.count)
   }

@@ -39,6 +39,23 @@ final class ExtentWriter {
     return (offset, checksum(of: bytes, value.count))
   }
 
+  /// Takes over the extent of another file, whose checksum is compared in the memory that is written from.
+  func append(_ value: BaseValue, from reads: CheckedReads) throws(Fault) -> (
+    offset: UInt64, checksum: UInt32
+  ) {
+    let offset = start + UInt64(used)
+    var stream = XXH64.Stream(seed: seed)
+    try reads.eachPiece(of: value) { bytes throws(Fault) in
+      stream.update(bytes)
+      if bytes.count > ExtentWriter.capacity - used { try flush() }
+      if let address = bytes.baseAddress {
+        (memory + used).copyMemory(from: address, byteCount: bytes.count)
+        used += bytes.count
+      }
+    }
+    return (offset, UInt32(truncatingIfNeeded: stream.finish()))
+  }
+
   private func checksum(of bytes: UnsafeRawPointer, _ count: Int) -> UInt32 {
     UInt32(truncatingIfNeeded: XXH64.hash(bytes, count, seed: seed))
   }

@@ -2,12 +2,12 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// Walks a tree ahead of whoever copies it, so that its nodes and extents are in memory and proved when they are asked for.
+/// Walks a tree ahead of whoever copies it, so that the system has its nodes and extents in memory when they are asked for.
 ///
 /// What it finds to be damaged it leaves for the one that copies to find: nothing depends on how far it came, or whether it ran.
 ///
 /// Thread safety: `run` on a thread of its own; the rest from the thread that copies.
-// SAFETY: `state` is only touched with the monitor held; the walk reads what never changes, and marks what it proved atomically.
+// SAFETY: `state` is only touched with the monitor held; the walk reads what never changes.
 package final class ReadAhead: @unchecked Sendable {
   /// How far it may be ahead, in bytes of old tree.
   private static let reach: UInt64 = 4 << 20
@@ -49,17 +49,17 @@ package final class ReadAhead: @unchecked Sendable {
   }
 
   private func walk() throws(Fault) {
-    var cursor = BaseTree(root: base, source: NodeSource(file: file)).cursor()
-    var isOnLeaf = try cursor.first()
-    while isOnLeaf {
-      let leaf = cursor.leaf
+    let reads = CheckedReads(NodeSource(file: file))
+    try reads.eachLeaf(under: base) { copy throws(Fault) in
+      let leaf = copy.node
       var length = UInt64(leaf.length)
       for index in 0..<leaf.count {
         let value = leaf.entry(index).value
-        if value.isExtent { length += UInt64(try value.bytes(in: file).count) }
+        guard value.isExtent else { continue }
+        length += UInt64(value.length)
+        try reads.eachPiece(of: value) { _ in }
       }
-      guard mayGoOn(after: length) else { return }
-      isOnLeaf = try cursor.nextLeaf()
+      return mayGoOn(after: length)
     }
   }
 

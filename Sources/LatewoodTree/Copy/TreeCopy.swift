@@ -22,7 +22,8 @@ package typealias Rewriter =
 ///
 /// Leaves that are full and name no extents go over as they are, all but their offset and checksum; others are filled anew from their entries.
 ///
-/// It reads the old tree leaf by leaf, and checks every byte that it reads, so that damage is never carried over. Memory: a region of nodes
+/// It reads the old tree leaf by leaf into memory of its own (`CheckedReads`), and checks every byte there before it is written: what has become wrong since
+/// somebody last read it is an error, and never gets a new checksum. Memory: a region of nodes
 /// and a piece of extents, 2 MiB together, however large the tree or a value is.
 ///
 /// Memory that `replace` gives stays until no waiting node can refer to it (`ReplacedValues`).
@@ -62,11 +63,11 @@ package struct TreeCopy: ~Copyable {
 
   private enum Value {
     case inline(UnsafeRawPointer, Int)
-    case extent(UnsafeRawBufferPointer)
+    case extent(BaseValue)
     case newExtent([UInt8])
   }
 
-  private let file: FileView
+  private let reads: CheckedReads
   private let target: Target
   private let rewriters: [UInt32: Rewriter]
   private let builder: TreeBuilder
@@ -83,17 +84,16 @@ package struct TreeCopy: ~Copyable {
     _ base: Subtree?, in file: FileView, to target: Target, rewriters: [UInt32: Rewriter] = [:]
   ) throws(Fault) -> Subtree? {
     var copy = TreeCopy(file, target, rewriters)
-    var cursor = BaseTree(root: base, source: NodeSource(file: file)).cursor()
-    var isOnLeaf = try cursor.first()
-    while isOnLeaf {
-      try copy.take(cursor.leaf)
-      isOnLeaf = try cursor.nextLeaf()
+    let reads = copy.reads
+    try reads.eachLeaf(under: base) { leaf throws(Fault) in
+      try copy.take(leaf)
+      return true
     }
     return try copy.builder.finish()
   }
 
   private init(_ file: FileView, _ target: Target, _ rewriters: [UInt32: Rewriter]) {
-    self.file = file
+    reads = CheckedReads(NodeSource(file: file))
     self.target = target
     self.rewriters = rewriters
     let sink = RegionWriter(
@@ -105,12 +105,18 @@ package struct TreeCopy: ~Copyable {
     extents = ExtentWriter(seed: target.view.seed, write: target.write)
   }
 
-  private mutating func take(_ leaf: Node) throws(Fault) {
-    if !rewriters.isEmpty { return try rewrite(leaf) }
+  private mutating func take(_ copy: NodeCopy) throws(Fault) {
+    builder.releaseUnused()
+    let leaf = copy.node
+    if !rewriters.isEmpty { return try rewrite(copy) }
     guard let extentLength = try placeExtents(of: leaf) else {
-      if try !builder.transplant(leaf) { try builder.appendAll(of: leaf) }
+      if try !builder.transplant(leaf) {
+        builder.keep(copy)
+        try builder.appendAll(of: leaf)
+      }
       return try target.step(UInt64(leaf.length))
     }
+    builder.keep(copy)
     var next = 0
     for index in 0..<leaf.count {
       let entry = leaf.entry(index)
@@ -137,7 +143,7 @@ package struct TreeCopy: ~Copyable {
     if length > 0 { extents.begin(at: try target.reserve(length)) }
     for index in 0..<leaf.count {
       let value = leaf.entry(index).value
-      if value.isExtent { try place(try value.bytes(in: file)) }
+      if value.isExtent { try place(value) }
     }
     try extents.flush()
     return length
@@ -156,7 +162,7 @@ package struct TreeCopy: ~Copyable {
     for (_, value) in waiting {
       switch value {
       case .inline: continue
-      case .extent(let bytes): try place(bytes)
+      case .extent(let value): try place(value)
       case .newExtent(let bytes):
         try bytes.withStart { (start, count) throws(Fault) in
           try place(UnsafeRawBufferPointer(start: start, count: count))
@@ -167,7 +173,9 @@ package struct TreeCopy: ~Copyable {
   }
 
   /// The same where entries may be changed or dropped: what is kept decides how long the extents are together.
-  private mutating func rewrite(_ leaf: Node) throws(Fault) {
+  private mutating func rewrite(_ copy: NodeCopy) throws(Fault) {
+    let leaf = copy.node
+    builder.keep(copy)
     waiting.removeAll(keepingCapacity: true)
     var extentLength = 0
     for index in 0..<leaf.count {
@@ -192,6 +200,12 @@ package struct TreeCopy: ~Copyable {
     try target.step(UInt64(leaf.length) + UInt64(extentLength))
   }
 
+  /// The same, for a value of the old file.
+  private mutating func place(_ value: BaseValue) throws(Fault) {
+    let (offset, checksum) = try extents.append(value, from: reads)
+    placed.append((offset, UInt64(value.length), checksum))
+  }
+
   /// Writes all extents of a leaf before any node is: what is written lies behind what was written before.
   private mutating func place(_ bytes: UnsafeRawBufferPointer) throws(Fault) {
     let (offset, checksum) = try extents.append(bytes)
@@ -202,9 +216,8 @@ package struct TreeCopy: ~Copyable {
     _ key: SplitKey, _ value: BaseValue, _ extentLength: inout Int
   ) throws(Fault) {
     if value.isExtent {
-      let bytes = try value.bytes(in: file)
-      extentLength += bytes.count
-      waiting.append((key, .extent(bytes)))
+      extentLength += value.length
+      waiting.append((key, .extent(value)))
     } else {
       waiting.append((key, .inline(value.pointer, value.length)))
     }
@@ -222,10 +235,18 @@ package struct TreeCopy: ~Copyable {
   private mutating func rewrite(
     _ key: SplitKey, _ value: BaseValue, _ rewriter: Rewriter, _ extentLength: inout Int
   ) throws(Fault) {
-    let bytes = try value.bytes(in: file)
+    var bytes = UnsafeRawBufferPointer(start: value.pointer, count: value.length)
+    var extent: [UInt8] = []
+    if value.isExtent {
+      // Not before it is known that the file has so many bytes.
+      try reads.eachPiece(of: value) { extent += $0 }
+    }
     let fullKey = key.bytes
     let outcome = try fullKey.withStart { (start, count) throws(Fault) in
-      try rewriter(UnsafeRawBufferPointer(start: start + 4, count: count - 4), bytes)
+      try extent.withStart { (extentStart, extentCount) throws(Fault) in
+        if value.isExtent { bytes = UnsafeRawBufferPointer(start: extentStart, count: extentCount) }
+        return try rewriter(UnsafeRawBufferPointer(start: start + 4, count: count - 4), bytes)
+      }
     }
     switch outcome {
     case .keep: try keep(key, value, &extentLength)

@@ -11,7 +11,8 @@ import LatewoodFile
 ///
 /// It goes through the base in key order. What no entry of the buffer and no deleted range touches is taken over unread; of what lies wholly
 /// in a deleted range no more is read than tells where its nodes and extents are; a leaf that is touched is written again, once. Memory
-/// grows only with the list of what the new tree does not refer to any more.
+/// grows only with the list of what the new tree does not refer to any more. Each leaf that is written again is proved once more, in a copy, from
+/// which its entries are taken: nothing that the disk has spoilt since it was first read gets a new checksum.
 ///
 /// It runs without any lock: base and buffer are both immutable by now.
 package struct BufferMerge: ~Copyable {
@@ -75,6 +76,7 @@ package struct BufferMerge: ~Copyable {
 
   /// Merges a subtree that stands for the keys from `low` on and below `high`.
   private mutating func merge(_ subtree: Subtree, low: SplitKey, high: SplitKey?) throws(Fault) {
+    builder.releaseUnused()
     let deleted = coverage(low, high)
     if deleted == .whole {
       leave(subtree)
@@ -84,7 +86,7 @@ package struct BufferMerge: ~Copyable {
     if deleted == .none, !isTouched(high) {
       return try builder.adopt(subtree, separator: low, upperFence: high)
     }
-    let node = try source.root(subtree)
+    let node = try builder.opened(subtree)
     builder.dead.leave(node: subtree.reference)
     if node.isLeaf { return try mergeLeaf(node, high, deleted == .part) }
     for index in 0..<node.count {
@@ -132,6 +134,7 @@ package struct BufferMerge: ~Copyable {
 
   /// The buffer's entry itself: nothing, if it is a delete or older than a range delete over it.
   private mutating func takeEntry() throws(Fault) {
+    builder.releaseUnused()
     let reference = buffer.reference
     if !reference.isTombstone, ranges.isEmpty || ranges.cover(buffer.key, buffer.keyCount) <= reference.offset
     {

@@ -1,0 +1,48 @@
+import LatewoodBytes
+import Synchronization
+
+extension FileDevice {
+  /// False once the system has said that it cannot populate mappings: Linux can from 5.14 on.
+  private static let canPopulate = Atomic<Bool>(true)
+  private static let pieceLength = 256 << 10
+
+  package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+    guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
+    if FileDevice.canPopulate.load(ordering: .relaxed) {
+      do throws(ErrorNumber) {
+        return try retried { () throws(ErrorNumber) in try SystemCalls.populate(start, length: bytes.count) }
+      } catch {
+        if error == .invalid || error == .noSuchCall || error == .notSupported {
+          FileDevice.canPopulate.store(false, ordering: .relaxed)
+        }
+      }
+    }
+    // What the disk does not give is found out again here, with its place and the system's reason.
+    try readThrough(bytes.count, at: offset)
+  }
+
+  /// Reads a range for nothing but to learn whether it can be read, and to have it in the cache.
+  private func readThrough(_ length: Int, at offset: UInt64) throws(Fault) {
+    let piece = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: min(length, FileDevice.pieceLength), alignment: 16)
+    defer { piece.deallocate() }
+    var done = 0
+    while done < length {
+      let wanted = min(piece.count, length - done)
+      let count: Int
+      do throws(Fault) {
+        count = try read(into: .init(rebasing: piece[..<wanted]), at: offset + UInt64(done))
+      } catch {
+        // After `close` there is nothing to read with; the mapping shows what the cache has.
+        if error.kind == .closed { return }
+        throw error
+      }
+      guard count == wanted else {
+        throw Fault(
+          .inputOutput, "the file has become shorter than it was", offset: offset + UInt64(done + count),
+          path: path)
+      }
+      done += count
+    }
+  }
+}

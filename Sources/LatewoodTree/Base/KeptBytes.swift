@@ -1,0 +1,97 @@
+import LatewoodBytes
+
+/// Memory that items of a tree under construction point into, for as long as one of them does.
+///
+/// Copies of nodes that were read, and separators, which are copied into pieces of their own. From time to time whoever owns it says what
+/// is still pointed to, and the rest goes: so it takes as much as what waits, and half a mebibyte, however long it runs.
+// SAFETY: a pointer that was given out is valid until a `release` that is not told of it.
+struct KeptBytes: ~Copyable {
+  private struct Piece {
+    var start: UnsafeMutableRawPointer
+    var length: Int
+    /// What the memory belongs to; nil: it is freed here.
+    var owner: NodeCopy?
+    var isUsed = false
+  }
+
+  private static let pieceLength = 64 << 10
+  private static let leastLimit = 512 << 10
+
+  private var pieces: [Piece] = []
+  /// The piece that separators go to, and how much of it is used.
+  private var open: UnsafeMutableRawPointer?
+  private var used = 0
+  private var length = 0
+  private var latest: NodeCopy?
+  private var limit = KeptBytes.leastLimit
+
+  init() {}
+
+  deinit {
+    for piece in pieces where piece.owner == nil { piece.start.deallocate() }
+  }
+
+  /// Whether so much has come that it is worth asking what is pointed to.
+  var isFull: Bool { length > limit }
+
+  /// Keeps a node's memory; the last one that came stays in any case.
+  mutating func keep(_ copy: NodeCopy) {
+    latest = copy
+    pieces.append(Piece(start: copy.memory, length: copy.length, owner: copy))
+    length += copy.length
+  }
+
+  /// The same key in memory that is kept.
+  mutating func copy(_ key: SplitKey) -> SplitKey {
+    let count = key.count
+    if count == 0 { return SplitKey(open ?? openPiece(KeptBytes.pieceLength), 0) }
+    var target = open ?? openPiece(KeptBytes.pieceLength)
+    if count > KeptBytes.pieceLength - used { target = openPiece(max(KeptBytes.pieceLength, count)) }
+    let start = target + used
+    // SAFETY: the piece has room for `count` bytes from `used` on.
+    start.copyMemory(from: key.prefix, byteCount: key.prefixCount)
+    (start + key.prefixCount).copyMemory(from: key.suffix, byteCount: key.suffixCount)
+    used += count
+    return SplitKey(start, count)
+  }
+
+  private mutating func openPiece(_ count: Int) -> UnsafeMutableRawPointer {
+    let start = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 16)
+    pieces.append(Piece(start: start, length: count, owner: nil))
+    length += count
+    open = start
+    used = 0
+    return start
+  }
+
+  /// Lets go of what none of these addresses lies in.
+  mutating func release(but addresses: [UnsafeRawPointer]) {
+    pieces.sort { $0.start < $1.start }
+    for index in pieces.indices {
+      pieces[index].isUsed = pieces[index].start == open || pieces[index].start == latest?.memory
+    }
+    for address in addresses { mark(address) }
+    length = 0
+    pieces.removeAll { piece in
+      if piece.isUsed {
+        length += piece.length
+        return false
+      }
+      if piece.owner == nil { piece.start.deallocate() }
+      return true
+    }
+    limit = max(KeptBytes.leastLimit, 2 * length)
+  }
+
+  private mutating func mark(_ address: UnsafeRawPointer) {
+    var (low, high) = (0, pieces.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if UnsafeRawPointer(pieces[middle].start) <= address { low = middle + 1 } else { high = middle }
+    }
+    // An empty suffix may stand at the very end.
+    guard low > 0, address <= UnsafeRawPointer(pieces[low - 1].start + pieces[low - 1].length) else { return }
+    pieces[low - 1].isUsed = true
+    if low > 1, address == UnsafeRawPointer(pieces[low - 1].start) { pieces[low - 2].isUsed = true }
+  }
+}

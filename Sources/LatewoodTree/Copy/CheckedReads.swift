@@ -1,0 +1,142 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+
+/// A node in memory of its own, in which it was proved. The disk cannot change it any more.
+final class NodeCopy {
+  // SAFETY: freed in deinit; whoever keeps pointers into it keeps this object.
+  let memory: UnsafeMutableRawPointer
+  let length: Int
+
+  init(length: Int) {
+    self.length = length
+    memory = .allocate(byteCount: length, alignment: NodeLayout.alignment)
+  }
+
+  deinit { memory.deallocate() }
+
+  /// Only of one that was proved.
+  var node: Node { Node(validated: memory) }
+}
+
+/// Reads nodes and values by calls of the system into memory of their own, and proves them there, whatever was proved before.
+///
+/// It serves everything that goes through a whole tree: what is written anew is what was proved, since nothing can happen to it between, and a block that
+/// cannot be read is an error and not the end of the process.
+///
+/// Thread safety: one thread at a time.
+final class CheckedReads {
+  private static let pieceLength = 1 << 20
+
+  private let file: FileView
+  private let minimumKeyLength: Int
+  /// Nil: what the system caches will do.
+  private let medium: (nodes: DiskWindow, values: DiskWindow)?
+  private var piece: UnsafeMutableRawBufferPointer?
+
+  /// - Parameter readsMedium: what the disk has is read, where the system has a way to do that, and not what is cached.
+  init(_ source: NodeSource, readsMedium: Bool = false) {
+    file = source.file
+    minimumKeyLength = source.minimumKeyLength
+    let file = file
+    let window = {
+      DiskWindow(readsAhead: false) { (target, offset) throws(Fault) in
+        try file.readMedium(into: target, at: offset)
+      }
+    }
+    medium = readsMedium ? (window(), window()) : nil
+  }
+
+  deinit { piece?.deallocate() }
+
+  /// The node that `subtree` means. Throws `damaged`, and what the device throws.
+  func node(_ subtree: Subtree) throws(Fault) -> NodeCopy {
+    let reference = subtree.reference
+    let length = UInt64(reference.length)
+    guard length >= 48, length <= UInt64(NodeLayout.maximumLength), length <= file.limit,
+      reference.offset <= file.limit - length, reference.offset >= NodeLayout.firstFrame,
+      reference.offset % UInt64(NodeLayout.alignment) == 0
+    else {
+      throw Fault.damaged(at: reference.offset, "a node does not lie within the file at a multiple of 64")
+    }
+    let copy = NodeCopy(length: Int(length))
+    let target = UnsafeMutableRawBufferPointer(start: copy.memory, count: copy.length)
+    if let medium {
+      copy.memory.copyMemory(
+        from: try medium.nodes.bytes(at: reference.offset, copy.length, below: blockLimit),
+        byteCount: copy.length)
+    } else {
+      try file.read(into: target, at: reference.offset)
+    }
+    try NodeValidation(
+      base: copy.memory, seed: file.seed, reference: reference, minimumKeyLength: minimumKeyLength
+    ).run()
+    guard copy.node.level == subtree.level else {
+      throw Fault.damaged(
+        at: reference.offset, "a node has another level than the reference to it says")
+    }
+    return copy
+  }
+
+  /// Where the last block of the file ends.
+  private var blockLimit: UInt64 {
+    let mask = UInt64(directAlignment - 1)
+    return (file.limit + mask) & ~mask
+  }
+
+  /// Calls `body` with each leaf under `root`, from left to right, until it returns false.
+  func eachLeaf(under root: Subtree?, _ body: (NodeCopy) throws(Fault) -> Bool) throws(Fault) {
+    if let root { _ = try visit(root, body) }
+  }
+
+  private func visit(
+    _ subtree: Subtree, _ body: (NodeCopy) throws(Fault) -> Bool
+  ) throws(Fault) -> Bool {
+    let copy = try node(subtree)
+    defer { withExtendedLifetime(copy) {} }
+    let node = copy.node
+    if node.isLeaf { return try body(copy) }
+    for index in 0..<node.count {
+      if try !visit(node.childSubtree(index), body) { return false }
+    }
+    return true
+  }
+
+  // MARK: Values
+
+  /// Calls `body` with an extent piece by piece, in memory where nothing happens to it, and then compares its checksum.
+  ///
+  /// Throws `damaged` if it is not what `value` says, when `body` has seen all of it.
+  func eachPiece(
+    of value: BaseValue, _ body: (UnsafeRawBufferPointer) throws(Fault) -> Void
+  ) throws(Fault) {
+    let (offset, length) = (value.extentOffset, UInt64(value.length))
+    guard length <= file.limit, offset <= file.limit - length, offset >= NodeLayout.firstFrame else {
+      throw Fault.damaged(at: offset, "a value's extent does not lie within the file")
+    }
+    var stream = XXH64.Stream(seed: file.seed)
+    var done: UInt64 = 0
+    while done < length {
+      let bytes = try piece(at: offset + done, Int(min(length - done, UInt64(CheckedReads.pieceLength / 2))))
+      stream.update(bytes)
+      try body(bytes)
+      done += UInt64(bytes.count)
+    }
+    guard UInt32(truncatingIfNeeded: stream.finish()) == value.extentChecksum else {
+      throw Fault.damaged(at: offset, "a value does not match its checksum")
+    }
+  }
+
+  /// Valid until the next call.
+  private func piece(at offset: UInt64, _ length: Int) throws(Fault) -> UnsafeRawBufferPointer {
+    if let medium {
+      return UnsafeRawBufferPointer(
+        start: try medium.values.bytes(at: offset, length, below: blockLimit), count: length)
+    }
+    let memory = piece ?? .allocate(byteCount: CheckedReads.pieceLength / 2, alignment: 64)
+    piece = memory
+    let target = UnsafeMutableRawBufferPointer(rebasing: memory[..<length])
+    try file.read(into: target, at: offset)
+    return UnsafeRawBufferPointer(target)
+  }
+}

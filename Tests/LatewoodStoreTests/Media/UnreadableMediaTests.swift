@@ -1,0 +1,99 @@
+import LatewoodDevice
+import LatewoodFile
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodStore
+
+/// Blocks that the disk does not give: an error for what is in them, and for nothing else.
+@Suite struct UnreadableMediaTests {
+  private static let count = 3000
+  private let volume = SimulatedVolume(seed: 22)
+  private var options = Store.Options()
+
+  init() {
+    options.compaction = .manual
+    options.checkpointsInBackground = false
+    options.punchesHoles = false
+  }
+
+  private func value(_ number: Int) -> [UInt8] {
+    Array("<\(number)>".utf8) + [UInt8](repeating: UInt8(number % 200), count: number % 10 == 4 ? 900 : 60)
+  }
+
+  private func open() throws -> Store {
+    try Store.open(at: "db", on: volume, mode: .openOrCreate, options: options, environment: .system)
+  }
+
+  /// A closed database, and where it has the value of an entry.
+  private func make(_ number: Int) throws -> UInt64 {
+    let store = try open()
+    let space = try store.keyspace("s")
+    try store.write { transaction in
+      for number in 0..<Self.count { try transaction.put("key \(number)", value(number), in: space) }
+    }
+    try store.close()
+    let (bytes, wanted) = (try volume.liveBytes(of: "db"), value(number))
+    var at = bytes.count - wanted.count
+    while bytes[at] != wanted[0] || !bytes[at..<at + wanted.count].elementsEqual(wanted) { at -= 1 }
+    return UInt64(at)
+  }
+
+  /// 1233 lies in a leaf, 1234 where the commit wrote it.
+  @Test(arguments: [1233, 1234])
+  func `an unreadable block is an error for its entries alone`(_ number: Int) throws {
+    let offset = try make(number)
+    let store = try open()
+    let space = try store.keyspace("s")
+    let block = offset & ~511..<(offset & ~511) + 512
+    volume.makeUnreadable("db", block)
+    for _ in 0..<2 {
+      let error = refusal(.inputOutput) { _ = try store.get("key \(number)", in: space) }
+      #expect(error?.offset.map { block.contains($0) } == true)
+    }
+    refusal(.inputOutput) { try store.forEach(in: space) { _, _ in true } }
+    refusal(.inputOutput) { try store.compact() }
+    refusal(.inputOutput) { try store.copy(to: "copy") }
+    refusal(.inputOutput) { try store.backup(to: "backup") }
+    #expect(volume.liveNames.filter { !$0.hasSuffix(".lock") } == ["db"])
+    let report = try store.verify()
+    #expect(report.faults.contains { block.contains($0.offset) })
+    // What lies elsewhere is read, written and checkpointed.
+    #expect(try store.get("key 7", in: space) == value(7))
+    try store.put("other", "1", in: space)
+    try store.checkpoint()
+    #expect(try store.get("other", in: space) == Array("1".utf8))
+    volume.makeAllReadable()
+    #expect(try store.get("key \(number)", in: space) == value(number))
+    #expect(try store.verify().faults == [])
+    try store.compact()
+    #expect(try store.count(in: space) == Self.count + 1)
+    try store.close()
+  }
+
+  @Test func `a log that cannot be read is not taken for one that ends`() throws {
+    let store = try open()
+    let space = try store.keyspace("s")
+    for number in 0..<50 { try store.put("key \(number)", value(number), in: space) }
+    let image = try volume.durableBytes(of: "db")
+    let disk = SimulatedVolume(seed: 1)
+    try disk.place(image, at: "db")
+    let end = try store.statistics().logEnd
+    for offset in stride(from: FileLayout.logStart, to: end, by: 509) {
+      let block = offset & ~511..<(offset & ~511) + 512
+      disk.makeUnreadable("db", block)
+      for mode in [Store.OpenMode.openExisting, .readOnly] {
+        let error = refusal(.inputOutput) {
+          _ = try Store.open(at: "db", on: disk, mode: mode, options: options, environment: .system)
+        }
+        #expect(error?.offset.map { block.contains($0) } == true)
+      }
+      disk.makeAllReadable()
+    }
+    let again = try Store.open(
+      at: "db", on: disk, mode: .openExisting, options: options, environment: .system)
+    #expect(try again.count(in: again.keyspace("s")) == 50)
+    try again.close()
+    try store.close()
+  }
+}
