@@ -113,6 +113,12 @@ final class DocumentCore: Sendable {
 
   var now: UInt64 { options.environment.now() / 1_000_000 }
 
+  /// Where the changes of a collection are read by those who observe it.
+  func changes(of collection: DocumentCollection) -> ChangeSource {
+    let clock = options.environment.now
+    return ChangeSource(store: store, collection: collection, now: { clock() / 1_000_000 })
+  }
+
   func shutDown() throws(DocumentError) {
     alarm.cancel()
     do { try store.close() } catch { throw DocumentError(error) }

@@ -98,9 +98,11 @@ struct ChangeBacklog: Sendable {
 struct ChangeSource: Sendable {
   let store: Store
   let collection: DocumentCollection
+  /// Seconds since 1970-01-01 00:00 UTC: what has expired by then is not there.
+  let now: @Sendable () -> UInt64
 
   fileprivate func reads() throws(DocumentError) -> DocumentReads {
-    do { return try DocumentReads(.state(HeldState(try store._reader())), collection) } catch {
+    do { return try DocumentReads(.state(HeldState(try store._reader())), collection, now: now()) } catch {
       throw DocumentError.from(error)
     }
   }

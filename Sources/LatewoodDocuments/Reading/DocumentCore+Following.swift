@@ -131,7 +131,7 @@ extension DocumentCore {
       announcements.append(
         .range(
           ChangeRange(
-            ChangeSource(store: store, collection: collection), since: before?.lastSequence ?? 0,
+            changes(of: collection), since: before?.lastSequence ?? 0,
             through: now.lastSequence, isComplete: false)))
     }
     following.state.withLock { $0.known = new }

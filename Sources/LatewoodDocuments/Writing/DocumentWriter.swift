@@ -106,7 +106,7 @@ package final class DocumentWriter {
       + works.values.filter { !$0.changes.isEmpty }.map { work in
         .event(
           CollectionEvent(kind: .changed, collection: work.name, changes: work.newestChanges),
-          ChangeSource(store: core.store, collection: work.collection))
+          core.changes(of: work.collection))
       }
   }
 }

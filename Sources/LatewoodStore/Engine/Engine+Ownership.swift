@@ -134,7 +134,7 @@ extension Engine {
     guard var claims = BlockClaims(limit: newest.offset) else { return nil }
     let (waiting, replay) = punching.withLock { ($0.waiting, $0.replay) }
     let log = log
-    let frames = log.frames(from: replay, to: newest.offset)
+    let frames = try log.frames(from: replay, to: newest.offset)
     guard frames.isWhole else { return nil }
     for range in waiting.flatMap(\.ranges) + frames.ranges {
       guard claims.add(range) else { throw Ownership.contradiction(at: range.start) }
