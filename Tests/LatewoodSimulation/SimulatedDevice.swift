@@ -53,7 +53,8 @@ final class SimulatedDevice: Device, @unchecked Sendable {
 
   /// Under the lock.
   private func checkReadable(_ offset: UInt64, _ length: Int) throws(Fault) {
-    let asked = offset..<offset + UInt64(length)
+    let (end, overflow) = offset.addingReportingOverflow(UInt64(length))
+    let asked = offset..<(overflow ? .max : end)
     for (path, range) in volume.unreadable where volume.names[path] == file.inode && range.overlaps(asked) {
       throw Fault(
         .inputOutput, "a simulated block cannot be read", offset: max(offset, range.lowerBound),

@@ -40,7 +40,7 @@ package final class KnownKeyspaces: @unchecked Sendable {
   /// Knows the same.
   package convenience init(_ other: KnownKeyspaces) {
     self.init()
-    other.forEach { insert($0) }
+    other.visit { insert($0) }
   }
 
   deinit {
@@ -117,7 +117,7 @@ package final class KnownKeyspaces: @unchecked Sendable {
     }
   }
 
-  private func forEach(_ body: (UInt64) -> Void) {
+  private func visit(_ body: (UInt64) -> Void) {
     tables.withLock { _ in
       let (words, mask) = KnownKeyspaces.words(newest.load(ordering: .relaxed))
       for index in 0...mask {
