@@ -218,6 +218,7 @@ extension Engine {
     }
     checkpointing.lock()
     published.clear()
+    snapshots.closeAll()
     log.close()
     checkpointing.unlock()
     if let failure { throw failure }

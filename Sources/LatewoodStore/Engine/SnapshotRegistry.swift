@@ -1,20 +1,32 @@
 import LatewoodDevice
 
-/// Which transactions snapshots are held of; for the statistics.
+/// The open snapshots of a store: for its statistics, and to let go of what they hold when it closes.
+///
+/// Thread safety: any thread.
 final class SnapshotRegistry: Sendable {
-  private let counts = Guarded<[UInt64: Int]>([:])
+  private struct Entry {
+    let transaction: UInt64
+    weak var snapshot: Snapshot?
+  }
+  private let entries = Guarded<[ObjectIdentifier: Entry]>([:])
 
-  func add(_ transaction: UInt64) { counts.withLock { $0[transaction, default: 0] += 1 } }
-
-  func remove(_ transaction: UInt64) {
-    counts.withLock { counts in
-      guard let count = counts[transaction] else { return }
-      counts[transaction] = count > 1 ? count - 1 : nil
+  func add(_ snapshot: Snapshot) {
+    entries.withLock {
+      $0[ObjectIdentifier(snapshot)] = Entry(transaction: snapshot.transaction, snapshot: snapshot)
     }
   }
 
-  /// How many are held, and of which transaction the oldest is.
+  func remove(_ snapshot: Snapshot) { entries.withLock { $0[ObjectIdentifier(snapshot)] = nil } }
+
+  /// Closes all that are open. A snapshot that nobody reads would otherwise keep the file from
+  /// giving anything back, although its store is closed.
+  func closeAll() {
+    // Outside of the lock: each takes itself out, and the last reference to one may go here.
+    for snapshot in entries.withLock({ $0.values.compactMap(\.snapshot) }) { snapshot.close() }
+  }
+
+  /// The number of open snapshots, and the transaction of the oldest.
   var summary: (count: Int, oldest: UInt64?) {
-    counts.withLock { ($0.values.reduce(0, +), $0.keys.min()) }
+    entries.withLock { ($0.count, $0.values.map(\.transaction).min()) }
   }
 }

@@ -16,14 +16,14 @@ public final class Snapshot: Readable, ReadGate, Sendable {
     self.engine = engine
     transaction = version.transaction
     self.version = VersionReference(version, readers: engine.readers)
-    engine.snapshots.add(version.transaction)
+    engine.snapshots.add(self)
   }
 
   deinit { close() }
 
   /// Lets go of the state. Idempotent; happens by itself when the last reference goes.
   public func close() {
-    if version.clear() { engine.snapshots.remove(transaction) }
+    if version.clear() { engine.snapshots.remove(self) }
   }
 
   public func _reader() throws(StoreError) -> Reader {

@@ -48,7 +48,9 @@ import Testing
         // Both a file of entries and one of documents.
         for line in [base, base.map { $0 == place("db") ? place("films") : $0 }] {
           // What these print is data, and must be whole.
-          guard !["get", "export", "find"].contains(command.name), line.prefix(2) != ["doc", "get"] else { continue }
+          guard !["get", "export", "find"].contains(command.name), line.prefix(2) != ["doc", "get"] else {
+            continue
+          }
           let screen = try screen(line, columns: columns)
           #expect(screen.unknown.isEmpty, "\(line)")
           for row in screen.rows {
