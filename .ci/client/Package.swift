@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package as a user's would be: it depends on Latewood from outside and uses every library product.
+// A package as a user's would be: it depends on Latewood from outside and uses every library
+// product.
 let package = Package(
   name: "Client",
   platforms: [.macOS(.v15)],

@@ -1,4 +1,5 @@
-/// Runs one group of workloads on one engine and prints the figures as CSV. See `Benchmarks/README.md`.
+/// Runs one group of workloads on one engine and prints the figures as CSV. See
+/// `Benchmarks/README.md`.
 @main
 enum LatewoodBenchmark {
   static func main() {
@@ -28,7 +29,8 @@ enum LatewoodBenchmark {
     }
   }
 
-  /// - Parameter extra: runs groups that not every engine has; returns false if it does not know the group.
+  /// - Parameter extra: runs groups that not every engine has; returns false if it does not know
+  ///   the group.
   private static func run<Engine>(_ run: Run<Engine>, extra: (Run<Engine>) throws -> Bool) throws -> Bool {
     let group = run.options.group
     if !ExtraPart.isInside(group) { run.report.figure(group, "load1", Process.load) }

@@ -1,10 +1,11 @@
 import Foundation
 import LatewoodFleece
 
-/// Measures JSON to Fleece and back beside Foundation's JSON, on the files that it is given. A program of its own, so that the benchmark of the
-/// store does not load Foundation.
+/// Measures JSON to Fleece and back beside Foundation's JSON, on the files that it is given. A
+/// program of its own, so that the benchmark of the store does not load Foundation.
 ///
-/// Prints a line for each figure: `file,what,engine,MB_s`. A rate is bytes of JSON text over the least time of several runs.
+/// Prints a line for each figure: `file,what,engine,MB_s`. A rate is bytes of JSON text over the
+/// least time of several runs.
 @main
 enum LatewoodJSONBenchmark {
   static func main() throws {

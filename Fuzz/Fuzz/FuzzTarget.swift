@@ -1,8 +1,10 @@
 import LatewoodSimulation
 
-/// Something that takes any bytes whatever, and must neither trap nor take long nor take much memory.
+/// Something that takes any bytes whatever, and must neither trap nor take long nor take much
+/// memory.
 ///
-/// `run` looks at the bytes in every way it knows. An error that is thrown is right; an answer that contradicts another one is a find.
+/// `run` looks at the bytes in every way it knows. An error that is thrown is right; an answer that
+/// contradicts another one is a find.
 protocol FuzzTarget: AnyObject {
   init()
   func run(_ input: UnsafeRawBufferPointer)

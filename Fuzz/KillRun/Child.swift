@@ -4,7 +4,8 @@ import LatewoodDocuments
 import LatewoodSimulation
 import LatewoodStore
 
-/// The process that is ended: it commits, checkpoints and compacts without end, and says what it does, a line each.
+/// The process that is ended: it commits, checkpoints and compacts without end, and says what it
+/// does, a line each.
 ///
 /// ```
 /// a 0 17      transaction 17 of lane 0 is durable             c    a checkpoint begins
@@ -21,7 +22,8 @@ enum Child {
     }
   }
 
-  /// - Parameter keepsUp: false if nothing is checkpointed or compacted unless the engine does it by itself.
+  /// - Parameter keepsUp: false if nothing is checkpointed or compacted unless the engine does it
+  ///   by itself.
   static func run(_ subject: Subject, _ path: String, seed: UInt64, keepsUp: Bool) throws {
     let upkeep = keepsUp ? seed : nil
     do {

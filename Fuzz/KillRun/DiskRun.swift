@@ -1,8 +1,9 @@
 import LatewoodDevice
 import LatewoodSimulation
 
-/// The parent's side of writing to a disk that fails: a child writes until a write or sync fails, and must say so; another one opens what the
-/// cache still shows, and goes on; then the file system is mounted anew, so that only the disk speaks.
+/// The parent's side of writing to a disk that fails: a child writes until a write or sync fails,
+/// and must say so; another one opens what the cache still shows, and goes on; then the file system
+/// is mounted anew, so that only the disk speaks.
 struct DiskRun {
   struct Counts {
     var failures: [String: Int] = [:]

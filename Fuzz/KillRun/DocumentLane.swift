@@ -3,7 +3,8 @@ import LatewoodFleece
 import LatewoodModels
 import LatewoodStore
 
-/// What a child writes into a database of documents: batch by batch, each of which follows from its number and what was before.
+/// What a child writes into a database of documents: batch by batch, each of which follows from its
+/// number and what was before.
 struct DocumentLane {
   static let documents = 40
   static let counter = "counter"

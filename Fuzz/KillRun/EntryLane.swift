@@ -1,7 +1,7 @@
 import LatewoodStore
 
-/// What one thread of a child writes into a store: transaction by transaction, each of which follows from its number alone, so that the parent
-/// can tell what there must be after any of them.
+/// What one thread of a child writes into a store: transaction by transaction, each of which
+/// follows from its number alone, so that the parent can tell what there must be after any of them.
 struct EntryLane {
   static let slots = 300
   static let counter = "counter"

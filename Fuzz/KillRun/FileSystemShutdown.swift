@@ -15,7 +15,8 @@ enum FileSystemShutdown {
   /// EXT4_GOING_FLAGS_NOLOGFLUSH: what is in memory of the journal stays there.
   private static let withoutFlush: UInt32 = 2
 
-  /// From here on nothing is written to the disk of the file system that is mounted at a directory, and all that is asked of it fails.
+  /// From here on nothing is written to the disk of the file system that is mounted at a directory,
+  /// and all that is asked of it fails.
   static func shutDown(_ directory: String) throws {
     #if os(Linux)
       let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -9,8 +9,8 @@ import LatewoodStore
   import Darwin
 #endif
 
-/// A process forks with a database open. The child has the parent's memory and open files, but not its right to write: it must be refused, and
-/// the parent must go on as if there were no child.
+/// A process forks with a database open. The child has the parent's memory and open files, but not
+/// its right to write: it must be refused, and the parent must go on as if there were no child.
 enum ForkRun {
   private enum Verdict: Int32 {
     case refused = 10
@@ -60,9 +60,11 @@ enum ForkRun {
     }
   }
 
-  /// The exit status of a child of this process that runs `body`; for one that does not end within ten seconds, that of the alarm.
+  /// The exit status of a child of this process that runs `body`; for one that does not end within
+  /// ten seconds, that of the alarm.
   private static func statusOfFork(_ body: () -> Verdict) throws -> Int32 {
-    // Swift hides fork, for who calls it with several threads must know what the child may do: look, and end.
+    // Swift hides fork, for who calls it with several threads must know what the child may do:
+    // look, and end.
     #if canImport(Darwin)
       let everywhere = UnsafeMutableRawPointer(bitPattern: -2)
     #else

@@ -1,7 +1,8 @@
 import LatewoodDevice
 import LatewoodStore
 
-/// A store of 100 MiB in a process that may not have many addresses: opened, written, compacted, and opened again.
+/// A store of 100 MiB in a process that may not have many addresses: opened, written, compacted,
+/// and opened again.
 enum LargeStore {
   private static let count = 100
   private static let length = 1 << 20

@@ -1,7 +1,7 @@
 import LatewoodDevice
 
-/// Children that may not have all of the system: files, addresses, length of a file. What they cannot do they must say with a typed error, and
-/// nothing that they acknowledged may be lost.
+/// Children that may not have all of the system: files, addresses, length of a file. What they
+/// cannot do they must say with a typed error, and nothing that they acknowledged may be lost.
 struct LimitsRun {
   /// A limit, as a shell sets it, and how a child may end under it.
   private struct Limit {

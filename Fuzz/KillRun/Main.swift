@@ -2,8 +2,9 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodSimulation
 
-/// Ends processes that write and compact, at random moments, again and again, and looks at what they leave: everything that they have
-/// acknowledged must be there, nothing half, and nothing but the database beside it.
+/// Ends processes that write and compact, at random moments, again and again, and looks at what
+/// they leave: everything that they have acknowledged must be there, nothing half, and nothing but
+/// the database beside it.
 @main enum Main {
   private static let usage = """
     usage: KillRun COUNT [SEED]         kills of the process

@@ -65,8 +65,8 @@ struct MountPrograms {
 
   /// Makes every request to the loop device of an image one page.
   ///
-  /// Linux takes a request that its image could take only a part of for one that succeeded. That is a disk that lies, and no engine can
-  /// do anything about it; a page is taken whole or not at all.
+  /// Linux takes a request that its image could take only a part of for one that succeeded. That is
+  /// a disk that lies, and no engine can do anything about it; a page is taken whole or not at all.
   static func limitRequests(of image: String) throws {
     for device in try Directories.names(in: "/sys/block") where device.hasPrefix("loop") {
       let backing = "/sys/block/\(device)/loop/backing_file"

@@ -9,19 +9,24 @@ import LatewoodSimulation
 ///     inner.image  --loop-->  inner/          ext4: has the databases
 /// ```
 ///
-/// A cut is the shutdown of one of them (EXT4_IOC_SHUTDOWN without a flush of the journal): from that moment on nothing reaches what lies below.
+/// A cut is the shutdown of one of them (EXT4_IOC_SHUTDOWN without a flush of the journal): from
+/// that moment on nothing reaches what lies below.
 ///
-/// - Of the *inner* one: what was not synced is gone with the page cache and the unwritten journal. What the file system had handed to its
-///   disk stays, whether or not it asked for a flush: the disk has no cache of its own to lose.
-///   A sync that is under way at that moment may say that it succeeded when it did not: Linux forgets to look once more whether the journal was
-///   given up (seen with a program of twenty lines in 27 of 209 cuts; never with the other kind). No power cut lets a process hear of it, so
-///   what is acknowledged after the cut began does not count here.
-/// - Of the *outer* one: what the inner file system wrote to its disk and did not flush is gone too, for a flush of that disk is an fsync of its
-///   image. So this is a disk with a volatile write cache. Before the cut some of that cache, at random places, is sent on its way, so that
+/// - Of the *inner* one: what was not synced is gone with the page cache and the unwritten journal.
+///   What the file system had handed to its disk stays, whether or not it asked for a flush: the
+///   disk has no cache of its own to lose. A sync that is under way at that moment may say that it
+///   succeeded when it did not: Linux forgets to look once more whether the journal was given up
+///   (seen with a program of twenty lines in 27 of 209 cuts; never with the other kind). No power
+///   cut lets a process hear of it, so what is acknowledged after the cut began does not count
+///   here.
+/// - Of the *outer* one: what the inner file system wrote to its disk and did not flush is gone
+///   too, for a flush of that disk is an fsync of its image. So this is a disk with a volatile
+///   write cache. Before the cut some of that cache, at random places, is sent on its way, so that
 ///   parts survive in another order than they were written in.
 ///
-/// What it is not: blocks are lost or kept by pages of 4 KiB, so no sector is torn; the processor, memory and firmware of a real disk have no
-/// part in it; and the ext4 below is trusted to keep what it says it has kept.
+/// What it is not: blocks are lost or kept by pages of 4 KiB, so no sector is torn; the processor,
+/// memory and firmware of a real disk have no part in it; and the ext4 below is trusted to keep
+/// what it says it has kept.
 final class PowerStage: Stage {
   private static let outerLength = 320 << 20
   private static let innerLength = 192 << 20

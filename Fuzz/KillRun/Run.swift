@@ -1,7 +1,8 @@
 import LatewoodDevice
 import LatewoodSimulation
 
-/// The parent's side: starts children, ends them at moments that the seed says, and compares what they leave with what they acknowledged.
+/// The parent's side: starts children, ends them at moments that the seed says, and compares what
+/// they leave with what they acknowledged.
 struct Run {
   /// When a child is ended.
   fileprivate enum Moment: Int, CaseIterable {
@@ -25,7 +26,8 @@ struct Run {
     var busErrors = 0
   }
 
-  /// From so many transactions on a database is given up for a new one: a child first counts through all of them.
+  /// From so many transactions on a database is given up for a new one: a child first counts
+  /// through all of them.
   private static let longest = 1500
 
   let stage: any Stage
@@ -106,7 +108,8 @@ struct Run {
 
   private mutating func judge(_ lines: ChildLines, _ status: Int32?, _ signal: Int32?) throws {
     if let signal, signal != Signals.kill {
-      // A page that is not in memory, of a file whose disk is gone: the system knows no other way to say so to who reads a mapping.
+      // A page that is not in memory, of a file whose disk is gone: the system knows no other way
+      // to say so to who reads a mapping.
       guard stage.losesUnsynced, signal == Signals.bus else {
         throw Failure("signal \(signal) ended the child")
       }

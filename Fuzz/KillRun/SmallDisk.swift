@@ -2,9 +2,11 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodSimulation
 
-/// An ext4 file system whose disk turns out to be smaller than it says: its image has a hole wherever a block is free, and lies in a memory
-/// file system that has no room left to fill them. Writes go to the page cache as ever; to write them back, or to sync, fails with EIO, once.
-/// What the file system itself needs is there, so that it goes on, and loses nothing that it has said to be durable.
+/// An ext4 file system whose disk turns out to be smaller than it says: its image has a hole
+/// wherever a block is free, and lies in a memory file system that has no room left to fill them.
+/// Writes go to the page cache as ever; to write them back, or to sync, fails with EIO, once. What
+/// the file system itself needs is there, so that it goes on, and loses nothing that it has said to
+/// be durable.
 ///
 /// ```
 /// TMPDIR/latewood-disk-XXXXXX/

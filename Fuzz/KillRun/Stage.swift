@@ -9,7 +9,8 @@ protocol Stage: AnyObject {
 
   /// Ends it all for the child, at this moment.
   ///
-  /// - Returns: whether a sync that was under way, and tells the child that it succeeded, can be believed.
+  /// - Returns: whether a sync that was under way, and tells the child that it succeeded, can be
+  ///   believed.
   func strike(_ child: ChildProcess, _ random: UInt64) throws -> Bool
   /// Makes the directory one that can be used again. The child is gone.
   func restore() throws

@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Uses one database in every way at once, for a given time, with a model beside it. One line a minute; at the end what should be flat must be.
+/// Uses one database in every way at once, for a given time, with a model beside it. One line a
+/// minute; at the end what should be flat must be.
 ///
 /// usage: Soak SECONDS [SEED]
 @main enum Main {

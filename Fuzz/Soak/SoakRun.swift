@@ -13,7 +13,8 @@ import Synchronization
 /// compactor   compactions by hand, now and then a sweep and a verification; others come by themselves
 /// ```
 ///
-/// Thread safety: threads share the database, the counters and the first failure, which ends the run.
+/// Thread safety: threads share the database, the counters and the first failure, which ends the
+/// run.
 final class SoakRun: Sendable {
   struct Failure: Error, CustomStringConvertible { var description: String }
 
@@ -204,7 +205,8 @@ final class SoakRun: Sendable {
     return text.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
   }
 
-  /// A document is not older than what was acknowledged before it was asked for, nor newer than what had been begun after.
+  /// A document is not older than what was acknowledged before it was asked for, nor newer than
+  /// what had been begun after.
   private func checkOne(_ writer: Int, _ slot: Int) throws {
     let before = acknowledged.withLock { $0[writer] }
     let body = try database.reads(collections[writer]).document(SoakWorkload.id(slot))

@@ -1,7 +1,8 @@
 import LatewoodBytes
 
-/// What one writer writes: batch by batch, each of which follows from the writer's number and its own alone. So whoever sees a state of the
-/// database can tell from the number of the last batch in it what every document of this writer must be.
+/// What one writer writes: batch by batch, each of which follows from the writer's number and its
+/// own alone. So whoever sees a state of the database can tell from the number of the last batch in
+/// it what every document of this writer must be.
 struct SoakWorkload: Sendable {
   /// Documents of one writer.
   static let slots = 400
@@ -23,7 +24,8 @@ struct SoakWorkload: Sendable {
   static func deleted(_ batch: Int) -> Int? { batch % 5 == 0 ? slot(batch, 9) : nil }
   static func id(_ slot: Int) -> String { "document \(slot)" }
 
-  /// The batch that made the document what it is after batch `last`, and whether it deleted it; nil: there has been none.
+  /// The batch that made the document what it is after batch `last`, and whether it deleted it;
+  /// nil: there has been none.
   static func author(of wanted: Int, after last: Int) -> (batch: Int, isDeletion: Bool)? {
     var batch = last
     while batch > 0 {

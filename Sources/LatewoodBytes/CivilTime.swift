@@ -1,4 +1,5 @@
-/// Points in time as ISO 8601 text, `2026-03-01T09:30:00`, by the calendar that everybody uses and without leap seconds.
+/// Points in time as ISO 8601 text, `2026-03-01T09:30:00`, by the calendar that everybody uses and
+/// without leap seconds.
 package enum CivilTime {
   /// The date and the time of day in UTC, to the second. Years after 9999 have more digits.
   ///
@@ -17,10 +18,12 @@ package enum CivilTime {
       + "\(padded(rest / 3600, 2)):\(padded(rest / 60 % 60, 2)):\(padded(rest % 60, 2))"
   }
 
-  /// The point in time of a text, in seconds since 1970-01-01 00:00 UTC, and the rest of a second; nil if it is none.
+  /// The point in time of a text, in seconds since 1970-01-01 00:00 UTC, and the rest of a second;
+  /// nil if it is none.
   ///
-  /// Read are a date, `T` or a blank, hours and minutes, seconds with or without a fraction if they are there, and `Z` or an offset like
-  /// `+02:00`, without which it is UTC; also a date alone, which is its midnight in UTC.
+  /// Read are a date, `T` or a blank, hours and minutes, seconds with or without a fraction if they
+  /// are there, and `Z` or an offset like `+02:00`, without which it is UTC; also a date alone,
+  /// which is its midnight in UTC.
   package static func parse(_ text: String) -> (seconds: Int64, fraction: Double)? {
     var scanner = Scanner(Array(text.utf8))
     guard let year = scanner.number(4), scanner.take("-"), let month = scanner.number(2), scanner.take("-"),
@@ -56,7 +59,8 @@ package enum CivilTime {
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
   }
 
-  /// The proleptic Gregorian calendar, after Howard Hinnant's `civil_from_days`: years start in March, so that leap days come last.
+  /// The proleptic Gregorian calendar, after Howard Hinnant's `civil_from_days`: years start in
+  /// March, so that leap days come last.
   private static func civil(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let shifted = day + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

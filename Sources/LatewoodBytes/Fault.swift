@@ -1,7 +1,8 @@
 /// The one error of every layer below the public products.
 ///
-/// A fault says what is wrong (`kind`), where in the file (`offset`), and in one sentence for a person what that means and,
-/// where it is known, what to do about it. The public products turn it into their own error type.
+/// A fault says what is wrong (`kind`), where in the file (`offset`), and in one sentence for a
+/// person what that means and, where it is known, what to do about it. The public products turn it
+/// into their own error type.
 @usableFromInline package struct Fault: Error, Sendable, Equatable {
   package enum Kind: String, Sendable, Equatable, CaseIterable {
     case notADatabase, tooNew, damaged, emptyFile, isDirectory, notFound, permissionDenied, readOnlyMedia

@@ -11,7 +11,8 @@ package enum Suggestion {
     return best.edits <= max(1, best.word.utf8.count / 3) ? best.word : nil
   }
 
-  /// Insertions, removals and replacements of single bytes, and swaps of neighbours (optimal string alignment).
+  /// Insertions, removals and replacements of single bytes, and swaps of neighbours (optimal string
+  /// alignment).
   private static func edits(from a: [UInt8], to b: [UInt8]) -> Int {
     // A word far longer than all commands is none of them, however its letters lie.
     guard a.count < 64 else { return a.count }

@@ -1,4 +1,5 @@
-/// Unsigned integers in 1 to 10 bytes (LEB128): seven bits a byte, least significant first, the top bit says "more".
+/// Unsigned integers in 1 to 10 bytes (LEB128): seven bits a byte, least significant first, the top
+/// bit says "more".
 @usableFromInline package enum Varint {
   /// Bytes that `value` takes.
   @inlinable package static func length(_ value: UInt64) -> Int {
@@ -38,7 +39,8 @@
     }
   }
 
-  /// Reads bytes from outside: nil if the number runs over `end`, does not fit 64 bits, or is longer than it need be.
+  /// Reads bytes from outside: nil if the number runs over `end`, does not fit 64 bits, or is
+  /// longer than it need be.
   @inlinable @inline(__always) package static func read(
     _ source: UnsafeRawPointer, end: UnsafeRawPointer
   ) -> (value: UInt64, length: Int)? {

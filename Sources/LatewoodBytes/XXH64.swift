@@ -1,4 +1,5 @@
-/// XXH64, the 64-bit xxHash of Yann Collet (BSD-2-Clause specification, github.com/Cyan4973/xxHash).
+/// XXH64, the 64-bit xxHash of Yann Collet (BSD-2-Clause specification,
+/// github.com/Cyan4973/xxHash).
 ///
 /// ```
 /// input  32 bytes at a time -> four lanes -> merged   (inputs of 32 bytes and more)

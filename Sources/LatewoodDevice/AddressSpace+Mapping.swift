@@ -4,7 +4,8 @@ extension AddressSpace {
   /// One bit for each 64 bytes, for nodes and for values.
   static func verifiedLength(for capacity: UInt64) -> Int { Int(capacity / 256) }
 
-  /// A mapping of the first `capacity` bytes of an open file, which may have fewer. The descriptor may be closed afterwards.
+  /// A mapping of the first `capacity` bytes of an open file, which may have fewer. The descriptor
+  /// may be closed afterwards.
   static func overFile(_ descriptor: Int32, capacity: UInt64, path: String) throws(Fault) -> AddressSpace {
     do throws(ErrorNumber) {
       guard let length = Int(exactly: capacity) else { throw ErrorNumber.noMemory }
@@ -24,8 +25,8 @@ extension AddressSpace {
     }
   }
 
-  /// Addresses over a file's bytes in memory, all of them unless fewer are asked for. `owner`, or else the range itself, is kept as
-  /// long as they are.
+  /// Addresses over a file's bytes in memory, all of them unless fewer are asked for. `owner`, or
+  /// else the range itself, is kept as long as they are.
   package static func over(
     _ range: MemoryRange, capacity: UInt64 = .max, keeping owner: (any AnyObject & Sendable)? = nil
   ) throws(Fault) -> AddressSpace {
@@ -45,12 +46,14 @@ extension AddressSpace {
 }
 
 /// A range of zeroed memory that is taken from the system only where it is touched.
-// SAFETY: the pointer never changes and is valid until `deinit`; those who share a range agree on who writes where.
+// SAFETY: the pointer never changes and is valid until `deinit`; those who share a range agree on
+// who writes where.
 package final class MemoryRange: @unchecked Sendable {
   package let base: UnsafeMutableRawPointer
   package let capacity: UInt64
 
-  /// - Parameter capacities: in bytes, multiples of 64 KiB: the first that the system grants is taken.
+  /// - Parameter capacities: in bytes, multiples of 64 KiB: the first that the system grants is
+  ///   taken.
   package init(capacities: [UInt64]) throws(Fault) {
     for capacity in capacities {
       guard let length = Int(exactly: capacity) else { continue }
@@ -74,8 +77,9 @@ package enum Reservation {
   /// Below it the sums here cannot overflow.
   private static let limit: UInt64 = 1 << 60
 
-  /// Capacities to ask the system for in turn, until it grants one: twice what is needed first, so that a file which grows is seldom mapped anew,
-  /// and then what a process that may have little must have. None if no system has so many addresses.
+  /// Capacities to ask the system for in turn, until it grants one: twice what is needed first, so
+  /// that a file which grows is seldom mapped anew, and then what a process that may have little
+  /// must have. None if no system has so many addresses.
   ///
   /// - Parameters:
   ///   - end: bytes of the file that must be covered.

@@ -22,7 +22,8 @@ package final class ChildProcess {
 
   /// Starts the program at `path`; its error output and input are this process's own.
   ///
-  /// - Parameter hasUsualSignals: it is to end on the signals that ask for it, also if this process ignores them.
+  /// - Parameter hasUsualSignals: it is to end on the signals that ask for it, also if this process
+  ///   ignores them.
   package init(_ path: String, arguments: [String], hasUsualSignals: Bool = false) throws(Fault) {
     do {
       let (process, descriptor) = try SystemCalls.spawn(path, arguments, hasUsualSignals: hasUsualSignals)
@@ -36,7 +37,8 @@ package final class ChildProcess {
 
   deinit { SystemCalls.closeFile(outputDescriptor) }
 
-  /// Runs a program to its end on the streams of this process: its exit status, or nil if a signal ended it.
+  /// Runs a program to its end on the streams of this process: its exit status, or nil if a signal
+  /// ended it.
   ///
   /// - Parameter hasInput: false if reading standard input is to fail.
   package static func run(_ path: String, arguments: [[UInt8]], hasInput: Bool) throws(Fault) -> Int32? {
@@ -98,9 +100,11 @@ package enum CurrentProcess {
   /// The value of an environment variable; nil if there is none by this name.
   package static func environmentVariable(_ name: String) -> String? { SystemCalls.environmentVariable(name) }
 
-  /// From now on an interrupt from the terminal ends programs that this process has started, but not the process itself.
+  /// From now on an interrupt from the terminal ends programs that this process has started, but
+  /// not the process itself.
   package static func outliveInterrupts() {
-    // A handler that does nothing is the default again in a program that is started; an ignored signal would stay ignored.
+    // A handler that does nothing is the default again in a program that is started; an ignored
+    // signal would stay ignored.
     _ = SystemCalls.handle(SystemCalls.interruptingSignals) { _ in }
   }
 

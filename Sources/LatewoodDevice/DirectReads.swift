@@ -1,9 +1,11 @@
 import LatewoodBytes
 
-/// Reads of a file that go past the system's cache, through an open of its own that is made when the first is asked for.
+/// Reads of a file that go past the system's cache, through an open of its own that is made when
+/// the first is asked for.
 ///
-/// An open of its own, because the system would read and write everything so through the other one, and because it tells each open
-/// of a failed write once: what is waited for here takes nothing from what a sync has to tell.
+/// An open of its own, because the system would read and write everything so through the other one,
+/// and because it tells each open of a failed write once: what is waited for here takes nothing
+/// from what a sync has to tell.
 ///
 /// Thread safety: all calls from any thread.
 final class DirectReads: Sendable {
@@ -30,7 +32,8 @@ final class DirectReads: Sendable {
     guard let descriptor = try opened(path), let start = Int64(exactly: offset) else { return nil }
     return try descriptor.use { number throws(Fault) in
       do throws(ErrorNumber) {
-        // To read waits for what is not written yet, but keeps writers of the file out while it waits; this does not.
+        // To read waits for what is not written yet, but keeps writers of the file out while it
+        // waits; this does not.
         try retried { () throws(ErrorNumber) in
           try SystemCalls.writeBack(number, start, Int64(target.count))
         }

@@ -20,7 +20,8 @@ package enum Directories {
     }
   }
 
-  /// Removes the directory at `path` with all that is in it, or the file. Symbolic links are removed, not followed.
+  /// Removes the directory at `path` with all that is in it, or the file. Symbolic links are
+  /// removed, not followed.
   package static func removeTree(_ path: String) throws(Fault) {
     do {
       try remove(path)

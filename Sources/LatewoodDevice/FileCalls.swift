@@ -1,5 +1,5 @@
-/// The calls that change or move a file's bytes, as values, so that tests can put interruptions and failures between a `FileDevice` and
-/// the system.
+/// The calls that change or move a file's bytes, as values, so that tests can put interruptions and
+/// failures between a `FileDevice` and the system.
 package struct FileCalls: Sendable {
   /// Descriptor, where to, offset; how many bytes were read, 0 at the end of the file.
   package var read: @Sendable (Int32, UnsafeMutableRawBufferPointer, Int64) throws(ErrorNumber) -> Int

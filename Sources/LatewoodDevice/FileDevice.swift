@@ -2,10 +2,12 @@ import LatewoodBytes
 
 /// A file of the operating system.
 ///
-/// Interrupted and short calls go on where they stopped. A sync that was interrupted has not reported anything and is
-/// waited for again; a sync that failed is not repeated, because the system reports a failure once and then forgets the data.
+/// Interrupted and short calls go on where they stopped. A sync that was interrupted has not
+/// reported anything and is waited for again; a sync that failed is not repeated, because the
+/// system reports a failure once and then forgets the data.
 ///
-/// Thread safety: all calls from any thread. `close` waits for nothing; calls that are under way finish on the open file.
+/// Thread safety: all calls from any thread. `close` waits for nothing; calls that are under way
+/// finish on the open file.
 package final class FileDevice: Device {
   package let identity: FileIdentity
   private let currentPath: Guarded<String>
@@ -16,7 +18,8 @@ package final class FileDevice: Device {
   /// The system moves at most about 2 GiB at once, some systems refuse more.
   private static let longestCall = 1 << 30
   private static let leastBlock: UInt64 = 4096
-  /// How long a reader waits for the lock. A writer that gives blocks back has it for milliseconds, with pauses between.
+  /// How long a reader waits for the lock. A writer that gives blocks back has it for milliseconds,
+  /// with pauses between.
   private static let patienceMilliseconds: UInt64 = 10_000
 
   /// Takes over `number`, the descriptor of the open file.
@@ -66,7 +69,8 @@ package final class FileDevice: Device {
         do throws(ErrorNumber) {
           try FileDevice.checkLimit(position + UInt64(piece))
           let count = try calls.write(number, .init(rebasing: bytes[done..<done + piece]), Int64(position))
-          // Nothing written and no error: no system says so for a file, and going round again might never end.
+          // Nothing written and no error: no system says so for a file, and going round again might
+          // never end.
           guard count > 0 else { throw ErrorNumber.inputOutput }
           done += count
         } catch .interrupted {
@@ -154,7 +158,8 @@ package final class FileDevice: Device {
 
   package var prefersWrittenRoom: Bool { true }
 
-  /// Blocks smaller than a page gain nothing; of an answer that is no power of two or very large nothing is known.
+  /// Blocks smaller than a page gain nothing; of an answer that is no power of two or very large
+  /// nothing is known.
   package var blockLength: UInt64 {
     let told = FileDevice.leastBlock
     do {

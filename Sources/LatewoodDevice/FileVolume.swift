@@ -19,8 +19,9 @@ package final class FileVolume: Volume {
 
   /// Opens a file of the command-line tool that is for this user alone, or makes it.
   ///
-  /// A symbolic link in its place is refused: somebody else may have put it there, to have something else written to. A file that others may read is
-  /// taken from them; throws `permissionDenied` if it belongs to one of them.
+  /// A symbolic link in its place is refused: somebody else may have put it there, to have
+  /// something else written to. A file that others may read is taken from them; throws
+  /// `permissionDenied` if it belongs to one of them.
   package func openPrivate(_ path: String) throws(Fault) -> any Device {
     try checkName(path)
     let number: Int32
@@ -122,7 +123,8 @@ package final class FileVolume: Volume {
       defer { SystemCalls.closeFile(number) }
       try retried { () throws(ErrorNumber) in try SystemCalls.syncAll(number) }
     } catch .invalid {
-      // The file system has no such thing as syncing a directory; there is nothing more that could be done.
+      // The file system has no such thing as syncing a directory; there is nothing more that could
+      // be done.
     } catch {
       throw Fault(error, "make the directory durable", path: directory)
     }

@@ -1,7 +1,7 @@
 /// A value that is only touched with its lock held.
 ///
-/// Like `Mutex` of the Synchronization module, but on a POSIX mutex: an uncontended lock costs a third, and the thread sanitizer
-/// understands it.
+/// Like `Mutex` of the Synchronization module, but on a POSIX mutex: an uncontended lock costs a
+/// third, and the thread sanitizer understands it.
 // SAFETY: `value` is only reached through `withLock`.
 package final class Guarded<Value>: @unchecked Sendable {
   private let monitor = Monitor()

@@ -3,8 +3,9 @@ import Synchronization
 
 /// The bytes of one file of a `MemoryVolume`.
 ///
-/// They lie in a range of addresses in proportion to the file. When it outgrows that, they are copied to a larger one; the smaller ones stay as
-/// long as somebody has them mapped, and what is written below their end goes to them as well.
+/// They lie in a range of addresses in proportion to the file. When it outgrows that, they are
+/// copied to a larger one; the smaller ones stay as long as somebody has them mapped, and what is
+/// written below their end goes to them as well.
 ///
 /// Invariant: every range that is alive has all bytes of the file that it covers.
 final class MemoryFile: Sendable {
@@ -65,7 +66,8 @@ final class MemoryFile: Sendable {
       }
       content.eachAlive { range in
         guard offset < range.capacity else { return }
-        // SAFETY: the part lies within the range; writers of the same place take turns, as the protocol says.
+        // SAFETY: the part lies within the range; writers of the same place take turns, as the
+        // protocol says.
         (range.base + Int(offset)).copyMemory(
           from: address, byteCount: Int(min(UInt64(bytes.count), range.capacity - offset)))
       }
@@ -108,7 +110,8 @@ final class MemoryFile: Sendable {
       content.eachAlive { range in
         guard offset < range.capacity else { return }
         let count = min(length, range.capacity - offset)
-        // SAFETY: the pages are in the range, and nobody needs what is in them: the protocol says so.
+        // SAFETY: the pages are in the range, and nobody needs what is in them: the protocol says
+        // so.
         if !SystemCalls.discardPages(range.base + Int(offset), length: Int(count)) { isDone = false }
       }
       if isDone, offset < content.newest.capacity { content.punched += length }

@@ -3,7 +3,8 @@ import Synchronization
 
 /// Files that live in memory and are gone with the volume, for stores that keep nothing.
 ///
-/// What the devices of a file map is the memory that its bytes lie in: nothing is copied twice, but where it outgrows that (`MemoryFile`).
+/// What the devices of a file map is the memory that its bytes lie in: nothing is copied twice, but
+/// where it outgrows that (`MemoryFile`).
 ///
 /// Thread safety: all calls from any thread, as for real files.
 package final class MemoryVolume: Volume {

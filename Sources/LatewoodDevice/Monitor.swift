@@ -1,10 +1,10 @@
-/// A mutex and a condition in one: mutual exclusion, and waiting for a change of what it protects. Where threads wait for several
-/// things, each is a `Condition` of its own.
+/// A mutex and a condition in one: mutual exclusion, and waiting for a change of what it protects.
+/// Where threads wait for several things, each is a `Condition` of its own.
 ///
-/// An uncontended lock and unlock cost about 6 ns. Not recursive. Every wait is in a loop over the condition that is waited for,
-/// because waits may end without a signal.
-// SAFETY: the pointers never change, what they point to is made for use from many threads, and it has the one address from
-// `init` to `deinit` that the system's threads need.
+/// An uncontended lock and unlock cost about 6 ns. Not recursive. Every wait is in a loop over the
+/// condition that is waited for, because waits may end without a signal.
+// SAFETY: the pointers never change, what they point to is made for use from many threads, and it
+// has the one address from `init` to `deinit` that the system's threads need.
 package final class Monitor: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<SystemCalls.NativeMutex>
   private let condition: UnsafeMutablePointer<SystemCalls.NativeCondition>
@@ -33,7 +33,8 @@ package final class Monitor: @unchecked Sendable {
   /// Gives the lock up, waits for a signal, and takes it again. The caller holds the lock.
   package func wait() { SystemCalls.wait(condition, mutex) }
 
-  /// The same with a limit by a clock that nobody sets; false if it ran out. The caller holds the lock.
+  /// The same with a limit by a clock that nobody sets; false if it ran out. The caller holds the
+  /// lock.
   package func wait(milliseconds: UInt64) -> Bool {
     let (nanoseconds, overflow) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
     return SystemCalls.wait(condition, mutex, nanoseconds: overflow ? UInt64(Int64.max) : nanoseconds)
@@ -68,8 +69,8 @@ package final class Monitor: @unchecked Sendable {
 }
 
 extension Monitor {
-  /// One of several things that threads wait for under the same monitor. The rules of `Monitor` hold: the caller of `wait` has the
-  /// monitor, and waits in a loop.
+  /// One of several things that threads wait for under the same monitor. The rules of `Monitor`
+  /// hold: the caller of `wait` has the monitor, and waits in a loop.
   // SAFETY: the pointer never changes, and what it points to is made for use from many threads.
   package final class Condition: @unchecked Sendable {
     private let monitor: Monitor

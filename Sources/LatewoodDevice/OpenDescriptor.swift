@@ -3,8 +3,8 @@ import Synchronization
 
 /// A file descriptor that is closed once, and not while a call uses it.
 ///
-/// A descriptor's number is given to the next file as soon as it is closed; a read that came late would then read a stranger.
-/// So calls in flight are counted, and the last of them closes.
+/// A descriptor's number is given to the next file as soon as it is closed; a read that came late
+/// would then read a stranger. So calls in flight are counted, and the last of them closes.
 ///
 /// ```
 /// state   bit 63: closing    bits 0 ..< 63: calls in flight
@@ -41,8 +41,8 @@ final class OpenDescriptor: Sendable {
     if before == 0 { finish() }
   }
 
-  // Two calls that come after the close may both see the count fall to zero, but only one takes the state from "closing, none in
-  // flight" to its final value.
+  // Two calls that come after the close may both see the count fall to zero, but only one takes the
+  // state from "closing, none in flight" to its final value.
   private func finish() {
     let done = OpenDescriptor.closing | 1 << 62
     if state.compareExchange(
@@ -53,7 +53,8 @@ final class OpenDescriptor: Sendable {
   }
 
   private func release() {
-    // A mapping keeps the open file, and a lock on it, alive after the close. In a child made by fork the lock is the parent's.
+    // A mapping keeps the open file, and a lock on it, alive after the close. In a child made by
+    // fork the lock is the parent's.
     if forkGeneration == SystemCalls.forkGeneration {
       SystemCalls.unlockFile(number)
       SystemCalls.unlockWriting(number)

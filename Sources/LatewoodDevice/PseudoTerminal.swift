@@ -60,7 +60,8 @@ package final class PseudoTerminal {
     }
   }
 
-  /// Reads what has come, for at most `milliseconds`, or until `isEnough` says so of all text so far. True if it did.
+  /// Reads what has come, for at most `milliseconds`, or until `isEnough` says so of all text so
+  /// far. True if it did.
   package func read(milliseconds: Int, until isEnough: ([UInt8]) -> Bool) throws(Fault) -> Bool {
     let deadline = SystemCalls.monotonicNanoseconds() &+ UInt64(milliseconds) &* 1_000_000
     while !isEnough(text) {
@@ -71,7 +72,8 @@ package final class PseudoTerminal {
     return true
   }
 
-  /// Waits for the end of the program, reading what it still writes: its exit status, or nil if a signal ended it; throws if it is too late.
+  /// Waits for the end of the program, reading what it still writes: its exit status, or nil if a
+  /// signal ended it; throws if it is too late.
   package func wait(milliseconds: Int) throws(Fault) -> Int32? {
     var status: Int32??
     let over = try read(milliseconds: milliseconds) { _ in
@@ -110,7 +112,8 @@ package final class PseudoTerminal {
     }
   }
 
-  /// At most a short wait, so that whoever calls can look at other things, too. False if nothing came.
+  /// At most a short wait, so that whoever calls can look at other things, too. False if nothing
+  /// came.
   @discardableResult
   private func readOnce(milliseconds: Int32) throws(Fault) -> Bool {
     do throws(ErrorNumber) {
@@ -126,7 +129,8 @@ package final class PseudoTerminal {
         }
       }
       if failure == .inputOutput {
-        // The program is ending, and the system has taken the terminal away; there may be no status yet.
+        // The program is ending, and the system has taken the terminal away; there may be no status
+        // yet.
         Monitor.sleep(milliseconds: 1)
         return false
       }

@@ -2,16 +2,18 @@ import LatewoodBytes
 
 /// A terminal whose every key comes to the program at once, until `restore`.
 ///
-/// If a signal asks the process to end in between, the terminal is put back first. One at a time in a process.
+/// If a signal asks the process to end in between, the terminal is put back first. One at a time in
+/// a process.
 package final class RawTerminal {
-  /// What the signal handler needs: it may take no lock and no memory, so it reads what was laid out before.
+  /// What the signal handler needs: it may take no lock and no memory, so it reads what was laid
+  /// out before.
   private struct Saved {
     var descriptor: Int32
     var modes: SystemCalls.TerminalModes
   }
 
-  // SAFETY: written before the handlers are installed and never freed; handlers only read. One raw terminal at a time is the
-  // caller's duty, and the shell, the only caller, is one thread.
+  // SAFETY: written before the handlers are installed and never freed; handlers only read. One raw
+  // terminal at a time is the caller's duty, and the shell, the only caller, is one thread.
   nonisolated(unsafe) private static let saved = UnsafeMutablePointer<Saved>.allocate(capacity: 1)
 
   private let descriptor: Int32

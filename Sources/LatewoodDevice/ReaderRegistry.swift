@@ -1,11 +1,13 @@
 import Synchronization
 
-/// Who is reading right now, so that what was replaced is released only when nobody can have it any more, and nobody ever waits.
+/// Who is reading right now, so that what was replaced is released only when nobody can have it any
+/// more, and nobody ever waits.
 ///
-/// A short read registers instead of counting references: it writes to a cache line that no other thread writes to, where a lock or a
-/// reference count is one line for all threads. Whoever replaces something hands it to `retire`; it is released there and then if nobody
-/// is registered who could have it, and else by a later call of `retire` or `collect`, or by one that the registry asks `later` for. Readers
-/// release nothing, and are waited for by nobody.
+/// A short read registers instead of counting references: it writes to a cache line that no other
+/// thread writes to, where a lock or a reference count is one line for all threads. Whoever
+/// replaces something hands it to `retire`; it is released there and then if nobody is registered
+/// who could have it, and else by a later call of `retire` or `collect`, or by one that the
+/// registry asks `later` for. Readers release nothing, and are waited for by nobody.
 ///
 /// ```
 /// line 0      epoch: counts what was retired, from 1 on | used: a bit for each slot that was ever taken | length of the crowd
@@ -14,29 +16,36 @@ import Synchronization
 ///
 /// A reader                                          Whoever replaces an object
 /// 1. reads the epoch `e`                            1. puts another in the object's place
-/// 2. takes a slot: changes it from 0 to `e`         2. advances the epoch from `r`: the object is retired in `r`
+/// 2. takes a slot: changes it from 0 to `e`         2. advances the epoch from `r`: the object is
+///    retired in `r`
 /// 3. finds an object by some atomic pointer         3. reads all slots
 /// 4. says which, uses it
 /// 5. clears the slot
 ///
-/// Why that is safe. All of these steps but the reader's last two are sequentially consistent, so that they have one order. A reader that
-/// found the object before it was replaced did 1 and 2 earlier still: `e` is not greater than `r`, and the scan, which comes later,
-/// sees its slot taken, or taken and cleared. So the object is kept while a slot has an epoch from 1 to `r`. Readers with a greater one found
-/// the pointer changed. A slot is cleared with release ordering and scanned with acquire ordering: what a reader did happened before
-/// the release of what it read, also if others took the slot after it, since to take it is a change of the value that it left.
+/// Why that is safe. All of these steps but the reader's last two are sequentially consistent, so
+/// that they have one order. A reader that found the object before it was replaced did 1 and 2
+/// earlier still: `e` is not greater than `r`, and the scan, which comes later, sees its slot
+/// taken, or taken and cleared. So the object is kept while a slot has an epoch from 1 to `r`.
+/// Readers with a greater one found the pointer changed. A slot is cleared with release ordering
+/// and scanned with acquire ordering: what a reader did happened before the release of what it
+/// read, also if others took the slot after it, since to take it is a change of the value that it
+/// left.
 ///
-/// A reader that stays long (it may run a caller's closure) would so keep all that is retired meanwhile. But it has said which object it uses,
-/// so every other object need not wait for it. A scan that sees the epoch of one reader and the object of the next in the same slot errs in
-/// no direction: the next one can only have come after the scan began, when the object could no longer be found.
+/// A reader that stays long (it may run a caller's closure) would so keep all that is retired
+/// meanwhile. But it has said which object it uses, so every other object need not wait for it. A
+/// scan that sees the epoch of one reader and the object of the next in the same slot errs in no
+/// direction: the next one can only have come after the scan began, when the object could no longer
+/// be found.
 ///
 /// Invariants:
 /// 1. What is retired can no longer be found by whoever registers from then on.
 /// 2. A slot's object is 0 whenever its epoch is.
-/// 3. Retired objects that are not released yet are at most as many as there are readers. Retired closures wait for every
-///    reader that was there before.
+/// 3. Retired objects that are not released yet are at most as many as there are readers. Retired
+///    closures wait for every reader that was there before.
 ///
-/// A thread starts at the slot of its own number, and goes on to others if that is taken: by a read of its own, in whose closure it reads again,
-/// or because more threads live than there are slots. If all are taken it joins a crowd that a lock guards.
+/// A thread starts at the slot of its own number, and goes on to others if that is taken: by a read
+/// of its own, in whose closure it reads again, or because more threads live than there are slots.
+/// If all are taken it joins a crowd that a lock guards.
 ///
 /// Thread safety: any thread. Nobody is registered when it goes.
 // SAFETY: the memory is only accessed atomically and stays at one address from `init` to `deinit`.
@@ -46,7 +55,8 @@ package final class ReaderRegistry: @unchecked Sendable {
     /// Nil of a reader in the crowd.
     fileprivate let slot: UnsafeMutableRawPointer?
     fileprivate let epoch: UInt64
-    /// Nil of a reader that has a slot: a reference to the registry would be counted, and the count is one line for all threads.
+    /// Nil of a reader that has a slot: a reference to the registry would be counted, and the count
+    /// is one line for all threads.
     fileprivate let crowd: Unmanaged<ReaderRegistry>?
 
     /// Of a read that need not be registered.
@@ -108,8 +118,8 @@ package final class ReaderRegistry: @unchecked Sendable {
   private let isWaiting = Atomic<Bool>(false)
   private let later: @Sendable (_ milliseconds: Int, _ body: @escaping @Sendable () -> Void) -> Void
 
-  /// - Parameter later: runs a closure on another thread some milliseconds from now. It is asked, once at a time, while something retired could
-  ///   not be released.
+  /// - Parameter later: runs a closure on another thread some milliseconds from now. It is asked,
+  ///   once at a time, while something retired could not be released.
   package init(
     later: @escaping @Sendable (_ milliseconds: Int, _ body: @escaping @Sendable () -> Void) -> Void
   ) {
@@ -142,7 +152,8 @@ package final class ReaderRegistry: @unchecked Sendable {
 
   // MARK: Reading
 
-  /// Registers a read of this thread. What it loads from atomic pointers after this, sequentially consistent, stays until the ticket's `leave`.
+  /// Registers a read of this thread. What it loads from atomic pointers after this, sequentially
+  /// consistent, stays until the ticket's `leave`.
   @inline(__always) package func enter() -> Ticket {
     enter(at: SystemCalls.threadNumber & (ReaderRegistry.slotCount &- 1))
   }
@@ -182,14 +193,16 @@ package final class ReaderRegistry: @unchecked Sendable {
 
   // MARK: Retiring
 
-  /// Takes over one reference to an object, and gives it up when nobody registered can have found the object.
+  /// Takes over one reference to an object, and gives it up when nobody registered can have found
+  /// the object.
   ///
   /// Nobody who registers from now on can find it by the way that this reference stood for.
   package func retire<Object: AnyObject>(_ object: Unmanaged<Object>) {
     retire(.object(Unmanaged<AnyObject>.fromOpaque(object.toOpaque())))
   }
 
-  /// Calls a closure once, on this thread or another, when nobody registered can have found what it will free. It must not block.
+  /// Calls a closure once, on this thread or another, when nobody registered can have found what it
+  /// will free. It must not block.
   package func retire(_ body: @escaping @Sendable () -> Void) { retire(.action(body)) }
 
   private func retire(_ what: Retired) {
@@ -202,7 +215,8 @@ package final class ReaderRegistry: @unchecked Sendable {
     collect()
   }
 
-  /// One reference to an object is enough to wait with: of several, snapshots of one state, the one retired last.
+  /// One reference to an object is enough to wait with: of several, snapshots of one state, the one
+  /// retired last.
   private func wait(for what: Retired, _ retiredIn: UInt64) {
     let identity = what.identity
     let isThere = waiting.withLock { waiting in

@@ -2,8 +2,9 @@ import LatewoodBytes
 
 /// The streams and the terminal of a command-line program.
 ///
-/// Output is collected and written in pieces of 64 KiB, on `flush`, and line by line on a terminal. The first failure is
-/// kept, and what is written after it goes nowhere: a program looks at `failure` where it would stop early, and once at its end.
+/// Output is collected and written in pieces of 64 KiB, on `flush`, and line by line on a terminal.
+/// The first failure is kept, and what is written after it goes nowhere: a program looks at
+/// `failure` where it would stop early, and once at its end.
 package struct StandardStreams {
   package let input: ByteInput
   package let output: ByteOutput

@@ -20,7 +20,8 @@ extension SystemCalls {
     // The importer does not show sync_file_range; the library has it.
     private static let syncFileRange: SyncFileRange? = {
       guard let symbol = dlsym(nil, "sync_file_range") else { return nil }
-      // SAFETY: the type is that of sync_file_range(2) with 64-bit offsets, on 64-bit Linux the only one there is.
+      // SAFETY: the type is that of sync_file_range(2) with 64-bit offsets, on 64-bit Linux the
+      // only one there is.
       return unsafeBitCast(symbol, to: SyncFileRange.self)
     }()
   #endif
@@ -28,10 +29,12 @@ extension SystemCalls {
   #if canImport(Glibc)
     private typealias Allocate = @convention(c) (Int32, Int32, Int64, Int64) -> Int32
 
-    // The importer does not show fallocate either. posix_fallocate would write where the file system cannot do it.
+    // The importer does not show fallocate either. posix_fallocate would write where the file
+    // system cannot do it.
     private static let allocate: Allocate? = {
       guard let symbol = dlsym(nil, "fallocate") else { return nil }
-      // SAFETY: the type is that of fallocate(2) with 64-bit offsets, on 64-bit Linux the only one there is.
+      // SAFETY: the type is that of fallocate(2) with 64-bit offsets, on 64-bit Linux the only one
+      // there is.
       return unsafeBitCast(symbol, to: Allocate.self)
     }()
   #endif
@@ -42,7 +45,8 @@ extension SystemCalls {
     #endif
   }
 
-  /// Takes the blocks of a range from a file, whose size stays. Throws `notSupported` or `noSuchCall` where there is no such thing.
+  /// Takes the blocks of a range from a file, whose size stays. Throws `notSupported` or
+  /// `noSuchCall` where there is no such thing.
   static func punchHole(_ descriptor: Int32, _ offset: Int64, _ length: Int64) throws(ErrorNumber) {
     #if canImport(Glibc)
       let keepSize: Int32 = 1
@@ -57,7 +61,8 @@ extension SystemCalls {
     #endif
   }
 
-  /// The first hole from `offset` on that is followed by data or the end of the file; nil if there is none, or the system cannot tell.
+  /// The first hole from `offset` on that is followed by data or the end of the file; nil if there
+  /// is none, or the system cannot tell.
   static func seekHole(_ descriptor: Int32, from offset: Int64) throws(ErrorNumber) -> Range<Int64>? {
     // The importer does not show these names everywhere.
     #if canImport(Darwin)
@@ -78,7 +83,8 @@ extension SystemCalls {
     return start..<(end > start ? min(end, size) : size)
   }
 
-  /// Makes whole pages of a mapping from `mapZeroes` zero again, and gives their memory back. False where that cannot be done.
+  /// Makes whole pages of a mapping from `mapZeroes` zero again, and gives their memory back. False
+  /// where that cannot be done.
   static func discardPages(_ address: UnsafeMutableRawPointer, length: Int) -> Bool {
     #if canImport(Glibc) || canImport(Musl)
       return madvise(address, length, MADV_DONTNEED) == 0
@@ -88,8 +94,8 @@ extension SystemCalls {
     #endif
   }
 
-  /// Reads the pages of a part of a mapping, as if each had been touched, but fails where that would end the process. Throws `invalid` or
-  /// `noSuchCall` where there is no such thing.
+  /// Reads the pages of a part of a mapping, as if each had been touched, but fails where that
+  /// would end the process. Throws `invalid` or `noSuchCall` where there is no such thing.
   static func populate(_ start: UnsafeRawPointer, length: Int) throws(ErrorNumber) {
     #if os(Linux)
       // MADV_POPULATE_READ, which not all C libraries know.
@@ -112,7 +118,8 @@ extension SystemCalls {
     #endif
   }
 
-  /// Returns when the range has been written to the disk, or at once where the system has no call for that. Throws if writing failed.
+  /// Returns when the range has been written to the disk, or at once where the system has no call
+  /// for that. Throws if writing failed.
   static func writeBack(_ descriptor: Int32, _ offset: Int64, _ length: Int64) throws(ErrorNumber) {
     #if canImport(Glibc)
       let waitBeforeWriteWaitAfter: UInt32 = 7

@@ -1,4 +1,5 @@
-// What the command-line tool and the tests need of the system beside files: streams, terminal, processes, directories.
+// What the command-line tool and the tests need of the system beside files: streams, terminal,
+// processes, directories.
 #if canImport(Glibc)
   @preconcurrency import Glibc
 #elseif canImport(Musl)
@@ -39,7 +40,8 @@ extension SystemCalls {
   // MARK: This process
 
   static func environmentVariable(_ name: String) -> String? {
-    // SAFETY: getenv returns nil or a terminated string; the engine never changes the environment, so it is copied whole.
+    // SAFETY: getenv returns nil or a terminated string; the engine never changes the environment,
+    // so it is copied whole.
     getenv(name).map { String(cString: $0) }
   }
 
@@ -89,7 +91,8 @@ extension SystemCalls {
     var names: [String] = []
     while let entry = readdir(stream) {
       guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { continue }
-      // SAFETY: readdir returned an entry whose name is terminated; it is copied before the next call.
+      // SAFETY: readdir returned an entry whose name is terminated; it is copied before the next
+      // call.
       let name = String(
         cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))
       if name != ".", name != ".." { names.append(name) }

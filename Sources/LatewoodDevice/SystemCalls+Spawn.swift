@@ -19,7 +19,8 @@ extension SystemCalls {
     var hasUsualSignals = false
   }
 
-  /// Starts a program; returns its number. Variables in `environment` are set in addition to those of this process, or removed if nil.
+  /// Starts a program; returns its number. Variables in `environment` are set in addition to those
+  /// of this process, or removed if nil.
   static func spawn(
     _ path: String, _ arguments: [[UInt8]], _ streams: SpawnStreams, environment: [String: String?] = [:]
   ) throws(ErrorNumber) -> Int32 {
@@ -45,7 +46,8 @@ extension SystemCalls {
         posix_spawn_file_actions_adddup2(&actions, 0, 1)
         posix_spawn_file_actions_adddup2(&actions, 0, 2)
       }
-      // Threads of the system's pools block signals, and programs inherit that: the new one could not be interrupted.
+      // Threads of the system's pools block signals, and programs inherit that: the new one could
+      // not be interrupted.
       var signals = sigset_t()
       sigemptyset(&signals)
       posix_spawnattr_setsigmask(&attributes, &signals)
@@ -69,7 +71,8 @@ extension SystemCalls {
     #endif
   }
 
-  /// Starts a program with its output going into a pipe; returns its number and the end of the pipe to read from.
+  /// Starts a program with its output going into a pipe; returns its number and the end of the pipe
+  /// to read from.
   static func spawn(_ path: String, _ arguments: [String], hasUsualSignals: Bool = false) throws(ErrorNumber)
     -> (
       process: Int32, output: Int32
@@ -77,7 +80,8 @@ extension SystemCalls {
   {
     var ends: [Int32] = [-1, -1]
     _ = try checked(pipe(&ends))
-    // Not inherited by programs that other threads start, except in the moment between the two calls.
+    // Not inherited by programs that other threads start, except in the moment between the two
+    // calls.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     defer { closeFile(ends[1]) }
     do {
@@ -109,7 +113,8 @@ extension SystemCalls {
   private static func changedEnvironment(_ changes: [String: String?]) -> [[UInt8]] {
     var list: [[UInt8]] = []
     var next = currentEnvironment()
-    // SAFETY: the environment is a list of terminated strings that ends with nil; the engine never changes it.
+    // SAFETY: the environment is a list of terminated strings that ends with nil; the engine never
+    // changes it.
     while let variable = next?.pointee {
       let bytes = Array(String(cString: variable).utf8)
       let name = String(decoding: bytes.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)

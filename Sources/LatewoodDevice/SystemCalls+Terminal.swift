@@ -1,4 +1,5 @@
-// Terminals and programs on them: what the shell of the command-line tool needs, and the tests that watch it on a pseudo-terminal.
+// Terminals and programs on them: what the shell of the command-line tool needs, and the tests that
+// watch it on a pseudo-terminal.
 #if canImport(Glibc)
   @preconcurrency import Glibc
 #elseif canImport(Musl)
@@ -17,13 +18,15 @@ extension SystemCalls {
     return modes
   }
 
-  /// What was typed already is kept, and what was written goes out under the modes that it was written for.
+  /// What was typed already is kept, and what was written goes out under the modes that it was
+  /// written for.
   static func setTerminalModes(_ descriptor: Int32, _ modes: TerminalModes) throws(ErrorNumber) {
     var modes = modes
     _ = try retried { () throws(ErrorNumber) in try checked(tcsetattr(descriptor, TCSADRAIN, &modes)) }
   }
 
-  /// Every byte comes as it is typed, and nothing is shown by the terminal itself. Line breaks in output still begin a new line.
+  /// Every byte comes as it is typed, and nothing is shown by the terminal itself. Line breaks in
+  /// output still begin a new line.
   static func rawModes(from modes: TerminalModes) -> TerminalModes {
     var raw = modes
     cfmakeraw(&raw)
@@ -31,7 +34,8 @@ extension SystemCalls {
     return raw
   }
 
-  /// Whether the terminal edits lines itself and shows what is typed, as a user expects after a program has ended.
+  /// Whether the terminal edits lines itself and shows what is typed, as a user expects after a
+  /// program has ended.
   static func editsLines(_ modes: TerminalModes) -> Bool {
     modes.c_lflag & tcflag_t(ICANON) != 0 && modes.c_lflag & tcflag_t(ECHO) != 0
   }
@@ -87,7 +91,8 @@ extension SystemCalls {
     #else
       let handler = action.__sigaction_handler.sa_handler
     #endif
-    // SAFETY: both are one word, a function or a small number that stands for none; they are only compared.
+    // SAFETY: both are one word, a function or a small number that stands for none; they are only
+    // compared.
     return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
@@ -98,14 +103,16 @@ extension SystemCalls {
     }
   }
 
-  /// Puts modes back from inside a signal handler, where only tcsetattr and its like are allowed, and lets the signal end the process.
+  /// Puts modes back from inside a signal handler, where only tcsetattr and its like are allowed,
+  /// and lets the signal end the process.
   static func endAfterRestoring(_ signal: Int32, _ descriptor: Int32, _ modes: TerminalModes) {
     var modes = modes
     _ = tcsetattr(descriptor, TCSANOW, &modes)
     endInHandler(signal, wipesLine: false)
   }
 
-  /// Lets the signal end the process when the handler returns; before that the terminal's last line may be wiped.
+  /// Lets the signal end the process when the handler returns; before that the terminal's last line
+  /// may be wiped.
   static func endInHandler(_ signal: Int32, wipesLine: Bool) {
     if wipesLine {
       var bytes: (UInt8, UInt8, UInt8, UInt8) = (0x0D, 0x1B, 0x5B, 0x4B)
@@ -118,7 +125,8 @@ extension SystemCalls {
     raise(signal)
   }
 
-  /// Removes a file from inside a signal handler, where unlink is allowed and nobody could be told of an error.
+  /// Removes a file from inside a signal handler, where unlink is allowed and nobody could be told
+  /// of an error.
   static func removeInHandler(_ path: UnsafePointer<CChar>) { _ = unlink(path) }
 
   static func send(_ signal: Int32, to process: Int32) throws(ErrorNumber) {
@@ -131,7 +139,8 @@ extension SystemCalls {
 
   // MARK: Pseudo-terminals
 
-  /// A new pseudo-terminal: the end that plays the person, and the path of the end that a program sees.
+  /// A new pseudo-terminal: the end that plays the person, and the path of the end that a program
+  /// sees.
   static func makePseudoTerminal(columns: Int) throws(ErrorNumber) -> (controller: Int32, path: String) {
     // The forms with a buffer of the caller's: others may be asking at the same time.
     var name = [CChar](repeating: 0, count: 128)

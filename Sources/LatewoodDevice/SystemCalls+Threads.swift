@@ -100,7 +100,8 @@ extension SystemCalls {
     pthread_atfork(nil, nil, { SystemCalls.forks.add(1, ordering: .relaxed) }) == 0
   }()
 
-  /// How many forks lie between the first process that asked and this one: differs between a parent and its child.
+  /// How many forks lie between the first process that asked and this one: differs between a parent
+  /// and its child.
   ///
   /// Costs a load; asking the system for the process number would cost a call.
   static var forkGeneration: UInt64 {
@@ -156,8 +157,9 @@ extension SystemCalls {
   /// Returns when other threads that are ready have had their turn, or at once if there are none.
   static func giveUpProcessor() { _ = sched_yield() }
 
-  /// Gives this thread a smaller share of the processor, for good: a third on Linux. With the least there is, a busy machine would leave it
-  /// so little that those who wait for its work wait for minutes.
+  /// Gives this thread a smaller share of the processor, for good: a third on Linux. With the least
+  /// there is, a busy machine would leave it so little that those who wait for its work wait for
+  /// minutes.
   static func yieldToOthers() {
     #if canImport(Darwin)
       pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0)

@@ -1,4 +1,5 @@
-// The files named SystemCalls are the only ones of the engine that import the C library. This one has files, locks and mappings.
+// The files named SystemCalls are the only ones of the engine that import the C library. This one
+// has files, locks and mappings.
 #if canImport(Glibc)
   @preconcurrency import Glibc
 #elseif canImport(Musl)
@@ -39,7 +40,8 @@ package struct ErrorNumber: Error, Equatable, Sendable {
 
   /// The system's own words for it.
   package var message: String {
-    // SAFETY: strerror returns a terminated string, which is copied before this thread can call it again.
+    // SAFETY: strerror returns a terminated string, which is copied before this thread can call it
+    // again.
     strerror(code).map { String(cString: $0) } ?? "error \(code)"
   }
 }
@@ -73,7 +75,8 @@ enum SystemCalls {
 
   // MARK: Files
 
-  // O_NONBLOCK keeps the open of a named pipe from waiting for its other end; regular files do not know it.
+  // O_NONBLOCK keeps the open of a named pipe from waiting for its other end; regular files do not
+  // know it.
   static func openFile(_ path: String, _ mode: OpenMode) throws(ErrorNumber) -> Int32 {
     switch mode {
     case .readOnly: try checked(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK))
@@ -83,7 +86,8 @@ enum SystemCalls {
     }
   }
 
-  /// An open of its own for reads that go past the cache. Throws `notSupported` where the system has none.
+  /// An open of its own for reads that go past the cache. Throws `notSupported` where the system
+  /// has none.
   static func openDirect(_ path: String) throws(ErrorNumber) -> Int32 {
     guard let direct else { throw .notSupported }
     return try checked(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | direct))
@@ -126,7 +130,8 @@ enum SystemCalls {
   }
 
   static func closeFile(_ descriptor: Int32) {
-    // The descriptor is gone even where close reports an error, so there is nothing to do about one.
+    // The descriptor is gone even where close reports an error, so there is nothing to do about
+    // one.
     _ = close(descriptor)
   }
 
@@ -144,7 +149,8 @@ enum SystemCalls {
 
   static func syncData(_ descriptor: Int32) throws(ErrorNumber) {
     #if canImport(Darwin)
-      // fsync leaves the data in the drive's own cache here; F_FULLFSYNC does not. Network and some foreign file systems lack it.
+      // fsync leaves the data in the drive's own cache here; F_FULLFSYNC does not. Network and some
+      // foreign file systems lack it.
       if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
       let code = errno
       guard code == ENOTSUP || code == EINVAL || code == ENOTTY || code == ENODEV else {
@@ -201,7 +207,8 @@ enum SystemCalls {
   /// The path without symbolic links, which names something that exists.
   static func realPath(_ path: String) throws(ErrorNumber) -> String {
     guard let resolved = realpath(path, nil) else { throw ErrorNumber(errno) }
-    // SAFETY: realpath returned a terminated string of its own, which is freed once, after the copy.
+    // SAFETY: realpath returned a terminated string of its own, which is freed once, after the
+    // copy.
     defer { free(resolved) }
     return String(cString: resolved)
   }
@@ -216,7 +223,8 @@ enum SystemCalls {
     _ = flock(descriptor, LOCK_UN)
   }
 
-  /// A lock of the open file on a byte that no file has: apart from `flock`, which readers take. Throws `wouldBlock` if another open has it.
+  /// A lock of the open file on a byte that no file has: apart from `flock`, which readers take.
+  /// Throws `wouldBlock` if another open has it.
   static func lockWriting(_ descriptor: Int32) throws(ErrorNumber) {
     #if os(Linux)
       _ = try checked(writingLock(descriptor, Int16(F_WRLCK)))
@@ -231,7 +239,8 @@ enum SystemCalls {
 
   #if os(Linux)
     private static func writingLock(_ descriptor: Int32, _ kind: Int16) -> Int32 {
-      // F_OFD_SETLK, which the importer does not show. Unlike F_SETLK it belongs to the open file: no close of another one gives it up.
+      // F_OFD_SETLK, which the importer does not show. Unlike F_SETLK it belongs to the open file:
+      // no close of another one gives it up.
       let setLock: Int32 = 37
       var request = flock()
       request.l_type = kind
@@ -258,7 +267,8 @@ enum SystemCalls {
     return try mapped(mmap(nil, length, PROT_READ | PROT_WRITE, flags, -1, 0))
   }
 
-  /// Makes a whole mapping from `mapZeroes` zero again, at once for all who look at it, and gives its memory back.
+  /// Makes a whole mapping from `mapZeroes` zero again, at once for all who look at it, and gives
+  /// its memory back.
   static func zeroPages(_ address: UnsafeMutableRawPointer, length: Int) {
     #if canImport(Darwin)
       _ = mmap(
@@ -271,7 +281,8 @@ enum SystemCalls {
   private static func mapped(_ address: UnsafeMutableRawPointer?) throws(ErrorNumber)
     -> UnsafeMutableRawPointer
   {
-    // mmap says "failed" with the address -1, which the importer does not know as MAP_FAILED on every platform.
+    // mmap says "failed" with the address -1, which the importer does not know as MAP_FAILED on
+    // every platform.
     guard let address, address != UnsafeMutableRawPointer(bitPattern: -1) else { throw ErrorNumber(errno) }
     return address
   }

@@ -6,7 +6,8 @@
   import Darwin
 #endif
 
-/// Small numbers for threads: as long as a thread lives no other has its number, and the least free one is given next.
+/// Small numbers for threads: as long as a thread lives no other has its number, and the least free
+/// one is given next.
 private enum ThreadNumbers {
   private static let taken = Guarded<[Bool]>([])
 
@@ -30,7 +31,8 @@ private enum ThreadNumbers {
       taken.append(true)
       return taken.count - 1
     }
-    // If the thread cannot keep it the number is lost, and the next read takes another: slow, and still right.
+    // If the thread cannot keep it the number is lost, and the next read takes another: slow, and
+    // still right.
     if pthread_setspecific(key, UnsafeMutableRawPointer(bitPattern: number + 1)) != 0 {
       taken.withLock { $0[number] = false }
     }
@@ -43,7 +45,8 @@ private enum ThreadNumbers {
 }
 
 extension SystemCalls {
-  /// The number of this thread, from 0 on: small, and not that of another living thread unless the system is short of room for it.
+  /// The number of this thread, from 0 on: small, and not that of another living thread unless the
+  /// system is short of room for it.
   ///
   /// Costs a call into the thread library; the first time on a thread, O(threads).
   static var threadNumber: Int {

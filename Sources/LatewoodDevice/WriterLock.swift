@@ -1,13 +1,16 @@
 import LatewoodBytes
 
-/// The lock of the one writing process of a database: an exclusive `flock` on a file of its own beside it.
+/// The lock of the one writing process of a database: an exclusive `flock` on a file of its own
+/// beside it.
 ///
-/// The lock file stays when the lock is given up: to remove it could take it from under a process that is just locking it. The system
-/// gives the lock up by itself when the process ends, however it ends.
+/// The lock file stays when the lock is given up: to remove it could take it from under a process
+/// that is just locking it. The system gives the lock up by itself when the process ends, however
+/// it ends.
 ///
-/// `flock` cannot tell this process from another, so a registry of the locks that this process holds, by device and inode
-/// of the lock file, answers that. A child made by fork inherits both, but not the lock itself: it is not the owner, and must
-/// not unlock what it shares with its parent.
+/// `flock` cannot tell this process from another, so a registry of the locks that this process
+/// holds, by device and inode of the lock file, answers that. A child made by fork inherits both,
+/// but not the lock itself: it is not the owner, and must not unlock what it shares with its
+/// parent.
 final class WriterLock: FileLock {
   private static let held = Guarded<[FileIdentity: UInt64]>([:])
 
@@ -83,7 +86,8 @@ final class WriterLock: FileLock {
 
   /// Whether anybody has the lock whose file is at `path`.
   ///
-  /// The system answers that only to who tries to take it, for a moment, together with others who ask.
+  /// The system answers that only to who tries to take it, for a moment, together with others who
+  /// ask.
   static func isHeld(path: String) throws(Fault) -> Bool {
     let number: Int32
     do {
@@ -109,7 +113,8 @@ final class WriterLock: FileLock {
     _ number: Int32, _ identity: FileIdentity, _ generation: UInt64, _ path: String
   ) throws(Fault) {
     try held.withLock { held throws(Fault) in
-      // An entry of another generation is the parent's, inherited by fork; flock will answer for that.
+      // An entry of another generation is the parent's, inherited by fork; flock will answer for
+      // that.
       guard held[identity] != generation else {
         throw Fault(
           .lockedByThisProcess, "this process has already opened the database for writing",

@@ -1,6 +1,7 @@
 import LatewoodBytes
 
-/// The writer's place in the log, in raw memory so that a put counts no references and checks no exclusivity.
+/// The writer's place in the log, in raw memory so that a put counts no references and checks no
+/// exclusivity.
 ///
 /// ```
 /// file    base + offset .............| flushedThrough
@@ -9,9 +10,12 @@ import LatewoodBytes
 /// ```
 ///
 /// Invariants (all of it belongs to the writer: whoever holds the store's writer lock):
-/// 1. Byte `segmentOffset + n` of the file is, until it is written, byte `n` at `memory`, for `n` below `position`.
-/// 2. `segmentOffset + frameStart` is the end of the log's last complete frame, rounded up: where the next one starts.
-/// 3. Everything in frames below `flushedThrough` is in the file and can be read through the mapping.
+/// 1. Byte `segmentOffset + n` of the file is, until it is written, byte `n` at `memory`, for `n`
+///    below `position`.
+/// 2. `segmentOffset + frameStart` is the end of the log's last complete frame, rounded up: where
+///    the next one starts.
+/// 3. Everything in frames below `flushedThrough` is in the file and can be read through the
+///    mapping.
 @usableFromInline package struct AppendState {
   /// Of the mapping that covers what the writer has written and may write until it asks again.
   @usableFromInline var base: UnsafeRawPointer
@@ -35,7 +39,8 @@ import LatewoodBytes
   /// Frames of the open transaction that are complete: they can no longer be taken back.
   var closedFrames = 0
 
-  /// The record at `offset` if it is in the file or in the open segment: nearly always. Nil: ask `LogFile.record(at:)`.
+  /// The record at `offset` if it is in the file or in the open segment: nearly always. Nil: ask
+  /// `LogFile.record(at:)`.
   @inlinable @inline(__always) package func quickRecord(at offset: UInt64) -> UnsafeRawPointer? {
     if offset < flushedThrough { return base + Int(truncatingIfNeeded: offset) }
     if offset >= segmentOffset {
@@ -56,7 +61,8 @@ struct Segment {
   var offset: UInt64
   /// Bytes in memory: all in complete frames.
   var length: Int
-  /// Where the next segment starts. What lies between is written by other ways: a large value, or nodes.
+  /// Where the next segment starts. What lies between is written by other ways: a large value, or
+  /// nodes.
   var end: UInt64
   /// Up to where the file's bytes exist once this segment is written.
   var touchable: UInt64

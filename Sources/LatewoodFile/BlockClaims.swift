@@ -1,13 +1,16 @@
-/// How many bytes of each block of a file are referred to: by a tree, by the log, or by what died and may still be read.
+/// How many bytes of each block of a file are referred to: by a tree, by the log, or by what died
+/// and may still be read.
 ///
-/// What a file says of itself can be wrong although all its checksums are right: two entries can refer to one value, an entry to a node, to a
-/// frame of the log, or to bytes that are written only later. So that a reference dies is no proof that nothing else needs its bytes. A
-/// block that nobody claims is free whatever the references look like.
+/// What a file says of itself can be wrong although all its checksums are right: two entries can
+/// refer to one value, an entry to a node, to a frame of the log, or to bytes that are written only
+/// later. So that a reference dies is no proof that nothing else needs its bytes. A block that
+/// nobody claims is free whatever the references look like.
 ///
 /// Invariants:
-/// 1. The count of a block is the sum, over all ranges that were added and not removed, of the bytes that these have in it; what is
-///    at or behind `limit` does not count.
-/// 2. A count that ever passed `UInt16.max` stays there: the block is never free again. (In a sound file none is above 4,159.)
+/// 1. The count of a block is the sum, over all ranges that were added and not removed, of the
+///    bytes that these have in it; what is at or behind `limit` does not count.
+/// 2. A count that ever passed `UInt16.max` stays there: the block is never free again. (In a sound
+///    file none is above 4,159.)
 ///
 /// Memory: two bytes for 4 KiB of the file.
 package struct BlockClaims: Sendable {
@@ -28,8 +31,9 @@ package struct BlockClaims: Sendable {
     counts = Array(repeating: 0, count: Int((limit + BlockClaims.blockLength - 1) / BlockClaims.blockLength))
   }
 
-  /// Adds a reference. False if it cannot be right: it does not lie in the file before `limit`, or there are more references than
-  /// bytes that they could have for themselves. O(blocks); O(blocks of the file) for all that are true.
+  /// Adds a reference. False if it cannot be right: it does not lie in the file before `limit`, or
+  /// there are more references than bytes that they could have for themselves. O(blocks); O(blocks
+  /// of the file) for all that are true.
   package mutating func add(_ range: DeadRange) -> Bool {
     guard range.start >= FileLayout.logStart, range.start <= range.end, range.end <= limit else {
       return false
@@ -69,7 +73,8 @@ package struct BlockClaims: Sendable {
 }
 
 extension DeadRange {
-  /// A node claims the padding behind it too, so that nodes one after the other claim what they do when they are one range.
+  /// A node claims the padding behind it too, so that nodes one after the other claim what they do
+  /// when they are one range.
   fileprivate var claimedEnd: UInt64 {
     endsInNode ? (end + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1) : end
   }

@@ -1,6 +1,7 @@
 import LatewoodBytes
 
-/// The payload of a checkpoint frame: the root of the tree, and where the log goes on that the tree does not hold. FORMAT.md, section 7.
+/// The payload of a checkpoint frame: the root of the tree, and where the log goes on that the tree
+/// does not hold. FORMAT.md, section 7.
 package struct CheckpointRecord: Sendable, Equatable {
   /// Where the fields lie in the payload. On disk.
   package enum Offset {
@@ -32,7 +33,8 @@ package struct CheckpointRecord: Sendable, Equatable {
   package var previousCheckpoint: UInt64
   /// The first of a file that a compaction or a copy wrote.
   package var isCompaction: Bool
-  /// Drawn anew when somebody begins to write to a backup: two files of one id hold the same log only as far as this is the same. 0 before.
+  /// Drawn anew when somebody begins to write to a backup: two files of one id hold the same log
+  /// only as far as this is the same. 0 before.
   package var branch: UInt64 = 0
 
   package init(
@@ -67,9 +69,11 @@ package struct CheckpointRecord: Sendable, Equatable {
     target.set(branch, at: Offset.branch)
   }
 
-  /// Reads the 88 bytes at `source`, the payload of the frame at `frame` in a file of `fileSize` bytes.
+  /// Reads the 88 bytes at `source`, the payload of the frame at `frame` in a file of `fileSize`
+  /// bytes.
   ///
-  /// Throws `damaged` if the root does not lie within the file, the replay offset is impossible, or reserved bytes are not zero.
+  /// Throws `damaged` if the root does not lie within the file, the replay offset is impossible, or
+  /// reserved bytes are not zero.
   package static func decode(
     from source: UnsafeRawPointer, frame: UInt64, fileSize: UInt64
   ) throws(Fault) -> CheckpointRecord {
@@ -118,7 +122,8 @@ package struct CheckpointRecord: Sendable, Equatable {
 /// A place between two frames of the log: what a walk needs to go on from there.
 package struct ReplayPosition: Sendable, Equatable {
   package var offset: UInt64
-  /// The checksum of the frame before; 0 at the start of a file and where the log began anew after a skipped tail.
+  /// The checksum of the frame before; 0 at the start of a file and where the log began anew after
+  /// a skipped tail.
   package var previousChecksum: UInt64
 
   package init(offset: UInt64, previousChecksum: UInt64) {

@@ -2,7 +2,8 @@
 package struct DeadRange: Sendable, Equatable {
   package var start: UInt64
   package var end: UInt64
-  /// It ends with a node, so that what follows up to the next multiple of 64 may be nothing but padding.
+  /// It ends with a node, so that what follows up to the next multiple of 64 may be nothing but
+  /// padding.
   package var endsInNode: Bool
 
   package init(start: UInt64, end: UInt64, endsInNode: Bool) {
@@ -24,9 +25,10 @@ package struct DeadRange: Sendable, Equatable {
 ///
 /// Invariants:
 /// 1. `ranges` ascend and neither overlap nor touch.
-/// 2. A range holds nothing but what was put in, and the padding between two nodes. Nothing live is shorter than a frame's header and lies
-///    between the end of a node and the next dead byte: a node starts at a multiple of 64 and is longer than `leastNode`, anything else has
-///    a frame's header before it.
+/// 2. A range holds nothing but what was put in, and the padding between two nodes. Nothing live is
+///    shorter than a frame's header and lies between the end of a node and the next dead byte: a
+///    node starts at a multiple of 64 and is longer than `leastNode`, anything else has a frame's
+///    header before it.
 package struct DeadRanges: Sendable {
   package private(set) var ranges: [DeadRange] = []
 
@@ -39,7 +41,8 @@ package struct DeadRanges: Sendable {
 
   /// Puts ranges in, in any order; they may overlap with each other and with what is there.
   ///
-  /// O(all ranges). `isPadding` is asked about the less than 64 bytes between two ranges where their length leaves it open.
+  /// O(all ranges). `isPadding` is asked about the less than 64 bytes between two ranges where
+  /// their length leaves it open.
   package mutating func insert(
     _ added: [DeadRange], isPadding: (_ bytes: Range<UInt64>) -> Bool = { _ in false }
   ) {
@@ -73,10 +76,12 @@ package struct DeadRanges: Sendable {
     return next.start - last.end < leastNode || isPadding(last.end..<next.start)
   }
 
-  /// Takes out all whole blocks, at multiples of `length`, a power of two and of 64. Ascending, neighbours in one.
+  /// Takes out all whole blocks, at multiples of `length`, a power of two and of 64. Ascending,
+  /// neighbours in one.
   ///
-  /// Between a node and the end of its block there may be padding alone, of which `isPadding` is asked: what follows the block can have been
-  /// given back long ago, so there is no range to join with.
+  /// Between a node and the end of its block there may be padding alone, of which `isPadding` is
+  /// asked: what follows the block can have been given back long ago, so there is no range to join
+  /// with.
   package mutating func takeBlocks(
     of length: UInt64, isPadding: (_ bytes: Range<UInt64>) -> Bool = { _ in false }
   ) -> [Range<UInt64>] {
@@ -103,7 +108,8 @@ package struct DeadRanges: Sendable {
   }
 }
 
-/// What one new tree leaves behind: bytes that only the tree before it refers to, and what it took from the log.
+/// What one new tree leaves behind: bytes that only the tree before it refers to, and what it took
+/// from the log.
 package struct DeadSpace: Sendable {
   /// Nodes and extents, in the order in which they were left; neighbours in one.
   package private(set) var ranges: [DeadRange] = []
@@ -120,7 +126,8 @@ package struct DeadSpace: Sendable {
     leave(offset: offset, length: length, endsInNode: false)
   }
 
-  /// What cannot be in a file is left out: the reference comes from one, and nobody need have read what it refers to.
+  /// What cannot be in a file is left out: the reference comes from one, and nobody need have read
+  /// what it refers to.
   private mutating func leave(offset: UInt64, length: UInt64, endsInNode: Bool) {
     let (end, overflow) = offset.addingReportingOverflow(length)
     guard length > 0, !overflow, offset >= FileLayout.logStart, end <= FileLayout.fileLimit else { return }
@@ -167,7 +174,8 @@ package struct DeadSpace: Sendable {
     }
   }
 
-  /// Takes out what does not lie before `end`: no tree can own it whose checkpoint's frame is there.
+  /// Takes out what does not lie before `end`: no tree can own it whose checkpoint's frame is
+  /// there.
   package mutating func removeAll(beyond end: UInt64) { ranges.removeAll { $0.end > end } }
 
   package var length: UInt64 { ranges.reduce(0) { $0 &+ $1.length } }

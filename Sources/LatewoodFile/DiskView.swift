@@ -3,9 +3,10 @@ import LatewoodDevice
 
 /// What the disk has of a file, to compare with what the mapping shows of it.
 ///
-/// After a sync that failed the system goes on to show what did not come to the disk, in pages that it takes for written. It forgets them when
-/// it is told to, but not those that another process, or a snapshot of this one, has mapped. To write the same bytes there once more is no
-/// cure: ext4 was seen to say that such a second write is durable, and to have zeros there after the next mount.
+/// After a sync that failed the system goes on to show what did not come to the disk, in pages that
+/// it takes for written. It forgets them when it is told to, but not those that another process, or
+/// a snapshot of this one, has mapped. To write the same bytes there once more is no cure: ext4 was
+/// seen to say that such a second write is durable, and to have zeros there after the next mount.
 struct DiskView: ~Copyable {
   private static let windowLength = 1 << 20
 
@@ -24,7 +25,8 @@ struct DiskView: ~Copyable {
 
   deinit { window.deallocate() }
 
-  /// Whether the disk has what the mapping shows of a range, all of which is in the file. True where it cannot be asked.
+  /// Whether the disk has what the mapping shows of a range, all of which is in the file. True
+  /// where it cannot be asked.
   ///
   /// Throws what the device throws when it is asked twice.
   mutating func agrees(on range: Range<UInt64>) throws(Fault) -> Bool {

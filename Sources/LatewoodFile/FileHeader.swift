@@ -26,7 +26,8 @@ package struct FileHeader: Sendable, Equatable {
   package var fileID: (first: UInt64, last: UInt64) { (idFirst, idLast) }
   private let idFirst: UInt64
   private let idLast: UInt64
-  /// The same in all files that a database has had: before and after a compaction, and in its backups.
+  /// The same in all files that a database has had: before and after a compaction, and in its
+  /// backups.
   package let databaseID: DatabaseID
   package let requiredFeatures: UInt32
   package let optionalFeatures: UInt32

@@ -1,4 +1,5 @@
-/// Where the fixed parts of a file lie, and how large things may be. All of it is on disk: FORMAT.md, sections 1 and 10.
+/// Where the fixed parts of a file lie, and how large things may be. All of it is on disk:
+/// FORMAT.md, sections 1 and 10.
 @usableFromInline package enum FileLayout {
   package static let headerLength = 4096
   package static let headerCopyOffset: UInt64 = 4096

@@ -1,11 +1,13 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// An open file as all share it who may read its mapping: the log, and each version that was made from it.
+/// An open file as all share it who may read its mapping: the log, and each version that was made
+/// from it.
 ///
-/// What a mapping shows can be taken away under its readers: a writer gives dead blocks of the file back. It spares what versions of its own
-/// store still show, and gives nothing back while anybody else has locked the file for reading. So that lock must last as long as the
-/// mapping is read, which can be longer than the log is open: a scan goes on while its store is closed.
+/// What a mapping shows can be taken away under its readers: a writer gives dead blocks of the file
+/// back. It spares what versions of its own store still show, and gives nothing back while anybody
+/// else has locked the file for reading. So that lock must last as long as the mapping is read,
+/// which can be longer than the log is open: a scan goes on while its store is closed.
 ///
 /// ```
 /// open     the log has it          a log that writes knows its versions; one that reads has locked the file
@@ -30,7 +32,8 @@ final class FileUse: Sendable {
     writerLock.withLock { $0 }?.unlock()
   }
 
-  /// Goes from "open" to "left" for a log that wrote. It takes over the writer's lock, and gives it back as soon as it may.
+  /// Goes from "open" to "left" for a log that wrote. It takes over the writer's lock, and gives it
+  /// back as soon as it may.
   func leave(_ lock: any FileLock) {
     do throws(Fault) {
       try device.lockForReading()

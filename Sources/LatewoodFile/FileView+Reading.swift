@@ -3,7 +3,8 @@ import LatewoodDevice
 
 /// Ways to the bytes of a file that do not end the process where the disk fails.
 extension FileView {
-  /// Sees to it that a range, which is below `limit`, can be touched through the mapping. Throws `inputOutput` if the disk does not give it.
+  /// Sees to it that a range, which is below `limit`, can be touched through the mapping. Throws
+  /// `inputOutput` if the disk does not give it.
   package func makeReadable(_ offset: UInt64, _ length: Int) throws(Fault) {
     guard let owner, length > 0 else { return }
     // SAFETY: the owner lives as long as the mapping that this view is of.
@@ -11,7 +12,8 @@ extension FileView {
       UnsafeRawBufferPointer(start: base + Int(truncatingIfNeeded: offset), count: length), at: offset)
   }
 
-  /// Copies a range, which is below `limit`, into memory of the caller's by a call of the system. Throws what the device throws.
+  /// Copies a range, which is below `limit`, into memory of the caller's by a call of the system.
+  /// Throws what the device throws.
   package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) {
     guard let address = target.baseAddress, !target.isEmpty else { return }
     guard let owner else {
@@ -24,7 +26,8 @@ extension FileView {
     }
   }
 
-  /// Fills a window with what the disk has, not the cache; where that cannot be asked, with what the cache has. Returns how many bytes there were.
+  /// Fills a window with what the disk has, not the cache; where that cannot be asked, with what
+  /// the cache has. Returns how many bytes there were.
   ///
   /// - Parameters: as `Device.readFromDisk`.
   package func readMedium(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int
@@ -40,7 +43,8 @@ extension FileView {
   }
 }
 
-/// Makes a file readable piece by piece for whoever goes through it from front to back: a call of the system for many frames.
+/// Makes a file readable piece by piece for whoever goes through it from front to back: a call of
+/// the system for many frames.
 struct ReadableWindow {
   private static let length: UInt64 = 256 << 10
 
@@ -49,7 +53,8 @@ struct ReadableWindow {
 
   init(_ view: FileView) { self.view = view }
 
-  /// Sees to it that `length` bytes from `offset` on can be touched; they are in the file. Throws `inputOutput` if the disk does not give them.
+  /// Sees to it that `length` bytes from `offset` on can be touched; they are in the file. Throws
+  /// `inputOutput` if the disk does not give them.
   mutating func need(_ offset: UInt64, _ length: UInt64) throws(Fault) {
     let end = offset &+ length
     if offset >= range.lowerBound, end <= range.upperBound { return }

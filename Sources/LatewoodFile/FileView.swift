@@ -1,15 +1,16 @@
 import LatewoodBytes
 import Synchronization
 
-/// What a reader needs of a file: its bytes in memory, how far they may be touched, and which of them have been proved.
+/// What a reader needs of a file: its bytes in memory, how far they may be touched, and which of
+/// them have been proved.
 ///
-/// A plain value of raw pointers, so that the hot paths above copy it without counting references. Whoever holds one also holds the
-/// `AddressSpace` that it points into.
+/// A plain value of raw pointers, so that the hot paths above copy it without counting references.
+/// Whoever holds one also holds the `AddressSpace` that it points into.
 ///
 /// Invariants:
 /// 1. Every address in `base ..< base + limit` is a byte of the file.
-/// 2. A bit of `offset / 64` is set only after the node, or the extent, that starts there was checked against its checksum, and is forgotten after a while
-///    (`MappedFile.setProofLifetime`).
+/// 2. A bit of `offset / 64` is set only after the node, or the extent, that starts there was
+///    checked against its checksum, and is forgotten after a while (`MappedFile.setProofLifetime`).
 // SAFETY: the pointers never change; the bitmap is only accessed atomically.
 @usableFromInline package struct FileView: @unchecked Sendable {
   @usableFromInline package let base: UnsafeRawPointer
@@ -32,20 +33,23 @@ import Synchronization
     self.owner = owner.map { .passUnretained($0) }
   }
 
-  /// What a bit vouches for. Nodes and extents have bits of their own: the bytes of a value may look like a node.
+  /// What a bit vouches for. Nodes and extents have bits of their own: the bytes of a value may
+  /// look like a node.
   @usableFromInline package enum Proof {
     @usableFromInline package static let node: UInt64 = 0
     @usableFromInline package static let extent: UInt64 = 1
   }
 
   /// The word of the bitmap that holds a bit.
-  // SAFETY: the bitmap has two bits for every 64 bytes of the address space, and a zeroed word is a valid Atomic<UInt64>.
+  // SAFETY: the bitmap has two bits for every 64 bytes of the address space, and a zeroed word is a
+  // valid Atomic<UInt64>.
   @inlinable @inline(__always) func word(_ bit: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>> {
     verified.advanced(by: Int(truncatingIfNeeded: bit &>> 6) &* 8)
       .assumingMemoryBound(to: Atomic<UInt64>.self)
   }
 
-  /// Whether what starts at `offset` has been proved to be what `proof` says. `offset` is below `limit`.
+  /// Whether what starts at `offset` has been proved to be what `proof` says. `offset` is below
+  /// `limit`.
   @inlinable @inline(__always) package func isVerified(_ offset: UInt64, _ proof: UInt64) -> Bool {
     let bit = (offset &>> 6) &* 2 | proof
     return word(bit).pointee.load(ordering: .relaxed) & (1 &<< (bit & 63)) != 0
@@ -58,7 +62,8 @@ import Synchronization
     word(bit).pointee.bitwiseOr(1 &<< (bit & 63), ordering: .relaxed)
   }
 
-  /// The bytes of a value that lies in a commit frame. Bounds are checked always, the checksum the first time.
+  /// The bytes of a value that lies in a commit frame. Bounds are checked always, the checksum the
+  /// first time.
   @inlinable package func extent(
     offset: UInt64, length: UInt64, checksum: UInt32
   ) throws(Fault) -> UnsafeRawBufferPointer {

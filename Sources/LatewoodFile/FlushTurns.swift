@@ -1,6 +1,7 @@
 import LatewoodDevice
 
-/// Turns at a kind of work that one thread at a time does for all who wait: to write frames, or to sync.
+/// Turns at a kind of work that one thread at a time does for all who wait: to write frames, or to
+/// sync.
 ///
 /// ```
 ///            begin                               end
@@ -9,8 +10,8 @@ import LatewoodDevice
 ///
 /// Invariants (all of it with the monitor of the flush held):
 /// 1. Turns do not overlap.
-/// 2. Each thread waits for the first turn that can cover what it needs: the one that runs, or the next. It is woken when that turn
-///    ends, and not before, but for the one who leads.
+/// 2. Each thread waits for the first turn that can cover what it needs: the one that runs, or the
+///    next. It is woken when that turn ends, and not before, but for the one who leads.
 /// 3. Whoever was woken to lead and gives up instead calls `wakeAll`, so that another one leads.
 struct FlushTurns {
   private(set) var isTaken = false

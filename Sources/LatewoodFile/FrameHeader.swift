@@ -76,7 +76,8 @@ package struct FrameHeader: Sendable, Equatable {
     target.set(payloadLength, at: Offset.payloadLength)
   }
 
-  /// Writes the header and its checksum over a payload that already stands behind it; returns the checksum.
+  /// Writes the header and its checksum over a payload that already stands behind it; returns the
+  /// checksum.
   func encode(into target: UnsafeMutableRawPointer, seed: UInt64) -> UInt64 {
     encodeFields(into: target)
     let covered = FrameHeader.length - 8 + (kind == .nodes ? 0 : Int(payloadLength))
@@ -85,7 +86,8 @@ package struct FrameHeader: Sendable, Equatable {
     return checksum
   }
 
-  /// Reads the fields; nil unless the bytes are a frame's header that belongs at `offset`. The checksum is not compared here.
+  /// Reads the fields; nil unless the bytes are a frame's header that belongs at `offset`. The
+  /// checksum is not compared here.
   ///
   /// `source` has 56 bytes.
   package static func decode(from source: UnsafeRawPointer, at offset: UInt64) -> FrameHeader? {
@@ -115,12 +117,14 @@ package struct FrameHeader: Sendable, Equatable {
     }
   }
 
-  /// Where the bytes end that must be in the file: the payload of a nodes frame may not be there yet.
+  /// Where the bytes end that must be in the file: the payload of a nodes frame may not be there
+  /// yet.
   package var requiredEnd: UInt64? {
     kind == .nodes ? ownOffset + UInt64(FrameHeader.length) : end
   }
 
-  /// Whether the frame at `source`, all of whose required bytes are there, has the checksum that its header says.
+  /// Whether the frame at `source`, all of whose required bytes are there, has the checksum that
+  /// its header says.
   func checksumMatches(_ source: UnsafeRawPointer, seed: UInt64) -> Bool {
     let covered = FrameHeader.length - 8 + (kind == .nodes ? 0 : Int(truncatingIfNeeded: payloadLength))
     return XXH64.hash(source + 8, covered, seed: seed) == checksum

@@ -20,8 +20,9 @@ extension GroupFlush.State {
 
   /// Why a flush of everything before `target` fails, if it does.
   ///
-  /// Who was waiting when it happened gets the failure itself; who comes later learns that it is too late. A lack of space keeps nothing from
-  /// being synced that is in the file: others may see it already.
+  /// Who was waiting when it happened gets the failure itself; who comes later learns that it is
+  /// too late. A lack of space keeps nothing from being synced that is in the file: others may see
+  /// it already.
   func refusal(of target: UInt64, _ durable: Bool, hasWaited: Bool) -> Fault? {
     if isGivenUp(target) { return .commitWithoutSpace }
     if !isStopped || (durable && isSyncable(target)) { return nil }
@@ -54,7 +55,8 @@ extension GroupFlush.State {
     isStopped = true
   }
 
-  /// Everything before `through` has been written; `open` is the open segment as it was when that began.
+  /// Everything before `through` has been written; `open` is the open segment as it was when that
+  /// began.
   mutating func finishWriting(through: UInt64, open written: Segment) {
     writtenThrough = through
     for segment in sealed where segment.end <= through {
@@ -66,8 +68,8 @@ extension GroupFlush.State {
     }
   }
 
-  /// What to reserve before a write that will be synced: room for the next small commits, once there have been some. A sync that has
-  /// no new length of the file to record is a third cheaper.
+  /// What to reserve before a write that will be synced: room for the next small commits, once
+  /// there have been some. A sync that has no new length of the file to record is a third cheaper.
   ///
   /// - Parameter isWritten: long commits find their room written; see `roomToWrite`.
   mutating func roomToReserve(from: UInt64, through: UInt64, isWritten: Bool) -> Range<UInt64>? {
@@ -81,9 +83,10 @@ extension GroupFlush.State {
 
   /// What to write zeros to before the next transaction, which begins at `tail`.
   ///
-  /// In blocks that were only reserved, the first sync of each is dearer by half or more, because the file system notes that they are in
-  /// use now. Where commits are so long that they come upon a new block every few times, the room is therefore written. Only the writer
-  /// can do that: nobody but it and those whom it gives a region to write at or behind `tail`.
+  /// In blocks that were only reserved, the first sync of each is dearer by half or more, because
+  /// the file system notes that they are in use now. Where commits are so long that they come upon
+  /// a new block every few times, the room is therefore written. Only the writer can do that:
+  /// nobody but it and those whom it gives a region to write at or behind `tail`.
   mutating func roomToWrite(at tail: UInt64) -> Range<UInt64>? {
     guard syncs > LogFile.syncsBeforeReserving, tail + syncedLength > roomThrough,
       (LogFile.leastWrittenAhead..<LogFile.reservedLength / 4).contains(syncedLength),
@@ -111,7 +114,8 @@ extension GroupFlush.State {
     closedThrough = open.end
   }
 
-  /// The open segment ends at `length`, the bytes up to `end` come by other ways, and `next` is open now.
+  /// The open segment ends at `length`, the bytes up to `end` come by other ways, and `next` is
+  /// open now.
   mutating func seal(length: Int, end: UInt64, touchable: UInt64, next: Segment) {
     close(length: length)
     open.end = end

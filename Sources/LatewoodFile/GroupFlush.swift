@@ -4,28 +4,35 @@ import Synchronization
 
 /// Brings what waits in memory to the file, for many threads at once.
 ///
-/// The first thread that needs something in the file writes everything that is complete; the first that needs it durable writes and then
-/// syncs. Others whose commits they take along wait. Nobody is handed to another thread; a caller that is alone just writes.
+/// The first thread that needs something in the file writes everything that is complete; the first
+/// that needs it durable writes and then syncs. Others whose commits they take along wait. Nobody
+/// is handed to another thread; a caller that is alone just writes.
 ///
 /// ```
 /// syncedThrough <= writtenThrough <= closedThrough          offsets in the file, all of them ends of frames
 /// | on the disk  | in the file    | in sealed and open segments
 /// ```
 ///
-/// The two kinds of work have turns of their own (`FlushTurns`): a sync takes long, and others write meanwhile. It covers what was in the file
-/// when it began. Who comes to wait for durability during a sync waits for the next one, which begins by writing what has gathered.
+/// The two kinds of work have turns of their own (`FlushTurns`): a sync takes long, and others
+/// write meanwhile. It covers what was in the file when it began. Who comes to wait for durability
+/// during a sync waits for the next one, which begins by writing what has gathered.
 ///
 /// Invariants:
-/// 1. `state` is only touched with the monitor held. Only the thread that has the turn writes frames, or syncs, and it does not hold the
-///    monitor while it does.
-/// 2. Sealed segments and the complete part of the open one never change, so the thread that writes reads them without a lock.
-/// 3. After the first failed sync, or a failed write for anything but lack of space, nothing is ever written again.
-/// 4. After a write that failed for lack of space nothing is written until `restart` gave up what was waiting.
-/// 5. Syncs do not overlap: the system tells of a failure once, so that of two that overlap the other would say that all is well.
-/// 6. While a checkpoint is needed `durableMark` stands still. What the log says to be durable then never lies beyond a gap that a
-///    walk from an older checkpoint cannot cross.
-/// 7. Of the frames that are written together a walk finds all or none: of several the header of the first comes last. So a write that is refused
-///    part way for lack of space leaves none of them in the log, for readers beside and after the end of the process.
+/// 1. `state` is only touched with the monitor held. Only the thread that has the turn writes
+///    frames, or syncs, and it does not hold the monitor while it does.
+/// 2. Sealed segments and the complete part of the open one never change, so the thread that writes
+///    reads them without a lock.
+/// 3. After the first failed sync, or a failed write for anything but lack of space, nothing is
+///    ever written again.
+/// 4. After a write that failed for lack of space nothing is written until `restart` gave up what
+///    was waiting.
+/// 5. Syncs do not overlap: the system tells of a failure once, so that of two that overlap the
+///    other would say that all is well.
+/// 6. While a checkpoint is needed `durableMark` stands still. What the log says to be durable then
+///    never lies beyond a gap that a walk from an older checkpoint cannot cross.
+/// 7. Of the frames that are written together a walk finds all or none: of several the header of
+///    the first comes last. So a write that is refused part way for lack of space leaves none of
+///    them in the log, for readers beside and after the end of the process.
 // SAFETY: `state` never changes, what it points to is guarded by the monitor.
 final class GroupFlush: @unchecked Sendable {
   struct State {
@@ -54,13 +61,15 @@ final class GroupFlush: @unchecked Sendable {
     var chainStart: UInt64 = FileLayout.logStart
     /// While a checkpoint is needed: where the log ends before the gap.
     var gapStart: UInt64 = FileLayout.logStart
-    /// Ranges whose commits failed for lack of space; a commit that ends in one never comes to the file.
+    /// Ranges whose commits failed for lack of space; a commit that ends in one never comes to the
+    /// file.
     var givenUp: [Range<UInt64>] = []
     /// Commits that were synced.
     var syncs = 0
     /// Bytes that the last of them added.
     var syncedLength: UInt64 = 0
-    /// Where the room ends that was made ahead of the log, and how many commits had been synced then.
+    /// Where the room ends that was made ahead of the log, and how many commits had been synced
+    /// then.
     var roomThrough: UInt64 = 0
     var syncsAtRoom = 0
 
@@ -102,7 +111,8 @@ final class GroupFlush: @unchecked Sendable {
     if let fault = locked({ $0.poisonRefusal }) { throw fault }
   }
 
-  /// Returns when the file has everything before `target`, and if `durable`, when that would survive a power cut.
+  /// Returns when the file has everything before `target`, and if `durable`, when that would
+  /// survive a power cut.
   func flush(through target: UInt64, durable: Bool) throws(Fault) {
     monitor.lock()
     defer { monitor.unlock() }
@@ -125,8 +135,8 @@ final class GroupFlush: @unchecked Sendable {
     }
   }
 
-  /// Makes everything durable that has been written to the file by now, frames or not. The first failure ends all writing, and those who wait get
-  /// it as it is; later calls throw `poisoned`.
+  /// Makes everything durable that has been written to the file by now, frames or not. The first
+  /// failure ends all writing, and those who wait get it as it is; later calls throw `poisoned`.
   func sync() throws(Fault) {
     monitor.lock()
     defer { monitor.unlock() }
@@ -180,7 +190,8 @@ final class GroupFlush: @unchecked Sendable {
     state.pointee.writing.end(isDone: fault == nil, isLast: state.pointee.isStopped)
   }
 
-  /// Writes what is complete, if nobody else does, and makes it durable. Called, and returns, with the monitor held and the turn free.
+  /// Writes what is complete, if nobody else does, and makes it durable. Called, and returns, with
+  /// the monitor held and the turn free.
   private func leadSync() {
     let writes =
       !state.pointee.isStopped && !state.pointee.writing.isTaken
@@ -196,7 +207,8 @@ final class GroupFlush: @unchecked Sendable {
       }
       if let fault = unlocked(sync) {
         var fault = fault
-        // Some disks find out late that they are full. Unlike a refused write that leaves nobody to go on: what was written is lost.
+        // Some disks find out late that they are full. Unlike a refused write that leaves nobody to
+        // go on: what was written is lost.
         if fault.kind == .outOfSpace { fault.kind = .inputOutput }
         state.pointee.end(with: fault)
       } else {
@@ -224,7 +236,8 @@ final class GroupFlush: @unchecked Sendable {
     }
   }
 
-  /// Writes zeros, which a walk takes for room that was never used. A lack of space is for the commits to meet.
+  /// Writes zeros, which a walk takes for room that was never used. A lack of space is for the
+  /// commits to meet.
   func writeRoom(_ range: Range<UInt64>) throws(Fault) {
     let zeros = [UInt8](repeating: 0, count: Int(range.upperBound - range.lowerBound))
     let fault: Fault? = zeros.withUnsafeBytes { bytes in
@@ -240,12 +253,14 @@ final class GroupFlush: @unchecked Sendable {
     throw fault
   }
 
-  /// Writes the frames from one offset to another so that a walk finds all of them or none; see invariant 7.
+  /// Writes the frames from one offset to another so that a walk finds all of them or none; see
+  /// invariant 7.
   private func writeFrames(
     _ sealed: [Segment], _ open: Segment, from: UInt64, through: UInt64
   ) throws(Fault) {
     let first = sealed.first { $0.offset + UInt64($0.length) > from } ?? open
-    // SAFETY: `from` is the end of a frame and less than `through`: there is another one, and its header is whole in memory.
+    // SAFETY: `from` is the end of a frame and less than `through`: there is another one, and its
+    // header is whole in memory.
     let header = first.memory + Int(from - first.offset)
     let end = FrameHeader.decode(from: header, at: from)?.end.flatMap(FileLayout.alignedToFrame)
     // A frame that is there in part is none. Of several the first could be whole.
@@ -297,8 +312,10 @@ final class GroupFlush: @unchecked Sendable {
 
   /// Lets the thread go first that is writing frames.
   ///
-  /// File systems let one thread at a time change a file, and not in turn: whoever writes piece after piece, or gives back block after block,
-  /// would keep a small commit waiting for milliseconds. So this comes before each of them. It promises nothing, and does not wait for long.
+  /// File systems let one thread at a time change a file, and not in turn: whoever writes piece
+  /// after piece, or gives back block after block, would keep a small commit waiting for
+  /// milliseconds. So this comes before each of them. It promises nothing, and does not wait for
+  /// long.
   func giveWay() {
     let turn = frameWrites.load(ordering: .relaxed)
     if turn & 1 == 0 { return }

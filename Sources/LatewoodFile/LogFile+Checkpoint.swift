@@ -12,7 +12,8 @@ package struct AppendedCheckpoint: Sendable, Equatable {
 }
 
 extension LogFile {
-  /// *Writer, no transaction open.* Reserves room for nodes: returns the offset of the first one, a multiple of 64.
+  /// *Writer, no transaction open.* Reserves room for nodes: returns the offset of the first one, a
+  /// multiple of 64.
   ///
   /// - Parameter length: bytes from that offset on, greater than 0.
   ///
@@ -33,31 +34,34 @@ extension LogFile {
 
   /// Writes nodes where there was room reserved for them. From any thread.
   ///
-  /// In pieces of 32 KiB, unless nobody commits to this file: a commit waits for one of them at most, which takes 10 µs. Throws `outOfSpace`,
-  /// after which the log is as usable as before and only these nodes are missing; `inputOutput`, which ends all writing; `poisoned`, `closed`.
+  /// In pieces of 32 KiB, unless nobody commits to this file: a commit waits for one of them at
+  /// most, which takes 10 µs. Throws `outOfSpace`, after which the log is as usable as before and
+  /// only these nodes are missing; `inputOutput`, which ends all writing; `poisoned`, `closed`.
   package func writeNodes(
     _ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int = LogFile.nodePieceLength
   ) throws(Fault) {
     try group.writeAside(bytes, at: offset, pieces: pieces)
-    // The file is this long now, and the tree may be read before a frame behind it is written: that can fail for lack of space.
+    // The file is this long now, and the tree may be read before a frame behind it is written: that
+    // can fail for lack of space.
     let end = offset + UInt64(bytes.count)
     group.locked { $0.touchableThrough = max($0.touchableThrough, end) }
   }
 
   /// Makes nodes that were written durable, and with them all of the file. From any thread.
   ///
-  /// A flush is not enough for that: commits beyond a region may have been synced before its nodes were written. The first failure ends all
-  /// writing.
+  /// A flush is not enough for that: commits beyond a region may have been synced before its nodes
+  /// were written. The first failure ends all writing.
   package func syncNodes() throws(Fault) {
     let through = committedPosition.offset
     try group.flush(through: through, durable: false)
     try group.sync()
   }
 
-  /// *Writer, no transaction open.* Appends the frame of a checkpoint. What its tree consists of must be durable already.
+  /// *Writer, no transaction open.* Appends the frame of a checkpoint. What its tree consists of
+  /// must be durable already.
   ///
-  /// Throws `unsupported` if the checkpoint was begun before a gap in the log (invariant 2 of `LogFile`): it has to be done again.
-  /// Otherwise as `reserveNodes`.
+  /// Throws `unsupported` if the checkpoint was begun before a gap in the log (invariant 2 of
+  /// `LogFile`): it has to be done again. Otherwise as `reserveNodes`.
   package func appendCheckpoint(_ record: CheckpointRecord) throws(Fault) -> AppendedCheckpoint {
     precondition(!append.pointee.isOpen)
     try prepareToAppend()
@@ -75,8 +79,8 @@ extension LogFile {
       offset: offset, checksum: lastFrameChecksum, position: position, record: record)
   }
 
-  /// *Writer, no transaction open.* Appends a frame that only says how far the file is known to be durable; `flush` writes it, and a
-  /// sync is not needed. Does nothing right after another seal.
+  /// *Writer, no transaction open.* Appends a frame that only says how far the file is known to be
+  /// durable; `flush` writes it, and a sync is not needed. Does nothing right after another seal.
   package func appendSeal() throws(Fault) {
     precondition(!append.pointee.isOpen)
     try prepareToAppend()
@@ -98,8 +102,9 @@ extension LogFile {
 
   /// Overwrites the older root slot with one that names `checkpoint`. From one thread at a time.
   ///
-  /// The slot is not synced: until it is durable, recovery starts from the older checkpoint and replays more. But if `needsCheckpoint`,
-  /// the checkpoint and then the slot are synced here, and after that transactions can begin again.
+  /// The slot is not synced: until it is durable, recovery starts from the older checkpoint and
+  /// replays more. But if `needsCheckpoint`, the checkpoint and then the slot are synced here, and
+  /// after that transactions can begin again.
   ///
   /// Throws as `flush`. `outOfSpace` leaves everything as it was.
   package func writeSlot(naming checkpoint: AppendedCheckpoint) throws(Fault) {
@@ -113,7 +118,8 @@ extension LogFile {
     slot.checkpointChecksum = checkpoint.checksum
     slot.transaction = checkpoint.record.transaction
     slot.oldestWhole = oldestWholeCheckpoint
-    // Asked again: if the log began anew just now, what lies beyond that is not in the reach of this checkpoint.
+    // Asked again: if the log began anew just now, what lies beyond that is not in the reach of
+    // this checkpoint.
     slot.durableThrough = group.locked { state in
       isNeeded && checkpoint.record.replay.offset >= state.chainStart
         ? state.syncedThrough : state.durableMark

@@ -1,11 +1,13 @@
 import LatewoodBytes
 
-/// Chunks: the memory that frames are encoded in. There are at most three; one is used again when everything in it has been written.
+/// Chunks: the memory that frames are encoded in. There are at most three; one is used again when
+/// everything in it has been written.
 extension LogFile {
   /// Room in the chunk below which a frame is not begun.
   static var leastRoom: Int { 4096 }
 
-  /// Takes over what has been flushed since the writer last looked, and finds room to begin a frame. No transaction is open.
+  /// Takes over what has been flushed since the writer last looked, and finds room to begin a
+  /// frame. No transaction is open.
   ///
   /// Throws `unsupported` while a checkpoint is needed, if `beginning` a transaction.
   func prepareToAppend(beginning: Bool = false) throws(Fault) {
@@ -15,7 +17,8 @@ extension LogFile {
       if state.isStopped || (beginning && state.needsCheckpoint) { return false }
       append.pointee.flushedThrough = state.writtenThrough
       append.pointee.durableThrough = state.durableMark
-      // Everything is in the file: begin at the start of the chunk again, so that small transactions stay in the nearest cache.
+      // Everything is in the file: begin at the start of the chunk again, so that small
+      // transactions stay in the nearest cache.
       if state.writtenThrough == state.closedThrough, append.pointee.frameStart > 0 {
         rewind(&state, to: state.closedThrough)
       }
@@ -28,7 +31,8 @@ extension LogFile {
     try checkLength(of: 0)
   }
 
-  /// Sees to it that the format leaves room for this and what a transaction may add before it is asked again, and that it is mapped.
+  /// Sees to it that the format leaves room for this and what a transaction may add before it is
+  /// asked again, and that it is mapped.
   func checkLength(of more: Int) throws(Fault) {
     let reserve = UInt64(2 * LogFile.chunkLength)
     let limit = FileLayout.fileLimit
@@ -41,7 +45,8 @@ extension LogFile {
     if end + LogFile.mappedAhead > append.pointee.mappedThrough { try growMapping(toCover: end) }
   }
 
-  /// Greater than everything that is appended before `checkLength` is called again: a chunk, and the header and key of a large value.
+  /// Greater than everything that is appended before `checkLength` is called again: a chunk, and
+  /// the header and key of a large value.
   static var mappedAhead: UInt64 { UInt64(chunkLength) + (64 << 10) }
 
   private func growMapping(toCover end: UInt64) throws(Fault) {
@@ -85,7 +90,8 @@ extension LogFile {
     append.pointee.position = append.pointee.frameStart + FrameHeader.length
   }
 
-  /// Completes the open frame, if it has records, and says that its transaction goes on. `position` is the frame's start after that.
+  /// Completes the open frame, if it has records, and says that its transaction goes on. `position`
+  /// is the frame's start after that.
   func closeContinuingFrame() throws(Fault) {
     if let transactionFailure { throw transactionFailure }
     if append.pointee.frameHasRecords {
@@ -102,8 +108,8 @@ extension LogFile {
 
   /// Hands the chunk's frames to the flush and goes on in an empty chunk.
   ///
-  /// The full one is written at once, so that a transaction of any size takes little memory; but while another thread writes, the writer
-  /// takes a new one and goes on.
+  /// The full one is written at once, so that a transaction of any size takes little memory; but
+  /// while another thread writes, the writer takes a new one and goes on.
   func nextChunk() throws(Fault) {
     let length = append.pointee.frameStart
     let tail = append.pointee.tail

@@ -11,14 +11,16 @@ extension LogFile {
     var fileLock: (any FileLock)?
   }
 
-  /// Makes an empty database at `path`: after a crash at any point there is either none or a whole one.
+  /// Makes an empty database at `path`: after a crash at any point there is either none or a whole
+  /// one.
   ///
   /// It is written to NAME.creating, synced, renamed, and the directory is synced. What earlier
   /// attempts have left is removed.
   ///
   /// - Parameter permissions: of the new file.
   ///
-  /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and what the volume throws.
+  /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and what the volume
+  /// throws.
   package static func create(
     on volume: any Volume, path: String, environment: Environment, permissions: UInt16 = 0o600
   ) throws(Fault) {
@@ -88,10 +90,12 @@ extension LogFile {
 
   /// Opens the database at `path`; `recover` must be called before anything else.
   ///
-  /// Opening for writing takes the lock of the one writing process. Opening read-only works beside a writer, also of another process.
+  /// Opening for writing takes the lock of the one writing process. Opening read-only works beside
+  /// a writer, also of another process.
   ///
-  /// Throws `notFound`, `isDirectory`, `permissionDenied`, `readOnlyMedia`, `emptyFile`, `notADatabase`, `tooNew`, `damaged`,
-  /// `lockedByThisProcess`, `lockedByOtherProcess`, and what the device throws.
+  /// Throws `notFound`, `isDirectory`, `permissionDenied`, `readOnlyMedia`, `emptyFile`,
+  /// `notADatabase`, `tooNew`, `damaged`, `lockedByThisProcess`, `lockedByOtherProcess`, and what
+  /// the device throws.
   package static func open(
     on volume: any Volume, path: String, readOnly: Bool, environment: Environment
   ) throws(Fault) -> LogFile {
@@ -147,8 +151,9 @@ extension LogFile {
 
   /// Gives the lock for writing up again where it keeps readers out, this process's own among them.
   ///
-  /// Readers take a `flock`, and the lock for writing is one on a byte beyond the end of the file, so that both can be had at the same time. But NFS and SMB
-  /// make each `flock` into a lock on all bytes that a file can have. There the lock file alone has to do.
+  /// Readers take a `flock`, and the lock for writing is one on a byte beyond the end of the file,
+  /// so that both can be had at the same time. But NFS and SMB make each `flock` into a lock on all
+  /// bytes that a file can have. There the lock file alone has to do.
   ///
   /// - Parameter other: another open of the same file.
   static func letReadersIn(to device: any Device, asking other: any Device) throws(Fault) {
@@ -159,7 +164,8 @@ extension LogFile {
     _ = try device.lockForWriting()
   }
 
-  /// Throws what opening for writing throws of a file that is no database. Only its header is looked at, which nobody changes.
+  /// Throws what opening for writing throws of a file that is no database. Only its header is
+  /// looked at, which nobody changes.
   private static func refuseForeign(_ path: String, on volume: any Volume) throws(Fault) {
     do throws(Fault) {
       let device = try volume.open(path, .readWrite)

@@ -5,11 +5,12 @@ extension LogFile {
   /// A multiple of every length of a block.
   private static let longestPunch: UInt64 = 1 << 20
 
-  /// The frames between two places of the log, without the room that nodes frames reserve: what a replay needs that starts at the first and
-  /// not one that starts at the second.
+  /// The frames between two places of the log, without the room that nodes frames reserve: what a
+  /// replay needs that starts at the first and not one that starts at the second.
   ///
-  /// It ends early where the log began anew after a gap; what is after that is found by nobody but who reads the whole file.
-  /// O(bytes of the log between). From any thread. Throws what the device throws.
+  /// It ends early where the log began anew after a gap; what is after that is found by nobody but
+  /// who reads the whole file. O(bytes of the log between). From any thread. Throws what the device
+  /// throws.
   ///
   /// - Returns: the ranges, and whether it came to `end`.
   package func frames(
@@ -33,10 +34,12 @@ extension LogFile {
     return (ranges, walk.position.offset >= end)
   }
 
-  /// Makes both root slots name `checkpoint`, durably: nothing that it does not need can be asked for again, whichever slot is lost.
+  /// Makes both root slots name `checkpoint`, durably: nothing that it does not need can be asked
+  /// for again, whichever slot is lost.
   ///
-  /// The slot that `writeSlot` wrote last must name it already. They are not written without a sync between, so that a power cut spoils one
-  /// of them at most. Two syncs; the first failure of one ends all writing. Throws as `flush`. From the thread that checkpoints.
+  /// The slot that `writeSlot` wrote last must name it already. They are not written without a sync
+  /// between, so that a power cut spoils one of them at most. Two syncs; the first failure of one
+  /// ends all writing. Throws as `flush`. From the thread that checkpoints.
   package func writeBothSlots(naming checkpoint: AppendedCheckpoint, oldestWhole: UInt64) throws(Fault) {
     try syncNodes()
     oldestWholeCheckpoint = oldestWhole
@@ -44,7 +47,8 @@ extension LogFile {
     try syncNodes()
   }
 
-  /// Whether bytes between two dead ranges are zeros, as between two nodes, and not the header of a frame.
+  /// Whether bytes between two dead ranges are zeros, as between two nodes, and not the header of a
+  /// frame.
   package func isPadding(_ bytes: Range<UInt64>) -> Bool {
     let view = view
     guard bytes.upperBound <= view.limit else { return false }
@@ -55,12 +59,16 @@ extension LogFile {
       .allSatisfy { $0 == 0 }
   }
 
-  /// Gives blocks back, `blocks` from the last on, until `enough` says so; whoever reads the file in another process is not there then.
+  /// Gives blocks back, `blocks` from the last on, until `enough` says so; whoever reads the file
+  /// in another process is not there then.
   ///
-  /// - Parameter blocks: whole blocks of `device.blockLength` that nothing refers to. What was given back is taken out.
-  /// - Returns: `done`; `busy` if a reader is there or `enough` came first; `unsupported` if there is no such thing here.
+  /// - Parameter blocks: whole blocks of `device.blockLength` that nothing refers to. What was
+  ///   given back is taken out.
+  /// - Returns: `done`; `busy` if a reader is there or `enough` came first; `unsupported` if there
+  ///   is no such thing here.
   ///
-  /// Throws what the device throws; what `blocks` has then may have been given back or not. The failure does not end writing.
+  /// Throws what the device throws; what `blocks` has then may have been given back or not. The
+  /// failure does not end writing.
   package func punch(_ blocks: inout [Range<UInt64>], until enough: () -> Bool) throws(Fault) -> PunchOutcome
   {
     if blocks.isEmpty { return .done }

@@ -8,15 +8,16 @@ extension LogFile {
   ///   - value: up to 2 GiB. From 1 MiB on it is written to the file at once, from where it is.
   ///   - asExtent: the tree will refer to the value where the log has it.
   ///
-  /// Throws `keyEmpty`, `keyTooLong`, `valueTooLarge` without any effect; `outOfSpace`, `poisoned`, `fileTooLarge`, after which the
-  /// transaction can only be aborted.
+  /// Throws `keyEmpty`, `keyTooLong`, `valueTooLarge` without any effect; `outOfSpace`, `poisoned`,
+  /// `fileTooLarge`, after which the transaction can only be aborted.
   package func put(
     fullKey: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, asExtent: Bool
   ) throws(Fault) -> UInt64 {
     try put(keyspace: 0, prefix: 0, fullKey, value, asExtent)
   }
 
-  /// *Writer, transaction open.* The same; the full key is made here from the keyspace's number and a key of 1 to 16,384 bytes.
+  /// *Writer, transaction open.* The same; the full key is made here from the keyspace's number and
+  /// a key of 1 to 16,384 bytes.
   package func put(
     keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, asExtent: Bool
   ) throws(Fault) -> UInt64 {
@@ -118,9 +119,11 @@ extension LogFile {
     return place.pointee.segmentOffset &+ UInt64(truncatingIfNeeded: start)
   }
 
-  /// *Writer, transaction open.* Encodes the deletion of all full keys from `low` up to, not including, `high`.
+  /// *Writer, transaction open.* Encodes the deletion of all full keys from `low` up to, not
+  /// including, `high`.
   ///
-  /// Bounds are full keys or parts of such, of up to 16,389 bytes. Throws `keyTooLong`, and as `put`.
+  /// Bounds are full keys or parts of such, of up to 16,389 bytes. Throws `keyTooLong`, and as
+  /// `put`.
   package func deleteRange(low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer) throws(Fault) -> UInt64
   {
     precondition(append.pointee.isOpen, "no transaction is open")
@@ -144,9 +147,11 @@ extension LogFile {
     return place.pointee.segmentOffset + UInt64(start)
   }
 
-  /// *Writer.* The record at `offset`, where it is: in the file's mapping or in memory; see `AppendState.quickRecord`.
+  /// *Writer.* The record at `offset`, where it is: in the file's mapping or in memory; see
+  /// `AppendState.quickRecord`.
   ///
-  /// The pointer is valid until the writer appends or begins again. O(1), unless it has not been flushed for 4 MiB or more.
+  /// The pointer is valid until the writer appends or begins again. O(1), unless it has not been
+  /// flushed for 4 MiB or more.
   package func record(at offset: UInt64) -> UnsafeRawPointer {
     if let record = append.pointee.quickRecord(at: offset) { return record }
     let pending = group.locked { state in state.sealed.last { $0.offset <= offset } }

@@ -22,12 +22,15 @@ package struct RecoveryReport: Sendable, Equatable {
 }
 
 extension LogFile {
-  /// Reads the newest state: picks the root slot, walks the log, and gives `apply` the operations of each committed transaction in order.
+  /// Reads the newest state: picks the root slot, walks the log, and gives `apply` the operations
+  /// of each committed transaction in order.
   ///
-  /// `apply` is only called after the whole log has been found sound, and never again for the same record. For a writer, appending
-  /// starts after the end of the log, or past the end of the file if there was a torn tail; then `needsCheckpoint` is set.
+  /// `apply` is only called after the whole log has been found sound, and never again for the same
+  /// record. For a writer, appending starts after the end of the log, or past the end of the file
+  /// if there was a torn tail; then `needsCheckpoint` is set.
   ///
-  /// O(bytes of the log since the checkpoint). Throws `damaged` with the offset, and what the device throws.
+  /// O(bytes of the log since the checkpoint). Throws `damaged` with the offset, and what the
+  /// device throws.
   ///
   /// - Parameter begin: called before the first operation, with the view that the records are in.
   package func recover(
@@ -66,7 +69,8 @@ extension LogFile {
       noteCommitted(through: replayed.offset)
     } else {
       try startAppending(after: found, lastTransaction: report.lastTransaction)
-      // Whoever gave the file its name, new or in the place of an older one, may not have got so far as to sync that.
+      // Whoever gave the file its name, new or in the place of an older one, may not have got so
+      // far as to sync that.
       if !group.locked({ $0.keepsLock }) { try volume.syncDirectory(containing: path) }
       report.needsCheckpoint = needsCheckpoint
     }
@@ -81,11 +85,13 @@ extension LogFile {
     var size: UInt64
     /// What slots and frames say was durable.
     var floor: UInt64
-    /// Something other than reserved room lies behind the log, or it ends for good: what is appended goes past all that.
+    /// Something other than reserved room lies behind the log, or it ends for good: what is
+    /// appended goes past all that.
     var hasTornTail: Bool
   }
 
-  /// A reader beside a live writer can see a frame or a slot half written: it looks again before it speaks of damage.
+  /// A reader beside a live writer can see a frame or a slot half written: it looks again before it
+  /// speaks of damage.
   func findNewest() throws(Fault) -> Found {
     var pause: UInt64 = 2
     while true {
@@ -100,7 +106,8 @@ extension LogFile {
   }
 
   private func findOnce() throws(Fault) -> Found {
-    // In this order: what a slot names was there before the slot was written, so it lies below the size read after it.
+    // In this order: what a slot names was there before the slot was written, so it lies below the
+    // size read after it.
     forgetCache(0..<FileLayout.logStart)
     // What this process has just made hides nothing.
     let mayBeFalse = !isReadOnly && !isReplacement
@@ -122,9 +129,11 @@ extension LogFile {
     return found
   }
 
-  /// Ends the log before the first frame that the disk does not have as the mapping shows it: nobody may build on that.
+  /// Ends the log before the first frame that the disk does not have as the mapping shows it:
+  /// nobody may build on that.
   ///
-  /// The room of a nodes frame is not looked at. What lies there proves itself, and is durable before a slot leads to it.
+  /// The room of a nodes frame is not looked at. What lies there proves itself, and is durable
+  /// before a slot leads to it.
   private func endWhereDiskEnds(_ found: inout Found) throws(Fault) {
     let end = found.walk.position.offset
     guard end > found.floor else { return }
@@ -177,7 +186,8 @@ extension LogFile {
     }
   }
 
-  /// Sets the writer's place after the log, or past the end of the file if what lies behind the log must not be written to.
+  /// Sets the writer's place after the log, or past the end of the file if what lies behind the log
+  /// must not be written to.
   private func startAppending(after found: Found, lastTransaction: UInt64) throws(Fault) {
     let end = found.walk.position
     let goesOn = found.hasTornTail ? false : try givesRoomBack(behind: found)

@@ -13,7 +13,8 @@ package enum RefreshOutcome: Sendable, Equatable {
 }
 
 extension LogFile {
-  /// For read-only opens: applies what another process has committed since `recover` or the last call.
+  /// For read-only opens: applies what another process has committed since `recover` or the last
+  /// call.
   ///
   /// O(bytes of the new part of the log). Throws `damaged`, `closed`, and what the device throws.
   /// - Parameter begin: called before the first operation, with the view that the records are in.
@@ -42,7 +43,8 @@ extension LogFile {
       do throws(Fault) {
         return try findNewerOnce()
       } catch {
-        // A frame half written, while the one after it is already there, looks like damage for a moment.
+        // A frame half written, while the one after it is already there, looks like damage for a
+        // moment.
         guard error.kind == .damaged, pause <= 64 else { throw error }
         Monitor.sleep(milliseconds: pause)
         pause *= 2
@@ -50,7 +52,8 @@ extension LogFile {
     }
   }
 
-  /// For read-only opens: the file that is in this one's place now. `recover` must be called for it.
+  /// For read-only opens: the file that is in this one's place now. `recover` must be called for
+  /// it.
   package func reopened() throws(Fault) -> LogFile {
     try LogFile.open(on: volume, path: path, readOnly: true, environment: environment)
   }

@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Another file that is written beside this one to take its place, or to be a copy: what a compaction works on.
+/// Another file that is written beside this one to take its place, or to be a copy: what a
+/// compaction works on.
 ///
 /// ```
 /// createReplacement     NAME.compacting, under the lock of NAME          createCopy    under a lock of its own
@@ -9,13 +10,15 @@ import LatewoodDevice
 /// discard               NAME.compacting removed
 /// ```
 ///
-/// After a crash at any point NAME is the old file or the new one, whole; `removeLeftovers` clears what else there is.
+/// After a crash at any point NAME is the old file or the new one, whole; `removeLeftovers` clears
+/// what else there is.
 extension LogFile {
   private static let replacementSuffix = ".compacting"
   /// The owner reads and writes.
   static let ownerWrites: UInt16 = 0o600
 
-  /// *Writer.* An empty file beside this one, opened for writing under this one's lock. `recover` must be called for it.
+  /// *Writer.* An empty file beside this one, opened for writing under this one's lock. `recover`
+  /// must be called for it.
   ///
   /// What an earlier attempt has left is removed. Owner, permissions and attributes are those of
   /// this file.
@@ -32,8 +35,8 @@ extension LogFile {
     return file
   }
 
-  /// *Writer.* Throws what `createReplacement` would throw for the place, the names and the owner of
-  /// this file. Leaves nothing behind.
+  /// *Writer.* Throws what `createReplacement` would throw for the place, the names and the owner
+  /// of this file. Leaves nothing behind.
   package func proveReplaceable() throws(Fault) {
     try checkWriting()
     try checkReplaceable()
@@ -48,12 +51,14 @@ extension LogFile {
     try probe.copyAttributes(from: device)
   }
 
-  /// An empty file that is to be a database of its own at `path`, opened for writing under its own lock. `recover` must be called for it.
+  /// An empty file that is to be a database of its own at `path`, opened for writing under its own
+  /// lock. `recover` must be called for it.
   ///
   /// It belongs to this process's user, who can write to it; otherwise permissions are those of
   /// this file. Attributes do not come along.
   ///
-  /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and what the volume and the device throw.
+  /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and what the volume and
+  /// the device throw.
   package func createCopy(at path: String) throws(Fault) -> LogFile {
     let path = try volume.resolved(path)
     try LogFile.refuseExisting(path, on: volume)
@@ -142,7 +147,8 @@ extension LogFile {
       path: path)
   }
 
-  /// Closes and removes a file that did not come to take the other's place. Best effort: the next open for writing removes what is left.
+  /// Closes and removes a file that did not come to take the other's place. Best effort: the next
+  /// open for writing removes what is left.
   package func discard() {
     close()
     LogFile.removeLeftover(SideName.path(path, LogFile.replacementSuffix), on: volume)
@@ -213,9 +219,11 @@ package struct LogFollower {
     offset = start.offset
   }
 
-  /// Gives `apply` the operations of the transactions that end before `position`, which has been flushed, after each frame was proved once more.
+  /// Gives `apply` the operations of the transactions that end before `position`, which has been
+  /// flushed, after each frame was proved once more.
   ///
-  /// Throws `outOfSpace` if the log had to begin anew beyond where this one stands; and what `apply` throws.
+  /// Throws `outOfSpace` if the log had to begin anew beyond where this one stands; and what
+  /// `apply` throws.
   package mutating func advance(through position: CommitPosition, apply: ReplayAction) throws(Fault) {
     guard log.group.locked({ $0.chainStart }) <= offset else {
       throw Fault(.outOfSpace, "the disk was full meanwhile")

@@ -79,7 +79,8 @@ extension LogFile {
     return choice
   }
 
-  /// After a failed sync the cache can hold what the disk does not, a root slot too. A writer must not build on that.
+  /// After a failed sync the cache can hold what the disk does not, a root slot too. A writer must
+  /// not build on that.
   func forgetCache(_ range: Range<UInt64>) {
     if !isReadOnly { device.dropCache(range) }
   }

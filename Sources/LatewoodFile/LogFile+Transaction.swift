@@ -3,8 +3,8 @@ import LatewoodBytes
 extension LogFile {
   /// *Writer.* Begins a transaction and returns its number.
   ///
-  /// Throws `poisoned`, `closed`, `fileTooLarge`; `outOfSpace` until `recoverFromOutOfSpace` was called; `unsupported` while
-  /// `needsCheckpoint`.
+  /// Throws `poisoned`, `closed`, `fileTooLarge`; `outOfSpace` until `recoverFromOutOfSpace` was
+  /// called; `unsupported` while `needsCheckpoint`.
   package func beginTransaction() throws(Fault) -> UInt64 {
     precondition(!append.pointee.isOpen, "a transaction is open")
     try prepareToAppend(beginning: true)
@@ -21,8 +21,9 @@ extension LogFile {
 
   /// *Writer.* Completes the transaction in memory; `flush` brings it to the file.
   ///
-  /// The transaction is over, also if this throws; then it has left no trace, and what it put must be forgotten. A transaction without
-  /// operations writes nothing. Throws `poisoned`, `closed`, `outOfSpace`; what a put has thrown, if it said so.
+  /// The transaction is over, also if this throws; then it has left no trace, and what it put must
+  /// be forgotten. A transaction without operations writes nothing. Throws `poisoned`, `closed`,
+  /// `outOfSpace`; what a put has thrown, if it said so.
   package func commitTransaction() throws(Fault) -> CommitPosition {
     precondition(append.pointee.isOpen, "no transaction is open")
     if let failure = transactionFailure {
@@ -54,8 +55,8 @@ extension LogFile {
 
   /// *Writer.* Forgets the transaction.
   ///
-  /// Frames of a long one that are complete already stay; without the last one, a reader passes over them, and the number is not used
-  /// again. Does nothing if no transaction is open.
+  /// Frames of a long one that are complete already stay; without the last one, a reader passes
+  /// over them, and the number is not used again. Does nothing if no transaction is open.
   package func abortTransaction() {
     guard append.pointee.isOpen else { return }
     append.pointee.position = append.pointee.frameStart
@@ -63,8 +64,9 @@ extension LogFile {
     if append.pointee.closedFrames == 0 { append.pointee.transaction -= 1 }
   }
 
-  /// *Writer.* Bytes that complete frames of the open transaction take in the log, or, until something else is appended, those of the last one: of
-  /// one that was aborted too, whose frames stay.
+  /// *Writer.* Bytes that complete frames of the open transaction take in the log, or, until
+  /// something else is appended, those of the last one: of one that was aborted too, whose frames
+  /// stay.
   package var transactionLength: UInt64 { append.pointee.tail - append.pointee.transactionStart }
 
   /// Completes the open commit frame in memory.
@@ -90,7 +92,8 @@ extension LogFile {
   func padFrame() {
     let position = append.pointee.position
     let end = (position + 7) & ~7
-    // SAFETY: whoever appends leaves 8 bytes of the chunk for this. Chunks are used again, so the zeros must be written.
+    // SAFETY: whoever appends leaves 8 bytes of the chunk for this. Chunks are used again, so the
+    // zeros must be written.
     for at in position..<end { append.pointee.memory.set(UInt8(0), at: at) }
     append.pointee.position = end
     append.pointee.frameStart = end

@@ -1,15 +1,17 @@
 import LatewoodBytes
 
 extension LogFile {
-  /// A value of 1 MiB or more: a commit frame of its own, whose value goes to the file from the caller's memory.
+  /// A value of 1 MiB or more: a commit frame of its own, whose value goes to the file from the
+  /// caller's memory.
   ///
   /// ```
   /// chunk   ... | header 56 | code, lengths, checksum, key |                       | next frame ...
   /// file    ... | header 56 | code, lengths, checksum, key | value ...... | 0 to 7 | next frame ...
   /// ```
   ///
-  /// The frame always says that its transaction continues: nobody knows yet what follows. The value is written first, so that a flush
-  /// by another thread never takes a frame for written whose value is not.
+  /// The frame always says that its transaction continues: nobody knows yet what follows. The value
+  /// is written first, so that a flush by another thread never takes a frame for written whose
+  /// value is not.
   func putLarge(
     keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
     _ asExtent: Bool
@@ -30,7 +32,8 @@ extension LogFile {
       append.pointee.closedFrames += 1
       endsInSeal = false
       sealGap(length: head.length, end: start + UInt64(value.count), exists: true)
-      // The record is read through the mapping from here on, because its value is not behind it in memory.
+      // The record is read through the mapping from here on, because its value is not behind it in
+      // memory.
       try group.flush(through: tail, durable: false)
       group.locked { rewind(&$0, to: tail) }
       append.pointee.position = FrameHeader.length
@@ -65,7 +68,8 @@ extension LogFile {
     return (length, checksum)
   }
 
-  /// Ends the open segment after a frame of which only the first `length` bytes are in memory; the rest, up to `end`, is not.
+  /// Ends the open segment after a frame of which only the first `length` bytes are in memory; the
+  /// rest, up to `end`, is not.
   ///
   /// The next segment lies behind it in the same chunk.
   ///

@@ -9,9 +9,12 @@ package struct LogVerification: Sendable, Equatable {
 }
 
 extension LogFile {
-  /// Checks both copies of the header, both root slots, and the frames from the newest checkpoint's replay offset to `end`.
+  /// Checks both copies of the header, both root slots, and the frames from the newest checkpoint's
+  /// replay offset to `end`.
   ///
-  /// What the disk has is read, not what is cached of it, where the system has a way to do that. O(bytes of that part of the log). From any thread; commits go on meanwhile. Throws what the device throws.
+  /// What the disk has is read, not what is cached of it, where the system has a way to do that.
+  /// O(bytes of that part of the log). From any thread; commits go on meanwhile. Throws what the
+  /// device throws.
   package func verify(through end: UInt64) throws(Fault) -> LogVerification {
     var result = LogVerification()
     for offset in [0, FileLayout.headerCopyOffset] {
@@ -23,7 +26,8 @@ extension LogFile {
     for place in 0..<2 where !slots.contains(where: { $0.place == place }) {
       result.faults.append(.damaged(at: FileLayout.slotOffset(place), "a root slot is damaged"))
     }
-    // All of the file, as it was after the slots were read: they may name a checkpoint that another process has just written.
+    // All of the file, as it was after the slots were read: they may name a checkpoint that another
+    // process has just written.
     let view = try view(through: try checkedSize())
     let choice = try chooseSlot(slots, in: view)
     let start = choice.replay
@@ -41,8 +45,9 @@ extension LogFile {
       newest.checkpointOffset >= walk.position.offset,
       newest.checkpointOffset < max(choice.durableThrough, walk.durableThrough)
     {
-      // A slot may reach the disk before its checkpoint does; but not if that is known to have been durable. Where the log is sound on
-      // both sides of that place, its checkpoint never was in it: a power cut took it, and what was written there since is right.
+      // A slot may reach the disk before its checkpoint does; but not if that is known to have been
+      // durable. Where the log is sound on both sides of that place, its checkpoint never was in
+      // it: a power cut took it, and what was written there since is right.
       result.faults.append(
         .damaged(at: newest.checkpointOffset, "the newest root slot names a checkpoint that is not sound"))
     }

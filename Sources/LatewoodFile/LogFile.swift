@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// An open database file: what the header says, the bytes through a mapping, and the log, to which one writer appends.
+/// An open database file: what the header says, the bytes through a mapping, and the log, to which
+/// one writer appends.
 ///
 /// ```
 ///   put, delete ...      commit                  flush
@@ -10,20 +11,25 @@ import LatewoodDevice
 /// ```
 ///
 /// Invariants:
-/// 1. Offsets are known when a record is encoded, and never change. A record is read in the chunk until it is written, and then
-///    through the mapping: the same bytes.
-/// 2. No offset is used twice. After a torn tail, or a write that failed for lack of space, the log goes on past everything that may
-///    have been written, with a *previous checksum* of 0; and because no walk crosses the gap, `needsCheckpoint` is set until a slot
-///    that names a checkpoint beyond it is durable. Until then no transaction can begin.
+/// 1. Offsets are known when a record is encoded, and never change. A record is read in the chunk
+///    until it is written, and then through the mapping: the same bytes.
+/// 2. No offset is used twice. After a torn tail, or a write that failed for lack of space, the log
+///    goes on past everything that may have been written, with a *previous checksum* of 0; and
+///    because no walk crosses the gap, `needsCheckpoint` is set until a slot that names a
+///    checkpoint beyond it is durable. Until then no transaction can begin.
 /// 3. A frame's *durable through* never lies beyond such a gap until that slot is durable.
 ///
 /// Thread safety:
-/// 4. Calls marked *writer* need the store's writer lock: one thread at a time, each seeing what the one before did. `create`, `open`,
-///    `recover` and `refresh` come before or instead of a writer and count as one.
-/// 5. `flush`, `writeNodes`, `view`, `durableThrough`, `isPoisoned`, `needsCheckpoint` and `close` come from any thread.
-/// 6. `writeSlot`, `writeBothSlots` and `punch` come from one thread at a time: the one that checkpoints. They need no writer lock.
+/// 4. Calls marked *writer* need the store's writer lock: one thread at a time, each seeing what
+///    the one before did. `create`, `open`, `recover` and `refresh` come before or instead of a
+///    writer and count as one.
+/// 5. `flush`, `writeNodes`, `view`, `durableThrough`, `isPoisoned`, `needsCheckpoint` and `close`
+///    come from any thread.
+/// 6. `writeSlot`, `writeBothSlots` and `punch` come from one thread at a time: the one that
+///    checkpoints. They need no writer lock.
 /// 7. What `record(at:)` returns is valid until the next call of the writer that appends or begins.
-// SAFETY: by 4 to 6 every variable belongs to one thread at a time, or is guarded by the monitor in `group`.
+// SAFETY: by 4 to 6 every variable belongs to one thread at a time, or is guarded by the monitor in
+// `group`.
 package final class LogFile: @unchecked Sendable {
   /// How much is encoded in memory before it is written.
   static let chunkLength = 4 << 20
@@ -59,8 +65,8 @@ package final class LogFile: @unchecked Sendable {
   var endsInSeal = false
   /// Of the thread that checkpoints.
   var slotGeneration: UInt64 = 0
-  /// Of a checkpoint frame: those before it are no longer to be read, as the newest root slot says or the next one will. 0: all can be.
-  /// Of the thread that checkpoints; before that, of recovery.
+  /// Of a checkpoint frame: those before it are no longer to be read, as the newest root slot says
+  /// or the next one will. 0: all can be. Of the thread that checkpoints; before that, of recovery.
   package internal(set) var oldestWholeCheckpoint: UInt64 = 0
   /// `CheckpointRecord.branch` of the checkpoints to come. Set by recovery.
   var branch: UInt64 = 0
@@ -106,14 +112,16 @@ package final class LogFile: @unchecked Sendable {
     Segment(memory: memory, offset: offset, length: 0, end: offset, touchable: offset, chunk: chunk)
   }
 
-  /// The bytes of the file, as far as they exist now. Valid as long as this object or `mapping`. From any thread.
+  /// The bytes of the file, as far as they exist now. Valid as long as this object or `mapping`.
+  /// From any thread.
   package var view: FileView {
     // In this order: the mapping was made before the limit was raised.
     let limit = group.locked { $0.touchableThrough }
     return view(of: mapping.space, limit: limit)
   }
 
-  /// The first `size` bytes of the file, all of which exist. Throws `outOfMemory` if they cannot be mapped.
+  /// The first `size` bytes of the file, all of which exist. Throws `outOfMemory` if they cannot be
+  /// mapped.
   func view(through size: UInt64) throws(Fault) -> FileView {
     view(of: try mapping.grown(toCover: size), limit: size)
   }
@@ -136,10 +144,12 @@ package final class LogFile: @unchecked Sendable {
   /// Throws `poisoned`, `fileMoved` or `closed` if nothing will be written again. From any thread.
   package func checkWriting() throws(Fault) { try group.check() }
 
-  /// Whether a checkpoint must be written, and a slot that names it, before anything can be acknowledged. From any thread.
+  /// Whether a checkpoint must be written, and a slot that names it, before anything can be
+  /// acknowledged. From any thread.
   package var needsCheckpoint: Bool { group.locked { $0.needsCheckpoint } }
 
-  /// Whether a write failed for lack of space, and `recoverFromOutOfSpace` has not been called since. From any thread.
+  /// Whether a write failed for lack of space, and `recoverFromOutOfSpace` has not been called
+  /// since. From any thread.
   package var isOutOfSpace: Bool { group.locked { $0.shortage != nil } }
 
   /// Whether one of these two keeps transactions from beginning. From any thread.
@@ -154,7 +164,8 @@ package final class LogFile: @unchecked Sendable {
   /// *Writer.* The end of what has been committed: what a flush needs for all of it.
   package var position: CommitPosition { CommitPosition(offset: tail) }
 
-  /// *Writer, no transaction open.* What a checkpoint of everything committed so far says about where the log goes on.
+  /// *Writer, no transaction open.* What a checkpoint of everything committed so far says about
+  /// where the log goes on.
   package var replayPosition: ReplayPosition {
     ReplayPosition(offset: tail, previousChecksum: lastFrameChecksum)
   }
@@ -173,7 +184,8 @@ package final class LogFile: @unchecked Sendable {
   /// *Writer.* The number of the newest transaction in the log.
   package var lastTransaction: UInt64 { append.pointee.transaction }
 
-  /// What keeps the mapping, and what is in the file from being taken away under it: for versions. From any thread.
+  /// What keeps the mapping, and what is in the file from being taken away under it: for versions.
+  /// From any thread.
   package var use: any AnyObject & Sendable { sharedUse.withLock { $0 } ?? mapping }
 
   /// Releases the locks and the file. What was not flushed is lost. Idempotent; from any thread.

@@ -8,7 +8,8 @@ import LatewoodBytes
   @usableFromInline package static let deleteRange: UInt8 = 4
 }
 
-/// One operation of a commit frame, decoded where it lies. The pointers are valid as long as the bytes it was read from.
+/// One operation of a commit frame, decoded where it lies. The pointers are valid as long as the
+/// bytes it was read from.
 ///
 /// ```
 /// put           1 | varint keyCount | varint valueCount |               key | value
@@ -71,8 +72,8 @@ extension LogRecord {
     package var total: Int { start + key + value }
   }
 
-  /// Reads the front of a record from outside that lies in `start ..< end`; nil if it does not obey FORMAT.md, section 6. Key and value may
-  /// reach beyond `end`.
+  /// Reads the front of a record from outside that lies in `start ..< end`; nil if it does not obey
+  /// FORMAT.md, section 6. Key and value may reach beyond `end`.
   package static func lengths(at start: UnsafeRawPointer, end: UnsafeRawPointer) -> Lengths? {
     guard start < end else { return nil }
     let code = start.u8(0)
@@ -97,7 +98,8 @@ extension LogRecord {
       code: code, key: Int(first.value), value: Int(second), valueChecksum: checksum, start: at - start)
   }
 
-  /// Decodes a record from outside that lies in `start ..< end`; nil if it does not obey FORMAT.md, section 6.
+  /// Decodes a record from outside that lies in `start ..< end`; nil if it does not obey FORMAT.md,
+  /// section 6.
   package static func validated(
     at start: UnsafeRawPointer, end: UnsafeRawPointer
   ) -> (record: LogRecord, length: Int)? {

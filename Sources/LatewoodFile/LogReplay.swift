@@ -1,20 +1,21 @@
 import LatewoodBytes
 
-/// What recovery does for each operation: number of the transaction, offset of the record in the file, the record.
+/// What recovery does for each operation: number of the transaction, offset of the record in the
+/// file, the record.
 package typealias ReplayAction = (
   _ transaction: UInt64, _ recordOffset: UInt64, _ record: LogRecord
 ) throws(Fault) -> Void
 
 /// Applies the operations of the frames that a walk has accepted.
 ///
-/// A transaction is applied when its last frame is there; until then only the places of its frames are kept. They stay kept from one
-/// refresh to the next, so that a transaction may come in parts.
+/// A transaction is applied when its last frame is there; until then only the places of its frames
+/// are kept. They stay kept from one refresh to the next, so that a transaction may come in parts.
 struct LogReplay {
   /// Longer frames, of large values, are checked where the mapping has them.
   private static let longestCopy: UInt64 = 64 << 20
 
-  /// Whether frames are read and proved once more, in memory of their own, before they are applied: for whoever writes their operations elsewhere, under
-  /// other checksums.
+  /// Whether frames are read and proved once more, in memory of their own, before they are applied:
+  /// for whoever writes their operations elsewhere, under other checksums.
   private let provesFrames: Bool
   private var openTransaction: UInt64 = 0
   private var openPayloads: [Range<UInt64>] = []
@@ -26,7 +27,8 @@ struct LogReplay {
 
   /// Applies the frames in `start ..< end`, all of which a walk over the same bytes has accepted.
   ///
-  /// If it throws, nothing has changed here: the same frames can be applied anew, once the caller has forgotten what `action` did.
+  /// If it throws, nothing has changed here: the same frames can be applied anew, once the caller
+  /// has forgotten what `action` did.
   mutating func apply(
     view: FileView, from start: UInt64, to end: UInt64, _ action: ReplayAction
   ) throws(Fault) {

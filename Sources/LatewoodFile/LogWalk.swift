@@ -61,9 +61,11 @@ struct LogWalk {
     return header.checksumMatches(view.base + Int(offset), seed: view.seed) ? header : nil
   }
 
-  /// The header at `offset` if it is one and what the frame must have lies within the file; its checksum is not compared. Its bytes can be touched.
+  /// The header at `offset` if it is one and what the frame must have lies within the file; its
+  /// checksum is not compared. Its bytes can be touched.
   static func header(at offset: UInt64, view: FileView, size: UInt64) -> FrameHeader? {
-    // SAFETY: the header's bytes, and then those that the checksum covers, are found to be below `size` before they are read.
+    // SAFETY: the header's bytes, and then those that the checksum covers, are found to be below
+    // `size` before they are read.
     guard size >= UInt64(FrameHeader.length), offset <= size - UInt64(FrameHeader.length),
       let header = FrameHeader.decode(from: view.base + Int(offset), at: offset),
       let required = header.requiredEnd, required <= size
@@ -71,7 +73,8 @@ struct LogWalk {
     return header
   }
 
-  /// The next frame of the log, or nil where it ends. Throws `inputOutput` if the disk does not give its bytes: that is no end.
+  /// The next frame of the log, or nil where it ends. Throws `inputOutput` if the disk does not
+  /// give its bytes: that is no end.
   mutating func next() throws(Fault) -> FrameHeader? {
     guard !hasEnded,
       let header = try LogWalk.frame(at: position.offset, view: view, size: size, &readable),
@@ -92,7 +95,8 @@ struct LogWalk {
     while try next() != nil {}
   }
 
-  /// Whether all that follows in the file is zero: room that was reserved and never written, or nothing.
+  /// Whether all that follows in the file is zero: room that was reserved and never written, or
+  /// nothing.
   func isFollowedByZeros() throws(Fault) -> Bool {
     var at = position.offset
     var readable = readable
@@ -110,10 +114,12 @@ struct LogWalk {
     return true
   }
 
-  /// Whether a frame that is valid by itself beyond the end of the walk says that more than the walk found was durable.
+  /// Whether a frame that is valid by itself beyond the end of the walk says that more than the
+  /// walk found was durable.
   ///
-  /// Only headers that would say so are looked at closer: in a torn tail there is none, and the search costs no checksums. Someone who
-  /// fills a file with such headers makes it cost too much; that counts as damage as well.
+  /// Only headers that would say so are looked at closer: in a torn tail there is none, and the
+  /// search costs no checksums. Someone who fills a file with such headers makes it cost too much;
+  /// that counts as damage as well.
   func isContradictedBeyond() throws(Fault) -> Bool {
     if hasEnded { return false }
     var budget = (size &- min(size, position.offset)).multipliedReportingOverflow(by: 16).partialValue

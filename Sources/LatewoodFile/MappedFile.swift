@@ -12,9 +12,11 @@ import Synchronization
 /// ```
 ///
 /// Invariants:
-/// 1. A mapping that was given out stays until this object goes. Since each is more than twice as large as the one before unless the system is short of addresses,
-///    all those that were outgrown take fewer addresses together than the newest.
-/// 2. The newest covers everything that the file's views may touch: it grows before they are told of more.
+/// 1. A mapping that was given out stays until this object goes. Since each is more than twice as
+///    large as the one before unless the system is short of addresses, all those that were outgrown
+///    take fewer addresses together than the newest.
+/// 2. The newest covers everything that the file's views may touch: it grows before they are told
+///    of more.
 ///
 /// Thread safety: any thread.
 package final class MappedFile: Sendable {
@@ -31,7 +33,8 @@ package final class MappedFile: Sendable {
   ///   - size: bytes of the file.
   ///   - ahead: bytes behind them that a writer is about to append.
   ///
-  /// Throws `outOfMemory` if the system does not grant the process so many addresses; and what the device throws.
+  /// Throws `outOfMemory` if the system does not grant the process so many addresses; and what the
+  /// device throws.
   package init(_ device: any Device, covering size: UInt64, ahead: UInt64 = 0) throws(Fault) {
     self.device = device
     let first = try MappedFile.map(device, covering: size, ahead: ahead)
@@ -39,10 +42,12 @@ package final class MappedFile: Sendable {
     newest = Atomic(Unmanaged.passUnretained(first))
   }
 
-  /// The newest mapping. It covers everything that was in the file when a view was last told of more.
+  /// The newest mapping. It covers everything that was in the file when a view was last told of
+  /// more.
   package var space: AddressSpace { newest.load(ordering: .acquiring)._withUnsafeGuaranteedRef { $0 } }
 
-  /// A mapping that covers the first `end` bytes of the file and `ahead` more: the newest, or one that is made now. Throws as `init`.
+  /// A mapping that covers the first `end` bytes of the file and `ahead` more: the newest, or one
+  /// that is made now. Throws as `init`.
   func grown(toCover end: UInt64, ahead: UInt64 = 0) throws(Fault) -> AddressSpace {
     let (needed, overflow) = end.addingReportingOverflow(ahead)
     let now = space
@@ -61,12 +66,14 @@ package final class MappedFile: Sendable {
 
   // MARK: What was proved
 
-  /// Checksums that have been compared are compared again when a node or a value is read so many seconds later, or earlier; 0: never.
+  /// Checksums that have been compared are compared again when a node or a value is read so many
+  /// seconds later, or earlier; 0: never.
   package func setProofLifetime(seconds: Double) {
     proofLifetime.store(UInt64(min(max(seconds, 0), 1e9) * 1e9), ordering: .relaxed)
   }
 
-  /// Something is about to be said to be proved. A timer runs only then, and once for all that is proved while it does.
+  /// Something is about to be said to be proved. A timer runs only then, and once for all that is
+  /// proved while it does.
   func noteProof() {
     let lifetime = proofLifetime.load(ordering: .relaxed)
     guard lifetime > 0, !willForget.load(ordering: .relaxed),

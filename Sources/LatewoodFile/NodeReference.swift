@@ -1,4 +1,5 @@
-/// Where a node lies in the file, and the part of its checksum that proves it is the one that was meant.
+/// Where a node lies in the file, and the part of its checksum that proves it is the one that was
+/// meant.
 @usableFromInline package struct NodeReference: Sendable, Equatable {
   @usableFromInline package var offset: UInt64
   /// In bytes.

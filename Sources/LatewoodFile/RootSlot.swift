@@ -2,8 +2,9 @@ import LatewoodBytes
 
 /// One of the two places that say where the newest checkpoint is: FORMAT.md, section 4.
 ///
-/// They are the only bytes of a file that are ever overwritten, and never both at once: slot `generation mod 2` is written while the
-/// other, one generation older, still names a sound checkpoint.
+/// They are the only bytes of a file that are ever overwritten, and never both at once: slot
+/// `generation mod 2` is written while the other, one generation older, still names a sound
+/// checkpoint.
 package struct RootSlot: Sendable, Equatable {
   /// Where the fields lie. On disk.
   package enum Offset {

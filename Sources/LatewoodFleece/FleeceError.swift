@@ -7,7 +7,8 @@ package struct FleeceError: Error, Sendable, Equatable {
     case invalidJSON
     /// Arrays and dictionaries inside each other, more than `FleeceLimits.depth` levels.
     case tooDeep
-    /// More than the format or this module can hold, or bytes that stand for out of proportion more than they are.
+    /// More than the format or this module can hold, or bytes that stand for out of proportion more
+    /// than they are.
     case tooLarge
     /// A number that has no form in JSON: infinite, or not a number.
     case notFinite

@@ -3,7 +3,8 @@ import LatewoodDocuments
 import LatewoodFleece
 import LatewoodStore
 
-/// Why a command stopped: the one error of the tool. It becomes two lines on standard error and an exit code.
+/// Why a command stopped: the one error of the tool. It becomes two lines on standard error and an
+/// exit code.
 struct Failure: Error, Equatable {
   var exitCode: ExitCode
   /// A short stable word for programs.
@@ -94,7 +95,8 @@ struct Failure: Error, Equatable {
     }
   }
 
-  /// The store's advice speaks to programmers; where the command line has its own answer, this is it.
+  /// The store's advice speaks to programmers; where the command line has its own answer, this is
+  /// it.
   private static func advice(for error: StoreError) -> String {
     switch error.code {
     // What is known of this very error says more.

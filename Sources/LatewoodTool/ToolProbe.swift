@@ -1,11 +1,14 @@
-/// What programs beside the tool may ask of it: its parsers alone, without running a command or touching a file.
+/// What programs beside the tool may ask of it: its parsers alone, without running a command or
+/// touching a file.
 package enum ToolProbe {
   /// Whether the tool takes this for one JSON text.
   package static func isJSON(_ text: [UInt8]) -> Bool { JSONText.compact(text) != nil }
 
-  /// Parses a command line, without the name of the program, and reads every operand and option in every way that commands do.
+  /// Parses a command line, without the name of the program, and reads every operand and option in
+  /// every way that commands do.
   ///
-  /// - Returns: what is said of those that are refused, as a person and as a program would read it; and the help of the command.
+  /// - Returns: what is said of those that are refused, as a person and as a program would read it;
+  ///   and the help of the command.
   package static func answers(to arguments: [[UInt8]]) -> [String] {
     var said: [String] = []
     func ask(_ body: () throws(Failure) -> Void) {

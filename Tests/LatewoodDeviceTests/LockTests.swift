@@ -70,7 +70,8 @@ struct LockTests {
 
   @Test("a child made by fork does not own the lock, and cannot take it from its parent by unlocking")
   func fork() throws {
-    // The importer hides fork, because a child of a process with threads can do little; looking at a lock is little.
+    // The importer hides fork, because a child of a process with threads can do little; looking at
+    // a lock is little.
     typealias Fork = @convention(c) () -> Int32
     let symbol = try #require(dlsym(dlopen(nil, RTLD_NOW), "fork"))
     let fork = unsafeBitCast(symbol, to: Fork.self)

@@ -119,7 +119,8 @@ import Testing
       registry.retire(thing())
     }
     #expect(goneCount == 0)
-    // The last one to begin leaves first, as calls inside of each other do, and the first one keeps them all.
+    // The last one to begin leaves first, as calls inside of each other do, and the first one keeps
+    // them all.
     while readers.count > 1 {
       readers.removeLast().leave()
       registry.collect()

@@ -58,8 +58,8 @@ func fault(
 
 let newFile = OpenMode.createExclusive(permissions: 0o600)
 
-/// Runs each body on a thread of its own and waits for all. Tasks would not do: they share as many threads as there are cores,
-/// and bodies that wait for each other could wait for a thread.
+/// Runs each body on a thread of its own and waits for all. Tasks would not do: they share as many
+/// threads as there are cores, and bodies that wait for each other could wait for a thread.
 func inThreads(_ bodies: [@Sendable () -> Void]) {
   let group = DispatchGroup()
   for body in bodies {

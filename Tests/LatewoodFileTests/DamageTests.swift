@@ -3,7 +3,8 @@ import Testing
 
 @testable import LatewoodFile
 
-/// Whatever happens to the bytes of a file, opening it gives the state that was acknowledged, or an error.
+/// Whatever happens to the bytes of a file, opening it gives the state that was acknowledged, or an
+/// error.
 @Suite struct DamageTests {
   let bench: LogBench
   let sound: [UInt8]

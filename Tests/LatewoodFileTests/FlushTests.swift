@@ -10,7 +10,8 @@ import Testing
 
   init() throws { bench = try LogBench() }
 
-  /// Runs `body` on as many threads, with the number of each, and throws what the first of them threw.
+  /// Runs `body` on as many threads, with the number of each, and throws what the first of them
+  /// threw.
   private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
     let failure = Failure()
     let group = DispatchGroup()
@@ -118,7 +119,8 @@ import Testing
     #expect(try bench.read().entries["a"] == [1])
   }
 
-  /// The system tells only one of two syncs that overlap: the other one must not take its success for its own.
+  /// The system tells only one of two syncs that overlap: the other one must not take its success
+  /// for its own.
   @Test func aSyncThatFailsFailsThoseAtTheSameTimeToo() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])

@@ -6,7 +6,8 @@ import Testing
 
 @testable import LatewoodFile
 
-/// Who writes and who syncs, when many want something at once: a sync takes long, and keeps nobody from writing.
+/// Who writes and who syncs, when many want something at once: a sync takes long, and keeps nobody
+/// from writing.
 @Suite struct LeadershipTests {
   let bench: LogBench
 

@@ -4,7 +4,8 @@ import Testing
 
 @testable import LatewoodFile
 
-/// What a database of strings looks like to these tests: the puts of all committed transactions, applied in order.
+/// What a database of strings looks like to these tests: the puts of all committed transactions,
+/// applied in order.
 struct ReplayedState: Equatable {
   var entries: [String: [UInt8]] = [:]
   var transactions: [UInt64] = []

@@ -58,7 +58,8 @@ struct MappedFileTests {
       faultKind { for _ in 0..<8 { try log.commit([("filler", [UInt8](repeating: 1, count: 1 << 20))]) } }
         == .outOfMemory)
     log.abortTransaction()
-    // It is no failure of the disk: what was acknowledged is there, and with addresses the log goes on.
+    // It is no failure of the disk: what was acknowledged is there, and with addresses the log goes
+    // on.
     bench.volume.plan.withLock { $0.capacity = nil }
     try log.commit([("yes", [1])])
     log.close()

@@ -4,7 +4,8 @@ import Testing
 
 @testable import LatewoodFile
 
-/// File systems on which the lock for writing keeps readers out, because each `flock` is a lock on all bytes: NFS, SMB.
+/// File systems on which the lock for writing keeps readers out, because each `flock` is a lock on
+/// all bytes: NFS, SMB.
 @Suite struct OneLockTests {
   @Test(arguments: [false, true]) func `readers of this process come beside its writer`(hasOneLock: Bool)
     throws

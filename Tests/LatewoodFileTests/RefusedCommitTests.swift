@@ -3,9 +3,11 @@ import Testing
 
 @testable import LatewoodFile
 
-/// Commits that were refused for lack of space: nobody sees them, wherever in them the disk was full.
+/// Commits that were refused for lack of space: nobody sees them, wherever in them the disk was
+/// full.
 @Suite struct RefusedCommitTests {
-  /// Several commits that one write brings to the file; with a region for nodes among them they lie in several pieces of memory.
+  /// Several commits that one write brings to the file; with a region for nodes among them they lie
+  /// in several pieces of memory.
   private func commitTogether(to log: LogFile, count: Int, around nodes: Bool) throws -> CommitPosition {
     var position = log.position
     for index in 0..<count {

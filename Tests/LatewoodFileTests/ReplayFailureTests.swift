@@ -3,7 +3,8 @@ import Testing
 
 @testable import LatewoodFile
 
-/// A replay that was broken off leaves nothing behind: what it had of a transaction is not applied with another one.
+/// A replay that was broken off leaves nothing behind: what it had of a transaction is not applied
+/// with another one.
 @Suite struct ReplayFailureTests {
   let bench: LogBench
 

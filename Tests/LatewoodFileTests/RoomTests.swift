@@ -9,7 +9,8 @@ import Testing
 
   init() throws { bench = try LogBench() }
 
-  /// Commits of about `length` bytes; returns the bytes that were written beyond the end of the log each time.
+  /// Commits of about `length` bytes; returns the bytes that were written beyond the end of the log
+  /// each time.
   private func ahead(
     _ log: LogFile, of other: LogBench? = nil, commits: Int, length: Int, durable: Bool = true
   ) throws -> [UInt64] {

@@ -157,7 +157,8 @@ import Testing
   }
 
   @Test func `a pointer that is pointed at does not share bytes with the one that points at it`() throws {
-    // The last two bytes point two back, at what has a whole pointer's four bytes only together with them; it would lead to the start.
+    // The last two bytes point two back, at what has a whole pointer's four bytes only together
+    // with them; it would lead to the start.
     var bytes = FleeceText.bytes("0007")
     bytes += [UInt8](repeating: 0, count: 2 * 0x8001 - 2)
     bytes += FleeceText.bytes("8000 8001")
@@ -171,7 +172,8 @@ import Testing
   }
 
   @Test func `a collection cannot count more than there are bytes, however the number is turned`() throws {
-    // An array and a dictionary, narrow and wide, of 2047 and so many more that the bytes of all of them overflow.
+    // An array and a dictionary, narrow and wide, of 2047 and so many more that the bytes of all of
+    // them overflow.
     for header in ["67ff", "6fff", "77ff", "7fff"] {
       for shift in 59...63 {
         var count = [UInt8](repeating: 0x80, count: shift / 7)

@@ -4,10 +4,11 @@ import Testing
 
 @testable import LatewoodFleece
 
-/// Leaves Fleece and the JSON of the same values for another reader: Tests/format/latewood_fleece.py, by Tests/format-check.sh.
+/// Leaves Fleece and the JSON of the same values for another reader:
+/// Tests/format/latewood_fleece.py, by Tests/format-check.sh.
 ///
-/// `LATEWOOD_FLEECE_DIR` is the directory, `LATEWOOD_SEED` where to begin. Without the directory nothing is written, and the bytes are only read
-/// here.
+/// `LATEWOOD_FLEECE_DIR` is the directory, `LATEWOOD_SEED` where to begin. Without the directory
+/// nothing is written, and the bytes are only read here.
 @Suite struct IndependentReaderTests {
   private static let edges = [
     "[]", "{}", "null", "\"\"", #"{"foo":123}"#, "[-2049,-2048,-1,0,2047,2048,32767,32768,-32768,-32769]",

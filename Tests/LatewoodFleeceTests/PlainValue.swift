@@ -74,7 +74,8 @@ indirect enum PlainValue {
     return quoted + "\""
   }
 
-  /// The same value written otherwise: members in any order, some twice, white space, escapes that need not be.
+  /// The same value written otherwise: members in any order, some twice, white space, escapes that
+  /// need not be.
   func disguised(_ random: inout SeededRandom) -> String {
     func space(_ random: inout SeededRandom) -> String {
       random.oneIn(3) ? random.pick([" ", "\n", "\t", "\r\n", "          "]) : ""

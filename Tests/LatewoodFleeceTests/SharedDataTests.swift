@@ -3,7 +3,8 @@ import Testing
 
 @testable import LatewoodFleece
 
-/// Real JSON, in `shared/data` beside the repository or one level up. Where there is none the tests say so and pass.
+/// Real JSON, in `shared/data` beside the repository or one level up. Where there is none the tests
+/// say so and pass.
 @Suite struct SharedDataTests {
   private static let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
     .joined(

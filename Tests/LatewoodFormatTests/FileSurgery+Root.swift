@@ -4,8 +4,8 @@ import LatewoodBytes
 @testable import LatewoodTree
 
 extension FileSurgery {
-  /// Changes the root node of the newest checkpoint, and makes every checksum right again that follows from it: so that only what the
-  /// node says can be wrong. Returns the offset of the node.
+  /// Changes the root node of the newest checkpoint, and makes every checksum right again that
+  /// follows from it: so that only what the node says can be wrong. Returns the offset of the node.
   mutating func changeRoot(_ change: (_ node: UnsafeMutableRawPointer) -> Void) throws -> UInt64 {
     guard let frame = frames(.checkpoint).last else { throw GoldenFile.Missing() }
     var record = try checkpoint(at: frame.ownOffset)
@@ -63,7 +63,8 @@ extension FileSurgery {
 
   /// Makes an entry of the root, which is a leaf, refer to another extent; all checksums are right.
   ///
-  /// - Parameter decoy: key of an entry with an inline value of 40 bytes or more, in which the new cell is put.
+  /// - Parameter decoy: key of an entry with an inline value of 40 bytes or more, in which the new
+  ///   cell is put.
   mutating func redirect(_ key: String, to extent: Extent, decoy: String) throws {
     var failure: (any Error)?
     _ = try changeRoot { node in

@@ -3,7 +3,8 @@ import LatewoodDevice
 
 @testable import LatewoodFile
 
-/// The parts of a file in memory, found and made with the codecs alone: for tests that damage files or write them by hand.
+/// The parts of a file in memory, found and made with the codecs alone: for tests that damage files
+/// or write them by hand.
 struct FileSurgery {
   private(set) var bytes: [UInt8]
   let seed: UInt64

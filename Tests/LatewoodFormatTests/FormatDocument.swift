@@ -3,10 +3,11 @@ import LatewoodSimulation
 
 /// FORMAT.md as the tests see it: the rows of its marked tables.
 ///
-/// A table follows a line `<!-- table: NAME -->`, the annotated file of section 12 a line `<!-- file: NAME -->`; such a line may also
-/// stand before a further table of the same name.
+/// A table follows a line `<!-- table: NAME -->`, the annotated file of section 12 a line `<!--
+/// file: NAME -->`; such a line may also stand before a further table of the same name.
 struct FormatDocument {
-  /// Rows by the name of their table, without the two of its head; each cell with its words one space apart.
+  /// Rows by the name of their table, without the two of its head; each cell with its words one
+  /// space apart.
   let tables: [String: [[String]]]
   /// The same of annotated files.
   let files: [String: [[String]]]

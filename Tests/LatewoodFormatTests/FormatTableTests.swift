@@ -4,7 +4,8 @@ import Testing
 @testable import LatewoodStore
 @testable import LatewoodTree
 
-/// FORMAT.md is the specification; the constants in the code must be what its tables say. Each table is compared once.
+/// FORMAT.md is the specification; the constants in the code must be what its tables say. Each
+/// table is compared once.
 @Suite struct FormatTableTests {
   let document: FormatDocument
 

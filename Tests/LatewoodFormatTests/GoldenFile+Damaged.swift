@@ -74,7 +74,8 @@ extension GoldenFile {
     return GoldenFile("malformed-operation", file.bytes, .damaged(at: UInt64(offset)))
   }
 
-  /// All checksums are right, but the first key of the leaf is no full key: it has nothing after the number of its keyspace.
+  /// All checksums are right, but the first key of the leaf is no full key: it has nothing after
+  /// the number of its keyspace.
   private static func shortKey() throws -> GoldenFile {
     var file = try FileSurgery(annotated().bytes)
     let offset = try file.changeRoot { node in

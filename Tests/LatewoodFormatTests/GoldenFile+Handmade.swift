@@ -1,6 +1,7 @@
 @testable import LatewoodFile
 
-/// Files that the store does not write as they are, made with the codecs: what it would write only after megabytes, and later versions.
+/// Files that the store does not write as they are, made with the codecs: what it would write only
+/// after megabytes, and later versions.
 extension GoldenFile {
   static func handmade() throws -> [GoldenFile] {
     [
@@ -31,7 +32,8 @@ extension GoldenFile {
     return GoldenFile("long-transactions", file.bytes, .reads(listing: model.listing))
   }
 
-  /// Operations that obey FORMAT.md though no store writes them: ranges across keyspaces, without low, upside down.
+  /// Operations that obey FORMAT.md though no store writes them: ranges across keyspaces, without
+  /// low, upside down.
   private static func oddOperations() throws -> GoldenFile {
     typealias Encoded = EncodedOperation
     var file = try emptyFile()

@@ -61,7 +61,8 @@ extension GoldenFile {
     return try GoldenFile("holes", store)
   }
 
-  /// A backup that was gone on with once, and a second time not to the end: what lies behind its seal does not count.
+  /// A backup that was gone on with once, and a second time not to the end: what lies behind its
+  /// seal does not count.
   private static func backup() throws -> GoldenFile {
     let store = try checkpointedStore()
     try store.store.backup(to: "backup")
@@ -108,7 +109,8 @@ extension GoldenFile {
 
   private static func highTree() throws -> GoldenFile { try GoldenFile("high-tree", highTreeStore()) }
 
-  /// Range deletes over a checkpoint that only the log holds, and what was put into the ranges after them.
+  /// Range deletes over a checkpoint that only the log holds, and what was put into the ranges
+  /// after them.
   private static func rangeDeletes() throws -> GoldenFile {
     let store = try ModelledStore(seed: 5)
     try store.commit([.create("a"), .create("b")])

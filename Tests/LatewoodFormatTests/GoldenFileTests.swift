@@ -3,9 +3,11 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// The files of version 1 in Tests/golden: later versions of the code must write the same bytes and read them the same way.
+/// The files of version 1 in Tests/golden: later versions of the code must write the same bytes and
+/// read them the same way.
 ///
-/// `LATEWOOD_REGENERATE_GOLDEN=1` writes them anew: for a change of the format, together with FORMAT.md and the reader in Tests/format.
+/// `LATEWOOD_REGENERATE_GOLDEN=1` writes them anew: for a change of the format, together with
+/// FORMAT.md and the reader in Tests/format.
 @Suite(.serialized) struct GoldenFileTests {
   static let isRegenerating = CurrentProcess.environmentVariable("LATEWOOD_REGENERATE_GOLDEN") == "1"
 

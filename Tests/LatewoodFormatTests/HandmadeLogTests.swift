@@ -125,7 +125,8 @@ import Testing
     }
   }
 
-  /// What follows a gap says of bytes beyond it that they were durable: it must not reach the disk before the slot that leads over it.
+  /// What follows a gap says of bytes beyond it that they were durable: it must not reach the disk
+  /// before the slot that leads over it.
   @Test func `until the slot that leads over a torn tail is durable nothing contradicts the one before`()
     throws
   {

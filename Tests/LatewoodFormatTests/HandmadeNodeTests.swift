@@ -69,7 +69,8 @@ import Testing
 
   @Test func `cells lie within it, in order, and have the heads that the arrays say`() throws {
     try expectDamage("a cell behind it") { self.slots($0).set(UInt16(60_000), at: 0) }
-    // A key of keyspace 1 and an empty value, in the reserved bytes of the header: right in all but the place.
+    // A key of keyspace 1 and an empty value, in the reserved bytes of the header: right in all but
+    // the place.
     try expectDamage("a cell in its header", because: "a cell does not lie within its node") { node in
       let last = Node(validated: node).count - 1
       let key: [UInt8] = [1, 255]

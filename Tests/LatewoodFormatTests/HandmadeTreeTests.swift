@@ -7,7 +7,8 @@ import Testing
 @testable import LatewoodFile
 @testable import LatewoodTree
 
-/// Trees of sound nodes that do not belong together: a verification tells, and so does a compaction that reads back what it wrote.
+/// Trees of sound nodes that do not belong together: a verification tells, and so does a compaction
+/// that reads back what it wrote.
 @Suite struct HandmadeTreeTests {
   private let sound: FileSurgery
   private let root: Subtree

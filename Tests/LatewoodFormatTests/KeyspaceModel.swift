@@ -1,4 +1,5 @@
-/// What a database should hold: plain dictionaries, and the listing that every reader of the file must come to.
+/// What a database should hold: plain dictionaries, and the listing that every reader of the file
+/// must come to.
 struct KeyspaceModel: Equatable {
   struct Contents: Equatable {
     var number: UInt32
@@ -36,8 +37,8 @@ struct KeyspaceModel: Equatable {
     keyspaces[name] = Contents(number: lastNumber)
   }
 
-  /// One line for each keyspace by the bytes of its name, and after it one for each entry in the order of keys: what `latewood_reader.py`
-  /// prints.
+  /// One line for each keyspace by the bytes of its name, and after it one for each entry in the
+  /// order of keys: what `latewood_reader.py` prints.
   var listing: String {
     var lines = Listing()
     for (name, contents) in keyspaces.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {

@@ -4,7 +4,8 @@ import LatewoodStore
 
 /// A store and the model of what it should hold, driven by the same operations.
 ///
-/// Clock and randomness are counted, and nothing runs in the background: the same calls make the same bytes.
+/// Clock and randomness are counted, and nothing runs in the background: the same calls make the
+/// same bytes.
 final class ModelledStore {
   static let path = "golden.latewood"
 

@@ -7,8 +7,8 @@ import Testing
 @testable import LatewoodStore
 @testable import LatewoodTree
 
-/// Files whose checksums are all right, and in which an entry refers to what belongs to something else: nothing of that is given back to the
-/// file system when the entry is overwritten.
+/// Files whose checksums are all right, and in which an entry refers to what belongs to something
+/// else: nothing of that is given back to the file system when the entry is overwritten.
 @Suite struct OwnershipTests {
   /// What the entry refers to.
   enum Claim: CaseIterable {

@@ -8,8 +8,9 @@ import Testing
 
 /// Files that random runs leave, each with the listing that a plain model has of it.
 ///
-/// `LATEWOOD_RANDOM_FILES_DIR` is a directory to leave them in, for another reader: Tests/format-check.sh. `LATEWOOD_RANDOM_FILES` says how many,
-/// `LATEWOOD_SEED` where to begin. Without it a few are made in memory and read back here.
+/// `LATEWOOD_RANDOM_FILES_DIR` is a directory to leave them in, for another reader:
+/// Tests/format-check.sh. `LATEWOOD_RANDOM_FILES` says how many, `LATEWOOD_SEED` where to begin.
+/// Without it a few are made in memory and read back here.
 @Suite struct RandomFileTests {
   private static func number(_ name: String, _ fallback: Int) -> Int {
     CurrentProcess.environmentVariable(name).flatMap { Int($0) } ?? fallback
@@ -37,7 +38,8 @@ import Testing
   }
 }
 
-/// One random run: transactions of all kinds, some given up, checkpoints, clean and unclean ends, and a tail at the end.
+/// One random run: transactions of all kinds, some given up, checkpoints, clean and unclean ends,
+/// and a tail at the end.
 private struct RandomRun {
   private var random: SeededRandom
   private let store: ModelledStore
@@ -107,7 +109,8 @@ private struct RandomRun {
     }
   }
 
-  /// Transactions larger than what is gathered in memory have several frames; one is given up after some are written.
+  /// Transactions larger than what is gathered in memory have several frames; one is given up after
+  /// some are written.
   private mutating func longTransactions() throws {
     func large(_ random: inout SeededRandom) -> [Operation] {
       (0..<100).map { .put("a", [UInt8($0), 7], random.bytes(60_000)) }

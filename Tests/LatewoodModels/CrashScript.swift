@@ -9,7 +9,8 @@ package struct CrashScript: Sendable {
     case transaction(Durability, [Operation])
     case sync
     case checkpoint
-    /// Compacts; the transactions are committed while that goes on, one each time it tells how far it is, until there are no more.
+    /// Compacts; the transactions are committed while that goes on, one each time it tells how far
+    /// it is, until there are no more.
     case compact([Step])
     /// Closes the store and opens it again.
     case reopen
@@ -50,7 +51,8 @@ package struct CrashScript: Sendable {
     package var acknowledged = 0
     /// The database exists: the first open has returned.
     package var isOpened = false
-    /// States with a transaction that failed for lack of space, and may come back until a later one is durable.
+    /// States with a transaction that failed for lack of space, and may come back until a later one
+    /// is durable.
     package var ghosts: [Content] = []
 
     package init(from start: Content = [:]) { states = [start] }
@@ -130,7 +132,8 @@ package struct CrashScript: Sendable {
     progress.makeDurable()
   }
 
-  /// A failure of what is committed meanwhile does not end the compaction, but it is thrown when that has ended.
+  /// A failure of what is committed meanwhile does not end the compaction, but it is thrown when
+  /// that has ended.
   private static func compact(_ store: Store, _ meanwhile: [Step], _ progress: inout Progress) throws {
     var rest = meanwhile[...]
     var failure: (any Error)?

@@ -48,8 +48,8 @@ package struct CrashImage: Sendable, CustomStringConvertible {
     state.names[state.files[file].inode] ?? "file \(state.files[file].inode)"
   }
 
-  /// A fresh disk with these contents, all durable. Costs a copy of what differs, once a region has been used before; so let go
-  /// of one volume, and what was opened on it, before the next is made.
+  /// A fresh disk with these contents, all durable. Costs a copy of what differs, once a region has
+  /// been used before; so let go of one volume, and what was opened on it, before the next is made.
   package func makeVolume(seed: UInt64 = 0) throws(Fault) -> SimulatedVolume {
     let volume = SimulatedVolume(seed: seed)
     let names = state.names(after: choices.last ?? 0)
@@ -90,11 +90,14 @@ package struct CrashImage: Sendable, CustomStringConvertible {
   }
 }
 
-/// The ways a disk may look after a power cut: all of them if they are few, else the telling ones and some at random.
+/// The ways a disk may look after a power cut: all of them if they are few, else the telling ones
+/// and some at random.
 ///
-/// If there are at most `exhaustiveUpTo` ways, all of them, the one that keeps everything first, and last nothing kept but
-/// the size. Else everything kept; nothing kept; nothing kept but the size; each sector dropped alone, each kept alone, each with an older content, each number of name changes,
-/// and random ways. Each that keeps a sector that can be torn also comes with one torn.
+/// If there are at most `exhaustiveUpTo` ways, all of them, the one that keeps everything first,
+/// and last nothing kept but the size. Else everything kept; nothing kept; nothing kept but the
+/// size; each sector dropped alone, each kept alone, each with an older content, each number of
+/// name changes, and random ways. Each that keeps a sector that can be torn also comes with one
+/// torn.
 package struct CrashImages: RandomAccessCollection, Sendable {
   private enum Recipe: Sendable {
     case allKept, noneKept, grown

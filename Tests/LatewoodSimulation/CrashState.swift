@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Everything that decides what a disk may look like after a power cut: what it has for sure, and a choice for each thing
-/// that was not yet synced. All images of one cut share it.
+/// Everything that decides what a disk may look like after a power cut: what it has for sure, and a
+/// choice for each thing that was not yet synced. All images of one cut share it.
 final class CrashState: Sendable {
   /// A file with unsynced sectors or without.
   struct File: Sendable {
@@ -14,13 +14,15 @@ final class CrashState: Sendable {
     let regions: RegionPool
   }
 
-  /// A sector that has unsynced contents. Choice 0 is what the disk has, choice `n` is `contents[n - 1]`, the last the newest.
+  /// A sector that has unsynced contents. Choice 0 is what the disk has, choice `n` is `contents[n
+  /// - 1]`, the last the newest.
   struct Sector: Sendable {
     let file: Int
     let number: Int
     let before: [UInt8]
     let contents: [Content]
-    /// Whether every content leaves the durable bytes of the sector as they are, so that it may be torn.
+    /// Whether every content leaves the durable bytes of the sector as they are, so that it may be
+    /// torn.
     let keepsDurableBytes: Bool
   }
 
@@ -37,7 +39,8 @@ final class CrashState: Sendable {
   let names: [UInt64: String]
   let lastInode: UInt64
 
-  /// How many choices there are for each sector, and at the end for the names: how many of the changes were kept.
+  /// How many choices there are for each sector, and at the end for the names: how many of the
+  /// changes were kept.
   let choiceCounts: [Int]
 
   init(_ volume: SimulatedVolume) {

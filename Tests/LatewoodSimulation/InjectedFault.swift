@@ -2,17 +2,20 @@ import LatewoodBytes
 
 /// What a simulated disk can do to a call that would change it.
 package enum InjectedFault: Sendable, Equatable {
-  /// The call takes effect in the cache, and then the machine loses power: this call and all later ones throw. What is left is one
-  /// of `crashImages`, so the call may also have had no effect, or part of it.
+  /// The call takes effect in the cache, and then the machine loses power: this call and all later
+  /// ones throw. What is left is one of `crashImages`, so the call may also have had no effect, or
+  /// part of it.
   case powerCut
-  /// A write or punch of which only the first bytes arrive, a sync of which only the first sectors of so many bytes reach the disk, or any other call,
-  /// fails for a fault of the device.
+  /// A write or punch of which only the first bytes arrive, a sync of which only the first sectors
+  /// of so many bytes reach the disk, or any other call, fails for a fault of the device.
   case inputOutput(after: Int = 0)
   /// The same for want of space.
   case outOfSpace(after: Int = 0)
-  /// A sync fails, and some sectors reached the disk before; others are lost. Any other call fails as with `inputOutput`.
+  /// A sync fails, and some sectors reached the disk before; others are lost. Any other call fails
+  /// as with `inputOutput`.
   case syncLosingSome
-  /// A write that the cache shows and the disk never gets, of which nobody is told. Any other call succeeds.
+  /// A write that the cache shows and the disk never gets, of which nobody is told. Any other call
+  /// succeeds.
   case lost
 }
 

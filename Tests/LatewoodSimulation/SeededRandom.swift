@@ -1,6 +1,7 @@
 import LatewoodDevice
 
-/// Random numbers that a seed repeats: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+/// Random numbers that a seed repeats: SplitMix64 (Steele, Lea and Flood, "Fast splittable
+/// pseudorandom number generators", 2014).
 ///
 /// A random test takes its seed from `SeededRandom.seed()`, and says `replay` when it fails.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
@@ -12,7 +13,8 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
     state = seed
   }
 
-  /// The value of the environment variable `LATEWOOD_SEED`, else `fallback`, else one from the system.
+  /// The value of the environment variable `LATEWOOD_SEED`, else `fallback`, else one from the
+  /// system.
   package static func seed(_ fallback: UInt64? = nil) -> UInt64 {
     if let text = CurrentProcess.environmentVariable("LATEWOOD_SEED"), let seed = UInt64(text) { return seed }
     return fallback ?? Environment.system.random()

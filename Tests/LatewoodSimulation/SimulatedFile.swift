@@ -24,7 +24,8 @@ final class SimulatedFile {
   struct Pending {
     /// What the disk has; nil for zeroes.
     var before: [UInt8]?
-    /// Contents it had between two syncs before it was written again, any of which may be what reached the disk.
+    /// Contents it had between two syncs before it was written again, any of which may be what
+    /// reached the disk.
     var between: [(bytes: [UInt8], size: Int)] = []
   }
 
@@ -84,7 +85,8 @@ final class SimulatedFile {
     }
   }
 
-  /// Gives whole sectors back: zeros, of which each reaches the disk by itself, or not, as if it had been written.
+  /// Gives whole sectors back: zeros, of which each reaches the disk by itself, or not, as if it
+  /// had been written.
   func punch(_ bytes: Range<Int>) {
     guard !bytes.isEmpty else { return }
     let zeros = [UInt8](repeating: 0, count: bytes.clamped(to: 0..<liveSize).count)
@@ -95,7 +97,8 @@ final class SimulatedFile {
       bytes.lowerBound / SimulatedFile.sectorLength..<bytes.upperBound / SimulatedFile.sectorLength)
   }
 
-  /// Makes the file longer by zeros, which take no sectors. A power cut before the next sync may undo that.
+  /// Makes the file longer by zeros, which take no sectors. A power cut before the next sync may
+  /// undo that.
   func grow(to size: Int) { liveSize = max(liveSize, size) }
 
   func sync() {
@@ -107,7 +110,8 @@ final class SimulatedFile {
     durableSize = liveSize
   }
 
-  /// A sync that fails. The system takes what it could not write for written: later syncs succeed without it.
+  /// A sync that fails. The system takes what it could not write for written: later syncs succeed
+  /// without it.
   func failSync(persisting reachesDisk: (_ sector: Int) -> Bool) {
     for (sector, state) in pending.sorted(by: { $0.key < $1.key }) {
       if reachesDisk(sector) {
@@ -131,7 +135,8 @@ final class SimulatedFile {
     durableSize = max(durableSize, size(implying: last))
   }
 
-  /// Reads see the disk again where the cache had what the disk has not. What is pending stays in the cache, as it does in life.
+  /// Reads see the disk again where the cache had what the disk has not. What is pending stays in
+  /// the cache, as it does in life.
   func dropCache(_ range: Range<Int>) {
     for (sector, bytes) in lost
     where SimulatedFile.start(sector + 1) > range.lowerBound && SimulatedFile.start(sector) < range.upperBound
@@ -145,7 +150,8 @@ final class SimulatedFile {
     }
   }
 
-  /// Puts what the disk has in the place of what the cache shows. What is pending has been sent to the disk before it is read.
+  /// Puts what the disk has in the place of what the cache shows. What is pending has been sent to
+  /// the disk before it is read.
   func showDisk(in target: UnsafeMutableRawBufferPointer, at offset: Int, _ count: Int) {
     for (sector, bytes) in lost {
       let start = SimulatedFile.start(sector)

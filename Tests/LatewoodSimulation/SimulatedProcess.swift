@@ -33,7 +33,8 @@ extension SimulatedVolume {
   /// The volume for another process; the volume itself is process 1.
   package func process(_ number: Int) -> SimulatedProcess { SimulatedProcess(self, number) }
 
-  /// Ends a process without a word: its locks are free, its later calls fail, its writes stay in the cache.
+  /// Ends a process without a word: its locks are free, its later calls fail, its writes stay in
+  /// the cache.
   package func kill(process: Int) {
     locked {
       killed.insert(process)
@@ -42,7 +43,8 @@ extension SimulatedVolume {
     }
   }
 
-  /// Makes every lock that is held now one that was inherited by fork: not owned by the process that asks.
+  /// Makes every lock that is held now one that was inherited by fork: not owned by the process
+  /// that asks.
   package func fork() { locked { for lock in writers.values { lock.disown() } } }
 
   func lockForWriting(_ path: String, process: Int) throws(Fault) -> any FileLock {
@@ -64,7 +66,8 @@ extension SimulatedVolume {
   }
 }
 
-/// The writer's lock of a simulated process. It is held until `unlock`, even if nobody refers to it.
+/// The writer's lock of a simulated process. It is held until `unlock`, even if nobody refers to
+/// it.
 final class SimulatedLock: FileLock {
   let path: String
   let process: Int

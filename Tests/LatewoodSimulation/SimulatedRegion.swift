@@ -1,10 +1,13 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The memory of one simulated file's live bytes, lent by a pool and given back when the last user lets go of it.
+/// The memory of one simulated file's live bytes, lent by a pool and given back when the last user
+/// lets go of it.
 ///
-/// It remembers where it was written, so that the pool can make it what it was without copying the rest.
-// SAFETY: `touched` is only used under the volume's lock, and in `deinit`, when there is no other user.
+/// It remembers where it was written, so that the pool can make it what it was without copying the
+/// rest.
+// SAFETY: `touched` is only used under the volume's lock, and in `deinit`, when there is no other
+// user.
 final class SimulatedRegion: @unchecked Sendable {
   static let sectorLength = 512
 
@@ -38,8 +41,9 @@ final class SimulatedRegion: @unchecked Sendable {
   }
 }
 
-/// Regions that all start as the same bytes, used again and again: a crash test opens thousands of images of one file, and to map,
-/// copy and unmap each would cost far more than the few sectors in which they differ.
+/// Regions that all start as the same bytes, used again and again: a crash test opens thousands of
+/// images of one file, and to map, copy and unmap each would cost far more than the few sectors in
+/// which they differ.
 final class RegionPool: Sendable {
   private struct Idle {
     let range: MemoryRange

@@ -35,7 +35,8 @@ extension SimulatedVolume {
   /// Takes the power away, here and now: every later call throws.
   package func crash() { locked { hasLostPower = true } }
 
-  /// Bytes that all files may have together; nil for no limit. A write past it arrives in part and fails.
+  /// Bytes that all files may have together; nil for no limit. A write past it arrives in part and
+  /// fails.
   package var spaceLimit: Int? {
     get { locked { space } }
     set { locked { space = newValue } }
@@ -64,8 +65,9 @@ extension SimulatedVolume {
     set { locked { allowsOwners = newValue } }
   }
 
-  /// Called before each write, sync and read past the cache, on the thread that makes it and without a lock: so a test can let another
-  /// thread go first. It keeps what it captures; a test that captures a store takes it away again.
+  /// Called before each write, sync and read past the cache, on the thread that makes it and
+  /// without a lock: so a test can let another thread go first. It keeps what it captures; a test
+  /// that captures a store takes it away again.
   package var beforeAccess: (@Sendable (SimulatedAccess) -> Void)? {
     get { locked { hook } }
     set { locked { hook = newValue } }

@@ -2,7 +2,8 @@ import LatewoodBytes
 import LatewoodDevice
 import Synchronization
 
-/// A disk that exists in memory, forgets like a real one when the power goes, and fails where it is told to.
+/// A disk that exists in memory, forgets like a real one when the power goes, and fails where it is
+/// told to.
 ///
 /// ```
 /// program -> live files and names -> (sync) -> durable files and names
@@ -25,11 +26,13 @@ import Synchronization
 /// | a read that fails | the call says so |
 /// | a process that is killed: its locks are free, its unsynced writes stay in the cache | the cache belongs to the system |
 ///
-/// It does not simulate: durable sectors that change by themselves (`corrupt` does, for tests of detection), directories (all
-/// names are in one), truncation, and interrupted calls (`FileCalls` does).
+/// It does not simulate: durable sectors that change by themselves (`corrupt` does, for tests of
+/// detection), directories (all names are in one), truncation, and interrupted calls (`FileCalls`
+/// does).
 ///
-/// Calls that change the disk are counted from 0; `inject` names the call by that number. With one thread the same program makes
-/// the same calls, so a test runs it once to count them and then once for each fault at each call.
+/// Calls that change the disk are counted from 0; `inject` names the call by that number. With one
+/// thread the same program makes the same calls, so a test runs it once to count them and then once
+/// for each fault at each call.
 ///
 /// Thread safety: all calls from any thread.
 // SAFETY: all mutable state is used under `monitor`.

@@ -5,7 +5,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Many threads on a disk that is full now and then. What the scripts of `FaultTests` do one after the other happens here at once.
+/// Many threads on a disk that is full now and then. What the scripts of `FaultTests` do one after
+/// the other happens here at once.
 @Suite struct FullDiskTests {
   private static let path = "db"
 

@@ -2,7 +2,8 @@ import Dispatch
 import LatewoodDevice
 import Testing
 
-/// Runs the body so many times at once, each on a queue (and so a thread) of its own, and waits for all. What they throw are issues.
+/// Runs the body so many times at once, each on a queue (and so a thread) of its own, and waits for
+/// all. What they throw are issues.
 func inParallel(
   _ count: Int, sourceLocation: SourceLocation = #_sourceLocation,
   _ body: @escaping @Sendable (Int) throws -> Void

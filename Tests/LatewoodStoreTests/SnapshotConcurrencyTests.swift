@@ -2,7 +2,8 @@ import LatewoodDevice
 import LatewoodStore
 import Testing
 
-/// Snapshots, cursors and past states that several threads share while others write; run under the thread sanitizer as well.
+/// Snapshots, cursors and past states that several threads share while others write; run under the
+/// thread sanitizer as well.
 @Suite struct SnapshotConcurrencyTests {
   private let directory: StoreDirectory
   private let store: Store

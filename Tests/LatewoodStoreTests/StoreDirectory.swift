@@ -19,7 +19,8 @@ final class StoreDirectory: Sendable {
     }
   }
 
-  /// Bytes of the database, and of what is about to take its place: as they appear, the greater of the two, and on the disk, together.
+  /// Bytes of the database, and of what is about to take its place: as they appear, the greater of
+  /// the two, and on the disk, together.
   func occupied() throws -> (apparent: UInt64, allocated: UInt64) {
     var result: (apparent: UInt64, allocated: UInt64) = (0, 0)
     for name in try Directories.names(in: path) where !name.hasSuffix(".lock") {
@@ -63,7 +64,8 @@ final class StoreDirectory: Sendable {
   func copy(of path: String, as name: String) throws -> String { try write(Self.bytes(of: path), to: name) }
 }
 
-/// The error that `body` throws, which must be a `StoreError` and say something; an issue if it throws none.
+/// The error that `body` throws, which must be a `StoreError` and say something; an issue if it
+/// throws none.
 @discardableResult
 func refusal(
   _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void

@@ -109,7 +109,8 @@ import Testing
     for command in CommandTable.commands {
       #expect(Set(command.allOptions.map(\.name)).count == command.allOptions.count)
       for example in command.examples {
-        // What comes before a pipe, a redirection or the next command, without the shell's quotes; a pipe's last part if it is ours.
+        // What comes before a pipe, a redirection or the next command, without the shell's quotes;
+        // a pipe's last part if it is ours.
         let parts = example.line.split(separator: "|").map { $0.split(separator: " ").map(String.init) }
         for part in parts where part.first == "latewood" {
           let words = part.prefix { !["<", ">", "&&"].contains($0) }.map {

@@ -9,8 +9,9 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Commands that read a file, each in a process of its own, while this one writes to it as fast as it can: documents, checkpoints, compactions,
-/// space that is given back. None may find a fault. (Not among them is `salvage`, which is for files that nobody writes to.)
+/// Commands that read a file, each in a process of its own, while this one writes to it as fast as
+/// it can: documents, checkpoints, compactions, space that is given back. None may find a fault.
+/// (Not among them is `salvage`, which is for files that nobody writes to.)
 ///
 /// `LATEWOOD_LIVE_RUNS=1000 swift test --filter LiveRunTests` is for a quiet hour.
 @Suite struct LiveRunTests {

@@ -3,7 +3,8 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Somebody else can make files in the directory that a command writes to: names that it will use may be taken by symbolic links.
+/// Somebody else can make files in the directory that a command writes to: names that it will use
+/// may be taken by symbolic links.
 @Suite struct PlantedLinkCommandTests {
   private let directory: ToolDirectory
 

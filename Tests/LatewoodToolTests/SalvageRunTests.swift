@@ -7,7 +7,8 @@ import Testing
 
 @testable import LatewoodTool
 
-/// What `salvage` makes of a damaged file: a new one with the names of the old, and a report that says what it is worth.
+/// What `salvage` makes of a damaged file: a new one with the names of the old, and a report that
+/// says what it is worth.
 @Suite struct SalvageRunTests {
   private func salvage(
     _ directory: ToolDirectory, _ source: String, _ target: String, limit: Int = 20,
@@ -51,7 +52,8 @@ import Testing
     let directory = try ToolDirectory()
     try directory.makeDatabase("a")
     var bytes = try directory.bytes(of: "a")
-    // Every name of a keyspace in the file, in the catalog's leaf and, before it was compacted, nowhere else.
+    // Every name of a keyspace in the file, in the catalog's leaf and, before it was compacted,
+    // nowhere else.
     for name in ["fruit", "roots"] {
       let text = Array(name.utf8)
       for at in 16384..<bytes.count - text.count where bytes[at..<at + text.count].elementsEqual(text) {

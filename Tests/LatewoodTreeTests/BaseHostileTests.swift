@@ -5,7 +5,8 @@ import Testing
 @testable import LatewoodTree
 
 @Suite struct BaseHostileTests {
-  /// Makes the checksums of every node right again, children before parents, so that only the structure can be wrong.
+  /// Makes the checksums of every node right again, children before parents, so that only the
+  /// structure can be wrong.
   private func reseal(_ file: MemoryFile, _ nodes: [Subtree]) -> Subtree? {
     var sums: [UInt64: UInt32] = [:]
     var root: Subtree?
@@ -13,7 +14,8 @@ import Testing
       let base = file.bytes + Int(node.reference.offset)
       let length = Int(node.reference.length)
       if node.level > 0 {
-        // Wherever the bytes of a reference survived, it gets the new checksum of what it refers to.
+        // Wherever the bytes of a reference survived, it gets the new checksum of what it refers
+        // to.
         for at in stride(
           from: NodeLayout.arrays, to: length - NodeLayout.childLength, by: NodeLayout.childLength)
         {

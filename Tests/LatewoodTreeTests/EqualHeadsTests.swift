@@ -4,9 +4,11 @@ import Testing
 
 @testable import LatewoodTree
 
-/// Keys that somebody chose so that the first bytes never tell them apart: nodes must be searched as quickly as any.
+/// Keys that somebody chose so that the first bytes never tell them apart: nodes must be searched
+/// as quickly as any.
 @Suite struct EqualHeadsTests {
-  /// What keys of the run start with. The least and the greatest head have no neighbour on one side.
+  /// What keys of the run start with. The least and the greatest head have no neighbour on one
+  /// side.
   private static let heads: [UInt32] = [0, 0x6161_6161, .max]
   /// Of the run in a node.
   private static let count = 160
@@ -20,7 +22,8 @@ import Testing
     return key
   }
 
-  /// The run, and keys on each side of it where there can be any: without them the prefix of a node would have what the run shares.
+  /// The run, and keys on each side of it where there can be any: without them the prefix of a node
+  /// would have what the run shares.
   private static func keys(_ head: UInt32, each copies: Int = 1) -> [[UInt8]] {
     let others: [UInt8] = [1, 2, 3, 4, 5, 6]
     let before = head > 0 ? others.map { [0, $0] } : []

@@ -4,7 +4,8 @@ import Testing
 
 @testable import LatewoodTree
 
-/// What a compaction that reads back its new file must not take for a tree, though every checksum is right.
+/// What a compaction that reads back its new file must not take for a tree, though every checksum
+/// is right.
 @Suite struct TreeProofTests {
   private let file = MemoryFile(capacity: 1 << 20)
   private let arena = Arena()

@@ -12,18 +12,19 @@ protocol BenchmarkWriter {
   mutating func delete(_ key: UnsafeRawBufferPointer) throws
 }
 
-/// What the workloads need of an engine. The workloads are generic over it and are specialised for each
-/// engine, so that no operation goes through an existential.
+/// What the workloads need of an engine. The workloads are generic over it and are specialised for
+/// each engine, so that no operation goes through an existential.
 ///
-/// All of it may be called from any thread where `isThreadSafe`; transactions then queue up in the engine.
+/// All of it may be called from any thread where `isThreadSafe`; transactions then queue up in the
+/// engine.
 protocol BenchmarkEngine: BenchmarkReads, Sendable {
   associatedtype Writer: BenchmarkWriter
   associatedtype State: BenchmarkReads, Sendable
 
   /// As it is called in the results.
   static var name: String { get }
-  /// Whether what was written is there after closing and opening again. Workloads about files are left out if
-  /// not.
+  /// Whether what was written is there after closing and opening again. Workloads about files are
+  /// left out if not.
   static var isPersistent: Bool { get }
   /// Whether the answers are those of a store. Checksums are not compared if not.
   static var answers: Bool { get }

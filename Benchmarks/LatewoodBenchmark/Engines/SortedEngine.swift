@@ -8,8 +8,8 @@
 /// ```
 ///
 /// Invariants:
-/// 1. `lowest[i]` is at most the least key of `chunks[i]` and above all keys of `chunks[i - 1]`; `lowest[0]`
-///    is 0.
+/// 1. `lowest[i]` is at most the least key of `chunks[i]` and above all keys of `chunks[i - 1]`;
+///    `lowest[0]` is 0.
 /// 2. A chunk has at most `capacity` keys, in ascending order. It may have none.
 ///
 /// It is `@unchecked Sendable`: nothing guards it, but the workloads write to an engine that is not

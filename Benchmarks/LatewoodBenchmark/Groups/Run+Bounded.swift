@@ -1,8 +1,10 @@
 import LatewoodStore
 
-/// Group `bounded`: what a file takes on the disk, and how large it appears, while its entries are overwritten over and over.
+/// Group `bounded`: what a file takes on the disk, and how large it appears, while its entries are
+/// overwritten over and over.
 extension Run where Engine == LatewoodEngine {
-  /// With all records, with a tenth of them and with a hundredth; the smaller ones four times as often each.
+  /// With all records, with a tenth of them and with a hundredth; the smaller ones four times as
+  /// often each.
   func boundedGroup() throws {
     let sampler = SizeSampler.start(options.directory)
     var rounds = options.rounds

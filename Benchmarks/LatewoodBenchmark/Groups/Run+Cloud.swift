@@ -1,5 +1,5 @@
-/// Group `ycsb`: the workloads of the Yahoo! Cloud Serving Benchmark (Cooper et al., SoCC 2010), values of
-/// 1,000 bytes.
+/// Group `ycsb`: the workloads of the Yahoo! Cloud Serving Benchmark (Cooper et al., SoCC 2010),
+/// values of 1,000 bytes.
 extension Run {
   func cloudGroup() throws {
     var engine = try openEmpty()

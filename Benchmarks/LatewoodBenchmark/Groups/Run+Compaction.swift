@@ -35,8 +35,8 @@ extension Run where Engine == LatewoodEngine {
 
   /// Writes as many entries anew as there are, and compacts.
   ///
-  /// - Returns: the rate in parts of that of a plain copy; of one before and one after, the mean: what else the disk has to do changes from
-  ///   one second to the next.
+  /// - Returns: the rate in parts of that of a plain copy; of one before and one after, the mean:
+  ///   what else the disk has to do changes from one second to the next.
   private func compactOverwritten(_ engine: LatewoodEngine, round: Int) throws -> Double {
     try overwrite(engine, options.records, seed: 0xC0 + UInt64(round))
     try engine.store.checkpoint()

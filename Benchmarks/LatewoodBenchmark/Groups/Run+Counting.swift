@@ -1,8 +1,8 @@
 import LatewoodStore
 
-/// Part `count`: how many keys a range has, which place a key has, and which key is at a place, without
-/// reading what is between. Once with all keys in the tree, once with a tenth of them written anew and not
-/// yet in it.
+/// Part `count`: how many keys a range has, which place a key has, and which key is at a place,
+/// without reading what is between. Once with all keys in the tree, once with a tenth of them
+/// written anew and not yet in it.
 extension Run where Engine == LatewoodEngine {
   func counting() throws {
     let engine = try filled(options.records) { $0.checkpointsInBackground = false }
@@ -14,7 +14,8 @@ extension Run where Engine == LatewoodEngine {
         try writer.put(scratch.key(number), scratch.value(number, 1))
       }
     }
-    // The definition of the figure is the cost beside pending changes, which grows with those in the range.
+    // The definition of the figure is the cost beside pending changes, which grows with those in
+    // the range.
     try count(engine, operations: options.scaled(200), "-pending")
     printMemory("count")
     try close(engine, after: "count")
@@ -38,8 +39,8 @@ extension Run where Engine == LatewoodEngine {
     }
   }
 
-  /// Runs a step with two random numbers below the number of records; the step says whether the answer was
-  /// right.
+  /// Runs a step with two random numbers below the number of records; the step says whether the
+  /// answer was right.
   private func each(
     _ workload: String, _ operations: UInt64, _ step: (UInt64, UInt64, Scratch) throws -> Bool
   ) throws {

@@ -9,8 +9,8 @@ extension Run where Engine == LatewoodEngine {
     report.figure("deleterange", "ratio_with_checkpoint", single.total / whole.total)
   }
 
-  /// Deletes the middle half of the keys. Returns seconds: until it is on the disk, and with the checkpoint
-  /// after it.
+  /// Deletes the middle half of the keys. Returns seconds: until it is on the disk, and with the
+  /// checkpoint after it.
   private func deleteMiddle(
     _ workload: String, inOneOperation: Bool
   ) throws -> (delete: Double, total: Double) {

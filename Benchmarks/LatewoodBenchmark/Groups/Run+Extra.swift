@@ -26,7 +26,8 @@ enum ExtraPart: String, CaseIterable {
 }
 
 extension Run where Engine == LatewoodEngine {
-  /// Runs group `bounded`, `documents` or `extra`, or one part of that. Returns false if the group is none of these.
+  /// Runs group `bounded`, `documents` or `extra`, or one part of that. Returns false if the group
+  /// is none of these.
   func extraGroup(_ group: String) throws -> Bool {
     if group == "extra" {
       try runAllParts()
@@ -60,8 +61,8 @@ extension Run where Engine == LatewoodEngine {
     return true
   }
 
-  /// Each part in a process of its own: memory that one has left behind would be missing in the growth of the
-  /// next.
+  /// Each part in a process of its own: memory that one has left behind would be missing in the
+  /// growth of the next.
   private func runAllParts() throws {
     for part in ExtraPart.allCases where part != .recoverVictim {
       let outcome = ChildProcess.run(options.arguments(group: part.rawValue))
@@ -69,7 +70,8 @@ extension Run where Engine == LatewoodEngine {
     }
   }
 
-  /// Fills an empty database with the keys 0..<count and leaves all of it in the tree, none in the log.
+  /// Fills an empty database with the keys 0..<count and leaves all of it in the tree, none in the
+  /// log.
   func filled(_ count: UInt64, _ storeOptions: (inout Store.Options) -> Void = { _ in }) throws
     -> LatewoodEngine
   {

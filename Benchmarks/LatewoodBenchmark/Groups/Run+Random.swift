@@ -1,4 +1,5 @@
-/// Group `rand`: one database all through, filled in random order, read, overwritten, half of it deleted.
+/// Group `rand`: one database all through, filled in random order, read, overwritten, half of it
+/// deleted.
 extension Run {
   func randomGroup() throws {
     var engine = try openEmpty()

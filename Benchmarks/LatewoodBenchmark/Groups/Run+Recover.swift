@@ -1,8 +1,10 @@
 import LatewoodStore
 
-/// Part `recover`: how long opening takes after a crash, with 64 MiB of log that no checkpoint has taken in.
+/// Part `recover`: how long opening takes after a crash, with 64 MiB of log that no checkpoint has
+/// taken in.
 ///
-/// A process of its own writes the log and then kills itself, so that nothing is closed or tidied up.
+/// A process of its own writes the log and then kills itself, so that nothing is closed or tidied
+/// up.
 extension Run where Engine == LatewoodEngine {
   private var logLength: UInt64 { UInt64(options.scale * 64 * Process.mebibyte) }
 

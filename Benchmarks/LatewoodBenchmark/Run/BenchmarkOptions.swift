@@ -18,8 +18,8 @@ struct BenchmarkOptions: Sendable {
   var scale = 1.0
   /// Seconds of readwhilewriting.
   var readWriteSeconds = 10.0
-  /// How often group `bounded` overwrites all records, how many checkpoints it keeps whole (0: nothing is given back), and how many MiB of
-  /// log a checkpoint gathers.
+  /// How often group `bounded` overwrites all records, how many checkpoints it keeps whole (0:
+  /// nothing is given back), and how many MiB of log a checkpoint gathers.
   var rounds = 50
   var wholeCheckpoints = 1
   var budgetMiB = 64

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Prints the results, a line for each figure: `round,engine,vsize,workload,metric,value`.
 ///
-/// It also compares what does not depend on the engine with what it must be. A difference prints a line with
-/// the metric `MISMATCH` and makes the process fail in the end.
+/// It also compares what does not depend on the engine with what it must be. A difference prints a
+/// line with the metric `MISMATCH` and makes the process fail in the end.
 final class Report: Sendable {
   private let prefix: String
   private let valueLength: Int
@@ -37,7 +37,8 @@ final class Report: Sendable {
     line(workload, "MISMATCH", "\(found) instead of \(expected)")
   }
 
-  /// For keys that were not found though they must be, and the reverse: printed only if there are any.
+  /// For keys that were not found though they must be, and the reverse: printed only if there are
+  /// any.
   func wrongAnswers(_ workload: String, _ metric: String, _ count: UInt64) {
     if count == 0 { return }
     mismatches.wrappingAdd(1, ordering: .relaxed)

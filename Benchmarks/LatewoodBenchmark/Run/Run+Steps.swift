@@ -2,9 +2,8 @@
 extension Run {
   /// `count` operations in transactions of `size`, then a flush.
   ///
-  /// - Returns: seconds of the longest transaction, from the call of `write` to its return with all that the
-  ///   operations take, and
-  ///   seconds of the flush.
+  /// - Returns: seconds of the longest transaction, from the call of `write` to its return with all
+  ///   that the operations take, and seconds of the flush.
   @inline(__always) func writeBatches(
     _ count: UInt64, of size: UInt64, to engine: Engine,
     _ operation: (inout Engine.Writer, UInt64) throws -> Void

@@ -1,5 +1,5 @@
-/// One run of one group of workloads on one engine. Each group is an extension in a file of its own, under
-/// `Groups`.
+/// One run of one group of workloads on one engine. Each group is an extension in a file of its
+/// own, under `Groups`.
 struct Run<Engine: BenchmarkEngine>: Sendable {
   let options: BenchmarkOptions
   let report: Report
@@ -23,8 +23,8 @@ struct Run<Engine: BenchmarkEngine>: Sendable {
     try Engine.open(in: options.directory, isDurable: isDurable)
   }
 
-  /// Closes the database, prints the size of its files, and opens it again. One that lives in memory stays as
-  /// it is.
+  /// Closes the database, prints the size of its files, and opens it again. One that lives in
+  /// memory stays as it is.
   func reopen(_ engine: Engine, after workload: String) throws -> Engine {
     guard Engine.isPersistent else { return engine }
     try close(engine, after: workload)

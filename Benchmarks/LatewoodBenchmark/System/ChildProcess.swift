@@ -6,7 +6,8 @@
   import Darwin
 #endif
 
-/// This program, run once more: for what must begin with fresh memory, and for what must end by being killed.
+/// This program, run once more: for what must begin with fresh memory, and for what must end by
+/// being killed.
 enum ChildProcess {
   enum Outcome: Equatable {
     case exited(Int32)

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Follows the memory of this process that belongs to no file, every 20 ms, on a thread of its own.
 ///
-/// The resident set alone says little about an engine that maps its file: the page cache counts in it. What
-/// the process has allocated is what other programs cannot have.
+/// The resident set alone says little about an engine that maps its file: the page cache counts in
+/// it. What the process has allocated is what other programs cannot have.
 final class MemorySampler: Sendable {
   private let peakKiB = Atomic<Int>(0)
 

@@ -41,7 +41,8 @@ enum Process {
   /// Bytes handed to write calls.
   static var bytesHandedToWrites: UInt64 { field("wchar:", of: "/proc/self/io") }
 
-  /// Bytes that the page cache took for writing: whole folios, so far too many for small scattered writes.
+  /// Bytes that the page cache took for writing: whole folios, so far too many for small scattered
+  /// writes.
   static var bytesWritten: UInt64 { field("write_bytes:", of: "/proc/self/io") }
 
   /// The machine's load over the last minute.

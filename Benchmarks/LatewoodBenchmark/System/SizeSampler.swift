@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Follows what a directory takes on the disk, and how large the largest of its files appears, every 2 ms, on a thread of its own.
+/// Follows what a directory takes on the disk, and how large the largest of its files appears,
+/// every 2 ms, on a thread of its own.
 final class SizeSampler: Sendable {
   private let directory: Directory
   private let allocated = Atomic<UInt64>(0)

@@ -8,8 +8,8 @@ import Synchronization
   import Darwin
 #endif
 
-/// Threads of the system. Dispatch would run only as many blocks at once as there are processors, but eight
-/// writers that wait for the disk must be eight also where there are two.
+/// Threads of the system. Dispatch would run only as many blocks at once as there are processors,
+/// but eight writers that wait for the disk must be eight also where there are two.
 enum Threads {
   /// Runs `body` on `count` threads at once, with the numbers from 0 on, and waits for all of them.
   ///
@@ -54,8 +54,8 @@ enum Threads {
   }
 
   private static func start(_ body: @escaping @Sendable () -> Void) -> pthread_t? {
-    // SAFETY: one reference goes with the pointer. The new thread takes it over, or this function does if
-    // there is none.
+    // SAFETY: one reference goes with the pointer. The new thread takes it over, or this function
+    // does if there is none.
     let context = Unmanaged.passRetained(Body(body))
     #if canImport(Darwin)
       var handle: pthread_t?

@@ -1,6 +1,6 @@
-/// What is done with everything that is read, so that the engine has to produce the bytes and all engines can
-/// be compared for equal answers: the first and last byte of each value, and in scans the last byte of each
-/// key.
+/// What is done with everything that is read, so that the engine has to produce the bytes and all
+/// engines can be compared for equal answers: the first and last byte of each value, and in scans
+/// the last byte of each key.
 struct Checksum {
   private(set) var sum: UInt64 = 0
 

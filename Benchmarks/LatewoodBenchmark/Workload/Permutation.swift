@@ -1,5 +1,5 @@
-/// A permutation of 0..<count: four rounds of a balanced Feistel network, walked until the result is in
-/// range.
+/// A permutation of 0..<count: four rounds of a balanced Feistel network, walked until the result
+/// is in range.
 struct Permutation: Sendable {
   /// The order in which the fills put their keys.
   static let fillSeed: UInt64 = 0xF111

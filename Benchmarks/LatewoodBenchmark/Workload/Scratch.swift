@@ -1,4 +1,5 @@
-/// Memory of one thread in which the keys and values of the workloads are made, one after the other.
+/// Memory of one thread in which the keys and values of the workloads are made, one after the
+/// other.
 ///
 /// ```
 /// ┌──────────────┬──────────────────────────────┐
@@ -6,8 +7,9 @@
 /// └──────────────┴──────────────────────────────┘
 /// ```
 ///
-/// A buffer that a method returns holds what was asked for until the next key or value is made. Nothing is
-/// allocated for an operation, as in the peers' driver, so that the engine is measured and not the allocator.
+/// A buffer that a method returns holds what was asked for until the next key or value is made.
+/// Nothing is allocated for an operation, as in the peers' driver, so that the engine is measured
+/// and not the allocator.
 struct Scratch {
   static let keyLength = 16
 
@@ -18,8 +20,8 @@ struct Scratch {
   /// Runs `body` with scratch memory that lives as long as the call.
   static func use<R>(valueLength: Int, _ body: (Scratch) throws -> R) rethrows -> R {
     try withUnsafeTemporaryAllocation(byteCount: keyLength + valueLength, alignment: 16) { bytes in
-      // SAFETY: the allocation has at least the 16 bytes of a key, so its base address is not nil and the
-      // value starts inside it or at its end.
+      // SAFETY: the allocation has at least the 16 bytes of a key, so its base address is not nil
+      // and the value starts inside it or at its end.
       let start = bytes.baseAddress.unsafelyUnwrapped
       return try body(
         Scratch(keyBytes: start, valueBytes: start + keyLength, valueLength: valueLength))
@@ -40,7 +42,8 @@ struct Scratch {
     return UnsafeRawBufferPointer(start: keyBytes, count: Self.keyLength)
   }
 
-  /// A key that is never there, between those that are: the last digit d becomes the letter `a` + d.
+  /// A key that is never there, between those that are: the last digit d becomes the letter `a` +
+  /// d.
   @inline(__always) func missingKey(_ number: UInt64) -> UnsafeRawBufferPointer {
     let key = key(number)
     let letter = key[Self.keyLength - 1] + (97 - 48)

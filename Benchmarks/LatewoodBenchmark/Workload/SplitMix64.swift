@@ -6,8 +6,8 @@
   return z ^ (z >> 31)
 }
 
-/// The one source of chance in the workloads. Its state is the seed, so that a run can be repeated by any
-/// driver.
+/// The one source of chance in the workloads. Its state is the seed, so that a run can be repeated
+/// by any driver.
 struct SplitMix64 {
   private var state: UInt64
 

@@ -9,7 +9,8 @@ import LatewoodBytes
   import Darwin
 #endif
 
-/// The bounds that hold for any input: a second of processor time, 64 MiB beside its own length, and a stack of 512 KiB.
+/// The bounds that hold for any input: a second of processor time, 64 MiB beside its own length,
+/// and a stack of 512 KiB.
 enum Confinement {
   static let seconds = 1.0
   static let memory = 64 << 20

@@ -2,7 +2,8 @@
   import LatewoodDevice
   import LatewoodSimulation
 
-  // The entries of libFuzzer, which brings a main function of its own. `LATEWOOD_FUZZ_TARGET` names the target.
+  // The entries of libFuzzer, which brings a main function of its own. `LATEWOOD_FUZZ_TARGET` names
+  // the target.
 
   private enum Chosen {
     nonisolated(unsafe) static let target: any FuzzTarget = {
@@ -17,7 +18,8 @@
 
   @_cdecl("LLVMFuzzerTestOneInput")
   public func fuzzOneInput(_ start: UnsafeRawPointer?, _ count: Int) -> Int32 {
-    // Without optimization, with the sanitizer and beside others everything takes some thirty times as long.
+    // Without optimization, with the sanitizer and beside others everything takes some thirty times
+    // as long.
     Confinement.checkTime(limitSeconds: 30) {
       Chosen.target.run(UnsafeRawBufferPointer(start: start, count: count))
     }
@@ -27,7 +29,8 @@
   @_silgen_name("LLVMFuzzerMutate")
   private func libFuzzerMutate(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int) -> Int
 
-  /// libFuzzer changes the bytes, all or those of a window; the target then repairs what the change broke.
+  /// libFuzzer changes the bytes, all or those of a window; the target then repairs what the change
+  /// broke.
   @_cdecl("LLVMFuzzerCustomMutator")
   public func fuzzMutate(
     _ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int, _ seed: UInt32

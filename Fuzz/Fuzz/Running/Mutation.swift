@@ -1,6 +1,7 @@
 import LatewoodSimulation
 
-/// Makes one input from others: a few changes, most of them small, and the repair of what they broke.
+/// Makes one input from others: a few changes, most of them small, and the repair of what they
+/// broke.
 struct Mutation {
   private static let telling: [UInt64] = [
     0, 1, 2, 7, 8, 16, 20, 32, 63, 64, 100, 127, 128, 255, 256, 511, 512, 1023, 1024, 4095, 4096, 16383,

@@ -26,7 +26,8 @@ final class Session: @unchecked Sendable {
     }
   }
 
-  /// Runs mutations of the inputs. The one that ends the process is kept in the file `fuzz-NAME.kept`.
+  /// Runs mutations of the inputs. The one that ends the process is kept in the file
+  /// `fuzz-NAME.kept`.
   func mutate(_ inputs: [[UInt8]], count: Int, seed: UInt64) throws {
     let kept = try KeptInput(path: "fuzz-\(name).kept", capacity: 2 << 20)
     Confinement.onSmallStack {

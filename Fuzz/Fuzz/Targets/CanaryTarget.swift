@@ -1,6 +1,7 @@
 import LatewoodBytes
 
-/// A planted fault, four bytes behind nested conditions: a run that does not find it cannot find anything.
+/// A planted fault, four bytes behind nested conditions: a run that does not find it cannot find
+/// anything.
 final class CanaryTarget: FuzzTarget {
   var longest: Int { 64 }
 

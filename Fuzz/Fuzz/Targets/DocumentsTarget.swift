@@ -4,7 +4,8 @@ import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
 
-/// A list of operations on documents, with the model beside it; now and then the process is killed, or the database swept, compacted, reopened.
+/// A list of operations on documents, with the model beside it; now and then the process is killed,
+/// or the database swept, compacted, reopened.
 final class DocumentsTarget: FuzzTarget {
   var longest: Int { 400 }
 
@@ -178,7 +179,8 @@ private final class DocumentsRun {
     model.documents[id] = leaves.count > 1 ? known : nil
   }
 
-  /// What another replica has made, from nothing that is known here or from a leaf. Its bodies differ from all others, so that it is new.
+  /// What another replica has made, from nothing that is known here or from a leaf. Its bodies
+  /// differ from all others, so that it is new.
   private func insert(
     _ writer: DocumentWriter, _ id: String, over leaf: RevisionID?, _ model: inout DocumentModel
   ) throws {

@@ -1,10 +1,11 @@
 import LatewoodBytes
 import LatewoodSimulation
 
-/// Makes checksums right again after a mutation, so that it reaches what lies behind them. FORMAT.md says where they are.
+/// Makes checksums right again after a mutation, so that it reaches what lies behind them.
+/// FORMAT.md says where they are.
 enum FileRepair {
-  /// Headers, slots, and every frame and node that is found where its own offset says it should be. Several rounds, because a parent holds
-  /// part of its child's checksum.
+  /// Headers, slots, and every frame and node that is found where its own offset says it should be.
+  /// Several rounds, because a parent holds part of its child's checksum.
   static func run(_ bytes: inout [UInt8]) {
     guard bytes.count > 16384 else { return }
     bytes.withUnsafeMutableBytes { memory in
@@ -45,7 +46,8 @@ enum FileRepair {
     }
   }
 
-  /// A part of the file where a change tells something: fields of the header and the slots, the header of a frame, a node or a payload.
+  /// A part of the file where a change tells something: fields of the header and the slots, the
+  /// header of a frame, a node or a payload.
   static func window(_ bytes: [UInt8], _ random: inout SeededRandom, nodes: Bool) -> Range<Int>? {
     guard bytes.count > 16384 + 56 else { return nil }
     switch random.below(16) {

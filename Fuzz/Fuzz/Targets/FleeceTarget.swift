@@ -41,7 +41,8 @@ final class FleeceTarget: FuzzTarget {
 
   /// What was written can be read, and means the same.
   private func agree(_ text: [UInt8], _ bytes: [UInt8]) {
-    // Data became text, and members with undefined values are gone: so once more from the text is the first that must agree.
+    // Data became text, and members with undefined values are gone: so once more from the text is
+    // the first that must agree.
     do throws(FleeceError) {
       let again = try JSON.fleece(from: text)
       if try JSON.text(of: again) != text { find("a text is another one after reading it") }

@@ -1,7 +1,8 @@
 import LatewoodFleece
 import LatewoodTool
 
-/// Any bytes as JSON, by both parsers of the package: that of documents and that of the tool must accept the same texts.
+/// Any bytes as JSON, by both parsers of the package: that of documents and that of the tool must
+/// accept the same texts.
 final class JSONTarget: FuzzTarget {
   var words: [[UInt8]] {
     [

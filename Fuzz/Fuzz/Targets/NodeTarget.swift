@@ -4,10 +4,12 @@ import LatewoodFile
 import LatewoodSimulation
 import LatewoodTree
 
-/// Bytes as nodes of a tree, in the place where a file has them: proved, searched, gone through both ways and verified.
+/// Bytes as nodes of a tree, in the place where a file has them: proved, searched, gone through
+/// both ways and verified.
 ///
-/// The input is nodes, each behind its length in two bytes; the last is the root. Lengths, offsets, checksums and the references of branches to
-/// the nodes before are made right first, unless the first byte is odd, so that only what the nodes say of themselves can be wrong.
+/// The input is nodes, each behind its length in two bytes; the last is the root. Lengths, offsets,
+/// checksums and the references of branches to the nodes before are made right first, unless the
+/// first byte is odd, so that only what the nodes say of themselves can be wrong.
 final class NodeTarget: FuzzTarget {
   private static let seed: UInt64 = 7
   private static let first = 16384

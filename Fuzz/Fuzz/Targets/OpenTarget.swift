@@ -3,9 +3,11 @@ import LatewoodDevice
 import LatewoodSimulation
 import LatewoodStore
 
-/// Bytes as a database file: opened, everything in it read and verified; then written to, merged, closed and opened again.
+/// Bytes as a database file: opened, everything in it read and verified; then written to, merged,
+/// closed and opened again.
 ///
-/// Any error is right as long as nothing has been acknowledged; what was acknowledged must be there.
+/// Any error is right as long as nothing has been acknowledged; what was acknowledged must be
+/// there.
 final class OpenTarget: FuzzTarget {
   var longest: Int { 128 << 10 }
 
@@ -15,7 +17,8 @@ final class OpenTarget: FuzzTarget {
   }
 
   func run(_ input: UnsafeRawBufferPointer) {
-    // A reader waits for a tenth of a second before it believes in damage, for a writer may be at work: so only some inputs are read so.
+    // A reader waits for a tenth of a second before it believes in damage, for a writer may be at
+    // work: so only some inputs are read so.
     if let start = input.baseAddress, XXH64.hash(start, input.count, seed: 0) & 63 == 0 {
       tolerate {
         let store = try open(volume(input), .readOnly)

@@ -3,10 +3,12 @@ import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
 
-/// A list of operations on a store, on a simulated disk that may lose power at one call, with the model beside it.
+/// A list of operations on a store, on a simulated disk that may lose power at one call, with the
+/// model beside it.
 ///
-/// The input says at which call the power goes, which of the possible disks is left, and where it goes once more during the recovery; then come
-/// the steps. What is found after each must be a state from the last one that was acknowledged as durable up to the one in flight.
+/// The input says at which call the power goes, which of the possible disks is left, and where it
+/// goes once more during the recovery; then come the steps. What is found after each must be a
+/// state from the last one that was acknowledged as durable up to the one in flight.
 final class OperationsTarget: FuzzTarget {
   var longest: Int { 600 }
 
@@ -37,7 +39,8 @@ final class OperationsTarget: FuzzTarget {
       .transaction(.relaxed, [.delete("more", key: [1])]),
     ])
 
-  /// Runs the script, into the cut or to its end; checks what is left of it. Returns that, with a disk of the same content.
+  /// Runs the script, into the cut or to its end; checks what is left of it. Returns that, with a
+  /// disk of the same content.
   private func crash(
     _ script: CrashScript, _ volume: SimulatedVolume, _ progress: inout CrashScript.Progress, _ number: Int
   ) -> (shown: Content, volume: SimulatedVolume)? {

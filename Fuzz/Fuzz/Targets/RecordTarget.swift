@@ -1,6 +1,7 @@
 import LatewoodDocuments
 
-/// Any bytes as the record of a document: what is accepted is the one form of some tree, and its tree can be worked with.
+/// Any bytes as the record of a document: what is accepted is the one form of some tree, and its
+/// tree can be worked with.
 final class RecordTarget: FuzzTarget {
   func run(_ input: UnsafeRawBufferPointer) {
     var head: DocumentRecord.Head?

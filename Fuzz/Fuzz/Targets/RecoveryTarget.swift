@@ -3,7 +3,8 @@ import LatewoodDevice
 import LatewoodFile
 import LatewoodSimulation
 
-/// The log alone, without the layers above: root slots, the walk over frames, recovery; then a transaction is appended, and recovery again.
+/// The log alone, without the layers above: root slots, the walk over frames, recovery; then a
+/// transaction is appended, and recovery again.
 final class RecoveryTarget: FuzzTarget {
   var longest: Int { 128 << 10 }
 

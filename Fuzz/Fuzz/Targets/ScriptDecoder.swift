@@ -38,7 +38,8 @@ enum ScriptDecoder {
     }
   }
 
-  /// Few different keys, so that they meet; some long ones with equal beginnings, and some that begin others.
+  /// Few different keys, so that they meet; some long ones with equal beginnings, and some that
+  /// begin others.
   private static func key(_ bytes: inout InputBytes) -> [UInt8] {
     let code = bytes.byte()
     switch code >> 6 {

@@ -1,7 +1,7 @@
 import LatewoodDocuments
 
-/// The same changes for code that must not block its thread: they wait for the disk on a Dispatch queue. Many that run at once share their
-/// waits, and so are far faster than one after the other.
+/// The same changes for code that must not block its thread: they wait for the disk on a Dispatch
+/// queue. Many that run at once share their waits, and so are far faster than one after the other.
 extension DocumentCollection {
   /// Saves a document without blocking the caller's thread. Otherwise as the blocking form.
   @discardableResult
@@ -11,8 +11,8 @@ extension DocumentCollection {
     try await database.perform { try self.save(document, control) }
   }
 
-  /// Saves a document without blocking the caller's thread, and asks a handler when somebody else has saved it since. Otherwise as the
-  /// blocking form; the handler runs on a Dispatch queue.
+  /// Saves a document without blocking the caller's thread, and asks a handler when somebody else
+  /// has saved it since. Otherwise as the blocking form; the handler runs on a Dispatch queue.
   @discardableResult
   public func save(
     _ document: MutableDocument,
@@ -21,8 +21,8 @@ extension DocumentCollection {
     try await database.performing { try self.save(document, conflictHandler: handler) }
   }
 
-  /// Reads a document, has it changed and saves it, without blocking the caller's thread. Otherwise as the blocking form; the change runs on a
-  /// Dispatch queue.
+  /// Reads a document, has it changed and saves it, without blocking the caller's thread. Otherwise
+  /// as the blocking form; the change runs on a Dispatch queue.
   @discardableResult
   public func update(
     _ id: String, _ change: @escaping @Sendable (inout MutableDocument) throws -> Bool
@@ -30,7 +30,8 @@ extension DocumentCollection {
     try await database.performing { try self.update(id, change) }
   }
 
-  /// Saves what an `Encodable` encodes under an id, without blocking the caller's thread, in the place of what there is.
+  /// Saves what an `Encodable` encodes under an id, without blocking the caller's thread, in the
+  /// place of what there is.
   @discardableResult
   public func save(_ value: some Encodable, as id: String) async throws -> Document {
     let document = try MutableDocument(id: id, encoding: value)
@@ -45,13 +46,15 @@ extension DocumentCollection {
     try await database.perform { try self.delete(document, keeping: members, control) }
   }
 
-  /// Deletes a document without blocking the caller's thread, whatever its current revision is. False if there is none.
+  /// Deletes a document without blocking the caller's thread, whatever its current revision is.
+  /// False if there is none.
   @discardableResult
   public func delete(_ id: String) async throws(DatabaseError) -> Bool {
     try await database.perform { try self.delete(id) }
   }
 
-  /// Forgets a document without blocking the caller's thread. Otherwise as the blocking form. False if there is none.
+  /// Forgets a document without blocking the caller's thread. Otherwise as the blocking form. False
+  /// if there is none.
   @discardableResult
   public func purge(_ id: String) async throws(DatabaseError) -> Bool {
     try await database.perform { try self.purge(id) }
@@ -59,8 +62,8 @@ extension DocumentCollection {
 }
 
 extension Database {
-  /// Commits all that a closure saves, deletes and purges together, without blocking the caller's thread. Otherwise as the blocking form; the
-  /// closure runs on a Dispatch queue.
+  /// Commits all that a closure saves, deletes and purges together, without blocking the caller's
+  /// thread. Otherwise as the blocking form; the closure runs on a Dispatch queue.
   @discardableResult
   public func inBatch<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await performing { try self.inBatch(body) }

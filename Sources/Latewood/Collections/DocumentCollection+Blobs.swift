@@ -11,8 +11,9 @@ import LatewoodFleece
 extension Database {
   /// Keeps binary content, and gives the blob to put into a document.
   ///
-  /// It stays as long as a document refers to it, which may be a local or a deleted one. Until one does it stays as long as this database is
-  /// open: each time that it was saved is good for one place in a document. In a batch it is part of the batch, and can be read in it.
+  /// It stays as long as a document refers to it, which may be a local or a deleted one. Until one
+  /// does it stays as long as this database is open: each time that it was saved is good for one
+  /// place in a document. In a batch it is part of the batch, and can be read in it.
   public func saveBlob(_ content: Data, contentType: String? = nil) throws(DatabaseError) -> Blob {
     let writer = try makeBlobWriter(contentType: contentType)
     try writer.write(content)
@@ -25,8 +26,8 @@ extension Database {
     return BlobOutput(writer, contentType: contentType, of: self)
   }
 
-  /// Opens the content of a blob; nil if it is not in this database. While it is open it stays. In a batch it may be one that the batch has
-  /// saved; if that fails, reading it throws `notFound`.
+  /// Opens the content of a blob; nil if it is not in this database. While it is open it stays. In
+  /// a batch it may be one that the batch has saved; if that fails, reading it throws `notFound`.
   public func content(of blob: Blob) throws(DatabaseError) -> BlobContent? {
     guard let digest = BlobDigest(blob.sum) else { return nil }
     return try translating { () throws(DocumentError) in try documents.blob(digest).map { BlobContent($0) } }
@@ -59,8 +60,9 @@ extension Database {
   }
 }
 
-/// A blob on its way in. Not for more than one thread at a time. If it is not finished, nothing of it stays. If a batch fails in which
-/// part of it was written, every further call throws `notFound`: write it again from the start.
+/// A blob on its way in. Not for more than one thread at a time. If it is not finished, nothing of
+/// it stays. If a batch fails in which part of it was written, every further call throws
+/// `notFound`: write it again from the start.
 public final class BlobOutput {
   private let writer: BlobWriter
   private let contentType: String?
@@ -101,13 +103,14 @@ public final class BlobContent: Sendable {
   /// All of it. Throws `corruptData` if it is not what its digest says.
   public func data() throws(DatabaseError) -> Data { try data(in: 0..<length) }
 
-  /// The bytes of a range, as many of them as there are. Only if that is all of them they are compared with the digest.
+  /// The bytes of a range, as many of them as there are. Only if that is all of them they are
+  /// compared with the digest.
   public func data(in range: Range<UInt64>) throws(DatabaseError) -> Data {
     Data(try translating { () throws(DocumentError) in try handle.read(range) })
   }
 
-  /// Calls a closure with pieces of up to a mebibyte, in order, until it returns false. After the last one it throws `corruptData` if together
-  /// they are not what the digest says.
+  /// Calls a closure with pieces of up to a mebibyte, in order, until it returns false. After the
+  /// last one it throws `corruptData` if together they are not what the digest says.
   public func forEachPiece(_ body: (Data) throws -> Bool) throws {
     do {
       try handle.forEachVerifiedCopy { try body(Data($0)) }

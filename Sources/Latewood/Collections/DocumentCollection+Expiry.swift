@@ -8,19 +8,22 @@ import LatewoodDocuments
 
 /// Documents that forget themselves.
 extension DocumentCollection {
-  /// Sets when a document is purged, or that it never is. That makes no revision, and other replicas are not told.
+  /// Sets when a document is purged, or that it never is. That makes no revision, and other
+  /// replicas are not told.
   ///
-  /// From that time on every read treats the document as not there, also where the database is open to be read only. The document is purged
-  /// about then while the database is open for writing, after a minute at most if the clock was set meanwhile; else when it is opened next. A
-  /// disk that is full delays that, by a minute each time it is tried.
+  /// From that time on every read treats the document as not there, also where the database is open
+  /// to be read only. The document is purged about then while the database is open for writing,
+  /// after a minute at most if the clock was set meanwhile; else when it is opened next. A disk
+  /// that is full delays that, by a minute each time it is tried.
   ///
-  /// An edit keeps the time. Deleting the document ends it: the deletion stays, for other replicas to learn of, and a new document after it
-  /// does not expire.
+  /// An edit keeps the time. Deleting the document ends it: the deletion stays, for other replicas
+  /// to learn of, and a new document after it does not expire.
   ///
   /// - Parameters:
   ///   - id: of the document.
   ///   - date: rounded up to a second; nil: never.
-  /// - Throws: ``DatabaseError`` `notFound` if there is no such document; `invalidParameter` if the date is before 1970.
+  /// - Throws: ``DatabaseError`` `notFound` if there is no such document; `invalidParameter` if the
+  ///   date is before 1970.
   public func setExpiration(of id: String, _ date: Date?) throws(DatabaseError) {
     let seconds = try date.map { (date) throws(DatabaseError) in
       guard let seconds = UInt64(exactly: date.timeIntervalSince1970.rounded(.up)), seconds < 1 << 40 else {
@@ -52,7 +55,8 @@ extension DocumentCollection {
   ///
   /// - Parameters:
   ///   - name: by the rules of document ids. Throws `badDocumentID` otherwise.
-  ///   - members: all of its content. Blobs in it stay as long as it does. Throws `notFound` if one was not saved here.
+  ///   - members: all of its content. Blobs in it stay as long as it does. Throws `notFound` if one
+  ///     was not saved here.
   public func setLocalDocument(
     _ name: String, _ members: [String: DocumentValue]
   ) throws(DatabaseError) {

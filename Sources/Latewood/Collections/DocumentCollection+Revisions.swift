@@ -7,7 +7,8 @@ public struct Revision: Sendable, Hashable, Identifiable {
   public let id: String
   /// The revision that it edited; nil if that is not known or not kept.
   public let parentID: String?
-  /// Whether nothing follows from it. A document with several such revisions that are not deleted is in conflict.
+  /// Whether nothing follows from it. A document with several such revisions that are not deleted
+  /// is in conflict.
   public let isLeaf: Bool
   /// Whether it says that the document is deleted.
   public let isDeleted: Bool
@@ -15,7 +16,8 @@ public struct Revision: Sendable, Hashable, Identifiable {
 
 /// Revisions, and the conflicts between them.
 extension DocumentCollection {
-  /// All revisions that are kept of a document, the newest generation first; empty if there is none.
+  /// All revisions that are kept of a document, the newest generation first; empty if there is
+  /// none.
   public func revisions(of id: String) throws(DatabaseError) -> [Revision] {
     guard let record = try record(of: id) else { return [] }
     return record.tree.nodes.sorted { $0.id > $1.id }.map { node in
@@ -25,7 +27,8 @@ extension DocumentCollection {
     }
   }
 
-  /// A given revision; nil if it is not kept, or its content is gone: that of revisions which are not current goes with the next compaction.
+  /// A given revision; nil if it is not kept, or its content is gone: that of revisions which are
+  /// not current goes with the next compaction.
   public func document(_ id: String, revision: String) throws(DatabaseError) -> Document? {
     guard let record = try record(of: id) else { return nil }
     return try document(id, RevisionID(checking: revision), record)
@@ -39,7 +42,8 @@ extension DocumentCollection {
     return try self.document(document.id, parent.id, record)
   }
 
-  /// The newest revision that two revisions of one document both come from: where a merge of three begins. Nil if it is not kept any more.
+  /// The newest revision that two revisions of one document both come from: where a merge of three
+  /// begins. Nil if it is not kept any more.
   public func commonAncestor(_ a: Document, _ b: Document) throws(DatabaseError) -> Document? {
     guard let record = try record(of: a.id),
       let ancestor = record.tree.commonAncestor(try a.parsedRevision, try b.parsedRevision)
@@ -47,7 +51,8 @@ extension DocumentCollection {
     return try document(a.id, ancestor.id, record)
   }
 
-  /// The revisions of a document that lost against the current one and wait to be merged; empty if there is no conflict.
+  /// The revisions of a document that lost against the current one and wait to be merged; empty if
+  /// there is no conflict.
   public func conflicts(of id: String) throws(DatabaseError) -> [Document] {
     guard let record = try record(of: id) else { return [] }
     var list: [Document] = []
@@ -57,7 +62,8 @@ extension DocumentCollection {
     return list
   }
 
-  /// Ends a conflict in one transaction: what you have merged becomes the current revision, and all others that waited are deleted.
+  /// Ends a conflict in one transaction: what you have merged becomes the current revision, and all
+  /// others that waited are deleted.
   ///
   /// - Parameter merged: a copy of the revision that it goes on from, usually of the current one.
   /// - Throws: ``DatabaseError`` `conflict` if that is no current revision any more; `notFound`.
@@ -87,15 +93,17 @@ extension DocumentCollection {
 
   // MARK: Other replicas
 
-  /// Takes in a revision as another replica has it, with its history. It never fails as a conflict: it becomes one, if it does not follow from
-  /// what is here.
+  /// Takes in a revision as another replica has it, with its history. It never fails as a conflict:
+  /// it becomes one, if it does not follow from what is here.
   ///
   /// - Parameters:
   ///   - document: its content.
-  ///   - history: ids of the revision, its parent and so on, newest first; at least the revision's own.
+  ///   - history: ids of the revision, its parent and so on, newest first; at least the revision's
+  ///     own.
   ///   - isDeleted: whether it is a deletion.
   /// - Returns: whether anything was new.
-  /// - Throws: ``DatabaseError`` `badRevisionID` if the ids are not a history; `notFound` if a blob in it was not saved here.
+  /// - Throws: ``DatabaseError`` `badRevisionID` if the ids are not a history; `notFound` if a blob
+  ///   in it was not saved here.
   @discardableResult
   public func insert(
     _ document: MutableDocument, history: [String], isDeleted: Bool = false
@@ -113,7 +121,8 @@ extension DocumentCollection {
     return inserted.isNew
   }
 
-  /// Which of some revisions of a document are not here, and which that are here they may come from.
+  /// Which of some revisions of a document are not here, and which that are here they may come
+  /// from.
   public func missingRevisions(
     of id: String, among revisions: [String]
   ) throws(DatabaseError) -> (missing: [String], possibleAncestors: [String]) {
@@ -124,7 +133,8 @@ extension DocumentCollection {
     return (missing.map(\.description), tree.possibleAncestors(of: missing).map(\.description))
   }
 
-  /// Forgets single branches of a document, each from a leaf back to where another one leaves. Other replicas are not told.
+  /// Forgets single branches of a document, each from a leaf back to where another one leaves.
+  /// Other replicas are not told.
   ///
   /// - Returns: the leaves that were there.
   @discardableResult

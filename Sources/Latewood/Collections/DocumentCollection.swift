@@ -11,16 +11,17 @@ public enum ConcurrencyControl: Sendable, Equatable {
 
 /// The documents of one name in a database.
 ///
-/// When it has been dropped every call throws `notFound`, also if there is another of the same name by then; and so if it was made in a batch
-/// that failed.
+/// When it has been dropped every call throws `notFound`, also if there is another of the same name
+/// by then; and so if it was made in a batch that failed.
 ///
 /// Thread safety: all calls from any thread.
 public final class DocumentCollection: Sendable {
   public let database: Database
   let spaces: LatewoodDocuments.DocumentCollection
   public var name: String { spaces.name }
-  /// 32 hexadecimal digits that no other collection has, nor a later one of the same name: for what is kept about a collection elsewhere,
-  /// such as how far a replica has read its feed. A copy of the database has the same; its own ``Database/identity`` differs.
+  /// 32 hexadecimal digits that no other collection has, nor a later one of the same name: for what
+  /// is kept about a collection elsewhere, such as how far a replica has read its feed. A copy of
+  /// the database has the same; its own ``Database/identity`` differs.
   public var identity: String {
     spaces.identity.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
@@ -84,12 +85,14 @@ public final class DocumentCollection: Sendable {
 
   /// Saves a document: makes a new revision of it.
   ///
-  /// A copy of a revision that is no longer current, and a new document whose id is taken, are conflicts, also if the content is equal to what
-  /// is there. A new document over a deleted one goes on from there.
+  /// A copy of a revision that is no longer current, and a new document whose id is taken, are
+  /// conflicts, also if the content is equal to what is there. A new document over a deleted one
+  /// goes on from there.
   ///
   /// - Returns: the document as it was saved. Change a copy of that to save again.
-  /// - Throws: ``DatabaseError`` `conflict`; `corruptRevisionData` if a member has a reserved name; `notFound` if a blob in it was not saved
-  ///   here; `invalidParameter` if a value cannot be stored; `notWritable`, `notOpen`, `inputOutput`.
+  /// - Throws: ``DatabaseError`` `conflict`; `corruptRevisionData` if a member has a reserved name;
+  ///   `notFound` if a blob in it was not saved here; `invalidParameter` if a value cannot be
+  ///   stored; `notWritable`, `notOpen`, `inputOutput`.
   @discardableResult
   public func save(
     _ document: MutableDocument, _ control: ConcurrencyControl = .failOnConflict
@@ -109,9 +112,10 @@ public final class DocumentCollection: Sendable {
   ///
   /// - Parameters:
   ///   - document: what was changed.
-  ///   - handler: gets what was to be saved, to be changed, and the current revision, nil if it has been deleted. It returns
-  ///     whether to save: then what it left replaces the current revision; else nothing is saved. It may be asked again, when somebody was
-  ///     faster again. Do not save in it.
+  ///   - handler: gets what was to be saved, to be changed, and the current revision, nil if it has
+  ///     been deleted. It returns whether to save: then what it left replaces the current revision;
+  ///     else nothing is saved. It may be asked again, when somebody was faster again. Do not save
+  ///     in it.
   /// - Returns: nil if the handler said no.
   @discardableResult
   public func save(
@@ -130,7 +134,8 @@ public final class DocumentCollection: Sendable {
     }
   }
 
-  /// Reads a document, has it changed and saves it, as often as it takes until nobody was faster. No change is lost between.
+  /// Reads a document, has it changed and saves it, as often as it takes until nobody was faster.
+  /// No change is lost between.
   ///
   /// ```swift
   /// try counters.update("visits") { $0["count"].int = $0.int("count") + 1; return true }
@@ -138,7 +143,8 @@ public final class DocumentCollection: Sendable {
   ///
   /// - Parameters:
   ///   - id: of a document; if there is none, the change begins with an empty one.
-  ///   - change: changes it, and returns whether to save it. It may be called more than once. Do not save in it.
+  ///   - change: changes it, and returns whether to save it. It may be called more than once. Do
+  ///     not save in it.
   /// - Returns: what was saved; nil if the change said no.
   @discardableResult
   public func update(
@@ -172,7 +178,8 @@ public final class DocumentCollection: Sendable {
   ///   - document: as it was read. If somebody has saved it since, that is a conflict.
   ///   - members: what the deleted document has from now on. Blobs in them stay.
   ///   - control: who wins if somebody has saved it since.
-  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, whoever did it, or if a blob in it was not saved here.
+  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, whoever did it,
+  ///   or if a blob in it was not saved here.
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict
@@ -201,7 +208,8 @@ public final class DocumentCollection: Sendable {
     }
   }
 
-  /// Forgets a document and every trace of it, as if it had never been. Other replicas are not told. False if there is none.
+  /// Forgets a document and every trace of it, as if it had never been. Other replicas are not
+  /// told. False if there is none.
   @discardableResult
   public func purge(_ id: String) throws(DatabaseError) -> Bool {
     try write { (writer) throws(DocumentError) in try writer.purge(id, in: spaces) }

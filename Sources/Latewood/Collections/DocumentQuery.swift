@@ -84,7 +84,8 @@ extension DocumentCollection {
     return list
   }
 
-  /// Calls a closure with the documents that a query wants, of one moment, until it returns false. Holds one at a time in memory.
+  /// Calls a closure with the documents that a query wants, of one moment, until it returns false.
+  /// Holds one at a time in memory.
   public func forEachDocument(
     _ query: AllDocumentsQuery = AllDocumentsQuery(), _ body: (Document) throws -> Bool
   ) throws {

@@ -20,7 +20,8 @@ extension Database {
 
   /// The collection of a name, made if there is none. Inside of a batch, it is part of the batch.
   ///
-  /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`. Throws `invalidParameter` otherwise.
+  /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`. Throws
+  ///   `invalidParameter` otherwise.
   public func createCollection(_ name: String) throws(DatabaseError) -> DocumentCollection {
     try CollectionName.check(name)
     let spaces = try translating { () throws(DocumentError) in try documents.createCollection(name) }

@@ -13,10 +13,11 @@ public struct DatabaseVerification: Sendable {
 }
 
 extension Database {
-  /// Writes the file anew without what is dead, while reads and writes go on. It happens by itself too: see ``Configuration/compaction``.
+  /// Writes the file anew without what is dead, while reads and writes go on. It happens by itself
+  /// too: see ``Configuration/compaction``.
   ///
-  /// Afterwards the content of revisions that are not current is gone, that of unresolved conflicts excepted, and blobs that nothing
-  /// refers to are as well.
+  /// Afterwards the content of revisions that are not current is gone, that of unresolved conflicts
+  /// excepted, and blobs that nothing refers to are as well.
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
@@ -26,7 +27,8 @@ extension Database {
     }
   }
 
-  /// Makes a backup, or brings one up to date with what has changed since. The backup is a database that opens by itself.
+  /// Makes a backup, or brings one up to date with what has changed since. The backup is a database
+  /// that opens by itself.
   ///
   /// After a compaction the next backup is a full one, and compactions come by themselves: see
   /// ``Configuration/compaction``.
@@ -43,8 +45,8 @@ extension Database {
     }
   }
 
-  /// Checks everything: every byte that is read by checksum, that every document can be decoded, and that documents, feed, indexes and blobs
-  /// agree. O(size of the live data).
+  /// Checks everything: every byte that is read by checksum, that every document can be decoded,
+  /// and that documents, feed, indexes and blobs agree. O(size of the live data).
   public func verify(progress: ((VerifyProgress) -> Void)? = nil) throws(DatabaseError)
     -> DatabaseVerification
   {

@@ -14,11 +14,13 @@ import LatewoodStore
 /// let city = try people.document("anna")?["city"].string
 /// ```
 ///
-/// Everything that a save changes is one transaction: after a crash all of it is there or nothing. When `save` returns, it survives a power
-/// cut, unless the configuration says otherwise; several saves share the wait in ``inBatch(_:)-7xlss``.
+/// Everything that a save changes is one transaction: after a crash all of it is there or nothing.
+/// When `save` returns, it survives a power cut, unless the configuration says otherwise; several
+/// saves share the wait in ``inBatch(_:)-7xlss``.
 ///
-/// Thread safety: all calls from any thread. Reads never wait for writers. The same file opened twice in one process is the same
-/// database underneath; it closes with the last one of them. Of several processes one can write.
+/// Thread safety: all calls from any thread. Reads never wait for writers. The same file opened
+/// twice in one process is the same database underneath; it closes with the last one of them. Of
+/// several processes one can write.
 ///
 /// Others can open the file with the mode `.readOnly` meanwhile. What the writing process has
 /// committed is seen by their reads after 10 ms, and by their feeds and listeners after 100 ms,
@@ -37,9 +39,11 @@ public final class Database: Sendable {
   public struct Configuration: Sendable {
     /// When a save counts as done. Default: `.synchronous`, when it survives a power cut.
     public var durability = Durability.synchronous
-    /// Whether members whose names start with an underscore are all refused, not only those that are reserved. Default: false.
+    /// Whether members whose names start with an underscore are all refused, not only those that
+    /// are reserved. Default: false.
     public var isStrict = false
-    /// How many generations of revisions a new database keeps of each document, at least 1. Default: 20.
+    /// How many generations of revisions a new database keeps of each document, at least 1.
+    /// Default: 20.
     public var revisionDepth = 20
     /// When the file is compacted by itself.
     public var compaction = CompactionPolicy()
@@ -54,7 +58,8 @@ public final class Database: Sendable {
   public let path: String?
   let documents: DocumentStore
   let configuration: Configuration
-  /// Blobs that were saved and that no saved document refers to yet, a handle for each time: held, so that no compaction takes them away.
+  /// Blobs that were saved and that no saved document refers to yet, a handle for each time: held,
+  /// so that no compaction takes them away.
   let heldBlobs = Guarded<[BlobDigest: [BlobHandle]]>([:])
 
   init(_ documents: DocumentStore, path: String?, configuration: Configuration) {
@@ -111,11 +116,14 @@ public final class Database: Sendable {
     }
   }
 
-  /// Deletes a database that nobody has open for writing. False if there is none. What reads it goes on reading.
+  /// Deletes a database that nobody has open for writing. False if there is none. What reads it
+  /// goes on reading.
   ///
-  /// The lock file beside it stays: to remove it could take it from under a process that is just locking it.
+  /// The lock file beside it stays: to remove it could take it from under a process that is just
+  /// locking it.
   ///
-  /// - Throws: ``DatabaseError`` `busy` if it is open for writing, here or in another process; `wrongFormat` if the file is no database.
+  /// - Throws: ``DatabaseError`` `busy` if it is open for writing, here or in another process;
+  ///   `wrongFormat` if the file is no database.
   @discardableResult
   public static func delete(at path: String) throws(DatabaseError) -> Bool {
     guard try exists(at: path) else { return false }
@@ -193,17 +201,20 @@ public final class Database: Sendable {
   /// How many generations of revisions are kept of each document; kept in the file.
   public var revisionDepth: Int { documents.depth }
 
-  /// Changes how many generations are kept, at least 1. A document is pruned when it is changed next.
+  /// Changes how many generations are kept, at least 1. A document is pruned when it is changed
+  /// next.
   public func setRevisionDepth(_ depth: Int) throws(DatabaseError) {
     try translating { () throws(DocumentError) in try documents.setDepth(depth) }
   }
 
   // MARK: Batches
 
-  /// Commits all that a closure saves, deletes and purges together, in one transaction: far faster than one by one, and all or nothing.
+  /// Commits all that a closure saves, deletes and purges together, in one transaction: far faster
+  /// than one by one, and all or nothing.
   ///
-  /// Reads inside see what the batch has changed; others see it when it has been committed. Batches of other threads wait. A batch inside a
-  /// batch joins it. If the closure throws, nothing has happened.
+  /// Reads inside see what the batch has changed; others see it when it has been committed. Batches
+  /// of other threads wait. A batch inside a batch joins it. If the closure throws, nothing has
+  /// happened.
   ///
   /// - Throws: what the closure throws, unchanged; ``DatabaseError``.
   @discardableResult

@@ -2,8 +2,8 @@ import LatewoodDevice
 
 /// Databases by name in one directory.
 ///
-/// A name is 1 to 239 bytes of `a-z 0-9 _ $ ( ) + - /`, the first a letter: the rules of Couchbase Lite and CouchDB. A `/` in a name is a `:` in
-/// the name of its file, which ends in `.latewood`.
+/// A name is 1 to 239 bytes of `a-z 0-9 _ $ ( ) + - /`, the first a letter: the rules of Couchbase
+/// Lite and CouchDB. A `/` in a name is a `:` in the name of its file, which ends in `.latewood`.
 public struct DatabaseDirectory: Sendable {
   /// Of the directory, which must exist.
   public let path: String
@@ -18,7 +18,8 @@ public struct DatabaseDirectory: Sendable {
     return "\(path)/\(String(decoding: file, as: UTF8.self))\(Self.suffix)"
   }
 
-  /// Opens a database, and makes it if there is none. Throws as ``Database/open(at:mode:configuration:)``.
+  /// Opens a database, and makes it if there is none. Throws as
+  /// ``Database/open(at:mode:configuration:)``.
   public func open(
     _ name: String, configuration: Database.Configuration = Database.Configuration()
   ) throws(DatabaseError) -> Database {

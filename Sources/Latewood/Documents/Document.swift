@@ -3,14 +3,14 @@ import LatewoodFleece
 
 /// A document as it was read or saved: one revision, which never changes.
 ///
-/// Its content is read in place when it is asked for, so a document costs little until then, however large it is. To change one, take a copy
-/// with `toMutable()` and save that.
+/// Its content is read in place when it is asked for, so a document costs little until then,
+/// however large it is. To change one, take a copy with `toMutable()` and save that.
 public struct Document: DocumentContent {
   public let id: String
   /// `generation-digest`: changes with every save, and is the same wherever the same edit was made.
   public var revisionID: String { revision?.description ?? "" }
-  /// Of the document's last change when this was read or saved, counted in its collection from 1; of a revision that was asked for by its id,
-  /// of the change that brought it.
+  /// Of the document's last change when this was read or saved, counted in its collection from 1;
+  /// of a revision that was asked for by its id, of the change that brought it.
   public let sequence: UInt64
   /// Kept as it is stored: most readers never ask for the text. Nil: of a local document.
   let revision: RevisionID?
@@ -36,7 +36,8 @@ public struct Document: DocumentContent {
   /// Whether other revisions of the document waited to be merged when this was read or saved.
   public var hasConflicts: Bool { flags.contains(.conflicted) }
 
-  /// Without members if the bytes are damaged from the start; writing it as JSON, decoding and saving it say so.
+  /// Without members if the bytes are damaged from the start; writing it as JSON, decoding and
+  /// saving it say so.
   public var body: DocumentValue {
     do throws(FleeceError) {
       return DocumentValue(stored: try root)
@@ -55,7 +56,8 @@ public struct Document: DocumentContent {
     }
   }
 
-  /// The value of a member; missing if there is none. Paths go on from there: `document["address"]["city"].string`.
+  /// The value of a member; missing if there is none. Paths go on from there:
+  /// `document["address"]["city"].string`.
   public subscript(key: String) -> DocumentValue {
     do throws(FleeceError) {
       return DocumentValue(stored: try root.element(for: key))
@@ -79,8 +81,8 @@ public struct Document: DocumentContent {
 }
 
 extension Document: Equatable {
-  /// Whether both are the same revision of the same document, with the same content: also if other revisions came between, or if they are
-  /// from different databases. Ids are compared as bytes.
+  /// Whether both are the same revision of the same document, with the same content: also if other
+  /// revisions came between, or if they are from different databases. Ids are compared as bytes.
   public static func == (a: Document, b: Document) -> Bool {
     KeyText(a.id) == KeyText(b.id) && a.revision == b.revision && a.stored.bytes == b.stored.bytes
   }

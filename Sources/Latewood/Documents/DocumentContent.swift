@@ -38,7 +38,8 @@ extension DocumentContent {
     body.members.makeIterator()
   }
 
-  /// The content as JSON: canonical, so that equal documents have the same text. Binary data is text in base64 there.
+  /// The content as JSON: canonical, so that equal documents have the same text. Binary data is
+  /// text in base64 there.
   ///
   /// - Parameter isIndented: a line to each member and element instead.
   public func toJSON(isIndented: Bool = false) throws(DatabaseError) -> String {
@@ -53,7 +54,8 @@ extension DocumentContent {
 
   /// The content as any `Decodable`. Throws `DecodingError` with the path to what does not fit.
   ///
-  /// A `Date` is read from ISO 8601 text, `Data` from binary data or base64 text, a `URL` from text, a `Blob` from its description.
+  /// A `Date` is read from ISO 8601 text, `Data` from binary data or base64 text, a `URL` from
+  /// text, a `Blob` from its description.
   public func decode<T: Decodable>(as type: T.Type) throws -> T {
     let element: FleeceElement
     do throws(FleeceError) {

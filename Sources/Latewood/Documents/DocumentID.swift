@@ -6,9 +6,11 @@ import LatewoodDocuments
   import Foundation
 #endif
 
-/// The rules of document ids: 1 to 240 bytes of UTF-8, no underscore at the start, no control characters.
+/// The rules of document ids: 1 to 240 bytes of UTF-8, no underscore at the start, no control
+/// characters.
 ///
-/// Ids are compared as bytes: a letter that is composed and the same one decomposed are two ids, although Swift calls the strings equal.
+/// Ids are compared as bytes: a letter that is composed and the same one decomposed are two ids,
+/// although Swift calls the strings equal.
 package enum DocumentID {
   /// One that no other document has.
   package static func random() -> String { UUID().uuidString.lowercased() }
@@ -19,8 +21,8 @@ package enum DocumentID {
   }
 }
 
-/// The rules of collection names: 1 to 251 bytes of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`; and `_default`, which every database
-/// has.
+/// The rules of collection names: 1 to 251 bytes of `A-Z a-z 0-9 _ - %`, not starting with `_` or
+/// `%`; and `_default`, which every database has.
 package enum CollectionName {
   package static let standard = LatewoodDocuments.DocumentCollection.defaultName
 
@@ -34,7 +36,8 @@ package enum CollectionName {
   }
 }
 
-/// Members that no document can have at its top, because they mean something else wherever documents are exchanged.
+/// Members that no document can have at its top, because they mean something else wherever
+/// documents are exchanged.
 package enum ReservedKeys {
   package static let all = NameRules.reservedMembers
 

@@ -13,7 +13,8 @@ import LatewoodFleece
 /// It is a value: a copy of it is another document, and nothing is stored before it is saved.
 public struct MutableDocument: DocumentContent {
   public let id: String
-  /// Of the revision that this is a copy of; nil for a new document. Saving fails if it is no longer the current one.
+  /// Of the revision that this is a copy of; nil for a new document. Saving fails if it is no
+  /// longer the current one.
   public var revisionID: String? { revision?.description }
   /// Of the revision that this is a copy of; 0 for a new document.
   public let sequence: UInt64
@@ -39,24 +40,27 @@ public struct MutableDocument: DocumentContent {
   /// A new document.
   ///
   /// - Parameters:
-  ///   - id: 1 to 240 bytes of UTF-8, no underscore at the start, no control characters; else `badDocumentID` is thrown. One is made up if it is
-  ///     left out.
+  ///   - id: 1 to 240 bytes of UTF-8, no underscore at the start, no control characters; else
+  ///     `badDocumentID` is thrown. One is made up if it is left out.
   ///   - content: the members.
   public init(id: String? = nil, _ content: [String: DocumentValue] = [:]) throws(DatabaseError) {
     if let id { try DocumentID.check(id) }
     self.init(checkedID: id ?? DocumentID.random(), content: DocumentValue(content))
   }
 
-  /// A new document with the members of a JSON object. Throws `invalidJSON`, with line and column, and `badDocumentID`.
+  /// A new document with the members of a JSON object. Throws `invalidJSON`, with line and column,
+  /// and `badDocumentID`.
   public init(id: String? = nil, json: String) throws(DatabaseError) {
     try self.init(id: id)
     try setJSON(json)
   }
 
-  /// A new document with what an `Encodable` encodes, which must be a dictionary: a struct, a class, an enum with values.
+  /// A new document with what an `Encodable` encodes, which must be a dictionary: a struct, a
+  /// class, an enum with values.
   ///
-  /// A `Date` is stored as ISO 8601 text, `Data` as binary data, a `URL` as text, a `Blob` as its description. Throws `EncodingError` with the path
-  /// to what cannot be stored, and `DatabaseError`.
+  /// A `Date` is stored as ISO 8601 text, `Data` as binary data, a `URL` as text, a `Blob` as its
+  /// description. Throws `EncodingError` with the path to what cannot be stored, and
+  /// `DatabaseError`.
   public init(id: String? = nil, encoding value: some Encodable) throws {
     try self.init(id: id)
     try setContent(encoding: value)
@@ -66,8 +70,8 @@ public struct MutableDocument: DocumentContent {
 
   /// The value of a member; missing if there is none.
   ///
-  /// Setting replaces it, and makes the dictionaries on the way of a path: `document["a"]["b"] = 1`. A literal `nil` is null, which is a value;
-  /// `removeValue(forKey:)` removes.
+  /// Setting replaces it, and makes the dictionaries on the way of a path: `document["a"]["b"] =
+  /// 1`. A literal `nil` is null, which is a value; `removeValue(forKey:)` removes.
   public subscript(key: String) -> DocumentValue {
     get { content[key] }
     set { content[key] = newValue }
@@ -78,7 +82,8 @@ public struct MutableDocument: DocumentContent {
 
   public mutating func removeAll() { content = [:] }
 
-  /// Puts the members of a JSON object in the place of all that are there. Throws `invalidJSON`, with line and column, and changes nothing then.
+  /// Puts the members of a JSON object in the place of all that are there. Throws `invalidJSON`,
+  /// with line and column, and changes nothing then.
   public mutating func setJSON(_ json: String) throws(DatabaseError) {
     let parsed = try DocumentValue(json: json)
     guard parsed.kind == .dictionary else {

@@ -48,7 +48,8 @@ extension DatabaseError {
 
   init(fault: Fault, path: String) { self.init(StoreError(fault, path: path)) }
 
-  /// What the layers below threw as the error of this one; anything else, which came from a caller's closure, as it is.
+  /// What the layers below threw as the error of this one; anything else, which came from a
+  /// caller's closure, as it is.
   static func translated(_ error: any Error) -> any Error {
     switch error {
     case let error as DocumentError: DatabaseError(error)

@@ -2,9 +2,11 @@ import LatewoodFleece
 
 /// What went wrong and what to do about it: the one error that `Latewood` throws.
 ///
-/// Two exceptions: what your own closures throw passes through unchanged, and so do the `EncodingError` and `DecodingError` of your own types.
+/// Two exceptions: what your own closures throw passes through unchanged, and so do the
+/// `EncodingError` and `DecodingError` of your own types.
 public struct DatabaseError: Error, Sendable, Equatable {
-  /// What kind of error it is. The numbers are those that Couchbase Lite uses for the same. New ones may come in minor versions.
+  /// What kind of error it is. The numbers are those that Couchbase Lite uses for the same. New
+  /// ones may come in minor versions.
   public enum Code: Int, Sendable, CaseIterable {
     /// A revision id is not of the form `generation-digest`.
     case badRevisionID = 4

@@ -2,7 +2,8 @@ import LatewoodDocuments
 
 /// The latest change of a document.
 ///
-/// Every change of a document takes the next sequence of its collection; a feed has one entry for each document, at its latest.
+/// Every change of a document takes the next sequence of its collection; a feed has one entry for
+/// each document, at its latest.
 public struct DocumentFeedEntry: Sendable {
   /// Counted in its collection from 1.
   public let sequence: UInt64
@@ -13,7 +14,8 @@ public struct DocumentFeedEntry: Sendable {
   public let hasConflicts: Bool
   /// The current revision, if the feed was asked to bring documents.
   public internal(set) var document: Document?
-  /// Ids of all revisions that nothing follows from, the current one first, if the feed was asked for them.
+  /// Ids of all revisions that nothing follows from, the current one first, if the feed was asked
+  /// for them.
   public internal(set) var leaves: [String] = []
   private let revision: RevisionID
 
@@ -73,7 +75,8 @@ extension DocumentCollection {
     return list
   }
 
-  /// Calls a closure with the changes after a sequence, of one moment, until it returns false. Holds one at a time in memory.
+  /// Calls a closure with the changes after a sequence, of one moment, until it returns false.
+  /// Holds one at a time in memory.
   public func forEachChange(
     since: UInt64 = 0, descending: Bool = false, _ options: FeedOptions = FeedOptions(),
     _ body: (DocumentFeedEntry) throws -> Bool
@@ -86,7 +89,8 @@ extension DocumentCollection {
     } catch { throw DatabaseError.translated(error) }
   }
 
-  /// The changes after a sequence, and then each one when it has been committed: a loop over it goes on until its task is cancelled.
+  /// The changes after a sequence, and then each one when it has been committed: a loop over it
+  /// goes on until its task is cancelled.
   ///
   /// ```swift
   /// for try await change in collection.feed(since: last) {

@@ -78,7 +78,8 @@ public final class ListenerToken: Sendable {
 }
 
 extension Database {
-  /// Calls a handler after each commit that has changed documents, once for each collection that it changed; never inside a batch.
+  /// Calls a handler after each commit that has changed documents, once for each collection that it
+  /// changed; never inside a batch.
   ///
   /// What a slow handler has not heard of yet is kept for it up to 4,096 documents, or one commit
   /// if that has changed more; beyond that it is told of several commits at once: see
@@ -88,7 +89,8 @@ extension Database {
   /// open.
   ///
   /// - Parameters:
-  ///   - queue: what the calls run on, in the order of the commits if it is serial; default: a serial queue of the listener's own.
+  ///   - queue: what the calls run on, in the order of the commits if it is serial; default: a
+  ///     serial queue of the listener's own.
   ///   - handler: may use the database, also to save.
   /// - Returns: keep it: the listener ends with it.
   public func addListener(
@@ -112,14 +114,16 @@ extension Database {
 }
 
 extension DocumentCollection {
-  /// Calls a handler after each commit that has changed documents of this collection. As ``Database/addListener(on:_:)``.
+  /// Calls a handler after each commit that has changed documents of this collection. As
+  /// ``Database/addListener(on:_:)``.
   public func addListener(
     on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (CollectionChange) -> Void
   ) throws(DatabaseError) -> ListenerToken {
     try database.listen(to: name, on: queue, handler)
   }
 
-  /// Calls a handler after each commit that has changed one document. As ``Database/addListener(on:_:)``.
+  /// Calls a handler after each commit that has changed one document. As
+  /// ``Database/addListener(on:_:)``.
   public func addListener(
     for id: String, on queue: DispatchQueue? = nil,
     _ handler: @escaping @Sendable (CollectionChange.Entry) -> Void

@@ -1,6 +1,7 @@
 import LatewoodFleece
 
-/// Binary content beside a document, which the document only describes: its type, its length and the digest by which it is found.
+/// Binary content beside a document, which the document only describes: its type, its length and
+/// the digest by which it is found.
 ///
 /// In JSON a blob is a dictionary, as it is in Couchbase Lite:
 ///
@@ -17,7 +18,8 @@ public struct Blob: Sendable, Hashable {
 
   /// - Parameters:
   ///   - contentType: as on the web; nil if it is not known.
-  ///   - digest: `sha256-` and 32 bytes in base64. Throws `invalidParameter` if it is something else.
+  ///   - digest: `sha256-` and 32 bytes in base64. Throws `invalidParameter` if it is something
+  ///     else.
   ///   - length: of the content, in bytes.
   public init(contentType: String?, digest: String, length: UInt64) throws(DatabaseError) {
     guard Blob.sum(of: digest) != nil else {
@@ -60,7 +62,8 @@ extension Blob {
   }
   static let typeName = "blob"
 
-  /// What a dictionary describes; nil if it describes no blob. The length may be missing, and is 0 then.
+  /// What a dictionary describes; nil if it describes no blob. The length may be missing, and is 0
+  /// then.
   init?(_ value: DocumentValue) {
     guard value.kind == .dictionary, value[Key.type.rawValue].string == Blob.typeName,
       let digest = value[Key.digest.rawValue].string

@@ -7,7 +7,8 @@ extension DocumentValue {
     case members(Dictionary<KeyText, DocumentValue>.Iterator)
   }
 
-  /// Writes the value with everything in it. A missing value is null. Not recursive, so depth costs no stack; the writer bounds it.
+  /// Writes the value with everything in it. A missing value is null. Not recursive, so depth costs
+  /// no stack; the writer bounds it.
   func write(to writer: inout FleeceWriter) throws(FleeceError) {
     var open: [Rest] = []
     var next: DocumentValue? = self

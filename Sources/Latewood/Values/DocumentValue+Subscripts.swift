@@ -46,8 +46,8 @@ extension DocumentValue {
 
   /// The element at an index of an array. Missing if this is no array, or has no such element.
   ///
-  /// Setting at `count` appends, and makes an array of what is none. Setting beyond is an error of the program, and so is setting a missing
-  /// value; `removeElement(at:)` removes.
+  /// Setting at `count` appends, and makes an array of what is none. Setting beyond is an error of
+  /// the program, and so is setting a missing value; `removeElement(at:)` removes.
   public subscript(index: Int) -> DocumentValue {
     get {
       switch content {

@@ -6,7 +6,8 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// The value as a Swift type: nil if it is missing or of another type. Setting nil makes it missing, which removes it where it is a member.
+/// The value as a Swift type: nil if it is missing or of another type. Setting nil makes it
+/// missing, which removes it where it is a member.
 extension DocumentValue {
   public var bool: Bool? {
     get {
@@ -65,8 +66,8 @@ extension DocumentValue {
     set { self = DocumentValue(newValue) }
   }
 
-  /// A point in time. It is stored as text, by ISO 8601 in UTC with milliseconds: `2026-03-01T09:30:00.000Z`. Other forms of that standard with date
-  /// and time are read too.
+  /// A point in time. It is stored as text, by ISO 8601 in UTC with milliseconds:
+  /// `2026-03-01T09:30:00.000Z`. Other forms of that standard with date and time are read too.
   public var date: Date? {
     get {
       if case .unstorable(let seconds) = content { return Date(timeIntervalSinceReferenceDate: seconds) }
@@ -75,7 +76,8 @@ extension DocumentValue {
     set { self = DocumentValue(newValue) }
   }
 
-  /// Binary data. JSON has none: in a text it is a string in base64, and such a string reads as a string.
+  /// Binary data. JSON has none: in a text it is a string in base64, and such a string reads as a
+  /// string.
   public var data: Data? {
     get { bytes.map { Data($0) } }
     set { self = DocumentValue(newValue) }

@@ -6,8 +6,8 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// Any value inside a document: null, a Boolean, a number, a string, binary data, an array or a dictionary; or nothing, where a path leads to no
-/// value.
+/// Any value inside a document: null, a Boolean, a number, a string, binary data, an array or a
+/// dictionary; or nothing, where a path leads to no value.
 ///
 /// ```swift
 /// let city = document["address"]["city"].string ?? "unknown"
@@ -16,8 +16,9 @@ import LatewoodFleece
 /// copy["tags"] = ["harbour", "hills"]
 /// ```
 ///
-/// Reading never fails: what is missing or of another type is nil, so one `??` at the end of a path gives the default. Values that come from a stored
-/// document are read in place when they are asked for.
+/// Reading never fails: what is missing or of another type is nil, so one `??` at the end of a path
+/// gives the default. Values that come from a stored document are read in place when they are asked
+/// for.
 public struct DocumentValue: Sendable {
   enum Content: Sendable {
     case missing
@@ -36,7 +37,8 @@ public struct DocumentValue: Sendable {
     case unstorable(Double)
     /// Inside the bytes of a document; of any type.
     case stored(FleeceElement)
-    /// The content of a document whose bytes are not even a dictionary: one without members, which cannot be written.
+    /// The content of a document whose bytes are not even a dictionary: one without members, which
+    /// cannot be written.
     case damaged(FleeceError)
   }
 

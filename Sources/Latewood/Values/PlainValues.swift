@@ -6,8 +6,8 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// Builds plain Swift values of what it visits: `String`, `Bool`, `Int64`, `UInt64`, `Double`, `Data`, `[any Sendable]`, `[String: any Sendable]`, and
-/// `DocumentValue.null` for null.
+/// Builds plain Swift values of what it visits: `String`, `Bool`, `Int64`, `UInt64`, `Double`,
+/// `Data`, `[any Sendable]`, `[String: any Sendable]`, and `DocumentValue.null` for null.
 struct PlainValues: FleeceVisitor {
   private struct Frame {
     var key = ""

@@ -6,7 +6,8 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// How types of Foundation are stored when an `Encodable` has them: a `Date` as ISO 8601 text, `Data` as binary data, a `URL` as text.
+/// How types of Foundation are stored when an `Encodable` has them: a `Date` as ISO 8601 text,
+/// `Data` as binary data, a `URL` as text.
 struct SpecialTypes: FleeceSpecialTypes {
   func scalar<T: Encodable>(for value: T) throws(FleeceError) -> FleeceScalar? {
     if T.self == Date.self, let date = value as? Date {

@@ -8,7 +8,8 @@ import LatewoodBytes
 
 /// Points in time as ISO 8601 text, `2026-03-01T09:30:00.000Z`.
 enum Timestamp {
-  /// Midnight of 1 January of the year 0, and the last millisecond of 9999, in milliseconds since 1970.
+  /// Midnight of 1 January of the year 0, and the last millisecond of 9999, in milliseconds since
+  /// 1970.
   private static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
   static let rangeFault = "a date outside of the years 0 to 9999 cannot be stored"

@@ -1,11 +1,13 @@
 import LatewoodDevice
 import LatewoodStore
 
-/// A blob of an open database. As long as there is a handle the blob stays, whether or not a document refers to it.
+/// A blob of an open database. As long as there is a handle the blob stays, whether or not a
+/// document refers to it.
 ///
-/// All bytes are compared with the digest when all are read, in one call or in pieces; the bytes of a range are not, since that would read all
-/// others too. (Each chunk has a checksum of the store, which every read looks at.) One that a batch has written is there for that batch until
-/// it is committed; if it fails, reading throws `notFound`.
+/// All bytes are compared with the digest when all are read, in one call or in pieces; the bytes of
+/// a range are not, since that would read all others too. (Each chunk has a checksum of the store,
+/// which every read looks at.) One that a batch has written is there for that batch until it is
+/// committed; if it fails, reading throws `notFound`.
 ///
 /// Thread safety: all calls from any thread.
 package final class BlobHandle: Sendable {
@@ -28,12 +30,14 @@ package final class BlobHandle: Sendable {
 
   deinit { core.pins.unpin(digest) }
 
-  /// The bytes of a range, as much of it as there is. Holds as many bytes in memory, and no more. If that is all of them and they are not those
-  /// that the digest promises, it throws `corruptData`.
+  /// The bytes of a range, as much of it as there is. Holds as many bytes in memory, and no more.
+  /// If that is all of them and they are not those that the digest promises, it throws
+  /// `corruptData`.
   package func read(_ range: Range<UInt64>) throws(DocumentError) -> [UInt8] {
     let range = range.clamped(to: 0..<length)
     var bytes: [UInt8] = []
-    // No more than a chunk: the length is what the file says, and nothing has proved yet that there is so much.
+    // No more than a chunk: the length is what the file says, and nothing has proved yet that there
+    // is so much.
     bytes.reserveCapacity(
       Int(clamping: min(range.upperBound - range.lowerBound, UInt64(BlobRecord.chunkLength))))
     try DocumentError.typed {
@@ -53,7 +57,8 @@ package final class BlobHandle: Sendable {
   /// All bytes.
   package func read() throws(DocumentError) -> [UInt8] { try read(0..<length) }
 
-  /// Calls a closure with the bytes of a range where they lie, up to a mebibyte at a time, until it returns false.
+  /// Calls a closure with the bytes of a range where they lie, up to a mebibyte at a time, until it
+  /// returns false.
   package func forEachPiece(of range: Range<UInt64>, _ body: (RawSpan) throws -> Bool) throws {
     let range = range.clamped(to: 0..<length)
     let chunkLength = UInt64(BlobRecord.chunkLength)
@@ -73,8 +78,8 @@ package final class BlobHandle: Sendable {
     }
   }
 
-  /// Calls a closure with all bytes, a piece at a time, until it returns false; after the last one it throws if they are not those that the
-  /// digest promises.
+  /// Calls a closure with all bytes, a piece at a time, until it returns false; after the last one
+  /// it throws if they are not those that the digest promises.
   package func forEachVerifiedPiece(_ body: (RawSpan) throws -> Bool) throws {
     var hash = SHA256()
     var isWhole = true
@@ -117,7 +122,8 @@ package final class BlobHandle: Sendable {
     guard let fresh = try core.blobRecord(digest, spaces, source) else {
       throw DocumentError(.notFound, "the batch that wrote the blob \(digest) has failed")
     }
-    // Found just while a sweep took it away and a writer brought it again: then it is under another number.
+    // Found just while a sweep took it away and a writer brought it again: then it is under another
+    // number.
     if fresh.number != known.number {
       record.withLock { $0 = fresh }
       let key = BlobRecord.chunkKey(fresh.number, chunk)

@@ -5,12 +5,14 @@ package struct BlobFacts: Sendable, Equatable {
   package var digest: BlobDigest
   /// Bytes.
   package var length: UInt64
-  /// How many bodies refer to it, in all collections; superseded ones count until the sweep has taken them.
+  /// How many bodies refer to it, in all collections; superseded ones count until the sweep has
+  /// taken them.
   package var references: Int
 }
 
 extension DocumentSnapshot {
-  /// Calls a closure with each blob, by digest, until it returns false. O(blobs × collections × log n); reads no chunks.
+  /// Calls a closure with each blob, by digest, until it returns false. O(blobs × collections × log
+  /// n); reads no chunks.
   package func forEachBlob(_ body: (BlobFacts) throws -> Bool) throws {
     let shared = core.shared.withLock { $0 }
     var uses: [Keyspace] = []

@@ -2,8 +2,8 @@ import LatewoodDevice
 
 /// Blobs that this process uses although no body may refer to them: the sweep leaves them alone.
 ///
-/// While a transaction of the sweep removes blobs they are doomed: who asks for one of them is told that it is not there. So a blob is either
-/// pinned in time, or gone before it was found.
+/// While a transaction of the sweep removes blobs they are doomed: who asks for one of them is told
+/// that it is not there. So a blob is either pinned in time, or gone before it was found.
 ///
 /// Thread safety: all calls from any thread.
 final class BlobPins: Sendable {
@@ -27,7 +27,8 @@ final class BlobPins: Sendable {
     }
   }
 
-  /// Pins one that a transaction is just putting in: what a sweep before it has removed is something else.
+  /// Pins one that a transaction is just putting in: what a sweep before it has removed is
+  /// something else.
   func pinWritten(_ digest: BlobDigest) {
     state.withLock { state in
       state.doomed.remove(digest)
@@ -54,8 +55,9 @@ final class BlobPins: Sendable {
   /// The transaction has ended, one way or the other.
   func spare(_ digests: [BlobDigest]) { state.withLock { $0.doomed.subtract(digests) } }
 
-  /// The number of a blob that is about to be written: one that neither the file nor this process has seen, also if the batch that took the
-  /// last one has failed. For then a writer may be left that has it.
+  /// The number of a blob that is about to be written: one that neither the file nor this process
+  /// has seen, also if the batch that took the last one has failed. For then a writer may be left
+  /// that has it.
   func beginUpload(after stored: UInt64) -> UInt64 {
     state.withLock { state in
       state.lastUpload = max(stored, state.lastUpload) &+ 1

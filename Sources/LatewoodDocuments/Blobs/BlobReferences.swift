@@ -1,10 +1,12 @@
 import LatewoodFleece
 
-/// Finds the blobs that a body refers to: dictionaries `{"@type":"blob","digest":"sha256-…"}` at any depth.
+/// Finds the blobs that a body refers to: dictionaries `{"@type":"blob","digest":"sha256-…"}` at
+/// any depth.
 package enum BlobReferences {
   private static let mark = Array("sha256-".utf8)
 
-  /// The digests, each once, in the order in which they are found. Nothing is found in what is damaged. O(bytes).
+  /// The digests, each once, in the order in which they are found. Nothing is found in what is
+  /// damaged. O(bytes).
   package static func find(in body: [UInt8]) -> [BlobDigest] { places(in: body).map(\.digest) }
 
   /// The same, and how often each is found.
@@ -25,7 +27,8 @@ package enum BlobReferences {
 
   /// Without recursion, so that depth costs no stack.
   ///
-  /// - Parameter limit: how many values are looked at: what is referred to from many places is gone through as often.
+  /// - Parameter limit: how many values are looked at: what is referred to from many places is gone
+  ///   through as often.
   private static func collect(
     _ root: FleeceValue, limit: Int, _ found: inout [(digest: BlobDigest, count: Int)]
   ) throws(FleeceError) {

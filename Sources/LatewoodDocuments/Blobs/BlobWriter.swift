@@ -1,12 +1,15 @@
 import LatewoodStore
 
-/// A blob on its way in. Its digest is known only at the end, so its chunks are kept under a number until then.
+/// A blob on its way in. Its digest is known only at the end, so its chunks are kept under a number
+/// until then.
 ///
-/// Each mebibyte is a transaction of its own, not synced: what comes after in the log, the document that refers to the blob, makes it durable
-/// with it. What is not finished is removed with the writer, or by the next sweep.
+/// Each mebibyte is a transaction of its own, not synced: what comes after in the log, the document
+/// that refers to the blob, makes it durable with it. What is not finished is removed with the
+/// writer, or by the next sweep.
 ///
-/// In a batch it is part of the batch. If that fails, what was written in it is lost, and so the blob: the next call that puts bytes into the
-/// file throws `notFound`. After an error every further call throws it again.
+/// In a batch it is part of the batch. If that fails, what was written in it is lost, and so the
+/// blob: the next call that puts bytes into the file throws `notFound`. After an error every
+/// further call throws it again.
 ///
 /// Not for more than one thread at a time.
 package final class BlobWriter {
@@ -90,7 +93,8 @@ package final class BlobWriter {
     pending.removeAll(keepingCapacity: true)
   }
 
-  /// Ends the blob, and gives a handle of it. If the same bytes are here already, these are dropped.
+  /// Ends the blob, and gives a handle of it. If the same bytes are here already, these are
+  /// dropped.
   package func finish() throws(DocumentError) -> BlobHandle {
     try checkUse()
     if !pending.isEmpty { try flush() }

@@ -2,8 +2,9 @@ import LatewoodDevice
 
 /// The handles of collections that all users of an open database share, by name.
 ///
-/// Whoever looks a collection up asks for `dropCount` first, and hands in with the handle what it was: a handle of a collection that was
-/// dropped in between is not kept, or its name could never be used again.
+/// Whoever looks a collection up asks for `dropCount` first, and hands in with the handle what it
+/// was: a handle of a collection that was dropped in between is not kept, or its name could never
+/// be used again.
 ///
 /// Thread safety: all calls from any thread.
 final class CollectionHandles: Sendable {
@@ -23,7 +24,8 @@ final class CollectionHandles: Sendable {
 
   /// Keeps the handle of a collection that was there at a drop count.
   ///
-  /// - Returns: the handle to be used, which may be another one of the same collection; nil if one was dropped since: then look again.
+  /// - Returns: the handle to be used, which may be another one of the same collection; nil if one
+  ///   was dropped since: then look again.
   func keep(_ collection: DocumentCollection, asOf dropCount: UInt64) -> DocumentCollection? {
     state.withLock { state in
       guard state.dropCount == dropCount else { return nil }

@@ -1,5 +1,5 @@
-/// What tells a collection from all others, also from a later one of the same name: 16 random bytes, given when it is made and kept with
-/// its state.
+/// What tells a collection from all others, also from a later one of the same name: 16 random
+/// bytes, given when it is made and kept with its state.
 package struct CollectionIdentity: Sendable, Hashable {
   private let high, low: UInt64
 

@@ -14,7 +14,8 @@ import LatewoodStore
 /// uses        digest, sequence      -> nothing; the same the other way round; of a local document: digest, 0, name
 /// ```
 ///
-/// Sequences, seconds: 8 bytes big-endian. Digests: 32 bytes. A collection that is dropped takes all of this with it.
+/// Sequences, seconds: 8 bytes big-endian. Digests: 32 bytes. A collection that is dropped takes
+/// all of this with it.
 final class CollectionSpaces: Sendable {
   /// On disk: never renumbered.
   enum Mark {
@@ -68,11 +69,13 @@ final class CollectionSpaces: Sendable {
 
 /// Keyspaces that all collections share.
 struct DatabaseSpaces: Sendable {
-  /// `format`, `identity`, `depth`, the states of collections, `upload/` and the number of each blob that is being written.
+  /// `format`, `identity`, `depth`, the states of collections, `upload/` and the number of each
+  /// blob that is being written.
   let database: Keyspace
   /// Digest of a blob -> number 8 bytes big-endian, length 8 bytes big-endian.
   let blobs: Keyspace
-  /// Number of a blob 8 bytes big-endian, number of the chunk 4 bytes big-endian -> up to a mebibyte.
+  /// Number of a blob 8 bytes big-endian, number of the chunk 4 bytes big-endian -> up to a
+  /// mebibyte.
   let chunks: Keyspace
 
   init(_ find: (String) throws(StoreError) -> Keyspace) throws(StoreError) {

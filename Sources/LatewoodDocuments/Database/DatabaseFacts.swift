@@ -5,7 +5,8 @@ enum DatabaseFacts {
   static let formatKey = "format"
   static let identityKey = "identity"
   static let depthKey = "depth"
-  /// The greatest depth that a tree may still have; greater than the depth until the sweep has pruned all to that.
+  /// The greatest depth that a tree may still have; greater than the depth until the sweep has
+  /// pruned all to that.
   static let deepestKey = "deepest"
   static let blobNumberKey = "blob-number"
   static let uploadPrefix = "upload/"

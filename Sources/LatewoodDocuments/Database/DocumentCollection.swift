@@ -3,14 +3,15 @@ import LatewoodStore
 
 /// A collection of an open database: a handle, got by name, kept and used from any thread.
 ///
-/// Once the collection has been dropped every use throws `notFound`, also when there is another of the same name; and so it is if the batch
-/// that made it failed.
+/// Once the collection has been dropped every use throws `notFound`, also when there is another of
+/// the same name; and so it is if the batch that made it failed.
 package final class DocumentCollection: Sendable {
   package static let defaultName = "_default"
 
   package let name: String
   package let identity: CollectionIdentity
-  /// Nil: the batch that made the collection has failed. The numbers of its keyspaces are given out again.
+  /// Nil: the batch that made the collection has failed. The numbers of its keyspaces are given out
+  /// again.
   private let current: Guarded<CollectionSpaces?>
 
   init(_ name: String, _ identity: CollectionIdentity, _ spaces: CollectionSpaces) {
@@ -31,7 +32,8 @@ package final class DocumentCollection: Sendable {
   /// The batch that made it has failed.
   func abandon() { current.withLock { $0 = nil } }
 
-  /// After another collection was dropped handles of keyspaces are looked up on every use, as those of a transaction are; new ones are not.
+  /// After another collection was dropped handles of keyspaces are looked up on every use, as those
+  /// of a transaction are; new ones are not.
   func refresh(from store: Store) {
     do {
       let old = try spaces

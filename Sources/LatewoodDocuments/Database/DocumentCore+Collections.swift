@@ -1,7 +1,8 @@
 import LatewoodStore
 
 extension DocumentCore {
-  /// The collection of a name, as the batch of this thread has it or, outside of one, the newest commit; nil if there is none.
+  /// The collection of a name, as the batch of this thread has it or, outside of one, the newest
+  /// commit; nil if there is none.
   func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
     if let writer = currentWriter { return try writer.collection(name) }
     while true {

@@ -5,8 +5,8 @@ import Synchronization
 
 /// What all handles of one open database share.
 ///
-/// Thread safety: everything from any thread. One batch runs at a time, under the store's writer lock; `writing` says which thread has it,
-/// so that batches inside of batches join.
+/// Thread safety: everything from any thread. One batch runs at a time, under the store's writer
+/// lock; `writing` says which thread has it, so that batches inside of batches join.
 ///
 /// Locks are taken in this order:
 /// 1. `sweeping`: one sweep at a time, which is many batches. And `following`, of a database that
@@ -33,7 +33,8 @@ final class DocumentCore: Sendable {
   let alarm = ExpiryAlarm()
   /// Nil if this process writes the database itself.
   let following: Following?
-  /// Generations that are kept, as the newest commit that others see says. A batch asks its transaction.
+  /// Generations that are kept, as the newest commit that others see says. A batch asks its
+  /// transaction.
   let depth: Guarded<Int>
   /// How often somebody has asked for another depth.
   let depthChanges = Guarded<UInt64>(0)
@@ -42,7 +43,8 @@ final class DocumentCore: Sendable {
   /// One sweep at a time.
   let sweeping = Monitor()
   let writing = Guarded<DocumentWriter?>(nil)
-  /// The thread that runs a batch, or 0. Whoever is that thread has written it here; all others find another number, whichever.
+  /// The thread that runs a batch, or 0. Whoever is that thread has written it here; all others
+  /// find another number, whichever.
   let writingThread = Atomic<UInt>(0)
 
   init(_ store: Store, options: DocumentOptions, sharedPath: String?) throws(DocumentError) {

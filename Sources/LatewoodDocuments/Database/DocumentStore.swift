@@ -15,13 +15,17 @@ import Synchronization
 /// ```
 ///
 /// Invariants, which ``verify()`` checks:
-/// 1. Each document has one entry in the feed of its collection, at the sequence that its record says, and each entry is a document's.
-/// 2. The body of a leaf that has one is there. A body that is no leaf's is there just as long as `superseded` lists it.
-/// 3. The indexes (marks, expiry, references, uses) say what records and bodies say, and counters count it.
+/// 1. Each document has one entry in the feed of its collection, at the sequence that its record
+///    says, and each entry is a document's.
+/// 2. The body of a leaf that has one is there. A body that is no leaf's is there just as long as
+///    `superseded` lists it.
+/// 3. The indexes (marks, expiry, references, uses) say what records and bodies say, and counters
+///    count it.
 /// 4. A blob that a body refers to is there, whole.
 ///
-/// Every change of these is one transaction of the store, so that no crash leaves them half done. The same file opened twice in one process is
-/// the same database underneath; it closes with the last handle.
+/// Every change of these is one transaction of the store, so that no crash leaves them half done.
+/// The same file opened twice in one process is the same database underneath; it closes with the
+/// last handle.
 ///
 /// Thread safety: all calls from any thread.
 package final class DocumentStore: Sendable {
@@ -172,7 +176,8 @@ package final class DocumentStore: Sendable {
     return core
   }
 
-  /// Whether this process has the file at a path open for writing: then it must not be deleted or replaced.
+  /// Whether this process has the file at a path open for writing: then it must not be deleted or
+  /// replaced.
   package static func isOpen(at path: String) throws(DocumentError) -> Bool {
     do { return OpenStores.shared.isOpen(try FileVolume().resolved(path)) } catch {
       throw DocumentError.from(error)
@@ -205,10 +210,12 @@ package final class DocumentStore: Sendable {
     }
   }
 
-  /// Generations of revisions that are kept. A batch that changes it sees the change when it has been committed.
+  /// Generations of revisions that are kept. A batch that changes it sees the change when it has
+  /// been committed.
   package var depth: Int { core.depth.withLock { $0 } }
 
-  /// Keeps this many generations from now on, at least 1. A document is pruned when it is changed next, all others by the next sweep.
+  /// Keeps this many generations from now on, at least 1. A document is pruned when it is changed
+  /// next, all others by the next sweep.
   package func setDepth(_ depth: Int) throws(DocumentError) {
     let core = try openedForWriting()
     let depth = min(max(1, depth), 1 << 30)
@@ -239,9 +246,11 @@ package final class DocumentStore: Sendable {
     try openedForReading().collection(name)
   }
 
-  /// The collection of a name, created if there is none. What a name may be is for the caller to say.
+  /// The collection of a name, created if there is none. What a name may be is for the caller to
+  /// say.
   ///
-  /// In a batch it is part of the batch: if that fails there is no collection, and every use of this one throws `notFound`.
+  /// In a batch it is part of the batch: if that fails there is no collection, and every use of
+  /// this one throws `notFound`.
   package func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
     if let existing = try collection(name) { return existing }
     return try openedForWriting().createCollection(name, usual)
@@ -262,10 +271,12 @@ package final class DocumentStore: Sendable {
 
   // MARK: Batches
 
-  /// Runs a batch: all that the closure does is committed together when it returns, or not at all if it throws.
+  /// Runs a batch: all that the closure does is committed together when it returns, or not at all
+  /// if it throws.
   ///
-  /// A batch inside of a batch of the same thread joins it; if the inner one throws after it has changed something, the outer one
-  /// cannot be committed any more, and throws that error when it ends.
+  /// A batch inside of a batch of the same thread joins it; if the inner one throws after it has
+  /// changed something, the outer one cannot be committed any more, and throws that error when it
+  /// ends.
   ///
   /// - Parameters:
   ///   - durability: when the commit counts as done; default: what this handle was opened with.
@@ -293,14 +304,16 @@ package final class DocumentStore: Sendable {
     try await opened().perform(body)
   }
 
-  /// Has a closure called when the batch of this thread has ended, with whether it was committed; outside of a batch now, with true.
+  /// Has a closure called when the batch of this thread has ended, with whether it was committed;
+  /// outside of a batch now, with true.
   package func atEndOfBatch(_ action: @escaping (_ isCommitted: Bool) -> Void) {
     if let writer = core.currentWriter { writer.atEnd(action) } else { action(true) }
   }
 
   // MARK: Reading
 
-  /// The newest state of a collection; it stays that state for as long as the value is kept. For short reads: ``snapshot()`` for longer ones.
+  /// The newest state of a collection; it stays that state for as long as the value is kept. For
+  /// short reads: ``snapshot()`` for longer ones.
   package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
     let core = try openedForReading()
     if let writer = core.currentWriter { return try writer.reads(collection) }

@@ -1,8 +1,10 @@
-/// What ids, names and members may be. Each function gives the reason why something is refused, to go behind its name; nil if it is allowed.
+/// What ids, names and members may be. Each function gives the reason why something is refused, to
+/// go behind its name; nil if it is allowed.
 package enum NameRules {
   package static let longestID = 240
   package static let longestCollection = 251
-  /// Members that no document can have at its top, because they mean something else wherever documents are exchanged.
+  /// Members that no document can have at its top, because they mean something else wherever
+  /// documents are exchanged.
   package static let reservedMembers: Set<String> = [
     "_id", "_rev", "_deleted", "_attachments", "_removed", "_sequence",
   ]
@@ -18,7 +20,8 @@ package enum NameRules {
     return nil
   }
 
-  /// Collections: 1 to 251 of the characters A-Z, a-z, 0-9, _, - and %, the first neither _ nor %; and `_default`.
+  /// Collections: 1 to 251 of the characters A-Z, a-z, 0-9, _, - and %, the first neither _ nor %;
+  /// and `_default`.
   package static func fault(ofCollection name: String) -> String? {
     if name == DocumentCollection.defaultName { return nil }
     guard let first = name.utf8.first else { return "is empty" }

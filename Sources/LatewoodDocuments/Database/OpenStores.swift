@@ -1,6 +1,7 @@
 import LatewoodDevice
 
-/// The databases that this process has open for writing, by the path of their file with links followed: a second open shares the first.
+/// The databases that this process has open for writing, by the path of their file with links
+/// followed: a second open shares the first.
 ///
 /// Not by the file's number in its file system: a compaction puts another file in its place.
 ///

@@ -1,10 +1,12 @@
 import Dispatch
 import LatewoodDevice
 
-/// Tells observers of what was committed: after the commit, in the order of commits, each on the queue that it chose, and never inside a batch.
+/// Tells observers of what was committed: after the commit, in the order of commits, each on the
+/// queue that it chose, and never inside a batch.
 ///
-/// A batch takes a ticket while it has the writer lock, so that tickets are in the order of commits; it hands in what it has done, or
-/// nothing, when it has been committed or has failed. What is handed in waits for the tickets before it.
+/// A batch takes a ticket while it has the writer lock, so that tickets are in the order of
+/// commits; it hands in what it has done, or nothing, when it has been committed or has failed.
+/// What is handed in waits for the tickets before it.
 ///
 /// An observer belongs to the handle of the database by which it was added, and ends with that.
 ///
@@ -106,7 +108,8 @@ extension ChangeHub.State {
 }
 
 extension DocumentStore {
-  /// Calls a handler after each batch that has changed a collection, on a queue of the caller's choice.
+  /// Calls a handler after each batch that has changed a collection, on a queue of the caller's
+  /// choice.
   ///
   /// What a slow handler has not been told of is kept up to a bound, and beyond that read from the
   /// collection when its turn comes: see ``CollectionEvent/isComplete``. Of a database that is only

@@ -1,13 +1,16 @@
 import Dispatch
 import LatewoodDevice
 
-/// The feed of a collection that goes on: the changes since a sequence, and then each one as it is committed.
+/// The feed of a collection that goes on: the changes since a sequence, and then each one as it is
+/// committed.
 ///
-/// What is given out is always read from the collection, after the last sequence that was given out; observers only say when it is worth
-/// looking. So nothing is missed or told twice, also not between what was there at the start and what came after. A document that
-/// changes faster than the feed is read is told of at its latest change.
+/// What is given out is always read from the collection, after the last sequence that was given
+/// out; observers only say when it is worth looking. So nothing is missed or told twice, also not
+/// between what was there at the start and what came after. A document that changes faster than the
+/// feed is read is told of at its latest change.
 ///
-/// It ends when its task is cancelled, or with an error when the database is closed or the collection dropped.
+/// It ends when its task is cancelled, or with an error when the database is closed or the
+/// collection dropped.
 package struct LiveChanges: AsyncSequence, Sendable {
   package typealias Element = SequenceEntry
 

@@ -7,7 +7,8 @@ extension DocumentReads {
     try state().lastSequence
   }
 
-  /// Calls a closure with each document's latest change after a sequence, until it returns false. O(log n + entries); reads no documents.
+  /// Calls a closure with each document's latest change after a sequence, until it returns false.
+  /// O(log n + entries); reads no documents.
   ///
   /// - Parameters:
   ///   - since: the first is the one after it.

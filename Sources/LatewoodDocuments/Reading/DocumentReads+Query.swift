@@ -16,7 +16,8 @@ package struct DocumentQuery: Sendable, Equatable {
 
 /// All documents.
 extension DocumentReads {
-  /// Calls a closure with the id and the winner's facts of each document that a query wants, until it returns false.
+  /// Calls a closure with the id and the winner's facts of each document that a query wants, until
+  /// it returns false.
   ///
   /// O(log n + documents in the range); with `onlyConflicts` only those in conflict count.
   package func forEachDocument(
@@ -53,8 +54,8 @@ extension DocumentReads {
     try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
   }
 
-  /// How many documents a query wants, whatever its limit. O(log n), and what of the range no checkpoint has merged yet, and what has expired
-  /// and is not purged yet.
+  /// How many documents a query wants, whatever its limit. O(log n), and what of the range no
+  /// checkpoint has merged yet, and what has expired and is not purged yet.
   package func count(_ query: DocumentQuery = DocumentQuery()) throws(DocumentError) -> Int {
     let stored = try storedCount(query)
     var expired = try expired().filter { query.range.contains($0) }
@@ -78,8 +79,8 @@ extension DocumentReads {
     } catch { throw DocumentError(error) }
   }
 
-  /// How many documents there are, and how many of the others are tombstones. O(log n), whatever waits for a checkpoint, and what has expired
-  /// and is not purged yet.
+  /// How many documents there are, and how many of the others are tombstones. O(log n), whatever
+  /// waits for a checkpoint, and what has expired and is not purged yet.
   package func totals() throws(DocumentError) -> (documents: Int, tombstones: Int) {
     // What a batch counts is written when it ends.
     if case .transaction = source {

@@ -2,10 +2,12 @@ import LatewoodStore
 
 /// One state of one collection, and what can be asked of it.
 ///
-/// A document that has expired is treated as not there, whether it has been purged already or not. The clock is read once, when this is made.
+/// A document that has expired is treated as not there, whether it has been purged already or not.
+/// The clock is read once, when this is made.
 ///
-/// Got from a ``DocumentStore``, a ``DocumentSnapshot`` or a ``DocumentWriter``; of a writer it sees what the batch has changed so far. Not for
-/// more than one thread: get one for each, they cost next to nothing.
+/// Got from a ``DocumentStore``, a ``DocumentSnapshot`` or a ``DocumentWriter``; of a writer it
+/// sees what the batch has changed so far. Not for more than one thread: get one for each, they
+/// cost next to nothing.
 package struct DocumentReads {
   let source: ReadSource
   let spaces: CollectionSpaces
@@ -21,7 +23,8 @@ package struct DocumentReads {
     spaces = try collection.spaces
   }
 
-  /// What the collection knows of itself; throws `notFound` if this state has another of its name, or none.
+  /// What the collection knows of itself; throws `notFound` if this state has another of its name,
+  /// or none.
   func state() throws(DocumentError) -> CollectionState {
     let key = CollectionState.key(collection.name)
     let state = try read(key, in: spaces.database) { (bytes) throws(DocumentError) in
@@ -33,7 +36,8 @@ package struct DocumentReads {
 
   // MARK: Single documents
 
-  /// The facts of a document's winner, a tombstone's too; nil if there is none. O(log n); reads no revisions and no body.
+  /// The facts of a document's winner, a tombstone's too; nil if there is none. O(log n); reads no
+  /// revisions and no body.
   package func head(of id: String) throws(DocumentError) -> DocumentRecord.Head? {
     let head = try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in
       try DocumentRecord.Head(bytes)
@@ -92,15 +96,18 @@ package struct DocumentReads {
     }
   }
 
-  /// When a document is forgotten, in seconds since 1970-01-01 00:00 UTC; nil for never, or if there is no document.
+  /// When a document is forgotten, in seconds since 1970-01-01 00:00 UTC; nil for never, or if
+  /// there is no document.
   package func expiry(of id: String) throws(DocumentError) -> UInt64? { try head(of: id)?.expiry }
 
-  /// The documents that have expired and are not purged yet, as the bytes of their ids: most of the time none.
+  /// The documents that have expired and are not purged yet, as the bytes of their ids: most of the
+  /// time none.
   func expired() throws(DocumentError) -> [[UInt8]] {
     try expiring(before: now &+ 1, limit: .max).map { Array($0.id.utf8) }
   }
 
-  /// What expires before a time, the earliest first; what has expired and is not purged yet is among it.
+  /// What expires before a time, the earliest first; what has expired and is not purged yet is
+  /// among it.
   package func expiring(before seconds: UInt64, limit: Int) throws(DocumentError) -> [(
     seconds: UInt64, id: String
   )] {

@@ -1,7 +1,7 @@
 /// What a collection knows of itself: written once for each batch that changes it.
 ///
-/// In the keyspace of the database under `collection/` and the name: `format 1 byte`, the identity, then the numbers as varints, in the order
-/// in which they are declared.
+/// In the keyspace of the database under `collection/` and the name: `format 1 byte`, the identity,
+/// then the numbers as varints, in the order in which they are declared.
 struct CollectionState: Sendable, Equatable {
   static let format: UInt8 = 1
   static let keyPrefix = "collection/"

@@ -11,7 +11,8 @@ extension DocumentRecord.Head {
 extension DocumentRecord {
   /// Reads a whole record. O(revisions).
   ///
-  /// - Throws: ``DocumentError`` `corruptRevisions` if the bytes are not what ``encoded()`` gives for some record.
+  /// - Throws: ``DocumentError`` `corruptRevisions` if the bytes are not what ``encoded()`` gives
+  ///   for some record.
   package init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
     var source = try DocumentRecord.source(bytes)
     var start = source

@@ -1,4 +1,5 @@
-/// What is kept of a document beside its bodies: its place in the feed, when it expires, and its revisions.
+/// What is kept of a document beside its bodies: its place in the feed, when it expires, and its
+/// revisions.
 ///
 /// ```
 /// format 1 byte | flags 1 byte | sequence varint | expiry varint, if flagged | branch | branch | ...
@@ -7,12 +8,14 @@
 ///          number of the revision that this one follows from, varint, if it is in a branch before
 /// ```
 ///
-/// The winner's branch is the first, so that its facts are found in the first bytes whatever follows. A branch ends with a root, or with
-/// a revision whose parent is part of a branch before. Revisions are numbered from 0 as they come.
+/// The winner's branch is the first, so that its facts are found in the first bytes whatever
+/// follows. A branch ends with a root, or with a revision whose parent is part of a branch before.
+/// Revisions are numbered from 0 as they come.
 package struct DocumentRecord: Sendable, Equatable {
   /// Of its last change in the feed of its collection.
   package var sequence: UInt64
-  /// Seconds since 1970-01-01 00:00 UTC at which the document is forgotten; nil for never, and if it is deleted.
+  /// Seconds since 1970-01-01 00:00 UTC at which the document is forgotten; nil for never, and if
+  /// it is deleted.
   package var expiry: UInt64?
   package var tree: RevisionTree
 
@@ -39,7 +42,8 @@ package struct DocumentRecord: Sendable, Equatable {
     }
   }
 
-  /// Whether the document is to be forgotten by a time, in seconds since 1970. A tombstone never is: others must hear of it.
+  /// Whether the document is to be forgotten by a time, in seconds since 1970. A tombstone never
+  /// is: others must hear of it.
   func isExpired(at now: UInt64) -> Bool {
     guard let expiry, expiry <= now else { return false }
     return tree.winner?.isDeleted == false

@@ -1,8 +1,10 @@
 import LatewoodBytes
 
-/// Reads bytes from a file one after the other; what runs over the end or is not in its one form throws.
+/// Reads bytes from a file one after the other; what runs over the end or is not in its one form
+/// throws.
 ///
-/// SAFETY: every access is checked against `end` first. It is not kept longer than the bytes it was made of.
+/// SAFETY: every access is checked against `end` first. It is not kept longer than the bytes it was
+/// made of.
 struct HostileBytes {
   private var at: UnsafeRawPointer
   private let end: UnsafeRawPointer

@@ -15,7 +15,8 @@ extension BLAKE2b {
       if isLast { v14 = ~v14 }
     }
 
-    /// All twelve rounds; the order of the message's words in each is the table of RFC 7693, section 2.7.
+    /// All twelve rounds; the order of the message's words in each is the table of RFC 7693,
+    /// section 2.7.
     ///
     /// SAFETY: `block` has 128 bytes.
     @inline(__always) mutating func mix(_ block: UnsafeRawPointer) {

@@ -6,8 +6,8 @@ import LatewoodBytes
 /// message  128 bytes at a time -> twelve rounds of mixing into sixteen words -> folded into eight
 /// ```
 ///
-/// The sixteen words are named one by one, and the twelve rounds are written out, so that all of them stay in registers as far as there
-/// are any.
+/// The sixteen words are named one by one, and the twelve rounds are written out, so that all of
+/// them stay in registers as far as there are any.
 struct BLAKE2b {
   static let blockLength = 128
 
@@ -41,7 +41,8 @@ struct BLAKE2b {
         at += BLAKE2b.blockLength
       }
     }
-    // SAFETY: the last block is copied into a buffer of its own, whose 128 bytes are all written first.
+    // SAFETY: the last block is copied into a buffer of its own, whose 128 bytes are all written
+    // first.
     withUnsafeTemporaryAllocation(byteCount: BLAKE2b.blockLength, alignment: 8) { block in
       guard let target = block.baseAddress else { return }
       _ = block.initializeMemory(as: UInt8.self, repeating: 0)

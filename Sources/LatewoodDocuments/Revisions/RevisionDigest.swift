@@ -1,6 +1,8 @@
-/// The part of a revision id that tells revisions of one generation apart: 1 to 32 bytes, compared as bytes.
+/// The part of a revision id that tells revisions of one generation apart: 1 to 32 bytes, compared
+/// as bytes.
 ///
-/// Digests that are made here start with a byte that says how: ``Algorithm``. Those of other databases may be anything.
+/// Digests that are made here start with a byte that says how: ``Algorithm``. Those of other
+/// databases may be anything.
 package struct RevisionDigest: Sendable, Hashable {
   /// How a digest was made. On disk and in replicas: never renumbered.
   package enum Algorithm: UInt8, Sendable {
@@ -12,7 +14,8 @@ package struct RevisionDigest: Sendable, Hashable {
   /// Bytes of a digest that is made here.
   static let usualCount = 20
 
-  /// The bytes as big-endian words, zeros after the last: comparing words and then counts compares bytes.
+  /// The bytes as big-endian words, zeros after the last: comparing words and then counts compares
+  /// bytes.
   private let words: Words
   private let length: UInt8
 

@@ -4,8 +4,9 @@ import LatewoodBytes
 extension RevisionID {
   /// The id of the revision that an edit makes.
   ///
-  /// What is hashed is one block of 128 bytes (the parent's generation, 8 bytes little-endian, 0 if there is none; one byte each
-  /// for how many bytes its digest has and for whether the revision is a deletion; the parent's digest; zeros) and the body.
+  /// What is hashed is one block of 128 bytes (the parent's generation, 8 bytes little-endian, 0 if
+  /// there is none; one byte each for how many bytes its digest has and for whether the revision is
+  /// a deletion; the parent's digest; zeros) and the body.
   ///
   /// - Parameters:
   ///   - parent: the revision that was edited; nil for the first.
@@ -13,7 +14,8 @@ extension RevisionID {
   ///   - body: in its canonical form.
   package init(editing parent: RevisionID?, isDeleted: Bool, body: UnsafeRawBufferPointer) {
     var hash = BLAKE2b(length: RevisionDigest.usualCount - 1)
-    // SAFETY: the block's 128 bytes are all written before it is read; a digest has at most 32 bytes, and they start at 16.
+    // SAFETY: the block's 128 bytes are all written before it is read; a digest has at most 32
+    // bytes, and they start at 16.
     withUnsafeTemporaryAllocation(byteCount: BLAKE2b.blockLength, alignment: 8) { block in
       guard let target = block.baseAddress else { return }
       _ = block.initializeMemory(as: UInt8.self, repeating: 0)

@@ -1,13 +1,15 @@
 /// The name of a revision: how many edits led to it, and a digest of the last of them.
 ///
-/// As text `generation-digest`, the digest in lowercase hexadecimal digits: `3-01c0ffee…`. Ordered by generation, then by the bytes of
-/// the digest; that order decides between conflicting revisions, and is the same in every replica.
+/// As text `generation-digest`, the digest in lowercase hexadecimal digits: `3-01c0ffee…`. Ordered
+/// by generation, then by the bytes of the digest; that order decides between conflicting
+/// revisions, and is the same in every replica.
 package struct RevisionID: Sendable, Hashable {
   /// From 1.
   package let generation: UInt64
   package let digest: RevisionDigest
 
-  /// No document is edited so often: what a history of revisions says must leave room for those that follow.
+  /// No document is edited so often: what a history of revisions says must leave room for those
+  /// that follow.
   package static let maximumGeneration: UInt64 = 1 << 48
 
   package init(generation: UInt64, digest: RevisionDigest) {
@@ -63,7 +65,8 @@ extension RevisionID: Comparable {
 
 extension RevisionID: CustomStringConvertible {
   package var description: String {
-    // SAFETY: a number of 64 bits has 20 digits at most and a digest 32 bytes, and only what was written is counted.
+    // SAFETY: a number of 64 bits has 20 digits at most and a digest 32 bytes, and only what was
+    // written is counted.
     String(unsafeUninitializedCapacity: 21 + 2 * RevisionDigest.maximumCount) { text in
       var count = 0
       func append(_ byte: UInt8) {

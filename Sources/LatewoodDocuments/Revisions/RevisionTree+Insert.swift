@@ -33,15 +33,16 @@ extension RevisionTree {
 
   /// Takes in a revision as another replica has it, with the revisions that it follows from.
   ///
-  /// It extends a leaf, starts a branch, gives a revision that is here its missing body, connects what pruning had cut off, or changes
-  /// nothing: then the tree is what it was.
+  /// It extends a leaf, starts a branch, gives a revision that is here its missing body, connects
+  /// what pruning had cut off, or changes nothing: then the tree is what it was.
   ///
   /// - Parameters:
   ///   - history: newest first; each the parent of the one before, as far back as is known.
   ///   - isDeleted: of the newest.
   ///   - body: of the newest: where it will be kept. 0: it is not here.
-  /// - Throws: ``DocumentError`` `badRevision` if the history is empty, leaves out a generation, or says of a revision that it follows from
-  ///   another one than is known; then the tree is what it was.
+  /// - Throws: ``DocumentError`` `badRevision` if the history is empty, leaves out a generation, or
+  ///   says of a revision that it follows from another one than is known; then the tree is what it
+  ///   was.
   @discardableResult
   package mutating func insert(
     history: [RevisionID], isDeleted: Bool, body: UInt64
@@ -82,7 +83,8 @@ extension RevisionTree {
     }
   }
 
-  /// Compares with the branches in the order of their roots; the first that has anything in common decides.
+  /// Compares with the branches in the order of their roots; the first that has anything in common
+  /// decides.
   private func outcome(of history: [RevisionID], _ places: [Int?]) -> Outcome {
     if nodes.isEmpty { return .newLeaf }
     var found: (root: RevisionID, step: Int)?

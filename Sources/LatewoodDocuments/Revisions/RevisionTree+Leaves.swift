@@ -1,6 +1,7 @@
 /// Who wins, and who does not.
 extension RevisionTree {
-  /// Whether a leaf comes before another: undeleted first, then the higher generation, then the greater digest.
+  /// Whether a leaf comes before another: undeleted first, then the higher generation, then the
+  /// greater digest.
   static func precedes(_ a: Node, _ b: Node) -> Bool {
     if a.isDeleted != b.isDeleted { return b.isDeleted }
     return a.id > b.id
@@ -16,8 +17,8 @@ extension RevisionTree {
     return best
   }
 
-  /// The revision that a document shows: the undeleted leaf of the highest generation, ties by digest; a tombstone only if there is
-  /// nothing else.
+  /// The revision that a document shows: the undeleted leaf of the highest generation, ties by
+  /// digest; a tombstone only if there is nothing else.
   package var winner: Node? { winnerIndex.map { nodes[$0] } }
 
   /// All leaves, the winner first.
@@ -49,7 +50,8 @@ extension RevisionTree {
     return list
   }
 
-  /// The newest revision that both follow from, or are: what a merge of the two starts from. Nil if it is not kept.
+  /// The newest revision that both follow from, or are: what a merge of the two starts from. Nil if
+  /// it is not kept.
   package func commonAncestor(_ a: RevisionID, _ b: RevisionID) -> Node? {
     let other = Set(history(of: b).map(\.id))
     return history(of: a).first { other.contains($0.id) }
@@ -60,7 +62,8 @@ extension RevisionTree {
     asked.filter { !contains($0) }
   }
 
-  /// Leaves that missing revisions may follow from: a replica that sends those need not send what comes before these. Best first.
+  /// Leaves that missing revisions may follow from: a replica that sends those need not send what
+  /// comes before these. Best first.
   package func possibleAncestors(of missing: some Sequence<RevisionID>) -> [RevisionID] {
     guard let highest = missing.map(\.generation).max() else { return [] }
     return leaves.map(\.id).filter { $0.generation < highest }

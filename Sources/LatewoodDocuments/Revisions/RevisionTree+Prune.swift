@@ -3,7 +3,8 @@ extension RevisionTree {
   /// How many generations are kept unless a database says otherwise.
   package static let usualDepth = 20
 
-  /// Drops what lies as far as `depth` or further from every leaf; a leaf is at distance 0. No leaf is dropped.
+  /// Drops what lies as far as `depth` or further from every leaf; a leaf is at distance 0. No leaf
+  /// is dropped.
   ///
   /// - Parameter depth: at least 1.
   /// - Returns: whether anything was dropped.
@@ -23,7 +24,8 @@ extension RevisionTree {
     return keepOnly(isKept)
   }
 
-  /// Forgets leaves, each with its ancestors back to where another branch leaves. What is not a leaf is left alone.
+  /// Forgets leaves, each with its ancestors back to where another branch leaves. What is not a
+  /// leaf is left alone.
   ///
   /// - Returns: the leaves that were there.
   @discardableResult

@@ -3,7 +3,8 @@ import LatewoodStore
 
 /// What is to be seen only by decoding, and by following each entry back to where it comes from.
 extension CollectionCheck {
-  /// A document's tree is in its one form and no deeper than it may be; its current bodies are documents, and their blobs are listed.
+  /// A document's tree is in its one form and no deeper than it may be; its current bodies are
+  /// documents, and their blobs are listed.
   mutating func checkDeeply(
     _ id: String, _ record: DocumentRecord, _ bytes: [UInt8], _ deepest: Int
   ) throws {

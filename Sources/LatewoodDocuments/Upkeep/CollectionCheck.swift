@@ -1,13 +1,15 @@
 import LatewoodStore
 
-/// One verification of one collection. Every key that a record asks for is looked for; that there are no others is seen from the counts.
+/// One verification of one collection. Every key that a record asks for is looked for; that there
+/// are no others is seen from the counts.
 struct CollectionCheck {
   let name: String
   let spaces: CollectionSpaces
   let source: Snapshot
   let shared: DatabaseSpaces
   var report: DocumentVerifyReport
-  /// The greatest depth that a tree may have; nil: neither this nor anything else is looked at deeply.
+  /// The greatest depth that a tree may have; nil: neither this nor anything else is looked at
+  /// deeply.
   var deepest: Int?
   /// What the records ask for.
   var wanted: CollectionState

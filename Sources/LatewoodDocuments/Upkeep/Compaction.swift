@@ -3,7 +3,8 @@ import LatewoodStore
 extension DocumentStore {
   /// Sweeps, and writes the file anew without what is dead. Reads and writes go on meanwhile.
   ///
-  /// Afterwards the bodies of revisions that are not current are gone, those of unresolved conflicts excepted.
+  /// Afterwards the bodies of revisions that are not current are gone, those of unresolved
+  /// conflicts excepted.
   @discardableResult
   package func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
@@ -14,7 +15,8 @@ extension DocumentStore {
     }
   }
 
-  /// Takes away superseded bodies and unused blobs, so that the next compaction gives their space back.
+  /// Takes away superseded bodies and unused blobs, so that the next compaction gives their space
+  /// back.
   @discardableResult
   package func sweep() throws(DocumentError) -> SweepReport { try openedForWriting().sweep() }
 

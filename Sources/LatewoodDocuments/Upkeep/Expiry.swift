@@ -12,8 +12,9 @@ final class ExpiryAlarm: Sendable {
     var isCancelled = false
   }
 
-  /// In microseconds. The clock may be set and the machine may sleep, and not all timers follow that; so it is looked at as often as this.
-  /// A purge that has failed is tried again after as long.
+  /// In microseconds. The clock may be set and the machine may sleep, and not all timers follow
+  /// that; so it is looked at as often as this. A purge that has failed is tried again after as
+  /// long.
   static let longestWait: UInt64 = 60_000_000
 
   private let state = Guarded(State())
@@ -123,7 +124,8 @@ extension DocumentCore {
           guard let record = try writer.storedRecord(id, work), record.expiry == seconds,
             record.isExpired(at: writer.now)
           else {
-            // An entry that no document answers to. To refuse because of it would keep the whole database shut; verification tells of it.
+            // An entry that no document answers to. To refuse because of it would keep the whole
+            // database shut; verification tells of it.
             try writer.forgetExpiry(seconds, id, work)
             continue
           }

@@ -15,10 +15,11 @@ package struct SweepReport: Sendable, Equatable {
   }
 }
 
-/// Takes away what nothing needs any more: superseded bodies, then blobs that no body refers to and no handle pins.
+/// Takes away what nothing needs any more: superseded bodies, then blobs that no body refers to and
+/// no handle pins.
 ///
-/// It works in ordinary transactions of bounded size, so that readers and writers go on and nothing races with it. The space is given back
-/// by the compaction that comes after.
+/// It works in ordinary transactions of bounded size, so that readers and writers go on and nothing
+/// races with it. The space is given back by the compaction that comes after.
 extension DocumentCore {
   /// Of one transaction.
   static let sweepSize = 1000

@@ -24,13 +24,15 @@ package struct DocumentVerifyReport: Sendable {
 }
 
 extension DocumentStore {
-  /// Checks that all that is kept of the documents agrees: records, feed, bodies, indexes, counters, blobs to the last byte; then the store.
+  /// Checks that all that is kept of the documents agrees: records, feed, bodies, indexes,
+  /// counters, blobs to the last byte; then the store.
   ///
   /// Reads and writes go on meanwhile. O(size of the live data).
   ///
   /// - Parameters:
-  ///   - deep: also decodes every body as Fleece and compares the blobs that it names with those that are listed for it, follows every entry of the
-  ///     feed back to its document, and looks at every chunk by itself.
+  ///   - deep: also decodes every body as Fleece and compares the blobs that it names with those
+  ///     that are listed for it, follows every entry of the feed back to its document, and looks at
+  ///     every chunk by itself.
   ///   - includesStore: false if somebody has verified the store already.
   ///   - progress: of the store's part.
   /// - Returns: every fault; faults do not throw.

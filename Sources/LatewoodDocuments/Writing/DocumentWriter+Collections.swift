@@ -1,6 +1,7 @@
 import LatewoodStore
 
-/// Collections, as the batch has them: what others have committed is seen here before readers see it.
+/// Collections, as the batch has them: what others have committed is seen here before readers see
+/// it.
 extension DocumentWriter {
   /// The collection of a name; nil if there is none.
   func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
@@ -12,7 +13,8 @@ extension DocumentWriter {
     return collection
   }
 
-  /// The collection of a name, made if there is none. If the batch fails, every use of it throws `notFound`.
+  /// The collection of a name, made if there is none. If the batch fails, every use of it throws
+  /// `notFound`.
   func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
     if let existing = try collection(name) { return existing }
     changeCount += 1

@@ -41,7 +41,8 @@ extension DocumentWriter {
           try supersede(sequence, work)
         }
       }
-      // A leaf that others follow now may be pruned in the same moment; but what was purged has lost its body already.
+      // A leaf that others follow now may be pruned in the same moment; but what was purged has
+      // lost its body already.
       for node in old?.tree.nodes ?? [] where node.isLeaf && node.body != 0 && kind != .purged {
         if tree[node.id]?.isLeaf != true { try supersede(node.body, work) }
       }

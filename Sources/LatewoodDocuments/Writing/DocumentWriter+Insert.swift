@@ -10,7 +10,8 @@ package struct InsertedRevision: Sendable, Equatable {
 }
 
 extension DocumentWriter {
-  /// Takes in a revision as another replica has it. It never conflicts: if it does not follow from a leaf, it becomes a branch.
+  /// Takes in a revision as another replica has it. It never conflicts: if it does not follow from
+  /// a leaf, it becomes a branch.
   ///
   /// - Parameters:
   ///   - history: newest first; each the parent of the one before.
@@ -38,14 +39,16 @@ extension DocumentWriter {
     return InsertedRevision(outcome: outcome, sequence: sequence, isNew: true)
   }
 
-  /// Ends a conflict: saves a merged body over one leaf, and gives the other undeleted leaves a tombstone.
+  /// Ends a conflict: saves a merged body over one leaf, and gives the other undeleted leaves a
+  /// tombstone.
   ///
   /// - Parameters:
   ///   - keeping: the leaf that the merged body follows from; nil for the winner.
   ///   - merged: the new body, canonical; nil: the leaf stays as it is.
   ///   - tombstone: the body of the tombstones, canonical.
   /// - Returns: the revision that is the winner then.
-  /// - Throws: ``DocumentError`` `notFound`; `conflict` if `keeping` is not an undeleted leaf; `missingBlob`.
+  /// - Throws: ``DocumentError`` `notFound`; `conflict` if `keeping` is not an undeleted leaf;
+  ///   `missingBlob`.
   @discardableResult
   package func resolveConflicts(
     of id: String, in collection: DocumentCollection, keeping: RevisionID? = nil, merged: [UInt8]?,

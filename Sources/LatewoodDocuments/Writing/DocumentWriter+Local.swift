@@ -2,7 +2,8 @@ import LatewoodStore
 
 /// Local documents: no history, not in the feed, not for other replicas.
 ///
-/// The blobs that one refers to are listed as those of a body are, with the sequence 0, which no body has, and its name.
+/// The blobs that one refers to are listed as those of a body are, with the sequence 0, which no
+/// body has, and its name.
 extension DocumentWriter {
   /// Keeps a local document, in the place of what there is.
   ///

@@ -2,7 +2,8 @@ import LatewoodStore
 
 /// Forgetting, and documents that forget themselves.
 extension DocumentWriter {
-  /// Forgets a document and all its revisions, as if it had never been. It is not told to other replicas. False if there is none.
+  /// Forgets a document and all its revisions, as if it had never been. It is not told to other
+  /// replicas. False if there is none.
   @discardableResult
   package func purge(_ id: String, in collection: DocumentCollection) throws(DocumentError) -> Bool {
     let work = try work(collection)
@@ -11,7 +12,8 @@ extension DocumentWriter {
     return true
   }
 
-  /// Forgets single leaves, each with its ancestors back to where another branch leaves. What is not a leaf is left alone.
+  /// Forgets single leaves, each with its ancestors back to where another branch leaves. What is
+  /// not a leaf is left alone.
   ///
   /// - Returns: those that were there. With the last one the document is gone.
   @discardableResult
@@ -59,7 +61,8 @@ extension DocumentWriter {
     } catch { throw DocumentError(error) }
   }
 
-  /// Sets when a document is forgotten, or that it is not. That is no edit: it makes no revision, and other replicas are not told.
+  /// Sets when a document is forgotten, or that it is not. That is no edit: it makes no revision,
+  /// and other replicas are not told.
   ///
   /// - Parameter seconds: since 1970-01-01 00:00 UTC; nil for never. A time that has passed: soon.
   /// - Throws: ``DocumentError`` `notFound` if there is no such document or it is deleted.

@@ -31,17 +31,20 @@ package struct SavedRevision: Sendable, Equatable {
 extension DocumentWriter {
   /// Saves an edit of a document.
   ///
-  /// A parent of nil creates the document, or continues one that is deleted. Whether an edit conflicts depends on its parent alone, never on
-  /// its content: of two equal edits of one revision the second is a conflict. Only edits of different replicas are one revision when they
+  /// A parent of nil creates the document, or continues one that is deleted. Whether an edit
+  /// conflicts depends on its parent alone, never on its content: of two equal edits of one
+  /// revision the second is a conflict. Only edits of different replicas are one revision when they
   /// are equal.
   ///
   /// - Parameters:
   ///   - id: of the document; its form is for the caller to check.
   ///   - body: canonical: equal content has equal bytes.
   ///   - parent: the revision that was edited; must be a leaf.
-  ///   - isDeleted: whether the edit deletes the document; the body then is what the tombstone keeps.
+  ///   - isDeleted: whether the edit deletes the document; the body then is what the tombstone
+  ///     keeps.
   ///   - blobs: digests of all blobs that the body refers to.
-  /// - Throws: ``DocumentError`` `conflict`; `notFound` if a document is to be deleted that is not there or is deleted already; `missingBlob`.
+  /// - Throws: ``DocumentError`` `conflict`; `notFound` if a document is to be deleted that is not
+  ///   there or is deleted already; `missingBlob`.
   @discardableResult
   package func save(
     _ id: String, in collection: DocumentCollection, body: [UInt8], parent: RevisionID?,
@@ -78,7 +81,8 @@ extension DocumentWriter {
     var (tree, place) = (known, place)
     var revision = edit.revision(after: place.map { tree.nodes[$0].id })
     while let leaf = place, tree.contains(revision) {
-      // Another replica sent this very edit without its history: so the leaf is none. If what came of it is deleted, this goes on from there.
+      // Another replica sent this very edit without its history: so the leaf is none. If what came
+      // of it is deleted, this goes on from there.
       let next = try tree.tie(revision, to: leaf)
       guard policy == .lastWriteWins || tree.nodes[next].isDeleted else {
         throw DocumentError(
@@ -104,11 +108,13 @@ extension DocumentWriter {
     return saved
   }
 
-  /// The record of a document as this batch has it. One that has expired is forgotten here, ahead of the alarm: nothing is found of it.
+  /// The record of a document as this batch has it. One that has expired is forgotten here, ahead
+  /// of the alarm: nothing is found of it.
   func record(_ id: String, _ work: CollectionWork) throws(DocumentError) -> DocumentRecord? {
     guard let record = try storedRecord(id, work) else { return nil }
     guard record.isExpired(at: now) else { return record }
-    // That is no change of the caller's: it stays when the call is refused, and does not spoil an outer batch.
+    // That is no change of the caller's: it stays when the call is refused, and does not spoil an
+    // outer batch.
     let before = changeCount
     defer { changeCount = before }
     try forget(id, work, record, .expired)

@@ -1,9 +1,11 @@
 import LatewoodStore
 
-/// What the closure of a batch works with: changes that are committed together, and reads that see them.
+/// What the closure of a batch works with: changes that are committed together, and reads that see
+/// them.
 ///
-/// Valid only inside the closure, on its thread. Every method either throws before it has changed anything, or has done the whole of what it says;
-/// where the store fails in between, the batch cannot be committed any more.
+/// Valid only inside the closure, on its thread. Every method either throws before it has changed
+/// anything, or has done the whole of what it says; where the store fails in between, the batch
+/// cannot be committed any more.
 package final class DocumentWriter {
   let core: DocumentCore
   let transaction: Transaction
@@ -11,7 +13,8 @@ package final class DocumentWriter {
   /// In seconds since 1970, when the batch began: what has expired by then is not there.
   let now: UInt64
   private var works: [String: CollectionWork] = [:]
-  /// Collections that others do not see before the batch is committed, or before another one is that was committed just now.
+  /// Collections that others do not see before the batch is committed, or before another one is
+  /// that was committed just now.
   var given: [String: DocumentCollection] = [:]
   private var droppedNames: [String] = []
   /// Changes so far: an inner batch that fails after it has made some spoils the outer one.
@@ -33,8 +36,8 @@ package final class DocumentWriter {
     now = core.now
   }
 
-  /// Has a closure called when it is known whether the batch has been committed: by the same thread, under no lock, before observers hear of
-  /// the batch.
+  /// Has a closure called when it is known whether the batch has been committed: by the same
+  /// thread, under no lock, before observers hear of the batch.
   func atEnd(_ action: @escaping (_ isCommitted: Bool) -> Void) { endings.append(action) }
 
   /// Called once, by what has run the batch.

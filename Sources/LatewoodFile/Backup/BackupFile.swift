@@ -1,21 +1,25 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The file of a backup: the beginning of another file, byte for byte, with root slots and an end of its own.
+/// The file of a backup: the beginning of another file, byte for byte, with root slots and an end
+/// of its own.
 ///
 /// ```
 /// first        | header | slots | bytes of the source, as far as its log went | end |
 /// the next     | header | slots | as before ....................................| end | bytes since, but for 56 | end |
 /// ```
 ///
-/// *End* is a seal that ends the log (FORMAT.md, section 5): what lies behind it has no meaning, so that the next part can be
-/// written there while the file still says what it said before. It stands in place of the header of one of the source's frames.
+/// *End* is a seal that ends the log (FORMAT.md, section 5): what lies behind it has no meaning, so
+/// that the next part can be written there while the file still says what it said before. It stands
+/// in place of the header of one of the source's frames.
 ///
 /// Invariants:
 /// 1. Apart from the root slots nothing is ever overwritten that the file leads to.
-/// 2. A slot is written when all that it leads to is durable, and its replay begins beyond the end before: nobody reads the frame whose
-///    header is missing. After a crash at any moment the backup is the old one or the new one, whole.
-/// 3. A backup that was opened for writing has commits of its own: its log does not end in such a seal any more, and it is refused.
+/// 2. A slot is written when all that it leads to is durable, and its replay begins beyond the end
+///    before: nobody reads the frame whose header is missing. After a crash at any moment the
+///    backup is the old one or the new one, whole.
+/// 3. A backup that was opened for writing has commits of its own: its log does not end in such a
+///    seal any more, and it is refused.
 ///
 /// Thread safety: one thread.
 package final class BackupFile {
@@ -52,11 +56,12 @@ package final class BackupFile {
 
   deinit { close() }
 
-  /// Opens the backup of `source` at `path` to go on with it, or begins one: where no file is, or in the place of a backup that
-  /// was made before the database was compacted.
+  /// Opens the backup of `source` at `path` to go on with it, or begins one: where no file is, or
+  /// in the place of a backup that was made before the database was compacted.
   ///
-  /// Throws `alreadyExists` if what is there is anything but a backup of this database that nobody has written to;
-  /// `lockedByThisProcess`, `lockedByOtherProcess`, and what the volume and the device throw.
+  /// Throws `alreadyExists` if what is there is anything but a backup of this database that nobody
+  /// has written to; `lockedByThisProcess`, `lockedByOtherProcess`, and what the volume and the
+  /// device throw.
   package static func open(at path: String, of source: LogFile) throws(Fault) -> BackupFile {
     let volume = source.volume
     let path = try volume.resolved(path)
@@ -184,7 +189,8 @@ package final class BackupFile {
     }
   }
 
-  /// The source's bytes from `leastReplay` to `end`, piece by piece; ends of pieces are multiples of a block.
+  /// The source's bytes from `leastReplay` to `end`, piece by piece; ends of pieces are multiples
+  /// of a block.
   private func eachPiece(
     through end: UInt64, _ body: (UnsafeRawBufferPointer, UInt64) throws(Fault) -> Void
   ) throws(Fault) {
@@ -202,10 +208,12 @@ package final class BackupFile {
     }
   }
 
-  /// Makes the file what was written: names the checkpoint in its root slots, and gives it its name.
+  /// Makes the file what was written: names the checkpoint in its root slots, and gives it its
+  /// name.
   ///
   /// - Parameters:
-  ///   - checkpoint: offset of a checkpoint's frame that was copied, and whose replay does not begin below `leastReplay`.
+  ///   - checkpoint: offset of a checkpoint's frame that was copied, and whose replay does not
+  ///     begin below `leastReplay`.
   ///   - end: where the source's bytes end.
   package func publish(checkpoint: UInt64, end: UInt64) throws(Fault) {
     var copied = source.view
@@ -279,8 +287,8 @@ extension LogFile {
       generation: try readSlots().first?.generation ?? found.choice.slot.generation)
   }
 
-  /// Whether this file has the very frame, whose checksum covers, by those before it, all of the log until there; or has had it and given it
-  /// back to the file system.
+  /// Whether this file has the very frame, whose checksum covers, by those before it, all of the
+  /// log until there; or has had it and given it back to the file system.
   fileprivate func has(_ frame: FrameHeader) throws(Fault) -> Bool {
     let (view, end) = (view, frame.ownOffset + UInt64(FrameHeader.length))
     guard end <= view.limit else { return false }

@@ -1,7 +1,8 @@
 /// Decodes any `Decodable` straight from Fleece, which is read in place.
 ///
-/// All of the bytes are proved first, so that no few of them can ask for endless values. Numbers must fit: 300 is no `UInt8`, and 1.5 no `Int`. Errors are `DecodingError`, with the path to the value; where bytes are damaged, the
-/// `FleeceError` is the underlying one.
+/// All of the bytes are proved first, so that no few of them can ask for endless values. Numbers
+/// must fit: 300 is no `UInt8`, and 1.5 no `Int`. Errors are `DecodingError`, with the path to the
+/// value; where bytes are damaged, the `FleeceError` is the underlying one.
 package struct FleeceDecoder {
   package var userInfo: [CodingUserInfoKey: any Sendable] = [:]
   package var special: any FleeceSpecialTypes

@@ -1,7 +1,7 @@
 /// Encodes any `Encodable` straight to Fleece.
 ///
-/// A struct becomes a dictionary; nothing between is made but the flat list that the layout needs. Errors are `EncodingError`, with the
-/// path to the value.
+/// A struct becomes a dictionary; nothing between is made but the flat list that the layout needs.
+/// Errors are `EncodingError`, with the path to the value.
 package struct FleeceEncoder {
   package var userInfo: [CodingUserInfoKey: any Sendable] = [:]
   package var special: any FleeceSpecialTypes
@@ -57,7 +57,8 @@ final class EncodingTarget {
 
   func fill(_ number: UInt32, _ kind: ValueTape.Kind, _ payload: UInt64) { tape.fill(number, kind, payload) }
 
-  /// Makes a collection of a place, unless it is one already: what inherits may ask for its superclass's container again.
+  /// Makes a collection of a place, unless it is one already: what inherits may ask for its
+  /// superclass's container again.
   func makeCollection(_ kind: ValueTape.Kind, at number: UInt32) {
     if node(number).kind == .open {
       tape.fill(number, kind, ValueTape.noChildren)

@@ -6,9 +6,11 @@ package enum FleeceScalar: Sendable, Equatable {
   case double(Double)
 }
 
-/// Types that have a form of their own in Fleece: dates, binary data and what else a layer above wants to treat as it likes.
+/// Types that have a form of their own in Fleece: dates, binary data and what else a layer above
+/// wants to treat as it likes.
 ///
-/// It is asked for every value that is no number, string or Boolean, so it should decide by comparing types (`T.self == Date.self`).
+/// It is asked for every value that is no number, string or Boolean, so it should decide by
+/// comparing types (`T.self == Date.self`).
 package protocol FleeceSpecialTypes: Sendable {
   /// What to store for a value; nil if its type is nothing special. Throws if the value cannot be
   /// stored.

@@ -1,6 +1,7 @@
 /// The type of a value: the top four bits of its first byte. These numbers are on disk.
 ///
-/// Format: Couchbase's Fleece (github.com/couchbase/fleece, Fleece.md). A value has at least two bytes and lies at an even offset.
+/// Format: Couchbase's Fleece (github.com/couchbase/fleece, Fleece.md). A value has at least two
+/// bytes and lies at an even offset.
 ///
 /// ```
 /// 0000iiii iiiiiiii          small integer, 12 bits signed, big-endian

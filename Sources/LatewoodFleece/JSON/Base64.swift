@@ -44,7 +44,8 @@ package enum Base64 {
       }
       digits += 1
       guard digits.isMultiple(of: 4) else { continue }
-      // Padding belongs to the end, and bits behind the last byte are zero: else two texts would stand for the same bytes.
+      // Padding belongs to the end, and bits behind the last byte are zero: else two texts would
+      // stand for the same bytes.
       guard padding <= 2, group & (1 << UInt32(8 * padding) - 1) == 0 else { return nil }
       for place in 0..<(3 - padding) {
         bytes.append(UInt8(truncatingIfNeeded: group >> UInt32(16 - 8 * place)))

@@ -1,4 +1,5 @@
-/// What is wrong with a JSON text and at which byte, small enough to cost the parser nothing; the sentence is made when it is thrown on.
+/// What is wrong with a JSON text and at which byte, small enough to cost the parser nothing; the
+/// sentence is made when it is thrown on.
 struct JSONFault: Error {
   enum Reason {
     case endInsteadOfValue, noValue, noWord, somethingFollows, noCommaInObject, noCommaInArray, noName,

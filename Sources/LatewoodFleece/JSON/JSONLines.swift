@@ -1,4 +1,5 @@
-/// Reads JSON Lines: one value on each line. The text comes in chunks, cut anywhere; values go out one at a time.
+/// Reads JSON Lines: one value on each line. The text comes in chunks, cut anywhere; values go out
+/// one at a time.
 ///
 /// ```swift
 /// while let chunk = try source.read() {
@@ -9,8 +10,8 @@
 /// while let value = try lines.next() { … }
 /// ```
 ///
-/// Lines end with `\n`; a `\r` before it is white space. Empty lines are stepped over. Memory holds one line and one chunk. After an error the next
-/// call goes on with the line that follows.
+/// Lines end with `\n`; a `\r` before it is white space. Empty lines are stepped over. Memory holds
+/// one line and one chunk. After an error the next call goes on with the line that follows.
 package struct JSONLinesReader: ~Copyable {
   private var parser = JSONParser()
   private var pending: [UInt8] = []

@@ -2,12 +2,15 @@ import LatewoodBytes
 
 /// Writes JSON text, part after part: canonical, unless it is indented.
 ///
-/// Canonical means: no white space; members in the order of their keys' bytes; only the escapes that RFC 8259 asks for, the short one where
-/// there is one; whole numbers of 64 bits in full; other numbers in the fewest digits that read back as the same double, as Swift describes them. So two
-/// values have the same text exactly if they are equal. Binary data, for which JSON has no form, becomes a string in base64 (RFC 4648, section 4, with
-/// padding); a reader cannot tell it from other strings.
+/// Canonical means: no white space; members in the order of their keys' bytes; only the escapes
+/// that RFC 8259 asks for, the short one where there is one; whole numbers of 64 bits in full;
+/// other numbers in the fewest digits that read back as the same double, as Swift describes them.
+/// So two values have the same text exactly if they are equal. Binary data, for which JSON has no
+/// form, becomes a string in base64 (RFC 4648, section 4, with padding); a reader cannot tell it
+/// from other strings.
 ///
-/// Text goes to `sink` in chunks of about 64 KiB, so that any amount needs no more memory than that.
+/// Text goes to `sink` in chunks of about 64 KiB, so that any amount needs no more memory than
+/// that.
 package struct JSONOutput: ~Copyable {
   package enum Style: Sendable, Equatable {
     case canonical
@@ -116,7 +119,8 @@ extension JSONOutput: FleeceVisitor {
 
   package mutating func double(_ value: Double) throws(FleeceError) {
     guard value.isFinite else { throw FleeceError(.notFinite, "\(value) has no form in JSON") }
-    // Others may have stored a whole number as a double: it is the same number, so it has the same text.
+    // Others may have stored a whole number as a double: it is the same number, so it has the same
+    // text.
     let (kind, payload) = ValueTape.Kind.number(value)
     switch kind {
     case .integer: return try integer(Int64(bitPattern: payload))

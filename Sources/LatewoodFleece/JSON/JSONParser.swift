@@ -4,8 +4,8 @@ import LatewoodBytes
 ///
 /// What the RFC leaves open is decided so:
 /// - Of members with the same name the last one counts.
-/// - An integer that fits into 64 bits, with or without sign, is exact; every other number is the nearest double. One that no double comes
-///   near, `1e999`, is refused.
+/// - An integer that fits into 64 bits, with or without sign, is exact; every other number is the
+///   nearest double. One that no double comes near, `1e999`, is refused.
 /// - Escapes that are half of a surrogate pair are refused, and so is what is not UTF-8.
 /// - Arrays and objects may be nested `FleeceLimits.depth` levels deep.
 /// - A byte order mark at the start is stepped over.
@@ -99,7 +99,8 @@ package struct JSONParser: ~Copyable {
     }
   }
 
-  /// Closes what ends after a value. Nil if that was the outermost; else a comma says that another follows: whether it is an object's member.
+  /// Closes what ends after a value. Nil if that was the outermost; else a comma says that another
+  /// follows: whether it is an object's member.
   @inline(__always) private mutating func nextFollows(_ reader: inout JSONReader, _ parent: inout UInt32)
     throws(JSONFault) -> Bool?
   {
@@ -143,7 +144,8 @@ package struct JSONParser: ~Copyable {
   {
     let start = reader.at &+ 1
     if try reader.skipPlainString() {
-      // SAFETY: the string lies within the text, from behind the quote to before the one that `at` is behind.
+      // SAFETY: the string lies within the text, from behind the quote to before the one that `at`
+      // is behind.
       let length = reader.at &- 1 &- start
       return isKey
         ? UInt64(tape.key(reader.start + start, length)) : tape.string(reader.start + start, length)

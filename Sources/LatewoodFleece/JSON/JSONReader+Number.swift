@@ -87,7 +87,8 @@ extension JSONReader {
     return isNegative ? -value : value
   }
 
-  /// The numbers that 128 bits do not decide, by the standard library. From `whole` to `at` there are only digits, a point, `e` and a sign.
+  /// The numbers that 128 bits do not decide, by the standard library. From `whole` to `at` there
+  /// are only digits, a point, `e` and a sign.
   private func standardDouble(from whole: Int) -> Double {
     // SAFETY: the number lies within the text.
     let text = UnsafeRawBufferPointer(start: start + whole, count: at - whole)
@@ -111,9 +112,10 @@ enum DecimalNumber {
 
   /// The double nearest to `digits * 10^exponent`, ties to even; nil if 128 bits do not decide.
   ///
-  /// Up to 2^53 and 10^22 both are doubles themselves, so one operation rounds once (W. D. Clinger, "How to read floating point numbers
-  /// accurately", 1990). Else the power of ten is split into a power of five, with which digits are multiplied or by which they are divided exactly
-  /// in 128 bits, and a power of two, which only moves the exponent; then one rounding follows.
+  /// Up to 2^53 and 10^22 both are doubles themselves, so one operation rounds once (W. D. Clinger,
+  /// "How to read floating point numbers accurately", 1990). Else the power of ten is split into a
+  /// power of five, with which digits are multiplied or by which they are divided exactly in 128
+  /// bits, and a power of two, which only moves the exponent; then one rounding follows.
   static func double(_ digits: UInt64, _ exponent: Int) -> Double? {
     if digits == 0 { return 0 }
     guard exponent >= -27, exponent <= 27 else { return nil }
@@ -132,13 +134,15 @@ enum DecimalNumber {
     let divisorShift = divisor.leadingZeroBitCount
     let digitsShift = digits.leadingZeroBitCount
     let normal = digits &<< UInt64(digitsShift)
-    // The highest bit of the divisor is set and that of the dividend is not, so the quotient fits; it has 63 bits at least.
+    // The highest bit of the divisor is set and that of the dividend is not, so the quotient fits;
+    // it has 63 bits at least.
     let (quotient, remainder) = (divisor &<< UInt64(divisorShift)).dividingFullWidth(
       (normal &>> 1, normal &<< 63))
     return rounded(quotient, hasMore: remainder != 0, divisorShift &- digitsShift &- 63 &+ exponent)
   }
 
-  /// `bits * 2^exponent`, where `hasMore` says that there is something below the lowest bit. Far from overflow and from subnormal numbers.
+  /// `bits * 2^exponent`, where `hasMore` says that there is something below the lowest bit. Far
+  /// from overflow and from subnormal numbers.
   private static func rounded(_ bits: UInt64, hasMore: Bool, _ exponent: Int) -> Double {
     let zeros = bits.leadingZeroBitCount
     if zeros >= 11 {
@@ -154,7 +158,8 @@ enum DecimalNumber {
     return assemble(kept, exponent &+ Int(dropped))
   }
 
-  /// `kept` is from 2^52 to 2^53. If rounding has reached 2^53, the addition carries into the exponent, as it should.
+  /// `kept` is from 2^52 to 2^53. If rounding has reached 2^53, the addition carries into the
+  /// exponent, as it should.
   @inline(__always) private static func assemble(_ kept: UInt64, _ exponent: Int) -> Double {
     Double(bitPattern: UInt64(exponent &+ 52 &+ 1023) &<< 52 &+ (kept &- 1 &<< 52))
   }

@@ -2,7 +2,8 @@ import LatewoodBytes
 
 /// A place in a JSON text, and how to read tokens from there.
 ///
-/// Invariant: `start` has `end` bytes, and `0 <= at <= end`. SAFETY: every read below stays before `end`.
+/// Invariant: `start` has `end` bytes, and `0 <= at <= end`. SAFETY: every read below stays before
+/// `end`.
 struct JSONReader {
   let start: UnsafeRawPointer
   let end: Int
@@ -49,7 +50,8 @@ struct JSONReader {
     }
   }
 
-  /// Steps over a string, from its opening quote to behind the closing one: true. At an escape it stops before the backslash: false.
+  /// Steps over a string, from its opening quote to behind the closing one: true. At an escape it
+  /// stops before the backslash: false.
   @inline(__always) mutating func skipPlainString() throws(JSONFault) -> Bool {
     at &+= 1
     while true {

@@ -1,7 +1,8 @@
 /// Fleece bytes with an owner: what a document holds.
 package final class FleeceBody: Sendable {
   package let bytes: [UInt8]
-  /// The bytes are what this library's writer makes of their value, so that to encode it again would give the same.
+  /// The bytes are what this library's writer makes of their value, so that to encode it again
+  /// would give the same.
   let isCanonical: Bool
 
   package init(_ bytes: [UInt8]) {
@@ -29,7 +30,8 @@ package final class FleeceBody: Sendable {
   }
 }
 
-/// A value inside Fleece bytes together with their owner. It reads in place as `FleeceValue` does, and may be kept and sent anywhere.
+/// A value inside Fleece bytes together with their owner. It reads in place as `FleeceValue` does,
+/// and may be kept and sent anywhere.
 package struct FleeceElement: Sendable {
   package let body: FleeceBody
   private let offset: Int
@@ -116,7 +118,8 @@ package struct FleeceElement: Sendable {
     try withValue { value throws(FleeceError) in try writer.value(value) }
   }
 
-  /// The bytes of the whole body if this is its root and to write it again would give no others; else nil.
+  /// The bytes of the whole body if this is its root and to write it again would give no others;
+  /// else nil.
   package func writtenBytes() throws(FleeceError) -> [UInt8]? {
     guard body.isCanonical else { return nil }
     let isRoot = try body.withRoot { root throws(FleeceError) in root.offset == offset }

@@ -1,8 +1,10 @@
 import LatewoodBytes
 
-/// The items of an array, or of a dictionary (key, value, key, value), whose extent has been checked.
+/// The items of an array, or of a dictionary (key, value, key, value), whose extent has been
+/// checked.
 ///
-/// Invariant: `first + slots * width <= limit of the value`, so every slot below `slots` lies within the bytes.
+/// Invariant: `first + slots * width <= limit of the value`, so every slot below `slots` lies
+/// within the bytes.
 struct FleeceItems {
   let start: UnsafeRawPointer
   let length: Int
@@ -48,7 +50,8 @@ struct FleeceItems {
     }
   }
 
-  /// The bytes of a key. Keys that are integers stand for strings in a table that is not part of the bytes.
+  /// The bytes of a key. Keys that are integers stand for strings in a table that is not part of
+  /// the bytes.
   @inline(__always) func key(_ slot: Int) throws(FleeceError) -> UnsafeRawBufferPointer {
     let key = try self[slot]
     guard key.tag == .string else {
@@ -89,11 +92,13 @@ package struct FleeceArray {
 
 /// A dictionary inside Fleece bytes, read in place; see `FleeceValue`.
 ///
-/// A member whose value is undefined is as good as absent: that is how a dictionary that inherits from another takes a member away.
+/// A member whose value is undefined is as good as absent: that is how a dictionary that inherits
+/// from another takes a member away.
 package struct FleeceDictionary {
   let items: FleeceItems
 
-  /// Members, with those inherited. O(1) if none are; a dictionary from outside may count members that are undefined.
+  /// Members, with those inherited. O(1) if none are; a dictionary from outside may count members
+  /// that are undefined.
   package func count() throws(FleeceError) -> Int {
     if try items.parent == nil { return items.slots / 2 }
     var members = try members()

@@ -1,7 +1,8 @@
 /// Goes through a dictionary, inherited members included, in the order of the keys.
 ///
-/// Each dictionary of a line of inheritance is sorted, so the next member is the least of one key from each; where several have it, the
-/// one that inherits wins. Keys that are out of order or come twice are damage.
+/// Each dictionary of a line of inheritance is sorted, so the next member is the least of one key
+/// from each; where several have it, the one that inherits wins. Keys that are out of order or come
+/// twice are damage.
 package struct FleeceMembers {
   package struct Member {
     /// UTF-8, which has not been checked.

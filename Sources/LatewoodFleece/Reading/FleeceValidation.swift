@@ -8,7 +8,8 @@ extension FleeceValue {
 
 /// Visits for the sake of the checks.
 private struct NoVisitor: FleeceVisitor {
-  // What has no size has no address of its own: all of them are one to the thread sanitizer, which then tells of a race.
+  // What has no size has no address of its own: all of them are one to the thread sanitizer, which
+  // then tells of a race.
   private let size: UInt8 = 0
 
   func null() {}

@@ -1,17 +1,20 @@
 import LatewoodBytes
 
-/// A value inside Fleece bytes, read in place. Making one reads two bytes; nothing is copied or allocated.
+/// A value inside Fleece bytes, read in place. Making one reads two bytes; nothing is copied or
+/// allocated.
 ///
-/// Bytes are not trusted: whatever they say is checked against their length each time, and what breaks a rule is thrown as an error with its
-/// offset. So there is no need to `validate` before reading; it only finds everything at once.
+/// Bytes are not trusted: whatever they say is checked against their length each time, and what
+/// breaks a rule is thrown as an error with its offset. So there is no need to `validate` before
+/// reading; it only finds everything at once.
 ///
-/// The value borrows: it must not be used after the call that gave it out, nor must the arrays and dictionaries made from it. `FleeceElement`
-/// is the same with an owner, and may go anywhere.
+/// The value borrows: it must not be used after the call that gave it out, nor must the arrays and
+/// dictionaries made from it. `FleeceElement` is the same with an owner, and may go anywhere.
 ///
 /// Invariants, which hold for every value that exists:
 /// 1. `0 <= offset`, `offset + 2 <= limit <= length`, and `start` has `length` bytes.
 /// 2. `offset` is even, and the byte there is not that of a pointer.
-/// 3. Nothing that belongs to the value itself lies at `limit` or beyond: that is where its item ends, or where the pointer to it begins.
+/// 3. Nothing that belongs to the value itself lies at `limit` or beyond: that is where its item
+///    ends, or where the pointer to it begins.
 /// 4. What the value points at ends before the pointer. So following pointers comes to an end.
 package struct FleeceValue {
   let start: UnsafeRawPointer

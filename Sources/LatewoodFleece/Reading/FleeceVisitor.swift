@@ -1,4 +1,5 @@
-/// Takes a value part after part, in the order of the bytes of a text: members in the order of their keys.
+/// Takes a value part after part, in the order of the bytes of a text: members in the order of
+/// their keys.
 ///
 /// Texts and keys are valid UTF-8, and stay valid only during the call.
 package protocol FleeceVisitor: ~Copyable {

@@ -1,7 +1,8 @@
 /// Goes through a value and everything in it, and proves all of it on the way.
 ///
-/// Not recursive, so depth costs no stack. Bounded twice over: levels by `FleeceLimits.depth`, and the sum of all that is visited, shared
-/// parts counted each time, by `FleeceLimits.expansion`. Undefined values are null in an array, and absent in a dictionary.
+/// Not recursive, so depth costs no stack. Bounded twice over: levels by `FleeceLimits.depth`, and
+/// the sum of all that is visited, shared parts counted each time, by `FleeceLimits.expansion`.
+/// Undefined values are null in an array, and absent in a dictionary.
 package struct FleeceWalk {
   private struct Frame {
     var members: FleeceMembers?

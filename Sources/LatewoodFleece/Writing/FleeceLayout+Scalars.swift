@@ -1,7 +1,8 @@
 import LatewoodBytes
 
 extension FleeceLayout {
-  /// The slot of a value that is no collection with something in it, written before if it does not fit.
+  /// The slot of a value that is no collection with something in it, written before if it does not
+  /// fit.
   @inline(__always) mutating func scalar(
     _ number: UInt32, _ tape: inout ValueTape, isWide: Bool
   ) -> UInt64? {

@@ -7,11 +7,13 @@ import LatewoodBytes
 /// ```
 ///
 /// The rules that make the bytes a function of the value:
-/// 1. Members come in the order of their keys' bytes. Of members with the same key the one that was written last is there.
+/// 1. Members come in the order of their keys' bytes. Of members with the same key the one that was
+///    written last is there.
 /// 2. A value that fits into an item is in it; everything else is written before the collection.
-/// 3. A string of up to 128 bytes is pointed at again when its last copy lies within 60,000 bytes; nothing else is shared.
-/// 4. Items have four bytes when a pointer of two would not reach, or, in an array, when more than half of the values are integers that
-///    fit into four and not into two.
+/// 3. A string of up to 128 bytes is pointed at again when its last copy lies within 60,000 bytes;
+///    nothing else is shared.
+/// 4. Items have four bytes when a pointer of two would not reach, or, in an array, when more than
+///    half of the values are integers that fit into four and not into two.
 struct FleeceLayout: ~Copyable {
   /// A child of a collection that is being laid out.
   private struct Item {
@@ -37,7 +39,8 @@ struct FleeceLayout: ~Copyable {
 
   init() {}
 
-  /// The Fleece of the tape's root. The tape has one, and no place that was kept is without its value.
+  /// The Fleece of the tape's root. The tape has one, and no place that was kept is without its
+  /// value.
   mutating func encode(_ tape: inout ValueTape) throws(FleeceError) -> [UInt8] {
     output.removeAll()
     items.removeAll(keepingCapacity: true)
@@ -50,7 +53,8 @@ struct FleeceLayout: ~Copyable {
     return output.array()
   }
 
-  /// A slot that points at a position; all other slots hold the bytes of a value in their 32 bits, first byte highest.
+  /// A slot that points at a position; all other slots hold the bytes of a value in their 32 bits,
+  /// first byte highest.
   private static let pointerFlag: UInt64 = 1 << 63
   @inline(__always) static func pointer(to position: Int) -> UInt64 {
     pointerFlag | UInt64(truncatingIfNeeded: position)
@@ -59,7 +63,8 @@ struct FleeceLayout: ~Copyable {
     UInt64(first) &<< 24 | UInt64(second) &<< 16
   }
 
-  /// Lays out a value and everything in it. Goes down and up without recursion, so depth costs no stack.
+  /// Lays out a value and everything in it. Goes down and up without recursion, so depth costs no
+  /// stack.
   private mutating func slot(of root: UInt32, _ tape: inout ValueTape, isWide: Bool) throws(FleeceError)
     -> UInt64?
   {
@@ -174,7 +179,8 @@ struct FleeceLayout: ~Copyable {
     items.replaceSubrange(first..., with: source)
   }
 
-  /// Writes the collection of the innermost frame, whose values have their slots, and returns its position.
+  /// Writes the collection of the innermost frame, whose values have their slots, and returns its
+  /// position.
   private mutating func leave(_ frame: Frame, _ tape: inout ValueTape) -> Int {
     let isDictionary = tape.nodes[Int(frame.node)].kind == .dictionary
     if isDictionary {

@@ -9,8 +9,9 @@
 /// let bytes = try writer.finish()
 /// ```
 ///
-/// The same value makes the same bytes, in whatever order its members come. Of members with the same key the last one counts. A writer may be
-/// used again after `finish`, and then keeps its memory.
+/// The same value makes the same bytes, in whatever order its members come. Of members with the
+/// same key the last one counts. A writer may be used again after `finish`, and then keeps its
+/// memory.
 package struct FleeceWriter: ~Copyable {
   private var tape = ValueTape()
   private var layout = FleeceLayout()
@@ -33,7 +34,8 @@ package struct FleeceWriter: ~Copyable {
     try add(kind, payload)
   }
 
-  /// A whole number is written as an integer, so that equal numbers are equal bytes. Throws `notFinite` for what is no number.
+  /// A whole number is written as an integer, so that equal numbers are equal bytes. Throws
+  /// `notFinite` for what is no number.
   package mutating func double(_ value: Double) throws(FleeceError) {
     guard value.isFinite else { throw FleeceError(.notFinite, "\(value) cannot be stored: it is no number") }
     let (kind, payload) = ValueTape.Kind.number(value)
@@ -156,8 +158,8 @@ extension ValueTape {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Calls `body` with the address of the first byte and the number of bytes. With no bytes the address is of something else, and is not to be
-  /// read.
+  /// Calls `body` with the address of the first byte and the number of bytes. With no bytes the
+  /// address is of something else, and is not to be read.
   @inline(__always) func withStart<R>(_ body: (_ start: UnsafeRawPointer, _ count: Int) -> R) -> R {
     if let start = baseAddress { return body(start, count) }
     return withUnsafePointer(to: count) { body(UnsafeRawPointer($0), 0) }

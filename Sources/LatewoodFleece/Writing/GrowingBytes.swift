@@ -2,7 +2,8 @@ import LatewoodBytes
 
 /// Bytes that grow at the end, as cheaply as can be: the output of writers and the text of strings.
 ///
-/// Invariant: `start` has room for `capacity` bytes, of which the first `count` are set; `count <= capacity`.
+/// Invariant: `start` has room for `capacity` bytes, of which the first `count` are set; `count <=
+/// capacity`.
 struct GrowingBytes: ~Copyable {
   private(set) var start: UnsafeMutableRawPointer
   private(set) var count = 0

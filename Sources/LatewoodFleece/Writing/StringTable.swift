@@ -4,8 +4,10 @@ import LatewoodBytes
 ///
 /// Invariants:
 /// 1. `entries[n].offset ..< + length` lies within `text`.
-/// 2. `slots` is a power of two and at most half full. A slot is the number of an entry plus one, or 0.
-/// 3. Two entries made by `intern` differ in their bytes, so equal numbers and equal keys are the same.
+/// 2. `slots` is a power of two and at most half full. A slot is the number of an entry plus one,
+///    or 0.
+/// 3. Two entries made by `intern` differ in their bytes, so equal numbers and equal keys are the
+///    same.
 struct StringTable: ~Copyable {
   struct Entry {
     var offset: UInt32
@@ -78,7 +80,8 @@ struct StringTable: ~Copyable {
   }
 
   mutating func removeAll() {
-    // What one large value needed is not kept for the small ones that follow, nor cleared for each of them.
+    // What one large value needed is not kept for the small ones that follow, nor cleared for each
+    // of them.
     if slots.count > 1024, entries.count &* 8 < slots.count {
       slots = [UInt32](repeating: 0, count: 1024)
     } else {
@@ -107,9 +110,11 @@ struct StringTable: ~Copyable {
   }
 }
 
-/// A hash of short strings that no one outside can foresee: texts made to collide would make the table slow.
+/// A hash of short strings that no one outside can foresee: texts made to collide would make the
+/// table slow.
 ///
-/// Multiplies 64 by 64 bits and folds the halves, as Wang Yi's wyhash does. The result never reaches a file.
+/// Multiplies 64 by 64 bits and folds the halves, as Wang Yi's wyhash does. The result never
+/// reaches a file.
 struct StringHash: Sendable {
   private let first: UInt64
   private let second: UInt64

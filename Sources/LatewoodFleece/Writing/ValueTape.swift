@@ -1,8 +1,9 @@
 /// A value on its way into Fleece: a flat list of what was written, in the order in which it came.
 ///
-/// Fleece wants what a collection points at before the collection, and this module's promise that equal values make equal bytes wants
-/// the members of a dictionary in the order of their keys, whatever order they came in. So values are noted here first, 24 bytes each, and laid
-/// out at the end (`FleeceLayout`). No object is made for any of them.
+/// Fleece wants what a collection points at before the collection, and this module's promise that
+/// equal values make equal bytes wants the members of a dictionary in the order of their keys,
+/// whatever order they came in. So values are noted here first, 24 bytes each, and laid out at the
+/// end (`FleeceLayout`). No object is made for any of them.
 ///
 /// ```
 /// {"a":[1,2],"b":"x"}     0 dictionary   first 1, last 4
@@ -13,7 +14,8 @@
 /// ```
 ///
 /// Invariants:
-/// 1. The children of a collection are linked by `next`, in the order in which they came; `last` is the end of the list.
+/// 1. The children of a collection are linked by `next`, in the order in which they came; `last` is
+///    the end of the list.
 /// 2. A node's number is higher than that of the collection that it is in.
 /// 3. Node 0 is the root.
 struct ValueTape: ~Copyable {
@@ -34,7 +36,8 @@ struct ValueTape: ~Copyable {
     /// Number of the key among `strings`; `ValueTape.none` in an array.
     var key: UInt32
     var next: UInt32 = ValueTape.none
-    /// Bits of a number; number of a string or of data among `strings`; first child above last child.
+    /// Bits of a number; number of a string or of data among `strings`; first child above last
+    /// child.
     var payload: UInt64
 
     var isCollection: Bool { kind == .array || kind == .dictionary }
@@ -102,7 +105,8 @@ struct ValueTape: ~Copyable {
 }
 
 extension ValueTape.Kind {
-  /// The kind and payload of a number, the same for the same number: an integer if it is one and fits into 64 bits.
+  /// The kind and payload of a number, the same for the same number: an integer if it is one and
+  /// fits into 64 bits.
   @inline(__always) static func number(_ value: Double) -> (ValueTape.Kind, UInt64) {
     if value >= -0x1p63, value < 0x1p63 {
       let whole = Int64(value)

@@ -8,7 +8,8 @@ package struct AnnotatedRow: Equatable, Sendable {
 
 /// Collects the rows of a stretch of the file.
 ///
-/// Invariant: the rows are contiguous, in the order of the file, none is empty, and they start where the stretch starts.
+/// Invariant: the rows are contiguous, in the order of the file, none is empty, and they start
+/// where the stretch starts.
 struct AnnotatedRows {
   let wanted: Range<UInt64>
   private(set) var rows: [AnnotatedRow] = []
@@ -22,7 +23,8 @@ struct AnnotatedRows {
 
   var isComplete: Bool { position >= wanted.upperBound }
 
-  /// Adds what is wanted of a range and was not explained before; bytes left out before it are said to have no meaning.
+  /// Adds what is wanted of a range and was not explained before; bytes left out before it are said
+  /// to have no meaning.
   mutating func add(_ range: Range<UInt64>, _ meaning: String, isFault: Bool = false) {
     let end = min(range.upperBound, wanted.upperBound)
     guard range.lowerBound < end, end > position else { return }

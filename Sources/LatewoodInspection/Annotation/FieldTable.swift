@@ -1,7 +1,8 @@
 import LatewoodFile
 import LatewoodTree
 
-/// A field of a structure: where it lies in it, and how its value is told. The words are those of FORMAT.md.
+/// A field of a structure: where it lies in it, and how its value is told. The words are those of
+/// FORMAT.md.
 struct AnnotatedField {
   enum Form {
     /// The name says all.

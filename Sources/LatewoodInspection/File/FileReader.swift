@@ -1,9 +1,11 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Reads a file by plain calls, with no mapping: what the disk cannot give is an error with its place, and not the end of the process.
+/// Reads a file by plain calls, with no mapping: what the disk cannot give is an error with its
+/// place, and not the end of the process.
 ///
-/// Small reads that follow each other come from one window. It never writes. Not for use by several threads.
+/// Small reads that follow each other come from one window. It never writes. Not for use by several
+/// threads.
 package final class FileReader {
   /// What becomes of a block that the disk cannot give.
   package enum BadBlocks {
@@ -64,7 +66,8 @@ package final class FileReader {
     return Array(try some(at: offset, count: count))
   }
 
-  /// At most `count` bytes from `offset` on, fewer at the end of the file. For many small reads in ascending order.
+  /// At most `count` bytes from `offset` on, fewer at the end of the file. For many small reads in
+  /// ascending order.
   package func some(at offset: UInt64, count: Int) throws(Fault) -> ArraySlice<UInt8> {
     guard offset < size else { return [] }
     let wanted = Int(min(UInt64(count), size - offset))
@@ -73,7 +76,8 @@ package final class FileReader {
     return window[min(start, window.count)..<min(start + wanted, window.count)]
   }
 
-  /// Calls `body` with the address of bytes of the file, which must not be kept; nil if they do not all lie in it.
+  /// Calls `body` with the address of bytes of the file, which must not be kept; nil if they do not
+  /// all lie in it.
   func withBytes<R>(
     at offset: UInt64, count: Int, _ body: (UnsafeRawPointer) throws(Fault) -> R
   ) throws(Fault) -> R? {
@@ -91,7 +95,8 @@ package final class FileReader {
 
   // MARK: Whole ranges
 
-  /// Calls `body` with the bytes of a range, piece by piece, until it returns false. The range lies within the file.
+  /// Calls `body` with the bytes of a range, piece by piece, until it returns false. The range lies
+  /// within the file.
   package func forEachPiece(
     of range: Range<UInt64>, _ body: (_ offset: UInt64, _ piece: UnsafeRawBufferPointer) -> Bool
   ) throws(Fault) {
@@ -119,7 +124,8 @@ package final class FileReader {
     return stream.finish()
   }
 
-  /// The first byte of a range within the file that is not zero; the end of the range if there is none.
+  /// The first byte of a range within the file that is not zero; the end of the range if there is
+  /// none.
   func firstNonZero(in range: Range<UInt64>) throws(Fault) -> UInt64 {
     var found = range.upperBound
     try forEachPiece(of: range) { offset, piece in

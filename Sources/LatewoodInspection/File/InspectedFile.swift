@@ -2,15 +2,17 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// A database file, read by the codecs of its format alone: no store, no cache, no recovery stands between its bytes and who looks at them.
+/// A database file, read by the codecs of its format alone: no store, no cache, no recovery stands
+/// between its bytes and who looks at them.
 ///
 /// ```
 /// header, copy -> slots -> checkpoint -> tree
 ///                              \-> log from the replay offset on -> what lies behind it
 /// ```
 ///
-/// It holds the shared lock of FORMAT.md, section 1 from its opening to its closing, and so works beside a writer; while it is open that one
-/// makes no holes. It never writes. Damage is found, not thrown: `faults` lists it, and what can be read is there.
+/// It holds the shared lock of FORMAT.md, section 1 from its opening to its closing, and so works
+/// beside a writer; while it is open that one makes no holes. It never writes. Damage is found, not
+/// thrown: `faults` lists it, and what can be read is there.
 ///
 /// Not for use by several threads.
 package final class InspectedFile {
@@ -28,7 +30,8 @@ package final class InspectedFile {
   package var size: UInt64 { frames.reader.size }
   package var nodes: NodeReader { frames.nodes }
 
-  /// Opens the file at `path` and reads header, slots and log. O(bytes of log that no checkpoint holds).
+  /// Opens the file at `path` and reads header, slots and log. O(bytes of log that no checkpoint
+  /// holds).
   ///
   /// Throws `notADatabase`, `tooNew`, `emptyFile`, and what the device throws.
   package init(path: String, on volume: any Volume = FileVolume()) throws(Fault) {
@@ -42,7 +45,8 @@ package final class InspectedFile {
       header = try InspectedHeader(reader)
       frames = FrameReader(reader: reader, seed: header.seed)
       slots = try Self.slots(frames, volume, path)
-      // What a slot names was there before the slot was written, so it lies below the size that is asked for now.
+      // What a slot names was there before the slot was written, so it lies below the size that is
+      // asked for now.
       checkpoint = Self.newest(of: slots)?.checkpoint
       log = try InspectedLog(frames, from: checkpoint, slots: slots)
     } catch {
@@ -86,7 +90,8 @@ package final class InspectedFile {
   package var faults: [Fault] {
     var faults = header.faults.compactMap { $0 }
     faults += slots.filter { $0.slot == nil }.compactMap(\.fault)
-    // A slot may reach the disk before its checkpoint does, unless that is known to have been durable.
+    // A slot may reach the disk before its checkpoint does, unless that is known to have been
+    // durable.
     if newestSlot == nil, faults.isEmpty || slots.allSatisfy({ $0.slot != nil }) {
       faults += slots.compactMap(\.fault)
     }
@@ -94,7 +99,8 @@ package final class InspectedFile {
     return faults
   }
 
-  /// The checkpoints from the newest backwards that are accepted and, as the slot says, still whole.
+  /// The checkpoints from the newest backwards that are accepted and, as the slot says, still
+  /// whole.
   package func checkpoints() throws(Fault) -> [InspectedCheckpoint] {
     var result: [InspectedCheckpoint] = []
     let oldest = newestSlot?.slot?.oldestWhole ?? 0

@@ -7,7 +7,8 @@ package struct InspectedHeader {
   package private(set) var header: FileHeader?
   /// Nil for a copy that is whole. Two of them.
   package private(set) var faults: [Fault?] = []
-  /// What the checksums of the file start from. Without a whole header it is what the damaged copies say, if a slot or frame bears it out.
+  /// What the checksums of the file start from. Without a whole header it is what the damaged
+  /// copies say, if a slot or frame bears it out.
   package private(set) var seed: UInt64
   /// What the copies say that are not whole, right or wrong; of use where none is.
   private(set) var unprovedSeeds: [UInt64] = []
@@ -17,7 +18,8 @@ package struct InspectedHeader {
 
   /// Throws `emptyFile`, `notADatabase`, `tooNew`. Damage is no error here.
   ///
-  /// - Parameter needsMagic: whether a file in which neither copy says that it is a database is none.
+  /// - Parameter needsMagic: whether a file in which neither copy says that it is a database is
+  ///   none.
   init(_ reader: FileReader, needsMagic: Bool = true) throws(Fault) {
     if reader.size == 0 { throw Fault(.emptyFile, "the file is empty") }
     let bytes = Array(try reader.some(at: 0, count: Int(FileLayout.logStart)))

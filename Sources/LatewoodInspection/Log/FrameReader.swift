@@ -11,7 +11,8 @@ package struct FrameReader {
   /// Reads the nodes of the same file.
   package var nodes: NodeReader { NodeReader(reader: reader, seed: seed) }
 
-  /// The header at `offset` if it is one and what the frame must have lies within the file. Its checksum is not compared.
+  /// The header at `offset` if it is one and what the frame must have lies within the file. Its
+  /// checksum is not compared.
   package func header(at offset: UInt64) throws(Fault) -> FrameHeader? {
     guard offset >= FileLayout.logStart, offset % FileLayout.frameAlignment == 0,
       let header = try anyHeader(at: offset), let required = header.requiredEnd, required <= reader.size

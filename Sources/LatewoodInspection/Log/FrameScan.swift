@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Finds the frames in a stretch of the file of which nothing is known: where frames follow each other, by their lengths; where one has
-/// gone, by looking for the next.
+/// Finds the frames in a stretch of the file of which nothing is known: where frames follow each
+/// other, by their lengths; where one has gone, by looking for the next.
 ///
 /// ```
 /// | frame | frame | ...damage... | frame | nodes frame ~~~~~ | frame |
@@ -13,7 +13,8 @@ package struct FrameScan {
   package enum Accepting {
     /// Those with the right checksum.
     case sound
-    /// Also commits whose length leads to where a frame can be: part of a dead frame may have been given back.
+    /// Also commits whose length leads to where a frame can be: part of a dead frame may have been
+    /// given back.
     case broken
     /// The same, and the checksums of commits are not compared. Those of other frames always are.
     case unproved
@@ -33,7 +34,8 @@ package struct FrameScan {
   private var at: UInt64
   /// The frame behind the gap that was given last.
   private var found: Piece?
-  /// Bytes that may still be hashed: a file that is made of headers must not cost the square of its length.
+  /// Bytes that may still be hashed: a file that is made of headers must not cost the square of its
+  /// length.
   private var budget: UInt64
 
   init(_ frames: FrameReader, in range: Range<UInt64>, accepting: Accepting = .broken) {

@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// What lies in a file from a place on, frame by frame: before the log as far as it is still there, the log, and what follows it.
+/// What lies in a file from a place on, frame by frame: before the log as far as it is still there,
+/// the log, and what follows it.
 package struct FrameWalk {
   package struct Step: Equatable {
     package enum State: String, Sendable {

@@ -48,7 +48,8 @@ package struct InspectedLog {
       durableThrough = max(durableThrough, walk.durableThrough)
       let claim = walk.hasEnded ? nil : try claim(beyond: end.offset, frames)
       guard let floor = [claim, durableThrough].compactMap({ $0 }).max(), end.offset < floor else { break }
-      // A writer may have completed the frame since this walk came to it; what was durable is whole by now.
+      // A writer may have completed the frame since this walk came to it; what was durable is whole
+      // by now.
       try frames.reader.refresh()
       if try frames.frame(at: end.offset) != nil, let frame = try walk.next() {
         take(frame)

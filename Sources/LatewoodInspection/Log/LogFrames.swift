@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Walks the frames of a log as FORMAT.md, section 5 says. A plain value: a copy of it goes on by itself.
+/// Walks the frames of a log as FORMAT.md, section 5 says. A plain value: a copy of it goes on by
+/// itself.
 package struct LogFrames {
   private let frames: FrameReader
   /// Frames are taken for sound whose checksums were compared before.

@@ -33,7 +33,8 @@ package struct InspectedOperation: Equatable {
   /// Code, two numbers and a checksum take no more than this.
   private static let frontLimit: UInt64 = 25
 
-  /// The operation at `offset`; nil if what is there before `end` does not obey FORMAT.md, section 6. Key and value may reach beyond `end`.
+  /// The operation at `offset`; nil if what is there before `end` does not obey FORMAT.md, section
+  /// 6. Key and value may reach beyond `end`.
   init?(at offset: UInt64, end: UInt64, in reader: FileReader) throws(Fault) {
     guard offset < end else { return nil }
     let room = Int(min(Self.frontLimit, end - offset))
@@ -61,7 +62,8 @@ package struct OperationWalk {
     end = min(payload.upperBound, reader.size)
   }
 
-  /// The next operation; nil at the end. Throws `damaged` where the bytes are none, and then has not moved.
+  /// The next operation; nil at the end. Throws `damaged` where the bytes are none, and then has
+  /// not moved.
   package mutating func next() throws(Fault) -> InspectedOperation? {
     guard position < end else { return nil }
     guard let operation = try InspectedOperation(at: position, end: end, in: reader) else {
@@ -76,7 +78,8 @@ package struct OperationWalk {
 }
 
 extension InspectedFile {
-  /// The first operation that is none in each whole transaction of the log: FORMAT.md, section 6 calls that damage. O(operations of the log).
+  /// The first operation that is none in each whole transaction of the log: FORMAT.md, section 6
+  /// calls that damage. O(operations of the log).
   package func operationFaults() throws(Fault) -> [Fault] {
     guard newestSlot != nil else { return [] }
     var faults: [Fault] = []

@@ -9,8 +9,9 @@ import LatewoodFile
 /// rest     dead |      |dead|    |pad|    dead node, hole ...
 /// ```
 ///
-/// Invariants: regions are in the order of the file, none is empty, each starts where the one before ends, the first at 0, and the last ends
-/// at the end of the file. No two neighbours are of the same kind and keyspace, but for nodes and extents, of which each has its own.
+/// Invariants: regions are in the order of the file, none is empty, each starts where the one
+/// before ends, the first at 0, and the last ends at the end of the file. No two neighbours are of
+/// the same kind and keyspace, but for nodes and extents, of which each has its own.
 package struct FileMap {
   package let size: UInt64
   package private(set) var regions: [Region] = []
@@ -92,7 +93,8 @@ package struct FileMap {
 }
 
 extension InspectedNode {
-  /// The keyspace of all keys of a leaf, or all separators of a branch; nil if there are several or none can be told.
+  /// The keyspace of all keys of a leaf, or all separators of a branch; nil if there are several or
+  /// none can be told.
   package var keyspace: UInt32? {
     guard let bounds, bounds.first.count >= 4, bounds.last.count >= 4 else { return nil }
     return bounds.first[..<4] == bounds.last[..<4]

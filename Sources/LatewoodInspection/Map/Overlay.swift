@@ -1,6 +1,7 @@
 import LatewoodFile
 
-/// What lies over the frames of a map: live nodes, extents, holes. In the order of the file; none overlaps another.
+/// What lies over the frames of a map: live nodes, extents, holes. In the order of the file; none
+/// overlaps another.
 struct Overlay {
   private var regions: [Region]
   private var index = 0

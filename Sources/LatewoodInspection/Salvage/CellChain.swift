@@ -8,8 +8,9 @@ import LatewoodTree
 ///   destroyed ###########################                 ^ found from the end: each cell ends where the next one begins
 /// ```
 ///
-/// Cells are laid one behind the other in the order of their keys, so what ends exactly where a cell of the chain begins and has a lesser key is
-/// the cell before it; by chance, bytes of a value can look like that.
+/// Cells are laid one behind the other in the order of their keys, so what ends exactly where a
+/// cell of the chain begins and has a lesser key is the cell before it; by chance, bytes of a value
+/// can look like that.
 struct CellChain {
   struct Cell {
     var place: Int
@@ -50,7 +51,8 @@ struct CellChain {
     return run
   }
 
-  /// The longest run of which `accepts` takes each cell. It is asked from the last one on, and told which that is.
+  /// The longest run of which `accepts` takes each cell. It is asked from the last one on, and told
+  /// which that is.
   func longest(_ accepts: (_ cell: Cell, _ isLast: Bool) -> Bool) -> [Cell] {
     var taken: [Int: Int] = [:]
     var best: Cell?
@@ -75,10 +77,12 @@ struct CellChain {
       key: key, value: .extent(offset: place.u64(0), length: cell.length, checksum: place.u32(8)))
   }
 
-  /// What can be read as a cell at `place`, whatever follows it; nil if it does not lie within the bytes.
+  /// What can be read as a cell at `place`, whatever follows it; nil if it does not lie within the
+  /// bytes.
   static func cell(at place: Int, _ bytes: UnsafeRawBufferPointer) -> Cell? {
     guard let base = bytes.baseAddress, place >= 0, place < bytes.count else { return nil }
-    // SAFETY: the numbers are read up to the end of the bytes, and the rest only after it was found to lie there.
+    // SAFETY: the numbers are read up to the end of the bytes, and the rest only after it was found
+    // to lie there.
     let end = base + bytes.count
     guard let key = Varint.read(base + place, end: end),
       let tagged = Varint.read(base + (place + key.length), end: end)

@@ -2,9 +2,11 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// What can still be read of a branch whose checksum is wrong: the references to those children that are what they say.
+/// What can still be read of a branch whose checksum is wrong: the references to those children
+/// that are what they say.
 struct DamagedBranch {
-  /// A run of children that are not known, by their places in the branch; nil is the end, wherever it was.
+  /// A run of children that are not known, by their places in the branch; nil is the end, wherever
+  /// it was.
   struct Run {
     var lowerBound: Int
     var upperBound: Int?

@@ -2,11 +2,14 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// What can still be read of a leaf whose checksum is wrong: the cells that lie outside of what was destroyed.
+/// What can still be read of a leaf whose checksum is wrong: the cells that lie outside of what was
+/// destroyed.
 ///
-/// One checksum covers the whole leaf, so that nothing here is proved. What speaks for a cell: the reference to the leaf says its length and
-/// how many entries it has; the head of each key repeats its first bytes; the keys ascend between the separators around the leaf. A disk
-/// loses whole blocks, so a block in which more entries fail than pass is taken for destroyed, with every cell that has a byte in it.
+/// One checksum covers the whole leaf, so that nothing here is proved. What speaks for a cell: the
+/// reference to the leaf says its length and how many entries it has; the head of each key repeats
+/// its first bytes; the keys ascend between the separators around the leaf. A disk loses whole
+/// blocks, so a block in which more entries fail than pass is taken for destroyed, with every cell
+/// that has a byte in it.
 struct DamagedLeaf {
   private(set) var cells: [(index: Int, entry: SalvagedEntry)] = []
   private(set) var count = 0
@@ -43,7 +46,8 @@ struct DamagedLeaf {
 
   /// Gives what could be read to `sink`, as the newest state of the leaf's keys.
   ///
-  /// What is saved under a key already, by something that proves itself, and is the same, is thereby known to be the newest.
+  /// What is saved under a key already, by something that proves itself, and is the same, is
+  /// thereby known to be the newest.
   func save(ranges: KeyIntervals, into sink: any SalvageSink) throws(Fault) {
     var next = 0
     var after = range.low
@@ -116,7 +120,8 @@ struct DamagedLeaf {
     for (place, entry) in found.entries.enumerated() { cells.append((first + place, entry)) }
   }
 
-  /// Where the block of the file that has the byte at `place` of the node begins; less than 0 if it does so before the node.
+  /// Where the block of the file that has the byte at `place` of the node begins; less than 0 if it
+  /// does so before the node.
   private func blockStart(of place: Int, _ offset: UInt64) -> Int {
     place - Int((offset + UInt64(place)) % Self.blockLength)
   }
@@ -130,7 +135,8 @@ struct DamagedLeaf {
     var result = Candidate(
       index: index, places: [head..<head + NodeLayout.headLength, slot..<slot + NodeLayout.slotLength])
     guard let base = bytes.baseAddress else { return result }
-    // SAFETY: the arrays lie within the bytes; of the cell every part is found to lie there before it is read.
+    // SAFETY: the arrays lie within the bytes; of the cell every part is found to lie there before
+    // it is read.
     let end = base + bytes.count
     let start = Int(base.u16(slot))
     guard start >= NodeLayout.arrays, start < bytes.count else { return result }
@@ -173,7 +179,8 @@ struct DamagedLeaf {
       blocks.append(start..<end)
       start = end
     }
-    // An entry that passes speaks for what was checked of it. One that fails speaks against its cell; without a cell, against its slot.
+    // An entry that passes speaks for what was checked of it. One that fails speaks against its
+    // cell; without a cell, against its slot.
     func balance(_ block: Range<Int>) -> Int {
       candidates.count { $0.checked.contains { $0.overlaps(block) } }
         - candidates.count { $0.entry == nil && $0.places.last.map(block.overlaps) == true }

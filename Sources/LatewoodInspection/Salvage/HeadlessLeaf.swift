@@ -2,13 +2,17 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// The last cells of a leaf whose header, slots or prefix were destroyed, with cells that go on behind these.
+/// The last cells of a leaf whose header, slots or prefix were destroyed, with cells that go on
+/// behind these.
 ///
-/// What is left of such a cell lacks the prefix of its key. It is a start of the separator before the leaf, with which the first key begins, or of
-/// that behind it, with all but the last byte of which the last key begins as a rule. How long it is follows
+/// What is left of such a cell lacks the prefix of its key. It is a start of the separator before
+/// the leaf, with which the first key begins, or of that behind it, with all but the last byte of
+/// which the last key begins as a rule. How long it is follows
 /// - from the leaf's header, if that is whole;
-/// - from these two separators, if they part before either ends: the first key and the last do so there, too;
-/// - otherwise from the lengths of the keys in the leaves beside it, if only one prefix makes keys as long as they are.
+/// - from these two separators, if they part before either ends: the first key and the last do so
+///   there, too;
+/// - otherwise from the lengths of the keys in the leaves beside it, if only one prefix makes keys
+///   as long as they are.
 ///
 /// Where none of these says it, nothing is taken: a wrong key is worse than none.
 struct HeadlessLeaf {
@@ -48,7 +52,8 @@ struct HeadlessLeaf {
     var found: [(prefix: [UInt8], entries: [SalvagedEntry])] = []
     for prefix in candidates {
       var run = chain.longest { cell, isLast in isPossible(prefix, cell, isLast) }
-      // The first cells can be such that only look like it. If more do not fit, the prefix is not the right one.
+      // The first cells can be such that only look like it. If more do not fit, the prefix is not
+      // the right one.
       if run.count + 2 < depth { continue }
       if isHeaderWhole { run = Self.tail(of: run, count, matchingHeadsOf: bytes, until: wholeUntil) }
       if run.isEmpty || run.count > count { continue }
@@ -81,8 +86,8 @@ struct HeadlessLeaf {
     return prefixes
   }
 
-  /// Of several prefixes, the one with which keys are as long as those beside them, if with each other one, and with any longer one, they
-  /// are not.
+  /// Of several prefixes, the one with which keys are as long as those beside them, if with each
+  /// other one, and with any longer one, they are not.
   private static func likely(
     _ found: [(prefix: [UInt8], entries: [SalvagedEntry])], upTo limit: Int, _ lengths: KeyLengths
   ) -> [SalvagedEntry] {
@@ -121,7 +126,8 @@ struct HeadlessLeaf {
       return false
     }
     guard isLast else { return true }
-    // The prefix is the longest there is, so that the first key and the last differ in the byte behind it.
+    // The prefix is the longest there is, so that the first key and the last differ in the byte
+    // behind it.
     if prefix.count < low.count {
       guard let first = suffix.first, first > low[prefix.count] else { return false }
     }
@@ -134,7 +140,8 @@ struct HeadlessLeaf {
     of run: [CellChain.Cell], _ count: Int, matchingHeadsOf bytes: UnsafeRawBufferPointer, until end: Int
   ) -> [CellChain.Cell] {
     guard let base = bytes.baseAddress, run.count <= count else { return [] }
-    // SAFETY: a head is looked at if it ends before `end`, and of a cell what was found to lie within the bytes.
+    // SAFETY: a head is looked at if it ends before `end`, and of a cell what was found to lie
+    // within the bytes.
     let wrong = run.indices.last { index in
       let head = NodeLayout.arrays + (count - run.count + index) * NodeLayout.headLength
       let suffix = run[index].suffix

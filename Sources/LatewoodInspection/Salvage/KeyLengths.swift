@@ -1,6 +1,7 @@
 import LatewoodTree
 
-/// How long keys are, by keyspace, in the leaves beside a lost one: keys that sort close to each other tend to have the same form.
+/// How long keys are, by keyspace, in the leaves beside a lost one: keys that sort close to each
+/// other tend to have the same form.
 struct KeyLengths {
   private var lengths: [UInt32: (range: ClosedRange<Int>, count: Int)] = [:]
 
@@ -25,7 +26,8 @@ struct KeyLengths {
 
   var longest: Int { lengths.values.map(\.range.upperBound).max() ?? 0 }
 
-  /// How many eighths of the keys are about as long as others of their keyspaces; 0 if too few of those are known.
+  /// How many eighths of the keys are about as long as others of their keyspaces; 0 if too few of
+  /// those are known.
   ///
   /// - Parameter more: what each of the keys is to be longer than it is.
   func fit(_ entries: [SalvagedEntry], longerBy more: Int = 0) -> Int {

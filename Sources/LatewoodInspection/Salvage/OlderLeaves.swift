@@ -2,7 +2,8 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// Leaves that are somewhere in a file and hold keys of ranges that the tree has lost: found one by one, by what they say of themselves.
+/// Leaves that are somewhere in a file and hold keys of ranges that the tree has lost: found one by
+/// one, by what they say of themselves.
 struct OlderLeaves {
   struct Place {
     var reference: NodeReference
@@ -15,8 +16,10 @@ struct OlderLeaves {
   private(set) var places: [Place] = []
 
   /// - Parameters:
-  ///   - newest: of leaves, the transaction of the checkpoint that was read: what a later one wrote was not finished.
-  ///   - takesDamaged: also leaves that are damaged but whose header is not, for when nothing else leads to them.
+  ///   - newest: of leaves, the transaction of the checkpoint that was read: what a later one wrote
+  ///     was not finished.
+  ///   - takesDamaged: also leaves that are damaged but whose header is not, for when nothing else
+  ///     leads to them.
   init(
     in file: FrameReader, of ranges: KeyIntervals, upTo newest: UInt64,
     takesDamaged: Bool

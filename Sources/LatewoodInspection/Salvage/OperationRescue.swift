@@ -1,11 +1,13 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Finds operations in a part of the log where frames are damaged: those that lie beside what was destroyed.
+/// Finds operations in a part of the log where frames are damaged: those that lie beside what was
+/// destroyed.
 ///
-/// The checksum of a frame covers the whole of it, so that nothing here is proved. An operation is taken if its keyspace is one that there is
-/// and what follows it is another operation, the end of the damage, or the edge of a block: an operation whose end was destroyed is
-/// followed by what was put in its place. A large value has a checksum of its own, which then proves it.
+/// The checksum of a frame covers the whole of it, so that nothing here is proved. An operation is
+/// taken if its keyspace is one that there is and what follows it is another operation, the end of
+/// the damage, or the edge of a block: an operation whose end was destroyed is followed by what was
+/// put in its place. A large value has a checksum of its own, which then proves it.
 struct OperationRescue {
   enum Found {
     case operation(SalvagedOperation)
@@ -17,13 +19,15 @@ struct OperationRescue {
   private let keyspaces: Set<UInt32>?
   private let end: UInt64
   private var position: UInt64
-  /// Bytes of values that may still be hashed: what looks like many large values must not cost the square of their length.
+  /// Bytes of values that may still be hashed: what looks like many large values must not cost the
+  /// square of their length.
   private var budget: UInt64
 
   private static let blockLength: UInt64 = 4096
   /// So many zeros are no destroyed block but reserved room.
   private static let reservedLength: UInt64 = 1 << 20
-  /// The front of an operation and the number of its keyspace, or a frame's fill, fit in so many bytes.
+  /// The front of an operation and the number of its keyspace, or a frame's fill, fit in so many
+  /// bytes.
   private static let frontLength: UInt64 = 32
 
   /// - Parameter keyspaces: those that there are; nil if that is not known.
@@ -62,7 +66,8 @@ struct OperationRescue {
 
   private func isFollowed(_ operation: SalvagedOperation) throws(Fault) -> Bool {
     let next = operation.end
-    // What follows begins in the next block, or so short before it that it cannot be told from what was destroyed there.
+    // What follows begins in the next block, or so short before it that it cannot be told from what
+    // was destroyed there.
     let rest = (Self.blockLength - next % Self.blockLength) % Self.blockLength
     if next == end || rest <= Self.frontLength { return true }
     // Zeros fill up to the next frame, and are the reserved room behind the last one.

@@ -2,7 +2,8 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// A leaf of which header, heads, slots or prefix were destroyed, but no cell: made anew from what is left, and proved.
+/// A leaf of which header, heads, slots or prefix were destroyed, but no cell: made anew from what
+/// is left, and proved.
 ///
 /// ```
 /// | header ######## slots ### | prefix | cell | cell | cell | cell |
@@ -13,7 +14,8 @@ import LatewoodTree
 ///     of the reference; the transaction is that of a checkpoint
 /// ```
 ///
-/// All of this is said twice in a file, and the reference to the leaf has its checksum: what matches that is the leaf.
+/// All of this is said twice in a file, and the reference to the leaf has its checksum: what
+/// matches that is the leaf.
 struct RebuiltLeaf {
   private let lost: SalvageTree.LostLeaf
   private let file: FrameReader

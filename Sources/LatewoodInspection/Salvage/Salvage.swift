@@ -14,9 +14,11 @@ import LatewoodFile
 ///          operations beside the damage in it                                      -> unproven
 /// ```
 ///
-/// What comes later counts, so a key that was deleted does not come back as long as the delete, or a later leaf without the key, is there.
+/// What comes later counts, so a key that was deleted does not come back as long as the delete, or
+/// a later leaf without the key, is there.
 ///
-/// Memory: one node or value, one number for each damaged place, and for lost ranges one reference for each older leaf in them.
+/// Memory: one node or value, one number for each damaged place, and for lost ranges one reference
+/// for each older leaf in them.
 package struct Salvage {
   struct State {
     let file: FrameReader
@@ -32,7 +34,8 @@ package struct Salvage {
   /// Surveys the file.
   ///
   /// - Parameter identity: of the file; nil to read it from the header.
-  /// - Throws: `damaged` if the identity is not to be had, or nothing in the file has it; `notADatabase`; what the device throws.
+  /// - Throws: `damaged` if the identity is not to be had, or nothing in the file has it;
+  ///   `notADatabase`; what the device throws.
   package init(_ device: any Device, identity: SalvageIdentity? = nil) throws(Fault) {
     let reader = try FileReader(device, badBlocks: .readAsZeros)
     let known: SalvageIdentity

@@ -3,8 +3,8 @@ import LatewoodFile
 
 /// The checkpoint that a salvage starts from.
 ///
-/// That of the newest slot that is whole, as any reader would; but where the log behind it is damaged, a later one that the file has. Without
-/// slots, the newest checkpoint in the file.
+/// That of the newest slot that is whole, as any reader would; but where the log behind it is
+/// damaged, a later one that the file has. Without slots, the newest checkpoint in the file.
 struct SalvageBase {
   private(set) var checkpoint: InspectedCheckpoint?
   private(set) var isRootSlotDamaged = false

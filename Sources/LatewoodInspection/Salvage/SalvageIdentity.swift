@@ -2,12 +2,14 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// What tells the structures of a file from all other bytes: the seed of its checksums, which follows from the file id.
+/// What tells the structures of a file from all other bytes: the seed of its checksums, which
+/// follows from the file id.
 package struct SalvageIdentity: Sendable, Equatable {
   /// Where the file id came from.
   package enum Origin: String, Sendable {
     case header
-    /// Neither copy of the header is whole, but the id in one of them is that of the structures in the file.
+    /// Neither copy of the header is whole, but the id in one of them is that of the structures in
+    /// the file.
     case damagedHeader
     case given
   }
@@ -35,9 +37,11 @@ package struct SalvageIdentity: Sendable, Equatable {
     self.origin = origin
   }
 
-  /// Reads the id from the file: from either copy of its header, or from a damaged one if what is in the file bears it out.
+  /// Reads the id from the file: from either copy of its header, or from a damaged one if what is
+  /// in the file bears it out.
   ///
-  /// Throws `damaged` if there is none to be found, `emptyFile`, `tooNew`, and what the device throws.
+  /// Throws `damaged` if there is none to be found, `emptyFile`, `tooNew`, and what the device
+  /// throws.
   static func find(in reader: FileReader) throws(Fault) -> SalvageIdentity {
     let header = try InspectedHeader(reader, needsMagic: false)
     if let whole = header.header { return SalvageIdentity(seed: whole.seed, origin: .header) }

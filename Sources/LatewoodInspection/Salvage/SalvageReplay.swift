@@ -2,7 +2,8 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// Applies what the log says, in the order of the transactions, with older leaves in between where a part of the tree is to be made up.
+/// Applies what the log says, in the order of the transactions, with older leaves in between where
+/// a part of the tree is to be made up.
 ///
 /// ```
 /// transaction   3        5          7        7        9
@@ -10,7 +11,8 @@ import LatewoodTree
 ///                        of what held after it: it replaces all keys from its first to its last
 /// ```
 ///
-/// A key that an older leaf or commit put and a later one deleted is thereby gone, as far as the later one is still there.
+/// A key that an older leaf or commit put and a later one deleted is thereby gone, as far as the
+/// later one is still there.
 struct SalvageReplay {
   enum Purpose {
     /// The log behind the checkpoint: what it says is the newest there is.
@@ -196,7 +198,8 @@ struct SalvageReplay {
             low: operation.key, high: operation.key.successor, expected: 1))
       }
     }
-    // A gap that no transaction can have been in held a checkpoint, a seal or the head of a room for nodes: nothing is lost by it.
+    // A gap that no transaction can have been in held a checkpoint, a seal or the head of a room
+    // for nodes: nothing is lost by it.
     if gap?.lost != nil || gap?.isAtEnd == true || found.operations > 0 || hasLostValue {
       damage.append(found)
     }

@@ -4,13 +4,16 @@ import LatewoodBytes
 package enum SalvageTrust: Sendable, Equatable {
   /// Checksums prove it, and that nothing newer of it was in the file.
   case certain
-  /// Checksums prove that it was so after this transaction. It may have been changed or deleted later.
+  /// Checksums prove that it was so after this transaction. It may have been changed or deleted
+  /// later.
   case older(UInt64)
-  /// Its bytes look right, but the checksum over them includes what was destroyed, or nothing says that it was ever committed.
+  /// Its bytes look right, but the checksum over them includes what was destroyed, or nothing says
+  /// that it was ever committed.
   case unproven
 }
 
-/// Takes what was saved, in an order in which what comes later counts. Keys are full keys: the number of the keyspace in front.
+/// Takes what was saved, in an order in which what comes later counts. Keys are full keys: the
+/// number of the keyspace in front.
 package protocol SalvageSink: AnyObject {
   func put(_ key: [UInt8], _ value: [UInt8], _ trust: SalvageTrust) throws(Fault)
   func delete(_ key: [UInt8]) throws(Fault)

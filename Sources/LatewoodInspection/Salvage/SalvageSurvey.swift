@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// What one pass over all frames of a file says: where it is damaged, which checkpoints it has, and for which transactions the log is whole.
+/// What one pass over all frames of a file says: where it is damaged, which checkpoints it has, and
+/// for which transactions the log is whole.
 struct SalvageSurvey {
   /// Bytes between frames.
   struct Gap {
@@ -25,7 +26,8 @@ struct SalvageSurvey {
   private(set) var ends: [UInt64] = []
   private(set) var hasNodes = false
   private(set) var frames = 0
-  /// Numbers of transactions that are missing between two frames without a gap: given up, or before the file was compacted.
+  /// Numbers of transactions that are missing between two frames without a gap: given up, or before
+  /// the file was compacted.
   private var skips: [(offset: UInt64, through: UInt64)] = []
 
   init(_ file: FrameReader) throws(Fault) {
@@ -41,7 +43,8 @@ struct SalvageSurvey {
       case .frame(let header, _, _):
         frames += 1
         if let last = gaps.indices.last, gaps[last].range.upperBound == header.ownOffset {
-          // A commit's own number is the first that cannot be lost; any other frame says which was the last begun before it.
+          // A commit's own number is the first that cannot be lost; any other frame says which was
+          // the last begun before it.
           let first = newest + 1
           let final = header.kind == .commit ? header.transaction &- 1 : header.transaction
           if final >= first {
@@ -81,7 +84,8 @@ struct SalvageSurvey {
     return start < gaps.count && gaps[start].range.overlaps(range) ? gaps[start] : nil
   }
 
-  /// The least number such that all transactions after it, up to those whose log ends at `end`, are in frames of the file.
+  /// The least number such that all transactions after it, up to those whose log ends at `end`, are
+  /// in frames of the file.
   ///
   /// - Parameter newest: the transaction of the checkpoint that was read.
   func wholeAfter(before end: UInt64, upTo newest: UInt64) -> UInt64 {

@@ -2,10 +2,11 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// Reads the tree of a checkpoint as far as it goes, and notes what it cannot read: which node or value, and between which keys.
+/// Reads the tree of a checkpoint as far as it goes, and notes what it cannot read: which node or
+/// value, and between which keys.
 ///
-/// A damaged leaf costs only itself. Of a damaged branch the children are taken whose references can still be read: each of them proves
-/// itself, and its reference proves that it was meant.
+/// A damaged leaf costs only itself. Of a damaged branch the children are taken whose references
+/// can still be read: each of them proves itself, and its reference proves that it was meant.
 struct SalvageTree {
   /// A node that was meant but is not there.
   struct LostLeaf {

@@ -12,7 +12,8 @@ package final class InspectedNode {
   package var transaction: UInt64 { node.base.u64(NodeLayout.transaction) }
   package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
 
-  /// A copy of the `reference.length` bytes from `bytes` on. Throws `damaged` if they are not the node that `reference` means.
+  /// A copy of the `reference.length` bytes from `bytes` on. Throws `damaged` if they are not the
+  /// node that `reference` means.
   init(_ bytes: UnsafeRawPointer, _ reference: NodeReference, seed: UInt64) throws(Fault) {
     let memory = UnsafeMutableRawBufferPointer.allocate(
       byteCount: max(Int(reference.length), 48), alignment: 8)
@@ -20,7 +21,8 @@ package final class InspectedNode {
     memory.copyMemory(from: UnsafeRawBufferPointer(start: bytes, count: Int(reference.length)))
     do throws(Fault) {
       guard let base = memory.baseAddress else { throw Fault(.outOfMemory, "a node has no address") }
-      // SAFETY: the memory is as long as the reference says, and lives as long as this object, which hands out the view.
+      // SAFETY: the memory is as long as the reference says, and lives as long as this object,
+      // which hands out the view.
       try NodeValidation(
         base: UnsafeRawPointer(base), seed: seed, reference: reference,
         minimumKeyLength: NodeLayout.minimumKeyLength
@@ -36,7 +38,8 @@ package final class InspectedNode {
 
   deinit { memory.deallocate() }
 
-  /// The first and the last full key of a leaf, or separator of a branch; nil for a branch with one child.
+  /// The first and the last full key of a leaf, or separator of a branch; nil for a branch with one
+  /// child.
   package var bounds: (first: [UInt8], last: [UInt8])? {
     if node.isLeaf { return (node.key(0).bytes, node.key(node.count - 1).bytes) }
     return node.count > 1 ? (node.separator(1).bytes, node.separator(node.count - 1).bytes) : nil
@@ -72,7 +75,8 @@ package struct NodeReader {
     }
   }
 
-  /// The node that starts at `offset` by what it says of itself, whatever refers to it; nil if there is none.
+  /// The node that starts at `offset` by what it says of itself, whatever refers to it; nil if
+  /// there is none.
   package func node(at offset: UInt64) throws(Fault) -> InspectedNode? {
     guard let reference = try reference(at: offset) else { return nil }
     return try soundNode(reference, level: nil)

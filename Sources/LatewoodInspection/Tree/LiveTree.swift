@@ -10,7 +10,8 @@ package struct LiveTree {
     package let level: UInt8
     /// Entries of a leaf, children of a branch.
     package let count: Int
-    /// The numbers of the first and the last keyspace that have a part in it; nil if nothing under it could be read.
+    /// The numbers of the first and the last keyspace that have a part in it; nil if nothing under
+    /// it could be read.
     package fileprivate(set) var keyspaces: ClosedRange<UInt32>?
     package let isDamaged: Bool
 

@@ -4,10 +4,12 @@ import LatewoodTree
 
 /// What of the newest checkpoint's tree cannot be read, by the place of the damage.
 ///
-/// The log behind the checkpoint may have newer values of the same keys: this is what the tree loses.
+/// The log behind the checkpoint may have newer values of the same keys: this is what the tree
+/// loses.
 package struct TreeLosses {
   package enum Loss: Equatable, Sendable {
-    /// The entries under a node. Full keys: not less than `low`, if there is one, and less than `high`.
+    /// The entries under a node. Full keys: not less than `low`, if there is one, and less than
+    /// `high`.
     case entries(count: UInt64, low: [UInt8]?, high: [UInt8]?)
     /// The value of a full key.
     case value(key: [UInt8])

@@ -16,7 +16,8 @@ package struct TreeShape {
 
   /// From the root to the leaves.
   package private(set) var levels: [Level] = []
-  /// The power of two that nine in ten nodes fit into: the file does not say what they were to have at most.
+  /// The power of two that nine in ten nodes fit into: the file does not say what they were to have
+  /// at most.
   package let nodeSize: UInt32
 
   package var depth: Int { levels.count }

@@ -4,7 +4,8 @@ import LatewoodTree
 
 /// Goes through a tree from its root, in the order of keys, node by node, past whatever is damaged.
 ///
-/// A node that is reached twice is a fault and is not walked again, so that a file made to be slow is not.
+/// A node that is reached twice is a fault and is not walked again, so that a file made to be slow
+/// is not.
 package struct TreeWalk {
   /// What is told about one node.
   package struct Visit {
@@ -23,7 +24,8 @@ package struct TreeWalk {
   private let readsLeaves: Bool
   private var seen: Set<UInt64> = []
 
-  /// - Parameter readsLeaves: if not, leaves are told of by what their parents say, which is a hundredth of the work.
+  /// - Parameter readsLeaves: if not, leaves are told of by what their parents say, which is a
+  ///   hundredth of the work.
   package init(_ nodes: NodeReader, readsLeaves: Bool = true) {
     self.nodes = nodes
     self.readsLeaves = readsLeaves

@@ -92,7 +92,8 @@ extension Engine {
       throw Fault.damaged(at: offset, "there is no sound checkpoint here")
     }
     let (end, transaction) = try committedEnd()
-    // A power cut must not take from this file what the backup has, or the next one could not go on from there.
+    // A power cut must not take from this file what the backup has, or the next one could not go on
+    // from there.
     try log.flush(through: CommitPosition(offset: end.offset), durable: true)
     return BackupRange(
       checkpoint: offset, record: record, end: end, transaction: transaction, version: version)

@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The one compaction or copy that may run in a store: whether it does, how far it is, and what others want of it.
+/// The one compaction or copy that may run in a store: whether it does, how far it is, and what
+/// others want of it.
 ///
 /// Thread safety: all calls from any thread. Nobody waits in here with another lock held.
 final class CompactionControl: @unchecked Sendable {
@@ -30,8 +31,10 @@ final class CompactionControl: @unchecked Sendable {
   /// Becomes what runs, or waits for the compaction that runs and returns its result.
   ///
   /// - Parameters:
-  ///   - joins: whether it is a compaction as well; else, and while a copy or backup runs, this waits and becomes the next.
-  ///   - isCancelled: asked once, where no call of `cancel` that comes after it became true can be missed.
+  ///   - joins: whether it is a compaction as well; else, and while a copy or backup runs, this
+  ///     waits and becomes the next.
+  ///   - isCancelled: asked once, where no call of `cancel` that comes after it became true can be
+  ///     missed.
   func begin(joins: Bool, unless isCancelled: () -> Bool) throws(Fault) -> CompactionReport? {
     monitor.lock()
     defer { monitor.unlock() }

@@ -1,6 +1,7 @@
 import LatewoodBytes
 
-/// What a layer above does before the file is compacted: it deletes what it has kept only until then.
+/// What a layer above does before the file is compacted: it deletes what it has kept only until
+/// then.
 struct CompactionPreparation: Sendable {
   /// Bytes that `prepare` would delete.
   let reclaimable: @Sendable () -> UInt64
@@ -24,13 +25,15 @@ struct CompactionPreparation: Sendable {
 }
 
 extension Store {
-  /// Has something done before each compaction, whoever asks for it, and tells the policy of automatic ones how much that would bring.
+  /// Has something done before each compaction, whoever asks for it, and tells the policy of
+  /// automatic ones how much that would bring.
   ///
   /// - Parameters:
-  ///   - reclaimable: how many of the live bytes `prepare` would delete: they count as dead. Asked after checkpoints, from any thread;
-  ///     it must not take long.
-  ///   - prepare: called on the thread that compacts, before the compaction begins. It may use the store; to compact, copy, back up or close it there is `invalidRange`.
-  ///     A `StoreError` that it throws ends the compaction with its own code, any other error with `cancelled`.
+  ///   - reclaimable: how many of the live bytes `prepare` would delete: they count as dead. Asked
+  ///     after checkpoints, from any thread; it must not take long.
+  ///   - prepare: called on the thread that compacts, before the compaction begins. It may use the
+  ///     store; to compact, copy, back up or close it there is `invalidRange`. A `StoreError` that
+  ///     it throws ends the compaction with its own code, any other error with `cancelled`.
   package func setCompactionPreparation(
     reclaimable: @escaping @Sendable () -> UInt64, prepare: @escaping @Sendable () throws -> Void
   ) {

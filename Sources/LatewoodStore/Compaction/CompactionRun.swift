@@ -14,10 +14,11 @@ import LatewoodTree
 /// switch     writers wait: the last transactions, sync, rename, sync of the directory, swap   milliseconds
 /// ```
 ///
-/// The new file is an engine of its own until it takes over: it has a log, takes the transactions that are followed under their old numbers, and
-/// writes checkpoints when its write buffer is full.
+/// The new file is an engine of its own until it takes over: it has a log, takes the transactions
+/// that are followed under their old numbers, and writes checkpoints when its write buffer is full.
 ///
-/// Until the rename nothing of the store has changed, so a failure before it costs the new file and nothing else.
+/// Until the rename nothing of the store has changed, so a failure before it costs the new file and
+/// nothing else.
 final class CompactionRun {
   /// Bytes of log that may be left for the time when writers wait.
   static let shortTail: UInt64 = 64 << 10
@@ -100,7 +101,8 @@ final class CompactionRun {
       // Nobody commits to this file meanwhile.
       write: { (bytes, offset) throws(Fault) in try new.writeNodes(bytes, at: offset, pieces: 1 << 20) },
       didPlace: { (region) throws(Fault) in
-        // With the headers of frames, so that the blocks they share with nodes are not written again later.
+        // With the headers of frames, so that the blocks they share with nodes are not written
+        // again later.
         try new.flush(through: new.committedPosition, durable: false)
         try readBack.add(region)
       },
@@ -125,9 +127,11 @@ final class CompactionRun {
 
   // MARK: Follow
 
-  /// Takes over what was committed since, in rounds that get shorter, until less than this many bytes of log are left.
+  /// Takes over what was committed since, in rounds that get shorter, until less than this many
+  /// bytes of log are left.
   ///
-  /// - Parameter isSwitching: a lock is held that others wait for. Then it does not pause, and calls nobody who might want that lock.
+  /// - Parameter isSwitching: a lock is held that others wait for. Then it does not pause, and
+  ///   calls nobody who might want that lock.
   private func follow(until rest: UInt64, isSwitching: Bool = false) throws(Fault) {
     defer { if new.isReplacement { engine.compactionLag.allow() } }
     for round in 0..<64 {
@@ -174,7 +178,8 @@ final class CompactionRun {
     try new.syncNodes()
     target.publish(target.head)
     let isProved = try isTreeProved()
-    // Header, root slots and log, and where it was not read behind the copy the tree, are read through the cache.
+    // Header, root slots and log, and where it was not read behind the copy the tree, are read
+    // through the cache.
     new.device.dropCache(0..<(isProved ? FileLayout.logStart : .max))
     if isProved { new.device.dropCache(copied.end & ~UInt64(directAlignment - 1)..<UInt64.max) }
     let base = CompactionRun.copyShare + CompactionRun.followShare
@@ -188,8 +193,8 @@ final class CompactionRun {
     try engine.compaction.checkpoint()
   }
 
-  /// Whether the newest tree is the one that was copied, and was read back from the disk. It is another one if there was so much to follow
-  /// that checkpoints were written.
+  /// Whether the newest tree is the one that was copied, and was read back from the disk. It is
+  /// another one if there was so much to follow that checkpoints were written.
   private func isTreeProved() throws(Fault) -> Bool {
     guard try target.current().base == copied.root else { return false }
     return try readBack.finish(copied.root) { () throws(Fault) in try engine.compaction.checkpoint() }
@@ -209,7 +214,8 @@ final class CompactionRun {
   // MARK: Switch
 
   private func takeOver() throws(Fault) {
-    // A checkpoint of the old file is of no use any more, and must not be under way when the files change places.
+    // A checkpoint of the old file is of no use any more, and must not be under way when the files
+    // change places.
     engine.checkpointing.lock()
     defer { engine.checkpointing.unlock() }
     try follow(until: CompactionRun.shortTail, isSwitching: true)

@@ -13,7 +13,8 @@ import LatewoodTree
 /// finish                                           the rest, when all has been synced: both threads
 /// ```
 ///
-/// If the system has no reads past its cache, or gives it no thread, `finish` does what is left to do.
+/// If the system has no reads past its cache, or gives it no thread, `finish` does what is left to
+/// do.
 ///
 /// Thread safety: `add`, `finish` and `stop` from the thread that writes the file.
 // SAFETY: `state` is only touched with the monitor held; `behind` only by the thread of its own.
@@ -116,7 +117,8 @@ final class ReadBack: @unchecked Sendable {
       if state.next != nil { monitor.broadcast() }
       return true
     }
-    // To read waits until all is written. Where nothing reads, the system is told to begin, or all is left to the sync at the end.
+    // To read waits until all is written. Where nothing reads, the system is told to begin, or all
+    // is left to the sync at the end.
     if !isPossible {
       device.startWriteback(offset: region.lowerBound, length: region.upperBound - region.lowerBound)
     }

@@ -59,7 +59,8 @@ struct ReplayedTransaction {
     transaction = nil
     do throws(Fault) {
       try open.commit()
-      // Nobody reads it, but while an older version is published the write buffer keeps all that has been replaced since.
+      // Nobody reads it, but while an older version is published the write buffer keeps all that
+      // has been replaced since.
       target.publish(target.head)
     } catch {
       open.abort()

@@ -60,8 +60,8 @@ enum Catalog {
     return try decodeNumber(value)
   }
 
-  /// Whether a number is that of a name. A transaction that was thrown away gave a number too, which the next new keyspace gets again:
-  /// only the two together say which keyspace is meant.
+  /// Whether a number is that of a name. A transaction that was thrown away gave a number too,
+  /// which the next new keyspace gets again: only the two together say which keyspace is meant.
   static func exists(_ number: UInt32, named name: String, in view: ReadView) throws(Fault) -> Bool {
     guard let value = try find(numberKey(number), in: view) else { return false }
     return value.elementsEqual(name.utf8)

@@ -1,11 +1,13 @@
 import LatewoodBytes
 import LatewoodTree
 
-/// Checks the catalog of keyspaces of one state against FORMAT.md, section 9, and that no entry is in a keyspace it does not name.
+/// Checks the catalog of keyspaces of one state against FORMAT.md, section 9, and that no entry is
+/// in a keyspace it does not name.
 ///
-/// A reader passes over what lies in a keyspace without a name, so it does no harm; but no writer leaves such entries behind, and nothing
-/// else shows that the name of a keyspace was lost with all that is in it: they are faults here. Keys of keyspace 0 that the table of that
-/// section does not have are room for later, and none.
+/// A reader passes over what lies in a keyspace without a name, so it does no harm; but no writer
+/// leaves such entries behind, and nothing else shows that the name of a keyspace was lost with all
+/// that is in it: they are faults here. Keys of keyspace 0 that the table of that section does not
+/// have are room for later, and none.
 ///
 /// O(keyspaces x log n).
 struct CatalogVerify {
@@ -23,7 +25,8 @@ struct CatalogVerify {
 
   private init(_ version: Version) { self.version = version }
 
-  /// What is wrong with the catalog; and where the tree is damaged, if it could not be read to the end.
+  /// What is wrong with the catalog; and where the tree is damaged, if it could not be read to the
+  /// end.
   static func run(_ version: Version) -> (faults: [VerifyFault], damage: Fault?) {
     var verify = CatalogVerify(version)
     do throws(Fault) {

@@ -39,8 +39,8 @@ extension Engine {
     var live: UInt64
     /// Bytes of log that no checkpoint holds yet.
     var log: UInt64
-    /// Bytes that were appended since the newest checkpoint: log that none holds yet, and what one that is being written has of its tree. As
-    /// much will be dead once it is there.
+    /// Bytes that were appended since the newest checkpoint: log that none holds yet, and what one
+    /// that is being written has of its tree. As much will be dead once it is there.
     var recent: UInt64
 
     /// Share of bytes that are dead now.
@@ -66,8 +66,8 @@ extension Engine {
       recent: max(pendingBytes.load(ordering: .relaxed), end - min(end, checkpoint)))
   }
 
-  /// Compacts if the policy wants that: at once, or when nobody has committed for its quiet time. Costs next to nothing when there
-  /// is nothing to do.
+  /// Compacts if the policy wants that: at once, or when nobody has committed for its quiet time.
+  /// Costs next to nothing when there is nothing to do.
   func compactLater() {
     let scheduled = compactionScheduled.load(ordering: .relaxed)
     guard options.compaction.isAutomatic, options.checkpointsInBackground, !isReadOnly,
@@ -121,9 +121,11 @@ extension Engine {
     }
   }
 
-  /// Whether a file that is overwritten at full speed is about to pass the bounds that `CompactionPolicy` promises.
+  /// Whether a file that is overwritten at full speed is about to pass the bounds that
+  /// `CompactionPolicy` promises.
   ///
-  /// A compaction needs room for another copy, and until it has ended a checkpoint may add a tree to the file, and writers their log.
+  /// A compaction needs room for another copy, and until it has ended a checkpoint may add a tree
+  /// to the file, and writers their log.
   private func isTooLarge(_ occupancy: Occupancy) -> Bool {
     guard collectsDead else { return false }
     let live = occupancy.live

@@ -29,7 +29,8 @@ extension Engine {
   ///
   /// - Parameters:
   ///   - isForced: also when nothing was committed since the last one.
-  ///   - givesBack: dead blocks go back to the file system then. Otherwise they wait for the next checkpoint.
+  ///   - givesBack: dead blocks go back to the file system then. Otherwise they wait for the next
+  ///     checkpoint.
   func checkpoint(isForced: Bool, givesBack: Bool = true) throws(Fault) {
     checkpointing.lock()
     defer { checkpointing.unlock() }
@@ -53,8 +54,9 @@ extension Engine {
         try conclude(frozen, root, dead)
         if left == nil { return }
       } catch {
-        // The log began anew after this buffer was frozen, so no checkpoint may send a reader to where it was. Its tree is as good as
-        // any to build on: the next one, of everything, is what the log waits for.
+        // The log began anew after this buffer was frozen, so no checkpoint may send a reader to
+        // where it was. Its tree is as good as any to build on: the next one, of everything, is
+        // what the log waits for.
         guard error.kind == .unsupported else { throw error }
         keepDead(dead)
         install(root)
@@ -72,10 +74,12 @@ extension Engine {
 
   /// Puts a new write buffer in the place of the full one. Microseconds, under the writer lock.
   private func freeze(isForced: Bool) throws(Fault) -> Frozen? {
-    // A commit whose sync failed is in memory still: it must not be published, nor does a store that cannot write need a checkpoint.
+    // A commit whose sync failed is in memory still: it must not be published, nor does a store
+    // that cannot write need a checkpoint.
     try log.checkWriting()
-    // Most of what waits goes to the file, or to the disk, before the lock is taken, so that it is held for microseconds; where threads commit
-    // synchronously without a pause, for a sync of what they have committed since.
+    // Most of what waits goes to the file, or to the disk, before the lock is taken, so that it is
+    // held for microseconds; where threads commit synchronously without a pause, for a sync of what
+    // they have committed since.
     try log.flush(through: log.committedPosition, durable: isSyncAwaited)
     lockForService()
     defer { unlockForService() }
@@ -163,7 +167,8 @@ extension Engine {
 
   // MARK: Sealing
 
-  /// Appends a seal some time after the last synchronous commit, so that its durability is on record too.
+  /// Appends a seal some time after the last synchronous commit, so that its durability is on
+  /// record too.
   func sealLater() {
     guard options.checkpointsInBackground,
       sealScheduled.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)

@@ -7,8 +7,8 @@ import LatewoodTree
 extension Engine {
   /// Runs a compaction on this thread, or waits for the one that runs.
   ///
-  /// - Parameter isAutomatic: nobody asked for it. Then it keeps the room that it takes within the bounds of `CompactionPolicy`, and
-  ///   writers wait longer.
+  /// - Parameter isAutomatic: nobody asked for it. Then it keeps the room that it takes within the
+  ///   bounds of `CompactionPolicy`, and writers wait longer.
   func compact(
     bytesPerSecond: UInt64?, isAutomatic: Bool = false, unless isCancelled: () -> Bool = { false },
     _ progress: ((CompactionProgress) -> Void)?
@@ -48,8 +48,9 @@ extension Engine {
     return try result.get()
   }
 
-  /// Lets go of the file that was replaced, on another thread: when nobody has it any more the system gives up all that it cached of it, and
-  /// its blocks, which takes as long as to copy some of it.
+  /// Lets go of the file that was replaced, on another thread: when nobody has it any more the
+  /// system gives up all that it cached of it, and its blocks, which takes as long as to copy some
+  /// of it.
   private func forgetReplaced() {
     DispatchQueue.global(qos: .utility).async { [replaced] in
       let old = replaced.withLock { old in
@@ -70,7 +71,8 @@ extension Engine {
     // What a checkpoint that is running has merged needs not be followed.
     if isAutomatic { checkpointing.withLock {} }
     isCompactingItself.store(isAutomatic, ordering: .relaxed)
-    // From here on writers that are faster than this are held back, or it might never come to an end.
+    // From here on writers that are faster than this are held back, or it might never come to an
+    // end.
     if holdsWriters { beginLag(isAutomatic: isAutomatic) }
     defer {
       compactionLag.end()
@@ -123,8 +125,8 @@ extension Engine {
       isBounded: isAutomatic)
   }
 
-  /// The newest checkpoint, and a version that keeps its tree mapped and, with all of the log from its replay offset on, from being given
-  /// back to the file system.
+  /// The newest checkpoint, and a version that keeps its tree mapped and, with all of the log from
+  /// its replay offset on, from being given back to the file system.
   private func newestTree() throws(Fault) -> (Version, CheckpointRecord) {
     checkpointing.lock()
     defer { checkpointing.unlock() }
@@ -137,8 +139,8 @@ extension Engine {
     )
   }
 
-  /// Of a new file: names its first tree in both root slots, and lets reads see it. The log before it does not have these entries, so
-  /// no slot may lead around it.
+  /// Of a new file: names its first tree in both root slots, and lets reads see it. The log before
+  /// it does not have these entries, so no slot may lead around it.
   func begin(with root: Subtree?, transaction: UInt64) throws(Fault) {
     try log.flush(through: log.position, durable: false)
     try log.syncNodes()
@@ -155,7 +157,8 @@ extension Engine {
     swap { _ in makeVersion(head, base: root, frozen: nil, hold: hold) }
   }
 
-  /// Takes the writer lock if the store can go on in another file; returns when the lock was taken, in nanoseconds.
+  /// Takes the writer lock if the store can go on in another file; returns when the lock was taken,
+  /// in nanoseconds.
   func lockForSwitch() throws(Fault) -> UInt64 {
     lockForService()
     do throws(Fault) {
@@ -169,9 +172,11 @@ extension Engine {
     }
   }
 
-  /// Goes on in the file of `other`, which holds the same state and is in the place of this one's. Under `checkpointing` and `writer`.
+  /// Goes on in the file of `other`, which holds the same state and is in the place of this one's.
+  /// Under `checkpointing` and `writer`.
   func takeOver(_ other: Engine) {
-    // Whoever still waits for the old file must find this published, not publish it with the new file under it.
+    // Whoever still waits for the old file must find this published, not publish it with the new
+    // file under it.
     publish(head)
     let base = other.published.held()?.base
     var next = other.head

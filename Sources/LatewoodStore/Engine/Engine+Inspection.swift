@@ -99,7 +99,8 @@ extension Engine {
         result.append(checkpoint)
         return result
       }
-      // Going back only, so that a hostile file cannot send us in circles. What is lost of the past does not hide what is left of it.
+      // Going back only, so that a hostile file cannot send us in circles. What is lost of the past
+      // does not hide what is left of it.
       let found = previous < offset ? try log.checkpoint(at: previous, in: log.view)?.record : nil
       checkpoint.isOlderLost = previous != 0 && found == nil
       result.append(checkpoint)
@@ -129,14 +130,15 @@ extension Engine {
   /// The state that a checkpoint holds, without what was written after it.
   func pastVersion(_ record: CheckpointRecord, in log: LogFile, hold: BaseHold) -> Version {
     Version(
-      // It shows no buffer, so no node needs to be kept for it. It has a registry of its own because the writer's takes numbers in
-      // order only, and transactions go on meanwhile.
+      // It shows no buffer, so no node needs to be kept for it. It has a registry of its own
+      // because the writer's takes numbers in order only, and transactions go on meanwhile.
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
       known: KnownKeyspaces(), file: log.view, mapping: log.use, registry: VersionRegistry(),
       hold: hold)
   }
 
-  /// - Parameter isTreeProved: the nodes and extents of the newest checkpoint have been read and checked already.
+  /// - Parameter isTreeProved: the nodes and extents of the newest checkpoint have been read and
+  ///   checked already.
   func verify(
     isTreeProved: Bool = false, _ progress: ((VerifyProgress) -> Void)?
   ) throws(Fault) -> VerifyReport {
@@ -145,7 +147,8 @@ extension Engine {
     var report = VerifyReport()
     report.transaction = version.transaction
     let logStart = try newestCheckpoint()?.replay.offset ?? FileLayout.logStart
-    // Room that a checkpoint has just reserved counts as committed before the header of its frame is written.
+    // Room that a checkpoint has just reserved counts as committed before the header of its frame
+    // is written.
     let logEnd = log.writtenPosition.offset
     let logLength = logEnd > logStart ? logEnd - logStart : 0
     // What the file says of itself may be more than any file has.

@@ -10,15 +10,19 @@ import LatewoodTree
 /// unknown -> counting -> counted    somebody else wrote it: all that is referred to is counted first, block by block
 /// ```
 ///
-/// Of what this process writes, no byte has two owners. A file that comes from outside can say anything with right checksums. So before
-/// anything of it is given back, everything is counted that the newest tree, the log after its replay offset and the dead ranges that
-/// still wait refer to, before that checkpoint's frame. (A tree that refers to what lies behind it is refused: such bytes are written
-/// later, by somebody else.) Dead ranges are taken out of the count when nobody can read them any more, and a block is given back when its
-/// count is 0. What is written later lies behind the frame; this process alone refers to it. So a block that is given back is needed by no
-/// tree that can still be read and by no replay, however references overlap or repeat.
+/// Of what this process writes, no byte has two owners. A file that comes from outside can say
+/// anything with right checksums. So before anything of it is given back, everything is counted
+/// that the newest tree, the log after its replay offset and the dead ranges that still wait refer
+/// to, before that checkpoint's frame. (A tree that refers to what lies behind it is refused: such
+/// bytes are written later, by somebody else.) Dead ranges are taken out of the count when nobody
+/// can read them any more, and a block is given back when its count is 0. What is written later
+/// lies behind the frame; this process alone refers to it. So a block that is given back is needed
+/// by no tree that can still be read and by no replay, however references overlap or repeat.
 ///
-/// - `kept` values stay counted as the part of the log that they were; they are dead when their entry is.
-/// - Base trees that are older than the newest refer to what that refers to, and to ranges that wait.
+/// - `kept` values stay counted as the part of the log that they were; they are dead when their
+///   entry is.
+/// - Base trees that are older than the newest refer to what that refers to, and to ranges that
+///   wait.
 enum Ownership {
   case own
   case unknown
@@ -34,7 +38,8 @@ enum Ownership {
     self = .counted(claims)
   }
 
-  /// The blocks of `length` in `blocks` that nothing refers to. What else is in there never can be given back: the file is not sound there.
+  /// The blocks of `length` in `blocks` that nothing refers to. What else is in there never can be
+  /// given back: the file is not sound there.
   func free(in blocks: [Range<UInt64>], of length: UInt64) -> [Range<UInt64>] {
     guard case .counted(let claims) = self else { return blocks }
     var free: [Range<UInt64>] = []
@@ -57,7 +62,8 @@ enum Ownership {
   }
 }
 
-/// A count of everything that is referred to, which goes on from checkpoint to checkpoint. Under `checkpointing`.
+/// A count of everything that is referred to, which goes on from checkpoint to checkpoint. Under
+/// `checkpointing`.
 final class ClaimCount {
   /// Keeps what the walk goes over.
   private let version: Version
@@ -95,13 +101,15 @@ extension Ownership {
 }
 
 extension Engine {
-  /// How long one checkpoint counts at most, and the live bytes for which it begins to, however little is dead.
+  /// How long one checkpoint counts at most, and the live bytes for which it begins to, however
+  /// little is dead.
   private static let countNanoseconds: UInt64 = 500_000_000
   private static let quickLength: UInt64 = 64 << 20
   /// A longer tree is gone over when the dead bytes are so many times less at most.
   private static let countedShare: UInt64 = 16
 
-  /// Whether it is known what else refers to blocks in which something died; counts if need be. Under `checkpointing`.
+  /// Whether it is known what else refers to blocks in which something died; counts if need be.
+  /// Under `checkpointing`.
   ///
   /// Throws if the file contradicts itself, or cannot be read.
   func knowsOwners(dead length: UInt64) throws(Fault) -> Bool {

@@ -4,10 +4,12 @@ import Synchronization
 
 /// What writers are counted and slowed down by.
 extension Engine {
-  /// Live data of less than some MiB is treated as if it were more, or its log would be merged all the time.
+  /// Live data of less than some MiB is treated as if it were more, or its log would be merged all
+  /// the time.
   static let leastThreshold: UInt64 = 8 << 20
 
-  /// Bytes of log that a checkpoint gathers: fewer than the budget while the live data is small, so that the log does not outgrow it.
+  /// Bytes of log that a checkpoint gathers: fewer than the budget while the live data is small, so
+  /// that the log does not outgrow it.
   var checkpointThreshold: UInt64 {
     let budget = UInt64(options.writeBufferBudget)
     guard options.compaction.isAutomatic else { return budget }
@@ -16,13 +18,15 @@ extension Engine {
 
   /// Starts a checkpoint on the background queue when enough log has gathered.
   func checkpointIfDue() {
-    // While the file is compacted by itself a tree more would be the one that is too much; the new file has its own.
+    // While the file is compacted by itself a tree more would be the one that is too much; the new
+    // file has its own.
     let threshold =
       isCompactingItself.load(ordering: .relaxed) ? 2 * checkpointThreshold : checkpointThreshold
     if pendingBytes.load(ordering: .relaxed) >= threshold { checkpointLater() }
   }
 
-  /// So many bytes of log have come: of a commit, or of a transaction that was given up when part of it was complete. Under the writer lock.
+  /// So many bytes of log have come: of a commit, or of a transaction that was given up when part
+  /// of it was complete. Under the writer lock.
   func didLog(_ bytes: UInt64) {
     if bytes == 0 { return }
     head.pendingBytes += bytes
@@ -50,8 +54,8 @@ extension Engine {
   /// Nanoseconds that each byte costs now.
   private var price: Double { max(checkpointBacklog?.price ?? 0, compactionPrice) }
 
-  /// The log that no checkpoint holds, while one is being written. At its end two trees are in the file, and the log of both checkpoints:
-  /// together no more than three times the live data.
+  /// The log that no checkpoint holds, while one is being written. At its end two trees are in the
+  /// file, and the log of both checkpoints: together no more than three times the live data.
   var checkpointBacklog: Backlog? {
     guard checkpointScheduled.load(ordering: .relaxed) else { return nil }
     let log = pendingBytes.load(ordering: .relaxed) + frozenBytes.load(ordering: .relaxed)

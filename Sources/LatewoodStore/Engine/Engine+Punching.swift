@@ -4,7 +4,8 @@ import LatewoodFile
 import LatewoodTree
 import Synchronization
 
-/// What the store knows of dead parts of its file: which there are, since when, and which checkpoints are still whole.
+/// What the store knows of dead parts of its file: which there are, since when, and which
+/// checkpoints are still whole.
 ///
 /// ```
 /// merge          leaves dead ranges            (counted once the checkpoint is concluded: its slot is written)
@@ -12,16 +13,20 @@ import Synchronization
 /// loose          joined with their neighbours; whole blocks are given back, the rest stays
 /// ```
 ///
-/// An epoch counts base trees: the one a store was opened with is 0, and each that a checkpoint installs is the next. What the merge to
-/// epoch `n` left behind is needed by base trees before `n` only.
+/// An epoch counts base trees: the one a store was opened with is 0, and each that a checkpoint
+/// installs is the next. What the merge to epoch `n` left behind is needed by base trees before `n`
+/// only.
 ///
 /// Invariants:
-/// 1. A range is in here only if both are durable or will be made so before it is given back: the checkpoint that does without it, and a slot
-///    that names it. Before anything is given back both slots name such a checkpoint.
-/// 2. `whole` are checkpoints of which nothing was given back, nor will be before they are taken out.
+/// 1. A range is in here only if both are durable or will be made so before it is given back: the
+///    checkpoint that does without it, and a slot that names it. Before anything is given back both
+///    slots name such a checkpoint.
+/// 2. `whole` are checkpoints of which nothing was given back, nor will be before they are taken
+///    out.
 /// 3. A block is given back only if nothing else refers to it: see `Ownership`.
 ///
-/// Nothing of it is in the file: what waits when the store is closed stays until the file is compacted.
+/// Nothing of it is in the file: what waits when the store is closed stays until the file is
+/// compacted.
 struct Punching {
   struct Dead {
     var epoch: UInt64
@@ -33,10 +38,12 @@ struct Punching {
     var epoch: UInt64
   }
 
-  /// What was left behind by merges whose checkpoint could not be written, while their trees were built upon.
+  /// What was left behind by merges whose checkpoint could not be written, while their trees were
+  /// built upon.
   var unconcluded = DeadSpace()
   var ownership = Ownership.unknown
-  /// Who still reads the base trees of this file. Another file has another: snapshots of the old one hold nothing of the new one.
+  /// Who still reads the base trees of this file. Another file has another: snapshots of the old
+  /// one hold nothing of the new one.
   let bases = BaseRegistry()
   /// Where a replay starts from the newest checkpoint.
   var replay = ReplayPosition.start
@@ -81,7 +88,8 @@ extension Engine {
   /// Whether dead ranges are collected.
   var collectsDead: Bool { options.punchesHoles && !isReadOnly && !punching.withLock { $0.isOver } }
 
-  /// Begins anew with the file that `log` is from now on; what was known of the one before is forgotten with it.
+  /// Begins anew with the file that `log` is from now on; what was known of the one before is
+  /// forgotten with it.
   ///
   /// - Parameters:
   ///   - checkpoint: offset of its newest checkpoint; 0 if there is none.
@@ -111,13 +119,15 @@ extension Engine {
 
   // MARK: What dies
 
-  /// A merge's tree is built upon although its checkpoint was not written: what it left is still needed.
+  /// A merge's tree is built upon although its checkpoint was not written: what it left is still
+  /// needed.
   func keepDead(_ dead: DeadSpace) {
     if collectsDead { punching.withLock { $0.unconcluded.append(dead) } }
   }
 
-  /// A checkpoint was written, and the slot that names it: from the base tree that is installed next on nobody needs what its merge left,
-  /// nor the log before its replay offset. Under `checkpointing`, before the tree is installed.
+  /// A checkpoint was written, and the slot that names it: from the base tree that is installed
+  /// next on nobody needs what its merge left, nor the log before its replay offset. Under
+  /// `checkpointing`, before the tree is installed.
   func release(_ dead: DeadSpace, by checkpoint: AppendedCheckpoint) {
     let replay = checkpoint.record.replay
     var frames: [DeadRange] = []
@@ -147,7 +157,8 @@ extension Engine {
 
   // MARK: What is given back
 
-  /// Until as many calls of `releasePunching`, nothing is given back; on return nothing is being given back.
+  /// Until as many calls of `releasePunching`, nothing is given back; on return nothing is being
+  /// given back.
   func holdPunching() {
     punchingHolds.add(1, ordering: .acquiringAndReleasing)
     punchingNow.withLock {}
@@ -167,7 +178,8 @@ extension Engine {
       try punchLoose()
     } catch {
       if log.isPoisoned { throw error }
-      // For lack of space the slot was not written: the next checkpoint tries again. Nothing else is worth another try.
+      // For lack of space the slot was not written: the next checkpoint tries again. Nothing else
+      // is worth another try.
       if error.kind == .outOfSpace { return }
       punching.withLock { state in
         state.failure = error
@@ -185,7 +197,8 @@ extension Engine {
       try knowsOwners(dead: limit.length)
     else { return }
     waitForReads(of: limit.epoch)
-    // From here on no older checkpoint can be opened, so that nobody comes to hold what was found to be held by nobody.
+    // From here on no older checkpoint can be opened, so that nobody comes to hold what was found
+    // to be held by nobody.
     let decided = punching.withLock { state -> (checkpoint: AppendedCheckpoint, epoch: UInt64)? in
       guard
         let eligible = state.eligible(keeping: options.wholeCheckpoints, oldestHeld: state.bases.oldest),
@@ -207,7 +220,8 @@ extension Engine {
     }
   }
 
-  /// A transaction that ends, or a read, has the base tree from before for microseconds more; a snapshot is not waited for.
+  /// A transaction that ends, or a read, has the base tree from before for microseconds more; a
+  /// snapshot is not waited for.
   private func waitForReads(of epoch: UInt64) {
     let bases = punching.withLock { $0.bases }
     var waited: UInt64 = 0

@@ -8,15 +8,16 @@ import LatewoodFile
 ///                                                                              \-> queuedSyncs -> sync, publish -> tasks
 /// ```
 ///
-/// One thread runs closures and another waits for syncs, however many tasks wait: closures go on during a sync, and the next sync takes along all
-/// that have ended meanwhile.
+/// One thread runs closures and another waits for syncs, however many tasks wait: closures go on
+/// during a sync, and the next sync takes along all that have ended meanwhile.
 extension Engine {
   /// Closures that run before the writer lock is given to others for a moment.
   private static let batchLimit = 128
   /// Bytes of log after which it is too.
   private static let batchBytes: UInt64 = 1 << 20
 
-  /// Runs a transaction in its turn. Throws `CancellationError` if the task is cancelled before that.
+  /// Runs a transaction in its turn. Throws `CancellationError` if the task is cancelled before
+  /// that.
   func write<R: Sendable>(
     _ durability: Durability, _ body: @escaping @Sendable (Transaction) throws -> R
   ) async throws -> R {
@@ -45,8 +46,10 @@ extension Engine {
     settle(outcomes.filter { $0.awaited?.durability != .synchronous })
   }
 
-  /// Runs closures, each as a transaction of its own, until somebody else should have the writer lock, or the log cannot go on. Under that lock,
-  /// and with nothing to wait for: it is not given back between two of them, because whoever has it may be waiting for what has run to be settled.
+  /// Runs closures, each as a transaction of its own, until somebody else should have the writer
+  /// lock, or the log cannot go on. Under that lock, and with nothing to wait for: it is not given
+  /// back between two of them, because whoever has it may be waiting for what has run to be
+  /// settled.
   private func runBatch() -> [QueuedOutcome] {
     var outcomes: [QueuedOutcome] = []
     let start = log.tail

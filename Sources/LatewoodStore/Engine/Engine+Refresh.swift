@@ -3,7 +3,8 @@ import LatewoodFile
 import LatewoodTree
 
 extension Engine {
-  /// Of a read-only store: takes in what another process has committed since. True if there was anything.
+  /// Of a read-only store: takes in what another process has committed since. True if there was
+  /// anything.
   func refresh() throws(Fault) -> Bool {
     try checkOpen()
     guard isReadOnly else { return false }
@@ -53,7 +54,8 @@ extension Engine {
     }
   }
 
-  /// There is a newer checkpoint, or another file: its tree, and the log after it, in the place of what is in memory.
+  /// There is a newer checkpoint, or another file: its tree, and the log after it, in the place of
+  /// what is in memory.
   private func startOver(in next: LogFile) throws(Fault) -> Bool {
     let before = head.transaction
     let (state, report) = try replay(next, into: BufferLayer(), version: head.number + 1)

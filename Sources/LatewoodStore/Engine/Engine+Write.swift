@@ -8,11 +8,13 @@ extension Engine {
   struct Ended<R> {
     let transaction: Transaction
     let result: Result<R, any Error>
-    /// How durable the log must be before readers see what the transaction left, or found, and its caller is told. Nil: they see it already.
+    /// How durable the log must be before readers see what the transaction left, or found, and its
+    /// caller is told. Nil: they see it already.
     let awaited: Durability?
   }
 
-  /// Runs a transaction: the closure under the writer lock, then the flush, then everybody may see it.
+  /// Runs a transaction: the closure under the writer lock, then the flush, then everybody may see
+  /// it.
   func write<R>(_ durability: Durability, _ body: (Transaction) throws -> R) throws -> R {
     do {
       let ended = try runAlone(durability, body)
@@ -40,10 +42,12 @@ extension Engine {
     return try run(durability, body)
   }
 
-  /// Runs the closure and commits. Under the writer lock, between `lockForTransaction` and `unlockTransaction`.
+  /// Runs the closure and commits. Under the writer lock, between `lockForTransaction` and
+  /// `unlockTransaction`.
   ///
-  /// A transaction that changes nothing, or throws, may have found what another thread has committed and not published yet: its caller acts on
-  /// that, so that a read after it must see it too.
+  /// A transaction that changes nothing, or throws, may have found what another thread has
+  /// committed and not published yet: its caller acts on that, so that a read after it must see it
+  /// too.
   func run<R>(_ durability: Durability, _ body: (Transaction) throws -> R) throws -> Ended<R> {
     let transaction = try Transaction(engine: self)
     let result: R
@@ -76,7 +80,8 @@ extension Engine {
     return Ended(transaction: transaction, result: result, awaited: awaited)
   }
 
-  /// Whether readers see the newest state. Under the writer lock. Throws if they never will, because writing has ended.
+  /// Whether readers see the newest state. Under the writer lock. Throws if they never will,
+  /// because writing has ended.
   private func hasPublishedHead() throws(Fault) -> Bool {
     if let version = published.held(), version.number >= head.number { return true }
     try log.checkWriting()
@@ -94,15 +99,16 @@ extension Engine {
     followUp(transaction, durability)
   }
 
-  /// Waits until a commit, or what a transaction found, is where its durability wants it, then publishes it.
+  /// Waits until a commit, or what a transaction found, is where its durability wants it, then
+  /// publishes it.
   func settle(_ transaction: Transaction, _ durability: Durability) throws(Fault) {
     defer { finishing.end() }
     try transaction.log.flush(through: transaction.position, durable: durability == .synchronous)
     publish(transaction.committed)
   }
 
-  /// After a commit that there was no space for, by a thread that has none to settle: everybody else's is waited for. A failure that ends all
-  /// writing is told first.
+  /// After a commit that there was no space for, by a thread that has none to settle: everybody
+  /// else's is waited for. A failure that ends all writing is told first.
   func takeBackRefused() throws(Fault) {
     writer.lock()
     defer { writer.unlock() }
@@ -117,8 +123,9 @@ extension Engine {
     considerCompaction(at: transaction.position.offset)
   }
 
-  /// Has the system write what it caches before somebody has to wait for it: 8 MiB at a time, on a thread of its own, since the call
-  /// blocks when the disk is busy. (Sequential fills of 116 MB with the sync at their end: 4.1 to 4.5 million a second.)
+  /// Has the system write what it caches before somebody has to wait for it: 8 MiB at a time, on a
+  /// thread of its own, since the call blocks when the disk is busy. (Sequential fills of 116 MB
+  /// with the sync at their end: 4.1 to 4.5 million a second.)
   private func writebackLater(_ log: LogFile, through end: UInt64) {
     let start = writebackThrough.load(ordering: .relaxed)
     guard end > start, end - start >= 8 << 20, options.checkpointsInBackground,
@@ -127,16 +134,19 @@ extension Engine {
     writebackQueue.async { log.device.startWriteback(offset: start, length: end - start) }
   }
 
-  /// After a full disk: what was committed in memory and could not be written is taken back. Under the writer lock.
+  /// After a full disk: what was committed in memory and could not be written is taken back. Under
+  /// the writer lock.
   ///
   /// Throws `inputOutput` if the disk fails in another way now, which ends all writing.
   func rollBackUnwritten() throws(Fault) {
     guard log.isOutOfSpace else { return }
-    // What is in the file and not yet published must not be taken back. No flush outlasts the failure, and no commit begins.
+    // What is in the file and not yet published must not be taken back. No flush outlasts the
+    // failure, and no commit begins.
     finishing.waitForNone()
     guard let version = published.held() else { return }
     if head.number > version.number {
-      // Nodes that the lost transactions made stay in the slab until the next checkpoint lets go of it.
+      // Nodes that the lost transactions made stay in the slab until the next checkpoint lets go of
+      // it.
       version.active.layer.forget(after: version.number, keeping: version.active)
       head.active = version.active
       head.transaction = version.transaction
@@ -146,12 +156,14 @@ extension Engine {
     do throws(Fault) {
       try log.recoverFromOutOfSpace()
     } catch {
-      // The log refuses from here on, with a fault of its own that says why; but nobody has been told of this one.
+      // The log refuses from here on, with a fault of its own that says why; but nobody has been
+      // told of this one.
       if error.kind == .inputOutput { throw error }
     }
   }
 
-  /// After a full disk, before anything is tried again. Not while this thread has the writer lock; in a transaction it does nothing.
+  /// After a full disk, before anything is tried again. Not while this thread has the writer lock;
+  /// in a transaction it does nothing.
   func takeBackUnwritten() throws(Fault) {
     guard log.isOutOfSpace, !isInTransaction else { return }
     writer.lock()
@@ -159,8 +171,9 @@ extension Engine {
     try rollBackUnwritten()
   }
 
-  /// After a torn tail or a full disk nothing may be acknowledged before a checkpoint lies beyond what was left behind. False if the
-  /// log refuses to go on; it says why when a transaction begins.
+  /// After a torn tail or a full disk nothing may be acknowledged before a checkpoint lies beyond
+  /// what was left behind. False if the log refuses to go on; it says why when a transaction
+  /// begins.
   private func restoreLog() throws(Fault) -> Bool {
     guard log.isInterrupted else { return true }
     try takeBackUnwritten()
@@ -171,14 +184,16 @@ extension Engine {
 
   /// Takes the writer lock for transactions, once writers may go on and the log can take one.
   ///
-  /// The caller has no commit of its own to settle: whoever has the lock may be waiting for all of them.
+  /// The caller has no commit of its own to settle: whoever has the lock may be waiting for all of
+  /// them.
   func lockForTransaction() throws(Fault) {
     if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
     try refuseInsideTransaction("a transaction was begun")
     while true {
       let isRestored = try restoreLog()
       slowDown()
-      // A checkpoint wants the lock for some microseconds, and an unfair lock might never give it one.
+      // A checkpoint wants the lock for some microseconds, and an unfair lock might never give it
+      // one.
       services.waitForNone()
       writer.lock()
       // The transaction before may have met a full disk.

@@ -14,15 +14,20 @@ import Synchronization
 /// ```
 ///
 /// Invariants:
-/// 1. `head`, the trees of write buffers and everything of the log that is marked "writer" are touched only under `writer`.
-/// 2. The rule of publishing. A commit shows itself, and all that came before it, once the log is as durable as this commit asks: written if
-///    it is relaxed, synced if it is synchronous. Nothing else shows commits: before a checkpoint or a compaction shows the newest state in
-///    another shape, every commit in that is as durable as it asks. So what readers see is in the file, and no write that fails for lack of
-///    space takes it back; and where all transactions are synchronous, what they see is durable. A relaxed commit waits for nobody's sync: it
-///    shows with itself synchronous ones before it whose sync is still under way. If that fails it ends all writing, and what was seen stays
-///    until the store is closed.
-/// 3. At most one checkpoint runs at a time (`checkpointing`), and only a checkpoint changes `base` and `frozen`.
-/// 4. Locks are taken in the order checkpointing, writer, that of `published`; none is held while a caller's closure runs but `writer`.
+/// 1. `head`, the trees of write buffers and everything of the log that is marked "writer" are
+///    touched only under `writer`.
+/// 2. The rule of publishing. A commit shows itself, and all that came before it, once the log is
+///    as durable as this commit asks: written if it is relaxed, synced if it is synchronous.
+///    Nothing else shows commits: before a checkpoint or a compaction shows the newest state in
+///    another shape, every commit in that is as durable as it asks. So what readers see is in the
+///    file, and no write that fails for lack of space takes it back; and where all transactions are
+///    synchronous, what they see is durable. A relaxed commit waits for nobody's sync: it shows
+///    with itself synchronous ones before it whose sync is still under way. If that fails it ends
+///    all writing, and what was seen stays until the store is closed.
+/// 3. At most one checkpoint runs at a time (`checkpointing`), and only a checkpoint changes `base`
+///    and `frozen`.
+/// 4. Locks are taken in the order checkpointing, writer, that of `published`; none is held while a
+///    caller's closure runs but `writer`.
 /// 5. What readers may have is retired through `readers`, and nobody waits for a reader.
 ///
 /// Thread safety: all calls may come from any thread.
@@ -52,7 +57,8 @@ final class Engine: @unchecked Sendable {
 
   let writer = Monitor()
   var head = Head()
-  /// Moments of a checkpoint's work that want the writer lock, or have it; transactions let them go first.
+  /// Moments of a checkpoint's work that want the writer lock, or have it; transactions let them go
+  /// first.
   let services = Underway()
   let writingThread = Atomic<UInt>(0)
   /// Commits that are neither published nor have failed. They begin under `writer`.
@@ -71,7 +77,8 @@ final class Engine: @unchecked Sendable {
 
   let checkpointing = Monitor()
   let checkpointScheduled = Atomic<Bool>(false)
-  /// Signalled when a checkpoint ends; waited for by transactions when the write buffer is far over its budget.
+  /// Signalled when a checkpoint ends; waited for by transactions when the write buffer is far over
+  /// its budget.
   let checkpointEnded = Monitor()
   /// Transactions that do not block their callers.
   let queuedWrites = WorkLine<any QueuedTransaction>(label: "latewood.write")
@@ -144,7 +151,8 @@ final class Engine: @unchecked Sendable {
     }
   }
 
-  /// The file that commits go to. It changes only under `checkpointing` and `writer`: who has neither keeps what it was given.
+  /// The file that commits go to. It changes only under `checkpointing` and `writer`: who has
+  /// neither keeps what it was given.
   var log: LogFile { file.withLock { $0 } }
 
   /// Goes on in another file that has the same state.
@@ -170,14 +178,16 @@ final class Engine: @unchecked Sendable {
     do throws(Fault) {
       try checkpoint(isForced: true)
     } catch {
-      // A full disk keeps nobody from reading. The first transaction tries again, and until then none can begin.
+      // A full disk keeps nobody from reading. The first transaction tries again, and until then
+      // none can begin.
       guard error.kind == .outOfSpace else { throw error }
     }
   }
 
   /// Lets readers see what the log says; true if a checkpoint must follow.
   ///
-  /// A function of its own: while it ran, its version would keep that checkpoint from giving anything back, and have it wait for nothing.
+  /// A function of its own: while it ran, its version would keep that checkpoint from giving
+  /// anything back, and have it wait for nothing.
   @inline(never) private func show(replayed log: LogFile) throws(Fault) -> Bool {
     let (state, report) = try replay(log, into: head.active.layer, version: 1)
     head.active = state

@@ -16,7 +16,8 @@ enum FullKey {
       : Fault(.keyTooLong, "a key of \(length) bytes is longer than \(maximumKeyLength)")
   }
 
-  /// A bound of a range as a full key: also that of nothing but the keyspace, and the one just after the longest key.
+  /// A bound of a range as a full key: also that of nothing but the keyspace, and the one just
+  /// after the longest key.
   static func check(bound: [UInt8]) throws(Fault) {
     let length = bound.count - prefixLength
     guard length <= maximumKeyLength + 1 else {

@@ -8,8 +8,10 @@ protocol QueuedTransaction: Sendable {
   func refuse(_ error: any Error)
 }
 
-/// A queued transaction that has run, on its way to those who see it and to the task that waits for it.
-// SAFETY: it belongs to one thread at a time: to the one that runs the transaction, and then to the one that settles it.
+/// A queued transaction that has run, on its way to those who see it and to the task that waits for
+/// it.
+// SAFETY: it belongs to one thread at a time: to the one that runs the transaction, and then to the
+// one that settles it.
 struct QueuedOutcome: @unchecked Sendable {
   /// What is to be settled, and how; nil: nothing.
   let awaited: (transaction: Transaction, durability: Durability)?

@@ -1,6 +1,7 @@
 import LatewoodDevice
 
-/// The open snapshots of a store: for its statistics, and to let go of what they hold when it closes.
+/// The open snapshots of a store: for its statistics, and to let go of what they hold when it
+/// closes.
 ///
 /// Thread safety: any thread.
 final class SnapshotRegistry: Sendable {

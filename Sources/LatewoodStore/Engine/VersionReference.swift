@@ -2,10 +2,13 @@ import LatewoodDevice
 import LatewoodTree
 import Synchronization
 
-/// A reference to a version, or to none, that readers follow without a lock and without counting references.
+/// A reference to a version, or to none, that readers follow without a lock and without counting
+/// references.
 ///
-/// Thread safety: any thread. Who changes it by looking at what is there uses `update`, one at a time; `clear` comes at any time.
-// SAFETY: what the pointer leads to never changes, and goes only when no reader is registered that could have found it.
+/// Thread safety: any thread. Who changes it by looking at what is there uses `update`, one at a
+/// time; `clear` comes at any time.
+// SAFETY: what the pointer leads to never changes, and goes only when no reader is registered that
+// could have found it.
 struct VersionReference: ~Copyable, @unchecked Sendable {
   /// The address of the face; with it goes one reference to its version.
   private let pointer: Atomic<UnsafePointer<VersionFace>?>
@@ -35,7 +38,8 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
     return follow(ticket)?.pointee.version.takeUnretainedValue()
   }
 
-  /// Puts another version in the place of the one that is there, unless the closure returns nil or there is none.
+  /// Puts another version in the place of the one that is there, unless the closure returns nil or
+  /// there is none.
   func update(_ change: (_ old: Version) -> Version?) {
     let old = updating.withLock { () -> Unmanaged<Version>? in
       guard let old = held(), let next = change(old) else { return nil }

@@ -1,7 +1,8 @@
 import Dispatch
 import LatewoodDevice
 
-/// Items that wait in line for one worker, which starts when the first comes, takes what it can at a time, and ends when none is left.
+/// Items that wait in line for one worker, which starts when the first comes, takes what it can at
+/// a time, and ends when none is left.
 ///
 /// However many wait, one thread works.
 final class WorkLine<Item: Sendable>: Sendable {

@@ -9,8 +9,8 @@ import Synchronization
 /// price          none              | grows without a bound    | 1 µs a byte
 /// ```
 ///
-/// It never grows to a full stop: whoever is waited for by the one that is behind, such as a thread that a closure of a compaction uses, gets
-/// through all the same.
+/// It never grows to a full stop: whoever is waited for by the one that is behind, such as a thread
+/// that a closure of a compaction uses, gets through all the same.
 struct Backlog: Equatable {
   /// Bytes of log that wait.
   var bytes: UInt64
@@ -19,7 +19,8 @@ struct Backlog: Equatable {
   /// How many more until writers get one MiB a second and no more.
   var headroom: UInt64
 
-  /// Nanoseconds for each byte that is committed now: 10, which is 100 MB a second, in the middle of the headroom.
+  /// Nanoseconds for each byte that is committed now: 10, which is 100 MB a second, in the middle
+  /// of the headroom.
   var price: Double {
     guard bytes > free else { return 0 }
     let fullness = Double(bytes - free) / Double(max(headroom, 1))
@@ -29,10 +30,12 @@ struct Backlog: Equatable {
   static let highestPrice = 1e9 / Double(1 << 20)
 }
 
-/// Slows writers down in proportion to the bytes that they commit, so that log, file and recovery stay bounded at every length of a value.
+/// Slows writers down in proportion to the bytes that they commit, so that log, file and recovery
+/// stay bounded at every length of a value.
 ///
-/// A commit that finds a backlog owes its bytes. They are paid with time, at the price of the moment, before the next transaction begins,
-/// whoever begins it; when nothing is behind any more, nothing is owed.
+/// A commit that finds a backlog owes its bytes. They are paid with time, at the price of the
+/// moment, before the next transaction begins, whoever begins it; when nothing is behind any more,
+/// nothing is owed.
 ///
 /// Thread safety: all calls from any thread.
 final class WriterPace: Sendable {
@@ -59,7 +62,8 @@ final class WriterPace: Sendable {
     isOwed.store(true, ordering: .relaxed)
   }
 
-  /// Takes off what the time has paid since it was last asked; returns the nanoseconds that are left to wait, or 0.
+  /// Takes off what the time has paid since it was last asked; returns the nanoseconds that are
+  /// left to wait, or 0.
   func wait(price: Double, at now: UInt64) -> UInt64 {
     debt.withLock { debt in
       let elapsed = Double(now > debt.time ? now - debt.time : 0)
@@ -76,7 +80,8 @@ final class WriterPace: Sendable {
 ///
 /// Thread safety: changed by the thread that compacts, read by all.
 final class CompactionLag: Sendable {
-  /// How many bytes of log had come when it began, and how many it has followed; `.max` if none is running.
+  /// How many bytes of log had come when it began, and how many it has followed; `.max` if none is
+  /// running.
   private let begun = Atomic<UInt64>(.max)
   private let followed = Atomic<UInt64>(.max)
   /// Bytes that writers may get ahead of it, in all and since it has followed.
@@ -93,7 +98,8 @@ final class CompactionLag: Sendable {
   ///   - live: bytes of live data.
   ///   - divisor: which part of it.
   ///   - least: bytes that they may get ahead in any case.
-  ///   - isBounded: so many bytes may come until the end, not only until it has followed: both files have them.
+  ///   - isBounded: so many bytes may come until the end, not only until it has followed: both
+  ///     files have them.
   func begin(at committed: UInt64, live: UInt64, divisor: UInt64, least: UInt64, isBounded: Bool) {
     share.store(max(least, live / divisor), ordering: .relaxed)
     self.divisor.store(divisor, ordering: .relaxed)
@@ -112,7 +118,8 @@ final class CompactionLag: Sendable {
 
   /// - Parameters:
   ///   - copied: bytes of live data so far.
-  ///   - rounds: how often it has followed the log; each time writers get half as much, so that little is left for the time when they wait.
+  ///   - rounds: how often it has followed the log; each time writers get half as much, so that
+  ///     little is left for the time when they wait.
   func allow(copied: UInt64 = 0, rounds: Int = 0) {
     let share = share.load(ordering: .relaxed)
     let least = CompactionRun.shortTail

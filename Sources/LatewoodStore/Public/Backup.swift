@@ -35,24 +35,28 @@ extension Store {
   /// says which of the two a backup was. Who wants small backups compacts by hand, right before a
   /// backup that may take long.
   ///
-  /// The backup is a database that opens by itself; it shows the state of the moment when this was called or a little later. What is copied is
-  /// verified first, and read back from the disk. After a crash at any moment the backup is the earlier one or the new one, whole, and
-  /// the next call goes on from there. Open it read-only, or work with a copy of it: once it has been written to, it is no backup any more, and
-  /// this refuses to touch it. It belongs to this process's user, who can write to it; otherwise
-  /// its permissions are those of this file, without access control list and extended attributes.
-  /// For a smaller file that is a database of its own see ``copy(to:bytesPerSecond:progress:)``.
+  /// The backup is a database that opens by itself; it shows the state of the moment when this was
+  /// called or a little later. What is copied is verified first, and read back from the disk. After
+  /// a crash at any moment the backup is the earlier one or the new one, whole, and the next call
+  /// goes on from there. Open it read-only, or work with a copy of it: once it has been written to,
+  /// it is no backup any more, and this refuses to touch it. It belongs to this process's user, who
+  /// can write to it; otherwise its permissions are those of this file, without access control list
+  /// and extended attributes. For a smaller file that is a database of its own see
+  /// ``copy(to:bytesPerSecond:progress:)``.
   ///
-  /// It waits for a compaction that is running; ``pauseCompaction()`` and ``cancelCompaction()`` are heard. While it runs nothing is given
-  /// back to the file system. O(bytes appended since); after a compaction O(bytes of the file).
+  /// It waits for a compaction that is running; ``pauseCompaction()`` and ``cancelCompaction()``
+  /// are heard. While it runs nothing is given back to the file system. O(bytes appended since);
+  /// after a compaction O(bytes of the file).
   ///
   /// - Parameters:
   ///   - path: where no file is yet, or an earlier backup of this database. On any file system.
   ///   - bytesPerSecond: written at most; nil for as many as the disk takes.
   ///   - progress: called now and then, on the thread that works.
-  /// - Throws: ``StoreError`` `alreadyExists` if there is a file that is no backup of this database, or has been written to;
-  ///   `lockedByOtherProcess` if somebody has it open for writing; `damaged` if this file is; `outOfSpace`, `inputOutput`; `cancelled`;
-  ///   `readOnly`, `fileMoved`, `closed`; `invalidRange` inside the closure of a transaction or of
-  ///   a compaction.
+  /// - Throws: ``StoreError`` `alreadyExists` if there is a file that is no backup of this
+  ///   database, or has been written to; `lockedByOtherProcess` if somebody has it open for
+  ///   writing; `damaged` if this file is; `outOfSpace`, `inputOutput`; `cancelled`; `readOnly`,
+  ///   `fileMoved`, `closed`; `invalidRange` inside the closure of a transaction or of a
+  ///   compaction.
   @discardableResult
   public func backup(
     to path: String, bytesPerSecond: UInt64? = nil, progress: ((BackupProgress) -> Void)? = nil

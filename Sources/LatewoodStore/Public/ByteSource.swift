@@ -1,6 +1,7 @@
 /// What can serve as a key or a value: anything whose bytes lie together.
 ///
-/// Arrays and slices of bytes, strings (their UTF-8) and raw buffers conform; your own types may, in a line or two:
+/// Arrays and slices of bytes, strings (their UTF-8) and raw buffers conform; your own types may,
+/// in a line or two:
 ///
 /// ```swift
 /// extension UserID: ByteSource {
@@ -10,7 +11,8 @@
 /// }
 /// ```
 ///
-/// Keys are compared by unsigned bytes, so a number sorts by value only if it is encoded big-endian.
+/// Keys are compared by unsigned bytes, so a number sorts by value only if it is encoded
+/// big-endian.
 public protocol ByteSource {
   /// Calls `body` with the bytes. They need to stay valid only during the call.
   func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R

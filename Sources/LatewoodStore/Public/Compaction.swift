@@ -4,19 +4,22 @@ import LatewoodTree
 
 /// When a store compacts its file by itself.
 ///
-/// Where parts of the file are given back to the file system (``Store/Options/punchesHoles``), a file of up to 1 GiB of live data that is
-/// overwritten at full speed takes at most 3 times its live data and 32 MiB on the disk, a compaction that is under way included, and its size
-/// is at most 8 times the live data and 64 MiB. It is compacted before it passes that, whatever the shares below say, and writers are
-/// slowed in proportion to their bytes. Beyond these bounds goes what is held: by open snapshots, by readers in other processes, by copies and
-/// backups while they run, by a compaction that is paused, by ``Store/Options/wholeCheckpoints``, and by one transaction that is longer than
-/// all of that.
+/// Where parts of the file are given back to the file system (``Store/Options/punchesHoles``), a
+/// file of up to 1 GiB of live data that is overwritten at full speed takes at most 3 times its
+/// live data and 32 MiB on the disk, a compaction that is under way included, and its size is at
+/// most 8 times the live data and 64 MiB. It is compacted before it passes that, whatever the
+/// shares below say, and writers are slowed in proportion to their bytes. Beyond these bounds goes
+/// what is held: by open snapshots, by readers in other processes, by copies and backups while they
+/// run, by a compaction that is paused, by ``Store/Options/wholeCheckpoints``, and by one
+/// transaction that is longer than all of that.
 public struct CompactionPolicy: Sendable, Equatable {
-  /// Whether it does. Default: true. Without ``Store/Options/checkpointsInBackground`` nothing runs by itself.
+  /// Whether it does. Default: true. Without ``Store/Options/checkpointsInBackground`` nothing runs
+  /// by itself.
   public var isAutomatic = true
   /// A file smaller than this is left alone, in bytes. Default: 4 MiB.
   public var minimumSize: UInt64 = 4 << 20
-  /// Share of dead bytes on the disk from which on a file is compacted once nobody has written for `quietTime`; 0.05 to 0.95.
-  /// Default: 0.4.
+  /// Share of dead bytes on the disk from which on a file is compacted once nobody has written for
+  /// `quietTime`; 0.05 to 0.95. Default: 0.4.
   public var deadShare = 0.4
   /// The share from which on that is not waited for. Default: 0.6.
   public var urgentDeadShare = 0.6
@@ -64,7 +67,8 @@ public struct CompactionReport: Sendable, Equatable {
   public init() {}
 }
 
-/// What becomes of an entry when the file is compacted: see ``Store/setCompactionRewriter(for:_:)``.
+/// What becomes of an entry when the file is compacted: see
+/// ``Store/setCompactionRewriter(for:_:)``.
 public enum CompactedEntry: Sendable {
   case keep
   /// Its value is this from now on.
@@ -73,12 +77,13 @@ public enum CompactedEntry: Sendable {
 }
 
 extension Store {
-  /// Writes the live data into a new file and puts that in the place of the old one. Reads and writes go on all the while; writers are
-  /// held for the milliseconds of the last step.
+  /// Writes the live data into a new file and puts that in the place of the old one. Reads and
+  /// writes go on all the while; writers are held for the milliseconds of the last step.
   ///
-  /// Snapshots that are open stay valid: they keep the old file's space until they close. The new file has a new file id, holds its data in key
-  /// order, and is read back and verified before it takes the place. After a crash at any moment the file is the old one or the new one,
-  /// whole. If a compaction is running already, this waits for it and returns what that did.
+  /// Snapshots that are open stay valid: they keep the old file's space until they close. The new
+  /// file has a new file id, holds its data in key order, and is read back and verified before it
+  /// takes the place. After a crash at any moment the file is the old one or the new one, whole. If
+  /// a compaction is running already, this waits for it and returns what that did.
   ///
   /// The new file belongs to whom the old one did, and has its permissions, access control list and
   /// extended attributes (of those that are the system's own only the label of SELinux or Smack,
@@ -90,12 +95,14 @@ extension Store {
   ///
   /// - Parameters:
   ///   - bytesPerSecond: of new file at most; nil for as many as the disk takes.
-  ///   - progress: called now and then, on the thread that works. It may use the store; to compact, copy, back up or close it there is `invalidRange`.
-  /// - Throws: ``StoreError`` `cancelled` after ``cancelCompaction()`` or ``close()``; `outOfSpace`, `inputOutput`, `damaged` if the old file
-  ///   cannot be read or the new one not be written: then the old file goes on as if nothing had
-  ///   been; `permissionDenied` if the new one cannot be given the old one's owner; `hardLinked`;
-  ///   `fileMoved` if the file is not at its path any more; `readOnly`, `closed`; `invalidRange`
-  ///   inside the closure of a transaction, or of another compaction.
+  ///   - progress: called now and then, on the thread that works. It may use the store; to compact,
+  ///     copy, back up or close it there is `invalidRange`.
+  /// - Throws: ``StoreError`` `cancelled` after ``cancelCompaction()`` or ``close()``;
+  ///   `outOfSpace`, `inputOutput`, `damaged` if the old file cannot be read or the new one not be
+  ///   written: then the old file goes on as if nothing had been; `permissionDenied` if the new one
+  ///   cannot be given the old one's owner; `hardLinked`; `fileMoved` if the file is not at its
+  ///   path any more; `readOnly`, `closed`; `invalidRange` inside the closure of a transaction, or
+  ///   of another compaction.
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
@@ -105,7 +112,8 @@ extension Store {
     } catch { throw StoreError(error, path: engine.path) }
   }
 
-  /// The same without blocking the caller's thread: it runs on a Dispatch queue of utility priority. Cancelling the task cancels it.
+  /// The same without blocking the caller's thread: it runs on a Dispatch queue of utility
+  /// priority. Cancelling the task cancels it.
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: (@Sendable (CompactionProgress) -> Void)? = nil
@@ -127,8 +135,9 @@ extension Store {
     }
   }
 
-  /// Writes the newest state into a new database file, compacted and with a file id of its own. Reads and writes go on all the while, and
-  /// what is committed until it has nearly ended comes along.
+  /// Writes the newest state into a new database file, compacted and with a file id of its own.
+  /// Reads and writes go on all the while, and what is committed until it has nearly ended comes
+  /// along.
   ///
   /// It appears at `path` when it is whole, verified and durable; if this fails, nothing is left
   /// there. It belongs to this process's user, who can write to it; otherwise its permissions are
@@ -141,8 +150,8 @@ extension Store {
   ///   - bytesPerSecond: of new file at most; nil for as many as the disk takes.
   ///   - progress: called now and then, on the thread that works; as of `compact`.
   /// - Returns: `bytesAfter` is the size of the copy.
-  /// - Throws: ``StoreError`` `alreadyExists`, `lockedByOtherProcess`; `cancelled` after ``cancelCompaction()``; and as
-  ///   `compact`.
+  /// - Throws: ``StoreError`` `alreadyExists`, `lockedByOtherProcess`; `cancelled` after
+  ///   ``cancelCompaction()``; and as `compact`.
   @discardableResult
   public func copy(
     to path: String, bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
@@ -155,10 +164,12 @@ extension Store {
     }
   }
 
-  /// Says what becomes of the entries of a keyspace when the file is compacted or copied: a layer above can so leave out what it no longer needs.
+  /// Says what becomes of the entries of a keyspace when the file is compacted or copied: a layer
+  /// above can so leave out what it no longer needs.
   ///
-  /// It is asked once for each entry, and once more for each put that was committed meanwhile, on the thread that works, and must not
-  /// use the store. What it throws ends the compaction, and the file stays as it was.
+  /// It is asked once for each entry, and once more for each put that was committed meanwhile, on
+  /// the thread that works, and must not use the store. What it throws ends the compaction, and the
+  /// file stays as it was.
   ///
   /// - Parameters:
   ///   - keyspace: whose entries.
@@ -181,13 +192,15 @@ extension Store {
     withExtendedLifetime(old) {}
   }
 
-  /// Holds the running compaction, and those to come, until ``resumeCompaction()``. From any thread.
+  /// Holds the running compaction, and those to come, until ``resumeCompaction()``. From any
+  /// thread.
   public func pauseCompaction() { engine.compaction.setPaused(true) }
 
   /// Lets compactions go on.
   public func resumeCompaction() { engine.compaction.setPaused(false) }
 
-  /// Ends the running compaction, if there is one, without a trace: whoever waits for it gets `cancelled`. From any thread.
+  /// Ends the running compaction, if there is one, without a trace: whoever waits for it gets
+  /// `cancelled`. From any thread.
   public func cancelCompaction() { engine.compaction.cancel() }
 
   /// How far the running compaction is; nil if none is running.

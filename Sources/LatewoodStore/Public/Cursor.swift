@@ -12,8 +12,9 @@ import LatewoodTree
 /// }
 /// ```
 ///
-/// It sees the state it was made from: of a store the newest commit at that time, of a transaction also what the transaction changes
-/// while the cursor is open. It may outlive what it was made from, but then every call throws.
+/// It sees the state it was made from: of a store the newest commit at that time, of a transaction
+/// also what the transaction changes while the cursor is open. It may outlive what it was made
+/// from, but then every call throws.
 ///
 /// Thread safety: one thread at a time. Make one for each thread; they are cheap.
 public final class Cursor {
@@ -118,7 +119,8 @@ public final class Cursor {
 
   /// The key it stands on, copied.
   ///
-  /// - Throws: ``StoreError`` `invalidRange` if it stands on none, or on one that has been deleted. It keeps its place all the same.
+  /// - Throws: ``StoreError`` `invalidRange` if it stands on none, or on one that has been deleted.
+  ///   It keeps its place all the same.
   public func key() throws(StoreError) -> [UInt8] {
     do {
       try checkPlaced()
@@ -137,7 +139,8 @@ public final class Cursor {
   /// Key and value, copied.
   public func entry() throws(StoreError) -> Entry { Entry(key: try key(), value: try value()) }
 
-  /// Calls `body` with the value where it lies, without a copy. It must not change the transaction that it reads.
+  /// Calls `body` with the value where it lies, without a copy. It must not change the transaction
+  /// that it reads.
   public func withValue<R>(_ body: (RawSpan) throws -> R) throws -> R {
     let value: UnsafeRawBufferPointer
     do {
@@ -170,7 +173,8 @@ public final class Cursor {
     }
   }
 
-  /// True if a transaction has changed something, so that the position must be found again by `placeKey`.
+  /// True if a transaction has changed something, so that the position must be found again by
+  /// `placeKey`.
   private func refreshPlace() throws(Fault) -> Bool {
     guard reader.gate.changeCount != changeCount else { return false }
     reader = try reader.gate.currentReader()

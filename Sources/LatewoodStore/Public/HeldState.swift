@@ -1,8 +1,10 @@
 import LatewoodBytes
 
-/// One state of the database behind a pointer, for a layer that reads several things of it: its reader is not copied for each.
+/// One state of the database behind a pointer, for a layer that reads several things of it: its
+/// reader is not copied for each.
 ///
-/// Not for the state of a transaction, whose memory changes. Thread safety: as that of what the reader was made from.
+/// Not for the state of a transaction, whose memory changes. Thread safety: as that of what the
+/// reader was made from.
 package final class HeldState: Readable {
   private let reader: Reader
 

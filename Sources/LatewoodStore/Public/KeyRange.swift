@@ -50,7 +50,8 @@ public struct KeyRange: Sendable, Equatable {
     KeyRange(lower: .included(low.copied), upper: .included(high.copied))
   }
 
-  /// The least key that is greater than all keys with this prefix; nil if there is none (all bytes are 255).
+  /// The least key that is greater than all keys with this prefix; nil if there is none (all bytes
+  /// are 255).
   static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
     var bytes = prefix
     while let last = bytes.last {

@@ -1,11 +1,13 @@
 import LatewoodBytes
 import LatewoodTree
 
-/// Reading: what ``Store`` (the newest commit), ``Snapshot`` (one state) and ``Transaction`` (its own changes too) have in common.
+/// Reading: what ``Store`` (the newest commit), ``Snapshot`` (one state) and ``Transaction`` (its
+/// own changes too) have in common.
 ///
-/// Every method throws ``StoreError``: `closed`, `snapshotClosed` or `transactionFinished` when it is too late; `keyEmpty`,
-/// `keyTooLong`, `noSuchKeyspace` for bad arguments; `damaged` with the offset when bytes of the file are not what was written.
-/// n is the number of entries in the database. Counts are O(log n) plus the entries of the range that no checkpoint has merged yet.
+/// Every method throws ``StoreError``: `closed`, `snapshotClosed` or `transactionFinished` when it
+/// is too late; `keyEmpty`, `keyTooLong`, `noSuchKeyspace` for bad arguments; `damaged` with the
+/// offset when bytes of the file are not what was written. n is the number of entries in the
+/// database. Counts are O(log n) plus the entries of the range that no checkpoint has merged yet.
 public protocol Readable {
   // None of these is for use outside of this module.
 
@@ -55,13 +57,15 @@ extension Readable {
     }
   }
 
-  /// Calls `body` with the value of a key where it lies, without a copy; returns nil if there is no such key. O(log n).
+  /// Calls `body` with the value of a key where it lies, without a copy; returns nil if there is no
+  /// such key. O(log n).
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: where to look.
-  ///   - body: takes the bytes of the value, which are valid during the call. A large one is checked against its checksum the first time.
-  ///     It must not change the transaction that it reads.
+  ///   - body: takes the bytes of the value, which are valid during the call. A large one is
+  ///     checked against its checksum the first time. It must not change the transaction that it
+  ///     reads.
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws; ``StoreError`` as all reads do.
   @inlinable public func withValue<R>(
@@ -96,8 +100,8 @@ extension Readable {
   ///   - keyspace: where to look.
   ///   - range: default: all keys.
   ///   - reversed: from the last key to the first.
-  ///   - body: takes key and value, and says whether to go on. It must not change the transaction that it reads; a ``Cursor`` goes on
-  ///     over changes.
+  ///   - body: takes key and value, and says whether to go on. It must not change the transaction
+  ///     that it reads; a ``Cursor`` goes on over changes.
   /// - Throws: what `body` throws; ``StoreError`` as all reads do.
   public func forEach(
     in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false,
@@ -123,8 +127,9 @@ extension Readable {
 
   /// The entries of a range in order, copied, read one by one as they are asked for.
   ///
-  /// Iteration cannot throw in Swift: if it meets damage it ends, and ``Entries/failure`` says why. Check it after the
-  /// loop, or use ``forEach(in:_:reversed:_:)`` or ``cursor(in:_:)``, which throw.
+  /// Iteration cannot throw in Swift: if it meets damage it ends, and ``Entries/failure`` says why.
+  /// Check it after the loop, or use ``forEach(in:_:reversed:_:)`` or ``cursor(in:_:)``, which
+  /// throw.
   ///
   /// - Parameters:
   ///   - keyspace: where to look.
@@ -178,7 +183,8 @@ extension Readable {
     }
   }
 
-  /// Key number `index` of a range in ascending order, counted from 0; nil if the range has fewer. Complexity as ``count(in:_:)``.
+  /// Key number `index` of a range in ascending order, counted from 0; nil if the range has fewer.
+  /// Complexity as ``count(in:_:)``.
   ///
   /// - Parameters:
   ///   - index: from 0.
@@ -196,7 +202,8 @@ extension Readable {
     }
   }
 
-  /// How many keys of the keyspace are less than a key, whether that is there or not. Complexity as ``count(in:_:)``.
+  /// How many keys of the keyspace are less than a key, whether that is there or not. Complexity as
+  /// ``count(in:_:)``.
   ///
   /// - Parameters:
   ///   - key: of any length.

@@ -2,14 +2,16 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodTree
 
-/// One state of the database, held by counting references. What ``Readable`` is built on; it has no use by itself.
+/// One state of the database, held by counting references. What ``Readable`` is built on; it has no
+/// use by itself.
 public struct Reader {
   /// Keeps the memory that `state` points into.
   let owner: AnyObject
   /// Tells whether reading is still allowed.
   let gate: any ReadGate
   let state: ReadState
-  /// Whether `state` is of a transaction, whose next change may use the same memory for something else.
+  /// Whether `state` is of a transaction, whose next change may use the same memory for something
+  /// else.
   let isOfTransaction: Bool
 
   init(owner: AnyObject, gate: any ReadGate, state: ReadState) {
@@ -22,7 +24,8 @@ public struct Reader {
   /// Asked for by errors alone; not stored, since each read copies a reader.
   var path: String? { gate.path }
 
-  /// Lets a closure have bytes where they lie. A transaction refuses to be changed until they are taken back.
+  /// Lets a closure have bytes where they lie. A transaction refuses to be changed until they are
+  /// taken back.
   func lending<R>(_ body: () throws -> R) rethrows -> R {
     guard isOfTransaction else { return try withExtendedLifetime(self) { try body() } }
     gate.lend()
@@ -52,7 +55,8 @@ extension ReadGate {
   func takeBack() {}
 }
 
-/// One state, to be read: plain pointers, copied without counting. Somebody else keeps what they point at.
+/// One state, to be read: plain pointers, copied without counting. Somebody else keeps what they
+/// point at.
 struct ReadState {
   let view: ReadView
   let store: UInt64

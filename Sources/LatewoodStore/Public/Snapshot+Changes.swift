@@ -11,8 +11,8 @@ public struct Change: Sendable, Equatable {
 }
 
 extension Snapshot {
-  /// Gives each key of a keyspace whose value differs from that in another snapshot of the store, in key order, until `body` returns
-  /// false.
+  /// Gives each key of a keyspace whose value differs from that in another snapshot of the store,
+  /// in key order, until `body` returns false.
   ///
   /// Parts of the tree that both states share are skipped unread. O(changes x log n).
   ///
@@ -20,8 +20,8 @@ extension Snapshot {
   ///   - older: the state to compare with; it need not be the older one.
   ///   - keyspace: where to look.
   ///   - body: takes a change, and says whether to go on.
-  /// - Throws: what `body` throws; ``StoreError`` `invalidRange` if the snapshots are of different stores, `snapshotClosed`, `closed`,
-  ///   `noSuchKeyspace`, `damaged`.
+  /// - Throws: what `body` throws; ``StoreError`` `invalidRange` if the snapshots are of different
+  ///   stores, `snapshotClosed`, `closed`, `noSuchKeyspace`, `damaged`.
   public func changes(
     since older: Snapshot, in keyspace: Keyspace, _ body: (Change) throws -> Bool
   ) throws {

@@ -4,8 +4,8 @@ import LatewoodTree
 
 /// One state of the whole database, over all keyspaces, for as long as it is held.
 ///
-/// Taking one costs next to nothing whatever the size of the database; holding one keeps what it can see, and never blocks a
-/// writer. It may be used from any number of threads.
+/// Taking one costs next to nothing whatever the size of the database; holding one keeps what it
+/// can see, and never blocks a writer. It may be used from any number of threads.
 public final class Snapshot: Readable, ReadGate, Sendable {
   private let engine: Engine
   private let version: VersionReference

@@ -11,7 +11,8 @@ public struct Statistics: Sendable, Equatable {
   public var liveBytes: UInt64 = 0
   /// Bytes of log that the newest checkpoint does not hold.
   public var logBytes: UInt64 = 0
-  /// Offset where the log ends. It grows with every commit, and starts anew only in the file that a compaction makes.
+  /// Offset where the log ends. It grows with every commit, and starts anew only in the file that a
+  /// compaction makes.
   public var logEnd: UInt64 = 0
   /// Bytes that neither the newest checkpoint nor the log after it needs.
   public var deadBytes: UInt64 = 0
@@ -58,10 +59,12 @@ extension Store {
     do { return try engine.statistics() } catch { throw StoreError(error, path: engine.path) }
   }
 
-  /// The checkpoints that are still whole in the file, newest first: as many as ``Store/Options/wholeCheckpoints`` says, and older ones of
-  /// which nothing was given back yet. O(checkpoints).
+  /// The checkpoints that are still whole in the file, newest first: as many as
+  /// ``Store/Options/wholeCheckpoints`` says, and older ones of which nothing was given back yet.
+  /// O(checkpoints).
   ///
-  /// Where one before the newest is damaged or gone, the list ends with the one after it, whose ``Checkpoint/isOlderLost`` is set.
+  /// Where one before the newest is damaged or gone, the list ends with the one after it, whose
+  /// ``Checkpoint/isOlderLost`` is set.
   ///
   /// - Throws: ``StoreError`` `closed`; `damaged` if the newest one cannot be read.
   public func history() throws(StoreError) -> [Checkpoint] {
@@ -73,7 +76,8 @@ extension Store {
   /// - Parameter checkpoint: one that ``history()`` gave.
   /// While the snapshot is open, nothing that it shows is given back to the file system.
   ///
-  /// - Throws: ``StoreError`` `notFound` if part of it was given back since; `damaged` if there is no checkpoint at its offset.
+  /// - Throws: ``StoreError`` `notFound` if part of it was given back since; `damaged` if there is
+  ///   no checkpoint at its offset.
   public func snapshot(asOf checkpoint: Checkpoint) throws(StoreError) -> Snapshot {
     do {
       return Snapshot(engine, try engine.version(asOf: checkpoint))

@@ -2,19 +2,22 @@ import Dispatch
 import LatewoodBytes
 
 extension Store {
-  /// Runs a transaction: all that the closure does is committed together when it returns, or not at all if it throws.
+  /// Runs a transaction: all that the closure does is committed together when it returns, or not at
+  /// all if it throws.
   ///
-  /// Transactions run one after the other; each sees what was committed before, and every read that begins after it has ended sees at least
-  /// what it saw, unless the disk has refused that since. Reads go on meanwhile. Transactions that commit at the same time share one sync.
+  /// Transactions run one after the other; each sees what was committed before, and every read that
+  /// begins after it has ended sees at least what it saw, unless the disk has refused that since.
+  /// Reads go on meanwhile. Transactions that commit at the same time share one sync.
   ///
   /// - Parameters:
   ///   - durability: when the commit counts as done; default: what the store's options say.
   ///   - body: the work. It must not begin another transaction, nor let its argument escape.
   /// - Returns: what the closure returns.
-  /// - Throws: what the closure throws; then nothing was changed. ``StoreError``: `outOfSpace` (nothing was changed, try
-  ///   again when there is room); `inputOutput`, then the store is `poisoned`: whether this transaction is in the file is
-  ///   known only after opening it again; `fileMoved` if the file is not at its path any more,
-  ///   which a relaxed commit does not look for; `closed`, `readOnly`.
+  /// - Throws: what the closure throws; then nothing was changed. ``StoreError``: `outOfSpace`
+  ///   (nothing was changed, try again when there is room); `inputOutput`, then the store is
+  ///   `poisoned`: whether this transaction is in the file is known only after opening it again;
+  ///   `fileMoved` if the file is not at its path any more, which a relaxed commit does not look
+  ///   for; `closed`, `readOnly`.
   @discardableResult
   public func write<R>(
     durability: Durability? = nil, _ body: (Transaction) throws -> R
@@ -24,15 +27,16 @@ extension Store {
 
   /// Runs a transaction without blocking the caller's thread. Otherwise as the blocking form.
   ///
-  /// Transactions of this form wait in line and run one after the other, in the order in which they were called, on a Dispatch queue. However many
-  /// wait, they take two threads, and those that wait at the same time share a sync.
+  /// Transactions of this form wait in line and run one after the other, in the order in which they
+  /// were called, on a Dispatch queue. However many wait, they take two threads, and those that
+  /// wait at the same time share a sync.
   ///
   /// - Parameters:
   ///   - durability: when the commit counts as done; default: what the store's options say.
   ///   - body: the work. It must not begin another transaction, nor let its argument escape.
   /// - Returns: what the closure returns.
-  /// - Throws: as the blocking form; `CancellationError` if the task is cancelled before the closure runs, which then never does. Once it runs
-  ///   a cancellation changes nothing.
+  /// - Throws: as the blocking form; `CancellationError` if the task is cancelled before the
+  ///   closure runs, which then never does. Once it runs a cancellation changes nothing.
   @discardableResult
   public func write<R: Sendable>(
     durability: Durability? = nil, _ body: @escaping @Sendable (Transaction) throws -> R
@@ -76,7 +80,8 @@ extension Store {
   /// The keyspace of a name, created if there is none.
   ///
   /// - Parameter name: 1 to 1,024 bytes of UTF-8; names are compared by bytes.
-  /// - Throws: ``StoreError`` `invalidName`; `noSuchKeyspace` if it does not exist and the store is read-only.
+  /// - Throws: ``StoreError`` `invalidName`; `noSuchKeyspace` if it does not exist and the store is
+  ///   read-only.
   public func keyspace(_ name: String) throws(StoreError) -> Keyspace {
     if let existing = try existingKeyspace(name) { return existing }
     if isReadOnly {
@@ -88,7 +93,8 @@ extension Store {
     } catch { throw StoreError.from(error) }
   }
 
-  /// Deletes a keyspace and all that is in it, in a transaction of its own. Its space becomes free with the next checkpoint.
+  /// Deletes a keyspace and all that is in it, in a transaction of its own. Its space becomes free
+  /// with the next checkpoint.
   public func dropKeyspace(_ keyspace: Keyspace) throws(StoreError) {
     do {
       try write { try $0.dropKeyspace(keyspace) }

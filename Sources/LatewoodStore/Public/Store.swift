@@ -17,11 +17,13 @@ import LatewoodTree
 /// for entry in try store.entries(in: fruit, .prefix("p")) { print(entry.key, entry.value) }
 /// ```
 ///
-/// One process writes; any number of processes read beside it. In the writing process all calls may come from any thread: one
-/// transaction runs at a time, and reads never wait for it nor it for them. Reads on the store itself see the newest commit, each
-/// call for itself; a ``Snapshot`` holds one state for many reads.
+/// One process writes; any number of processes read beside it. In the writing process all calls may
+/// come from any thread: one transaction runs at a time, and reads never wait for it nor it for
+/// them. Reads on the store itself see the newest commit, each call for itself; a ``Snapshot``
+/// holds one state for many reads.
 ///
-/// The store closes when the last reference to it goes, but then no error of the last checkpoint can be reported: call ``close()``.
+/// The store closes when the last reference to it goes, but then no error of the last checkpoint
+/// can be reported: call ``close()``.
 public final class Store: Sendable {
   let engine: Engine
 
@@ -36,8 +38,8 @@ public final class Store: Sendable {
 
   /// Opens a database file.
   ///
-  /// Opening for writing applies what the log holds since the last checkpoint: milliseconds after a clean close, about a second for
-  /// 64 MiB of log after a crash.
+  /// Opening for writing applies what the log holds since the last checkpoint: milliseconds after a
+  /// clean close, about a second for 64 MiB of log after a crash.
   ///
   /// - Parameters:
   ///   - path: of the file, in a directory that exists; a tilde at its start means nothing.
@@ -47,9 +49,10 @@ public final class Store: Sendable {
   ///     on.
   ///   - mode: default: for writing, created if there is no file.
   ///   - options: see ``Options``.
-  /// - Throws: ``StoreError``: `notFound`, `alreadyExists`, `isDirectory`, `permissionDenied`, `readOnlyMedia`, `emptyFile`,
-  ///   `notADatabase`, `tooNew`, `invalidName` if the path is too long, `lockedByThisProcess`,
-  ///   `lockedByOtherProcess`; `damaged` if acknowledged data cannot be read.
+  /// - Throws: ``StoreError``: `notFound`, `alreadyExists`, `isDirectory`, `permissionDenied`,
+  ///   `readOnlyMedia`, `emptyFile`, `notADatabase`, `tooNew`, `invalidName` if the path is too
+  ///   long, `lockedByThisProcess`, `lockedByOtherProcess`; `damaged` if acknowledged data cannot
+  ///   be read.
   public static func open(
     at path: String, mode: OpenMode = .openOrCreate, options: Options = Options()
   ) throws(StoreError) -> Store {
@@ -82,7 +85,8 @@ public final class Store: Sendable {
           try LogFile.create(
             on: volume, path: path, environment: environment, permissions: options.permissions)
         } catch {
-          // Another process or thread has made it meanwhile; that is as good, unless it had to be new.
+          // Another process or thread has made it meanwhile; that is as good, unless it had to be
+          // new.
           guard mode == .openOrCreate, error.kind == .alreadyExists else { throw error }
         }
       default: break
@@ -100,11 +104,13 @@ public final class Store: Sendable {
 
   /// Closes the store. Idempotent.
   ///
-  /// Waits for the transaction that is running, writes a checkpoint of what is not in one yet, and gives the file free. Later calls on the
-  /// store throw `closed`, and so do reads on its snapshots.
+  /// Waits for the transaction that is running, writes a checkpoint of what is not in one yet, and
+  /// gives the file free. Later calls on the store throw `closed`, and so do reads on its
+  /// snapshots.
   ///
-  /// - Throws: ``StoreError`` if the checkpoint could not be written. The store is closed all the same, and what was acknowledged
-  ///   is in the file: the next open finds it in the log. `invalidRange` inside the closure of a transaction or of a compaction; then it stays open.
+  /// - Throws: ``StoreError`` if the checkpoint could not be written. The store is closed all the
+  ///   same, and what was acknowledged is in the file: the next open finds it in the log.
+  ///   `invalidRange` inside the closure of a transaction or of a compaction; then it stays open.
   public func close() throws(StoreError) {
     do { try engine.close() } catch { throw StoreError(error, path: engine.path) }
   }
@@ -131,8 +137,8 @@ public final class Store: Sendable {
 
   /// Merges what the log has brought since the last checkpoint into the tree, and waits for it.
   ///
-  /// Checkpoints run by themselves; this is for whoever wants a short recovery, or the smallest memory, now. Writers and readers go on.
-  /// O(changes x log n).
+  /// Checkpoints run by themselves; this is for whoever wants a short recovery, or the smallest
+  /// memory, now. Writers and readers go on. O(changes x log n).
   public func checkpoint() throws(StoreError) {
     do { try engine.requestCheckpoint() } catch { throw StoreError(error, path: engine.path) }
   }

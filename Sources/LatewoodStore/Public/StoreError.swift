@@ -28,7 +28,8 @@ public struct StoreError: Error, Sendable, Equatable {
     case lockedByOtherProcess
     /// This process has the database open for writing already.
     case lockedByThisProcess
-    /// The disk is full. The transaction was not committed; writing works again once there is space.
+    /// The disk is full. The transaction was not committed; writing works again once there is
+    /// space.
     case outOfSpace
     /// A system call on the file failed.
     case inputOutput
@@ -54,7 +55,8 @@ public struct StoreError: Error, Sendable, Equatable {
     case noSuchKeyspace
     /// A keyspace's name is empty or longer than 1,024 bytes.
     case invalidName
-    /// The parts of a call do not fit together: a lower bound above the upper, a transaction inside a transaction.
+    /// The parts of a call do not fit together: a lower bound above the upper, a transaction inside
+    /// a transaction.
     case invalidRange
     /// The system has no more memory or address space.
     case outOfMemory

@@ -3,10 +3,11 @@ import LatewoodDevice
 import LatewoodFile
 import LatewoodTree
 
-/// What the closure of a store's `write` works with: changes that are committed together, and reads that see them.
+/// What the closure of a store's `write` works with: changes that are committed together, and reads
+/// that see them.
 ///
-/// It is valid only inside the closure; after that every call throws `transactionFinished`. It belongs to the thread that runs the
-/// closure.
+/// It is valid only inside the closure; after that every call throws `transactionFinished`. It
+/// belongs to the thread that runs the closure.
 public final class Transaction: Readable, ReadGate {
   let engine: Engine
   /// The file that it goes to.
@@ -15,7 +16,8 @@ public final class Transaction: Readable, ReadGate {
   let buffer: BufferWriter
   private(set) var committed: Engine.Head
   private(set) var position = CommitPosition(offset: 0)
-  /// The first failure of an operation: a transaction that lost one must not commit, even if the closure caught the error.
+  /// The first failure of an operation: a transaction that lost one must not commit, even if the
+  /// closure caught the error.
   private(set) var failure: Fault?
   private var isActive = true
   private var ownsKnown = false
@@ -46,14 +48,15 @@ public final class Transaction: Readable, ReadGate {
 
   // MARK: Writing
 
-  /// Puts an entry, in the place of the one with the same key if there is one. O(log of the changes not yet in a checkpoint).
+  /// Puts an entry, in the place of the one with the same key if there is one. O(log of the changes
+  /// not yet in a checkpoint).
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - value: 0 bytes to 2 GiB.
   ///   - keyspace: where it belongs.
-  /// - Throws: ``StoreError`` `keyEmpty`, `keyTooLong`, `valueTooLarge`, `noSuchKeyspace`; `outOfSpace` or `inputOutput` when a large
-  ///   transaction is being written out already.
+  /// - Throws: ``StoreError`` `keyEmpty`, `keyTooLong`, `valueTooLarge`, `noSuchKeyspace`;
+  ///   `outOfSpace` or `inputOutput` when a large transaction is being written out already.
   @inlinable public func put(
     _ key: some ByteSource, _ value: some ByteSource, in keyspace: Keyspace
   ) throws(StoreError) {
@@ -62,7 +65,8 @@ public final class Transaction: Readable, ReadGate {
     }
   }
 
-  /// Deletes a key. Deleting one that is not there is no error. O(log of the changes not yet in a checkpoint).
+  /// Deletes a key. Deleting one that is not there is no error. O(log of the changes not yet in a
+  /// checkpoint).
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
@@ -110,7 +114,8 @@ public final class Transaction: Readable, ReadGate {
 
   /// Deletes all keys of a range at once: one operation, however many keys there are.
   ///
-  /// O(log of the ranges deleted since the last checkpoint); the next checkpoint drops whole subtrees without reading them.
+  /// O(log of the ranges deleted since the last checkpoint); the next checkpoint drops whole
+  /// subtrees without reading them.
   ///
   /// - Parameters:
   ///   - range: default: all keys.
@@ -140,10 +145,12 @@ public final class Transaction: Readable, ReadGate {
 
   // MARK: Keyspaces
 
-  /// The keyspace of a name, created if there is none; it exists for others once the transaction is committed.
+  /// The keyspace of a name, created if there is none; it exists for others once the transaction is
+  /// committed.
   ///
   /// - Parameter name: 1 to 1,024 bytes of UTF-8.
-  /// - Throws: ``StoreError`` `invalidName`, `transactionFinished`; `unsupported` if 4,294,967,294 have been created.
+  /// - Throws: ``StoreError`` `invalidName`, `transactionFinished`; `unsupported` if 4,294,967,294
+  ///   have been created.
   public func keyspace(_ name: String) throws(StoreError) -> Keyspace {
     let reader = try _reader()
     do {
@@ -169,7 +176,8 @@ public final class Transaction: Readable, ReadGate {
 
   /// Deletes a keyspace and all that is in it.
   ///
-  /// - Parameter keyspace: handles of it throw `noSuchKeyspace` from here on, also those of a later keyspace of the same name.
+  /// - Parameter keyspace: handles of it throw `noSuchKeyspace` from here on, also those of a later
+  ///   keyspace of the same name.
   /// - Throws: ``StoreError`` `noSuchKeyspace`, `transactionFinished`.
   public func dropKeyspace(_ keyspace: Keyspace) throws(StoreError) {
     do {

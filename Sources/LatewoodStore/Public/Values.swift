@@ -11,23 +11,25 @@ public struct Entry: Sendable, Equatable {
 
 /// When a commit counts as done.
 public enum Durability: Sendable, Equatable {
-  /// When it returns, the transaction survives a power cut, and so does everything committed before it, also if it changed nothing
-  /// itself. One sync, shared with the transactions that commit at the same time.
+  /// When it returns, the transaction survives a power cut, and so does everything committed before
+  /// it, also if it changed nothing itself. One sync, shared with the transactions that commit at
+  /// the same time.
   case synchronous
-  /// When it returns, the transaction survives a crash of the process. A power cut may lose the newest transactions, always a suffix
-  /// of them: never one from the middle.
+  /// When it returns, the transaction survives a crash of the process. A power cut may lose the
+  /// newest transactions, always a suffix of them: never one from the middle.
   case relaxed
 }
 
-/// A named space of keys in a store, as ``Store/keyspace(_:)`` gives it. A small value: keep it and use it often.
+/// A named space of keys in a store, as ``Store/keyspace(_:)`` gives it. A small value: keep it and
+/// use it often.
 public struct Keyspace: Sendable, Hashable {
   public let name: String
   /// Its number in the file.
   public let id: UInt32
   /// The store it is from.
   let store: UInt64
-  /// A hash of all three, by which states know it; see `KnownKeyspaces`. A number alone would not do: that which a transaction gave which was
-  /// thrown away is given again.
+  /// A hash of all three, by which states know it; see `KnownKeyspaces`. A number alone would not
+  /// do: that which a transaction gave which was thrown away is given again.
   let fingerprint: UInt64
 
   init(_ name: String, _ id: UInt32, of store: UInt64) {
@@ -66,7 +68,8 @@ public struct Checkpoint: Sendable, Equatable {
   public var isCompaction: Bool
   /// Of the file it is in.
   var fileID: UInt64
-  /// Whether it names a checkpoint before it that cannot be read: ``Store/history()`` ends here, though older ones were written.
+  /// Whether it names a checkpoint before it that cannot be read: ``Store/history()`` ends here,
+  /// though older ones were written.
   public var isOlderLost = false
 }
 
@@ -80,6 +83,7 @@ public struct RecoveryReport: Sendable, Equatable {
   public var replayedTransactions = 0
   /// Bytes of log that were read for that.
   public var replayedBytes: UInt64 = 0
-  /// What was left behind by writes that were never acknowledged, and has been skipped. Nil after a clean close.
+  /// What was left behind by writes that were never acknowledged, and has been skipped. Nil after a
+  /// clean close.
   public var tornTail: Range<UInt64>?
 }

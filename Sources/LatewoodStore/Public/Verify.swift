@@ -38,12 +38,13 @@ public struct VerifyReport: Sendable, Equatable {
 }
 
 extension Store {
-  /// Reads everything that the newest state reaches and checks all of it: checksums, order of keys, separators, counts, live bytes,
-  /// extents within the file, no overlaps; header, root slots, the log; that the catalog of keyspaces agrees with itself, and names all
-  /// that have entries.
+  /// Reads everything that the newest state reaches and checks all of it: checksums, order of keys,
+  /// separators, counts, live bytes, extents within the file, no overlaps; header, root slots, the
+  /// log; that the catalog of keyspaces agrees with itself, and names all that have entries.
   ///
-  /// What the disk has is read, and not what the system caches of it, where the system has a way to do that (Linux, but for file systems in memory). A block
-  /// that cannot be read is a fault like any other. Reads and writes go on meanwhile. O(size of the live data).
+  /// What the disk has is read, and not what the system caches of it, where the system has a way to
+  /// do that (Linux, but for file systems in memory). A block that cannot be read is a fault like
+  /// any other. Reads and writes go on meanwhile. O(size of the live data).
   ///
   /// - Parameter progress: called now and then.
   /// - Returns: every fault by offset; faults do not throw.

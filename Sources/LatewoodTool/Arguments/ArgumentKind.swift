@@ -1,6 +1,7 @@
 /// What an argument means, which says how it is completed and what a test may give for it.
 ///
-/// The words that stand for arguments in help are a vocabulary of their own: DATABASE is always the path of a database, KEY always a key.
+/// The words that stand for arguments in help are a vocabulary of their own: DATABASE is always the
+/// path of a database, KEY always a key.
 enum ArgumentKind: Sendable {
   case database
   /// A file that is read.

@@ -1,6 +1,7 @@
 import LatewoodBytes
 
-/// The arguments of one command, sorted by its description. Arguments are bytes: keys need not be UTF-8.
+/// The arguments of one command, sorted by its description. Arguments are bytes: keys need not be
+/// UTF-8.
 struct Arguments: Equatable {
   private(set) var operands: [[UInt8]] = []
   private var values: [String: [UInt8]] = [:]
@@ -61,8 +62,9 @@ struct Arguments: Equatable {
 extension Arguments {
   /// Sorts `arguments`, which come after the command's name.
   ///
-  /// `--name value` and `--name=value` are the same; `--` makes all that follows operands; a single `-` is an operand. The argument after an
-  /// option that needs a value is its value, whatever it looks like.
+  /// `--name value` and `--name=value` are the same; `--` makes all that follows operands; a single
+  /// `-` is an operand. The argument after an option that needs a value is its value, whatever it
+  /// looks like.
   init(_ arguments: some Sequence<[UInt8]>, for command: CommandDescription) throws(Failure) {
     var rest = Array(arguments)[...]
     var onlyOperands = false

@@ -1,4 +1,5 @@
-/// One command as data: the parser, the help and whatever else is made from the command line are made from this.
+/// One command as data: the parser, the help and whatever else is made from the command line are
+/// made from this.
 struct CommandDescription: Sendable {
   var name: String
   /// One line without a full stop.

@@ -1,4 +1,5 @@
-/// Help, made from the descriptions of the commands. Nothing is wider than 80 columns, and prose no wider than a narrower terminal.
+/// Help, made from the descriptions of the commands. Nothing is wider than 80 columns, and prose no
+/// wider than a narrower terminal.
 enum HelpText {
   static let width = 80
 
@@ -86,7 +87,8 @@ enum HelpText {
   }
 
   private static func table(_ rows: [(String, String)], _ width: Int) -> String {
-    // A name that is too long for the column has a line of its own, so that one long name does not squeeze all texts.
+    // A name that is too long for the column has a line of its own, so that one long name does not
+    // squeeze all texts.
     let column = min(rows.map { $0.0.count }.max() ?? 0, 22)
     return rows.map { row in
       let text = paragraph(row.1, indent: column + 4, width: width)

@@ -1,4 +1,5 @@
-/// The manual page, latewood(1), made from the descriptions of the commands, in the macros of man(7).
+/// The manual page, latewood(1), made from the descriptions of the commands, in the macros of
+/// man(7).
 struct ManualPage {
   private(set) var text = ""
   /// Whether a heading was the last line: a paragraph that follows needs no mark.
@@ -58,7 +59,8 @@ struct ManualPage {
       + "\""
   }
 
-  /// Text that stands for itself: what roff would change is written by its name, and no line begins a request.
+  /// Text that stands for itself: what roff would change is written by its name, and no line begins
+  /// a request.
   static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

@@ -88,8 +88,8 @@ extension CommandDescription {
     }
   }
 
-  /// What is live, the header and the slots. The log that no checkpoint holds is counted as live, so that it promises too little rather
-  /// than too much.
+  /// What is live, the header and the slots. The log that no checkpoint holds is counted as live,
+  /// so that it promises too little rather than too much.
   private static func estimate(_ database: Database) throws(Failure) -> CompactionReport {
     let layout = try FileLayoutFacts(at: database.path)
     do {

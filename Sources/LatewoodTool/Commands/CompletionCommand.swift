@@ -31,7 +31,8 @@ extension CommandDescription {
     return .success
   }
 
-  /// What the scripts ask. The first line is `files` if names of files are wanted, else `words`; then each word, a tab, and what it means.
+  /// What the scripts ask. The first line is `files` if names of files are wanted, else `words`;
+  /// then each word, a tab, and what it means.
   static let complete = CommandDescription(
     name: "complete",
     summary: "print what could stand at the end of a command line",

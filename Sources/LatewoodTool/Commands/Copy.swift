@@ -92,7 +92,8 @@ extension CommandDescription {
     return .success
   }
 
-  /// Runs `body` with a progress line. Whatever ends it, nothing unfinished is left beside the file that it writes.
+  /// Runs `body` with a progress line. Whatever ends it, nothing unfinished is left beside the file
+  /// that it writes.
   static func shown<R>(
     _ title: String, into target: String, on console: Console,
     _ body: (_ progress: @escaping (_ done: UInt64, _ total: UInt64) -> Void) throws(StoreError) -> R

@@ -59,7 +59,8 @@ extension CommandDescription {
         checkpoint.isCompaction ? "compaction" : "",
       ])
     }
-    // The offset is the first to go where the terminal is narrow: it is for those who look at bytes.
+    // The offset is the first to go where the terminal is narrow: it is for those who look at
+    // bytes.
     if width(of: rows) > console.width { for row in rows.indices { rows[row].remove(at: 4) } }
     let widths = columns(of: rows)
     for (number, row) in rows.enumerated() {

@@ -73,7 +73,8 @@ extension CommandDescription {
     }
     let source = try ImportSource(path: try arguments.text(1), console: console)
     var importer = Importer(from: source, keyspaceName: name, progress: Progress("Importing", on: console))
-    // The first value is read before the database is opened: what is no JSON at all creates no database.
+    // The first value is read before the database is opened: what is no JSON at all creates no
+    // database.
     try importer.begin(arguments)
     let report =
       try isOfDocuments

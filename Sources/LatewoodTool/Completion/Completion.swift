@@ -1,4 +1,5 @@
-/// What could stand at the end of a command line that is not finished, by the descriptions of the commands alone.
+/// What could stand at the end of a command line that is not finished, by the descriptions of the
+/// commands alone.
 struct Completion: Equatable {
   struct Candidate: Equatable {
     /// The whole word.
@@ -8,10 +9,12 @@ struct Completion: Equatable {
   }
 
   var candidates: [Candidate] = []
-  /// Names of files are to be offered, too: that is the work of whoever asks. Behind this much of the word.
+  /// Names of files are to be offered, too: that is the work of whoever asks. Behind this much of
+  /// the word.
   var filesBehind: String?
 
-  /// Where names of keyspaces and collections come from; they are asked for only where one is wanted.
+  /// Where names of keyspaces and collections come from; they are asked for only where one is
+  /// wanted.
   struct Names: Sendable {
     var keyspaces: @Sendable (_ database: String) -> [String]
     var collections: @Sendable (_ database: String) -> [String]

@@ -1,7 +1,8 @@
 /// What makes a shell complete the command lines of the tool.
 ///
-/// The scripts know no command: at each tab they ask `latewood complete`, which answers by the same descriptions as the parser, so a script never is
-/// older than the tool. Names of files are left to the shell, which knows how to quote them.
+/// The scripts know no command: at each tab they ask `latewood complete`, which answers by the same
+/// descriptions as the parser, so a script never is older than the tool. Names of files are left to
+/// the shell, which knows how to quote them.
 enum CompletionScript: String, CaseIterable {
   case bash, zsh, fish
 

@@ -1,6 +1,7 @@
 import LatewoodDevice
 
-/// Where a command's words go: standard output for what was asked, standard error for everything else.
+/// Where a command's words go: standard output for what was asked, standard error for everything
+/// else.
 final class Console {
   let input: ByteInput
   let output: Output
@@ -131,7 +132,8 @@ final class Console {
 }
 
 extension Console {
-  /// A sentence on standard error, broken into lines only for a terminal: elsewhere programs may be looking for it.
+  /// A sentence on standard error, broken into lines only for a terminal: elsewhere programs may be
+  /// looking for it.
   private func paragraph(_ text: String) throws(Failure) {
     try error.write(
       isErrorTerminal
@@ -140,7 +142,8 @@ extension Console {
 }
 
 extension Failure {
-  /// `{"error":{"code":…,"message":…,"advice":…,"path":…,"offset":…,"line":…,"column":…}}`, the last four where they are known.
+  /// `{"error":{"code":…,"message":…,"advice":…,"path":…,"offset":…,"line":…,"column":…}}`, the
+  /// last four where they are known.
   func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.name("error")

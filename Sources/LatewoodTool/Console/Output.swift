@@ -2,8 +2,9 @@ import LatewoodDevice
 
 /// Bytes on their way out: to a stream of this process, or to a new file.
 ///
-/// Writes are gathered; only `flush` makes sure that all have gone. Unlike the stream below, it throws at the first write that failed, so
-/// that long work stops as soon as nobody can have its result.
+/// Writes are gathered; only `flush` makes sure that all have gone. Unlike the stream below, it
+/// throws at the first write that failed, so that long work stops as soon as nobody can have its
+/// result.
 final class Output {
   private enum Target {
     case stream(ByteOutput)

@@ -1,6 +1,7 @@
 import LatewoodDevice
 
-/// One line on a terminal that says how far long work has come. It prints nothing elsewhere, nor in the first quarter of a second.
+/// One line on a terminal that says how far long work has come. It prints nothing elsewhere, nor in
+/// the first quarter of a second.
 final class Progress {
   private let console: Console
   private let verb: String

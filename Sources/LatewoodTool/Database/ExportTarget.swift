@@ -1,10 +1,12 @@
 import LatewoodDevice
 
-/// Where an export goes: standard output, or a new file that bears its name only once it is complete.
+/// Where an export goes: standard output, or a new file that bears its name only once it is
+/// complete.
 enum ExportTarget {
   private static let unfinishedSuffix = ".exporting"
 
-  /// Runs `body` with the output and gives the file its name; if `body` throws, or a signal ends the process, there is no file.
+  /// Runs `body` with the output and gives the file its name; if `body` throws, or a signal ends
+  /// the process, there is no file.
   ///
   /// - Parameter path: `-` is standard output.
   static func write<R>(

@@ -1,6 +1,7 @@
 import LatewoodFleece
 
-/// One line of the form `entries`: `{"key":DATA,"value":DATA}`, where DATA is a string or `{"base64":"…"}`.
+/// One line of the form `entries`: `{"key":DATA,"value":DATA}`, where DATA is a string or
+/// `{"base64":"…"}`.
 struct ExportedEntry: Equatable {
   var key: [UInt8]
   var value: [UInt8]

@@ -1,4 +1,5 @@
-/// One run of `export`: writes the entries of a keyspace, or documents, in one of the four forms, one entry in memory at a time.
+/// One run of `export`: writes the entries of a keyspace, or documents, in one of the four forms,
+/// one entry in memory at a time.
 struct Exporter {
   private let output: Output
   private let progress: Progress
@@ -12,7 +13,8 @@ struct Exporter {
   }
 
   /// - Parameters:
-  ///   - fallback: the form where neither the user nor an import says which, and where one document is many.
+  ///   - fallback: the form where neither the user nor an import says which, and where one document
+  ///     is many.
   ///   - entries: calls a closure with the key and the value of each.
   mutating func run(
     wanted: ImportRecord.Shape?, record: ImportRecord?, fallback: ImportRecord.Shape, total: UInt64,

@@ -1,6 +1,7 @@
 /// Where the keys of imported values come from.
 enum ImportKeys: Equatable {
-  /// The place in the source, counted from 0, in ten digits, so that the order of the keys is the order of the source.
+  /// The place in the source, counted from 0, in ten digits, so that the order of the keys is the
+  /// order of the source.
   case place
   /// A member of the value, by its path.
   case field([[UInt8]])
@@ -18,7 +19,8 @@ enum ImportKeys: Equatable {
     return [UInt8](repeating: UInt8(ascii: "0"), count: max(0, 10 - digits.count)) + digits
   }
 
-  /// The key of one value, which is compact JSON text. Text stands for itself, numbers for the digits they are written with.
+  /// The key of one value, which is compact JSON text. Text stands for itself, numbers for the
+  /// digits they are written with.
   func key(of value: [UInt8], at index: Int) throws(Failure) -> [UInt8] {
     switch self {
     case .place: return Self.place(index)

@@ -10,10 +10,12 @@ protocol ImportTarget {
   mutating func finish() throws(Failure)
 }
 
-/// Puts entries into a keyspace, many to a transaction, so that memory stays bounded whatever the size of the source.
+/// Puts entries into a keyspace, many to a transaction, so that memory stays bounded whatever the
+/// size of the source.
 ///
-/// Transactions are `.relaxed` until `finish`, which makes everything durable at once: an import that is interrupted has kept some first
-/// part of the source, and its `ImportRecord` says that it is not complete.
+/// Transactions are `.relaxed` until `finish`, which makes everything durable at once: an import
+/// that is interrupted has kept some first part of the source, and its `ImportRecord` says that it
+/// is not complete.
 struct ImportWriter: ImportTarget {
   enum Existing: String, CaseIterable { case replace, keep, fail }
 
@@ -31,7 +33,8 @@ struct ImportWriter: ImportTarget {
   private(set) var replaced = 0
   private(set) var kept = 0
 
-  /// - Parameter removesOld: what the keyspace held goes in the same transaction that brings the first entries.
+  /// - Parameter removesOld: what the keyspace held goes in the same transaction that brings the
+  ///   first entries.
   init(_ store: Store, keyspaceName: String, record: ImportRecord, existing: Existing, removesOld: Bool) {
     self.store = store
     self.keyspaceName = keyspaceName

@@ -44,7 +44,8 @@ final class DemoRun {
 
   // MARK: The kill
 
-  /// Lets a child process write, kills it in the middle, and returns the last transaction that it said was durable.
+  /// Lets a child process write, kills it in the middle, and returns the last transaction that it
+  /// said was durable.
   private func killWriter() throws -> Int {
     var acknowledgements = Acknowledgements()
     try step("kill") {

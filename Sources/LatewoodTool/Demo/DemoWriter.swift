@@ -1,7 +1,8 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// The writer that the demo kills: it commits batch after batch and tells of each one once it is durable.
+/// The writer that the demo kills: it commits batch after batch and tells of each one once it is
+/// durable.
 ///
 /// Batch n saves two documents, so that half a batch would show.
 enum DemoWriter {

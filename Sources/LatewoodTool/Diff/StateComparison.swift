@@ -3,8 +3,8 @@ import LatewoodStore
 
 /// Two states of a database, or of two, and what differs between them keyspace by keyspace.
 ///
-/// States of one file share most of their trees, and what they share is skipped unread. Of two files both are read, side by side in the order
-/// of the keys.
+/// States of one file share most of their trees, and what they share is skipped unread. Of two
+/// files both are read, side by side in the order of the keys.
 struct StateComparison {
   struct Difference {
     enum Kind: String { case added, changed, removed }
@@ -33,12 +33,14 @@ struct StateComparison {
   let new: Snapshot
   /// Both are of one store.
   let areOfOneFile: Bool
-  /// Keyspaces of records are compared as documents: by their revisions, whatever places these have in the file.
+  /// Keyspaces of records are compared as documents: by their revisions, whatever places these have
+  /// in the file.
   let areDocuments: Bool
 
   static let documentsPrefix = "documents/"
 
-  /// Calls `body` with each difference in a keyspace that is in either state, until it returns false.
+  /// Calls `body` with each difference in a keyspace that is in either state, until it returns
+  /// false.
   func run(in name: String, _ body: (Difference) throws -> Bool) throws(Failure) {
     do {
       let (before, after) = (try old.existingKeyspace(name), try new.existingKeyspace(name))

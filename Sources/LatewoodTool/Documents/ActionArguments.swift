@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodDocuments
 
-/// What comes after the name of a command that does several things: one of its actions, then what that needs.
+/// What comes after the name of a command that does several things: one of its actions, then what
+/// that needs.
 struct ActionArguments {
   /// One of the things that such a command does.
   struct Action {

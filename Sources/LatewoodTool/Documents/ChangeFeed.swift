@@ -49,8 +49,8 @@ struct ChangeFeed {
     try console.output.write(writer.take())
   }
 
-  /// Prints what is there, and then what others commit. Each change is printed once, and none is left out: what comes next is always asked for
-  /// by the last sequence that was printed.
+  /// Prints what is there, and then what others commit. Each change is printed once, and none is
+  /// left out: what comes next is always asked for by the last sequence that was printed.
   ///
   /// - Parameter timeoutMilliseconds: without a change; nil: for ever.
   mutating func follow(timeoutMilliseconds: UInt64?) throws(Failure) {
@@ -126,7 +126,8 @@ struct ChangeFeed {
     try console.output.write(isLine ? takeLine() : writer.take())
   }
 
-  /// What was written, as a line, and everything forgotten: the next line is a JSON text of its own.
+  /// What was written, as a line, and everything forgotten: the next line is a JSON text of its
+  /// own.
   private mutating func takeLine() -> [UInt8] {
     writer.lineBreak()
     defer { writer = JSONWriter() }

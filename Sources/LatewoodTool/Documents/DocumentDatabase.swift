@@ -68,7 +68,8 @@ struct DocumentDatabase {
 }
 
 extension Database {
-  /// Whether the file belongs to the document engine, whose keyspaces must not be written to one by one.
+  /// Whether the file belongs to the document engine, whose keyspaces must not be written to one by
+  /// one.
   func holdsDocuments() throws(Failure) -> Bool {
     do {
       return try store.existingKeyspace("documents/\(DocumentCollection.defaultName)") != nil

@@ -4,7 +4,8 @@ import LatewoodStore
 
 /// Puts documents into a collection, a thousand to a batch.
 ///
-/// Batches are `.relaxed` until `finish`, as with `ImportWriter`; the record of the import is the local document `latewood.import`.
+/// Batches are `.relaxed` until `finish`, as with `ImportWriter`; the record of the import is the
+/// local document `latewood.import`.
 struct DocumentImport: ImportTarget {
   private static let batchDocuments = 1000
   private static let batchBytes = 4 << 20

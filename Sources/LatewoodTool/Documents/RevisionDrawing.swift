@@ -9,7 +9,8 @@ import LatewoodDocuments
 ///    3-01aa9c3b…  winner                    1.2 KiB
 /// ```
 ///
-/// A revision with one child has it below; where there are more, each begins a branch. The branch of the winner is the last.
+/// A revision with one child has it below; where there are more, each begins a branch. The branch
+/// of the winner is the last.
 struct RevisionDrawing {
   private let tree: RevisionTree
   /// Of the bodies that are there.
@@ -78,7 +79,8 @@ struct RevisionDrawing {
     }
     let size = bodyLengths[node.id].map { Quantity.bytes(UInt64($0)) } ?? "no body"
     let room = width - Self.sizeWidth
-    // As much of the digest as there is room for: its first digits are enough to name it. A tree that is too wide loses its margin first.
+    // As much of the digest as there is room for: its first digits are enough to name it. A tree
+    // that is too wide loses its margin first.
     let margin = DisplayWidth.fitted(margin, to: max(3, room - words.count - 14))
     let name = DisplayWidth.fitted("\(node.id)", to: max(12, room - DisplayWidth.of(margin) - words.count))
     let text = DisplayWidth.padded(margin + name + words, to: room)

@@ -1,6 +1,7 @@
 import LatewoodInspection
 
-/// The map of a file in letters: each stands for as many bytes as the others, and for what most of these bytes are.
+/// The map of a file in letters: each stands for as many bytes as the others, and for what most of
+/// these bytes are.
 struct BlockMap {
   let map: FileMap
   /// Bytes of a letter: a power of two.

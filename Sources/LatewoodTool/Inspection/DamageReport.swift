@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodInspection
 
-/// The faults of a file with what is lost by each: what `verify` says of a file that is not sound, whether it can be opened or not.
+/// The faults of a file with what is lost by each: what `verify` says of a file that is not sound,
+/// whether it can be opened or not.
 struct DamageReport {
   struct Entry {
     var offset: UInt64
@@ -26,7 +27,8 @@ struct DamageReport {
 
   private(set) var entries: [Entry] = []
 
-  /// Of these faults. What is lost is looked for in the file itself; if that fails, too, nothing is said of it.
+  /// Of these faults. What is lost is looked for in the file itself; if that fails, too, nothing is
+  /// said of it.
   init(_ faults: [(offset: UInt64, what: String)], path: String) {
     let survey = faults.isEmpty ? nil : DamageSurvey(of: Set(faults.map(\.offset)), path: path)
     entries = faults.map { fault in
@@ -45,7 +47,8 @@ struct DamageReport {
       : Failure.whatToDoAboutDamage
   }
 
-  /// Of a file that cannot be opened: everything that is found without a store; nil if nothing can be looked at.
+  /// Of a file that cannot be opened: everything that is found without a store; nil if nothing can
+  /// be looked at.
   init?(unopenable path: String) {
     let faults: [Fault]
     do throws(Fault) {

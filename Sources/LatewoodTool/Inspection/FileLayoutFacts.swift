@@ -44,7 +44,8 @@ struct FileLayoutFacts {
 
   func bytes(ofKeyspace number: UInt32) -> UInt64 { tree.keyspaces[number]?.bytes ?? 0 }
 
-  /// Commits that no checkpoint holds. (What the store calls so is what it would replay, with the nodes of a checkpoint in between.)
+  /// Commits that no checkpoint holds. (What the store calls so is what it would replay, with the
+  /// nodes of a checkpoint in between.)
   var logBytes: UInt64 { totals[.log] ?? 0 }
 
   /// What is of no use any more, or not yet: the sum of `deadByKind`.
@@ -58,7 +59,8 @@ struct FileLayoutFacts {
     }
   }
 
-  /// What is live and the fixed parts; the log counts as live, so that too little is promised rather than too much.
+  /// What is live and the fixed parts; the log counts as live, so that too little is promised
+  /// rather than too much.
   func bytesAfterCompaction(_ statistics: Statistics) -> UInt64 {
     let fixed = (totals[.header] ?? 0) &+ (totals[.slot] ?? 0)
     return fixed &+ statistics.liveBytes &+ (totals[.log] ?? 0)

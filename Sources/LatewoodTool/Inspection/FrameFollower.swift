@@ -2,8 +2,8 @@ import LatewoodInspection
 
 /// Finds the frames that a file got since the last look.
 ///
-/// It opens the file for each look alone: a reader that stayed would keep the writer from giving blocks back, and would not see that a
-/// compaction has put another file in its place.
+/// It opens the file for each look alone: a reader that stayed would keep the writer from giving
+/// blocks back, and would not see that a compaction has put another file in its place.
 struct FrameFollower {
   private let path: String
   private var position: UInt64?

@@ -2,7 +2,8 @@ import LatewoodBytes
 import LatewoodInspection
 
 extension InspectedFile {
-  /// Opens the file that the first operand names, without a store: damage to it does not keep it shut.
+  /// Opens the file that the first operand names, without a store: damage to it does not keep it
+  /// shut.
   static func opened(_ arguments: Arguments) throws(Failure) -> InspectedFile {
     try opened(at: arguments.text(0))
   }
@@ -47,7 +48,8 @@ extension Arguments {
 }
 
 extension Console {
-  /// Names the faults that were found on the way, on standard error; `verify` says more. JSON has them itself.
+  /// Names the faults that were found on the way, on standard error; `verify` says more. JSON has
+  /// them itself.
   func tell(_ faults: [Fault], path: String) throws(Failure) {
     guard !printsJSON, !faults.isEmpty else { return }
     // What was printed comes first, also where both go to the same place.

@@ -10,8 +10,8 @@ import LatewoodInspection
 /// legend: kinds                     legend: keyspaces
 /// ```
 ///
-/// Pointing at a line of the legend leaves what it stands for and dims the rest: by style rules alone, so that a viewer that knows no
-/// such rules shows the same picture without it.
+/// Pointing at a line of the legend leaves what it stands for and dims the rest: by style rules
+/// alone, so that a viewer that knows no such rules shows the same picture without it.
 extension MapDrawing {
   private static let width = 960.0
   private static let left = 96.0
@@ -90,7 +90,8 @@ extension MapDrawing {
     let scale = Self.rowWidth / Double(rowLength)
     let x = Self.left + Double(shape.range.lowerBound - start) * scale
     var width = Double(shape.range.upperBound - shape.range.lowerBound) * scale
-    // Nodes and values stand by themselves: a hair of the ground between one and the next shows where it ends.
+    // Nodes and values stand by themselves: a hair of the ground between one and the next shows
+    // where it ends.
     let standsAlone = shape.kind == .node || shape.kind == .extent || shape.kind == .deadNode
     if standsAlone, shape.parts == nil, width > 4 { width -= 0.8 }
     return rectangle(

@@ -1,9 +1,11 @@
 import LatewoodInspection
 
-/// The map of a file as a drawing: rows of the same length, one below the other, from the first byte to the last.
+/// The map of a file as a drawing: rows of the same length, one below the other, from the first
+/// byte to the last.
 ///
-/// Neighbours that would be too narrow to see are drawn as one, so that there are never more than a few thousand shapes however large the
-/// file is. Nothing else is needed to show it: no script, no font, no other file.
+/// Neighbours that would be too narrow to see are drawn as one, so that there are never more than a
+/// few thousand shapes however large the file is. Nothing else is needed to show it: no script, no
+/// font, no other file.
 struct MapDrawing {
   /// What is drawn as one shape: a region, or several that are each too narrow.
   struct Shape {

@@ -63,7 +63,8 @@ struct NodeListing {
     }
   }
 
-  /// A full key, or the beginning of one: the number of the keyspace, and the rest as keys are shown.
+  /// A full key, or the beginning of one: the number of the keyspace, and the rest as keys are
+  /// shown.
   static func key(_ bytes: [UInt8]) -> String {
     guard bytes.count >= 4 else { return KeyText.hexMark + Hex.encode(bytes) }
     let keyspace = bytes[..<4].bigEndian(UInt32.self)

@@ -1,4 +1,5 @@
-/// Splits a text into the values at its top: the elements of one array, or values one after the other (JSON Lines and its kin).
+/// Splits a text into the values at its top: the elements of one array, or values one after the
+/// other (JSON Lines and its kin).
 ///
 /// Memory holds one element at a time.
 struct JSONElements {
@@ -16,7 +17,8 @@ struct JSONElements {
 
   init(_ input: JSONInput) { scanner = JSONScanner(input: input) }
 
-  /// Reads to the first byte that says something. Nil if there is none. Must be called once, before `next`.
+  /// Reads to the first byte that says something. Nil if there is none. Must be called once, before
+  /// `next`.
   ///
   /// - Parameter asSequence: an array at the top is itself an element.
   mutating func begin(asSequence: Bool) throws(Failure) -> Layout? {
@@ -33,7 +35,8 @@ struct JSONElements {
     return layout
   }
 
-  /// Puts the compact form of the next element in the place of what `element` holds; false if there is none.
+  /// Puts the compact form of the next element in the place of what `element` holds; false if there
+  /// is none.
   mutating func next(into element: inout [UInt8]) throws(Failure) -> Bool {
     element.removeAll(keepingCapacity: true)
     guard !isComplete else { return false }

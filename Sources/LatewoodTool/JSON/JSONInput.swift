@@ -1,10 +1,12 @@
 /// The bytes of a JSON text, read in pieces, with the place in it.
 ///
 /// Invariants:
-/// 1. `bytes[position..<count]` has been read and not yet looked at; what lies before `position` is never needed again. `count` is
-///    at most the length of `bytes`, which never changes.
-/// 2. A line ends only between tokens, since JSON allows no line break inside one. So only `skipSpace` counts lines.
-/// 3. `column` counts Unicode scalars: bytes of the line without the continuation bytes that the scanner reports.
+/// 1. `bytes[position..<count]` has been read and not yet looked at; what lies before `position` is
+///    never needed again. `count` is at most the length of `bytes`, which never changes.
+/// 2. A line ends only between tokens, since JSON allows no line break inside one. So only
+///    `skipSpace` counts lines.
+/// 3. `column` counts Unicode scalars: bytes of the line without the continuation bytes that the
+///    scanner reports.
 struct JSONInput {
   /// Fills the buffer with the next bytes and returns how many; 0 at the end.
   typealias Refill = (UnsafeMutableRawBufferPointer) throws(Failure) -> Int

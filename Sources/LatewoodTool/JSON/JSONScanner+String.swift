@@ -24,7 +24,8 @@ extension JSONScanner {
   /// The fast path: ASCII that needs no look, as far as it is in the buffer, in one copy.
   private mutating func copyPlainBytes(into output: inout [UInt8]) {
     let start = input.position
-    // SAFETY: `at` stays below `count`, which is never more than the buffer has (invariant 1 of JSONInput).
+    // SAFETY: `at` stays below `count`, which is never more than the buffer has (invariant 1 of
+    // JSONInput).
     let end = input.bytes.withUnsafeBufferPointer { bytes in
       var at = start
       while at < input.count {
@@ -59,7 +60,8 @@ extension JSONScanner {
     }
   }
 
-  /// Two to four bytes, by table 3-7 of the Unicode standard: no overlong forms, no surrogates, nothing above U+10FFFF.
+  /// Two to four bytes, by table 3-7 of the Unicode standard: no overlong forms, no surrogates,
+  /// nothing above U+10FFFF.
   private mutating func multibyteScalar(_ first: UInt8, into output: inout [UInt8]) throws(Failure) {
     let (line, column) = (input.line, input.column)
     let form: (more: Int, second: ClosedRange<UInt8>)? =

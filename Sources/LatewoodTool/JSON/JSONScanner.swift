@@ -1,7 +1,9 @@
-/// Checks JSON texts strictly by RFC 8259 and copies them without the white space between tokens; builds no tree.
+/// Checks JSON texts strictly by RFC 8259 and copies them without the white space between tokens;
+/// builds no tree.
 ///
-/// Strings and numbers are copied byte for byte, so no digit of a number and no escape is ever changed. Memory does not grow with the text:
-/// the scanner holds one byte for each level of nesting, and nesting is bounded.
+/// Strings and numbers are copied byte for byte, so no digit of a number and no escape is ever
+/// changed. Memory does not grow with the text: the scanner holds one byte for each level of
+/// nesting, and nesting is bounded.
 struct JSONScanner {
   /// Levels of arrays and objects inside each other.
   static let depthLimit = 512
@@ -39,7 +41,8 @@ struct JSONScanner {
     }
   }
 
-  /// Closes what ends after a value. True if a comma says that another value follows, false if the outermost value is complete.
+  /// Closes what ends after a value. True if a comma says that another value follows, false if the
+  /// outermost value is complete.
   private mutating func nextValueFollows(_ open: inout [UInt8], into output: inout [UInt8]) throws(Failure)
     -> Bool
   {

@@ -1,6 +1,8 @@
-/// Pieces of JSON text in the compact form that `JSONScanner` makes, which has been checked: no white space, all brackets closed.
+/// Pieces of JSON text in the compact form that `JSONScanner` makes, which has been checked: no
+/// white space, all brackets closed.
 enum JSONText {
-  /// The members of an object, in order, as slices of it: the name with its quotes, and the value. Nil if it is not an object.
+  /// The members of an object, in order, as slices of it: the name with its quotes, and the value.
+  /// Nil if it is not an object.
   static func members(of text: ArraySlice<UInt8>) -> [(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)]? {
     guard text.first == UInt8(ascii: "{") else { return nil }
     var members: [(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)] = []
@@ -16,7 +18,8 @@ enum JSONText {
     return members
   }
 
-  /// The value that a path of names leads to; nil if there is none. Of members with the same name the last counts.
+  /// The value that a path of names leads to; nil if there is none. Of members with the same name
+  /// the last counts.
   static func value(at path: [[UInt8]], in text: [UInt8]) -> ArraySlice<UInt8>? {
     var value = text[...]
     for name in path {
@@ -28,7 +31,8 @@ enum JSONText {
     return value
   }
 
-  /// The UTF-8 that a string means; nil if it is not a string, or has half of a surrogate pair, which no UTF-8 can say.
+  /// The UTF-8 that a string means; nil if it is not a string, or has half of a surrogate pair,
+  /// which no UTF-8 can say.
   static func string(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     guard text.count >= 2, text.first == UInt8(ascii: "\"") else { return nil }
     let inside = text.dropFirst().dropLast()
@@ -58,7 +62,8 @@ enum JSONText {
     return result
   }
 
-  /// Reads the four digits at `at`, and a second `\u` with the other half where they are the first half of a pair.
+  /// Reads the four digits at `at`, and a second `\u` with the other half where they are the first
+  /// half of a pair.
   private static func scalar(at: inout Int, in text: ArraySlice<UInt8>) -> Unicode.Scalar? {
     guard let first = unit(at: at, in: text) else { return nil }
     at += 4

@@ -1,6 +1,7 @@
 import LatewoodFleece
 
-/// Builds JSON text, compact, member by member; it never holds more than what was written since the bytes were last taken.
+/// Builds JSON text, compact, member by member; it never holds more than what was written since the
+/// bytes were last taken.
 struct JSONWriter {
   private(set) var bytes: [UInt8] = []
   private var needsComma = false
@@ -22,7 +23,8 @@ struct JSONWriter {
     needsComma = true
   }
 
-  /// A string where the bytes are text in UTF-8, else `{"base64":"…"}`: how keys and values look in everything the tool prints.
+  /// A string where the bytes are text in UTF-8, else `{"base64":"…"}`: how keys and values look in
+  /// everything the tool prints.
   mutating func data(_ data: [UInt8]) {
     guard let text = String(validating: data, as: UTF8.self) else {
       beginObject()

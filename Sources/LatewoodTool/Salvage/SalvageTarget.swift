@@ -4,7 +4,8 @@ import LatewoodStore
 
 /// The new database that a salvage writes, and the sink that fills it.
 ///
-/// Which entries are not certain is kept in a keyspace of the new file until all is done, so that memory stays the same however many they are.
+/// Which entries are not certain is kept in a keyspace of the new file until all is done, so that
+/// memory stays the same however many they are.
 final class SalvageTarget: SalvageSink {
   private enum Operation {
     case put([UInt8], [UInt8], Keyspace)

@@ -1,14 +1,17 @@
 import LatewoodBytes
 import LatewoodInspection
 
-/// The names of the keyspaces of a damaged file, from what is left of its catalog (FORMAT.md, section 9).
+/// The names of the keyspaces of a damaged file, from what is left of its catalog (FORMAT.md,
+/// section 9).
 ///
-/// A keyspace has two entries there, and either is enough. It also serves as the sink for the entries of keyspace 0.
+/// A keyspace has two entries there, and either is enough. It also serves as the sink for the
+/// entries of keyspace 0.
 final class SalvagedCatalog: SalvageSink {
   private var entries: [[UInt8]: (value: [UInt8], trust: SalvageTrust)] = [:]
   /// By number.
   private(set) var names: [UInt32: String] = [:]
-  /// Whether it is known to be all there: a number that has no name is that of a keyspace that was dropped.
+  /// Whether it is known to be all there: a number that has no name is that of a keyspace that was
+  /// dropped.
   private(set) var isWhole = true
 
   /// The catalog's own keys are below this one.

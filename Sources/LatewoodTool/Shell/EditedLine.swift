@@ -1,4 +1,5 @@
-/// A line that is being edited: what is before the cursor and what is behind it. The cursor moves by characters as people see them.
+/// A line that is being edited: what is before the cursor and what is behind it. The cursor moves
+/// by characters as people see them.
 struct EditedLine: Equatable {
   /// Room for any sensible command; a file that is pasted by mistake should not fill memory.
   static let longest = 64 << 10

@@ -1,4 +1,5 @@
-/// Draws a prompt and the line behind it into one row of the terminal. A line that is wider moves sideways under the cursor.
+/// Draws a prompt and the line behind it into one row of the terminal. A line that is wider moves
+/// sideways under the cursor.
 struct LineView {
   var prompt: String
   var style: Style

@@ -43,7 +43,8 @@ struct ShellCompletion {
     return quoted == word ? word : String(quoted.dropLast())
   }
 
-  /// Names in the directory that the path leads to, directories with a slash. Hidden ones only if asked for.
+  /// Names in the directory that the path leads to, directories with a slash. Hidden ones only if
+  /// asked for.
   private static func paths(from partial: String) -> [String] {
     let cut = partial.lastIndex(of: "/").map { partial.index(after: $0) } ?? partial.startIndex
     let (directory, start) = (String(partial[..<cut]), partial[cut...])

@@ -14,7 +14,8 @@ struct ShellHistory {
   private var unfinished = ""
   private let path: String?
 
-  /// - Parameter path: a file for the lines, readable by this user only, and no link; nil keeps them for the session alone.
+  /// - Parameter path: a file for the lines, readable by this user only, and no link; nil keeps
+  ///   them for the session alone.
   init(path: String?) throws(Failure) {
     self.path = path
     guard let path else { return }
@@ -29,7 +30,8 @@ struct ShellHistory {
       if start > 0, !pieces.isEmpty { pieces.removeFirst() }
       lines = pieces.suffix(Self.longest).compactMap { String(validating: $0, as: UTF8.self) }
       if start > 0 {
-        // What a run that was killed has left behind, or somebody else has put there, is of no use to anyone.
+        // What a run that was killed has left behind, or somebody else has put there, is of no use
+        // to anyone.
         try FileVolume().removeIfPresent(path + Self.shorterSuffix)
         let shorter = try FileVolume().open(path + Self.shorterSuffix, .createExclusive(permissions: 0o600))
         defer { shorter.close() }

@@ -2,7 +2,8 @@ import LatewoodBytes
 
 /// Turns the words of a line of the shell into the arguments of the tool.
 enum ShellLine {
-  /// - Parameter hasInput: false if standard input is where the lines come from, so that no command can read it.
+  /// - Parameter hasInput: false if standard input is where the lines come from, so that no command
+  ///   can read it.
   static func arguments(_ words: [String], database: String, hasInput: Bool) throws(Failure) -> [[UInt8]] {
     let name = words.first ?? ""
     guard name != "latewood" else {

@@ -3,8 +3,9 @@ import LatewoodDevice
 
 /// One run of the shell: takes lines, fills in the database and runs each as a command.
 ///
-/// Every command is a process of its own, started from the same program: it does exactly what it does outside, an interrupt stops it and
-/// not the shell, and nothing of the file stays open between two commands.
+/// Every command is a process of its own, started from the same program: it does exactly what it
+/// does outside, an interrupt stops it and not the shell, and nothing of the file stays open
+/// between two commands.
 final class ShellSession {
   private let console: Console
   private let database: String

@@ -1,11 +1,13 @@
 /// A line of the shell as words.
 ///
-/// Spaces and tabs part words. Between single quotes every character stands for itself; between double quotes a backslash takes the meaning
-/// from `"` and `\`; outside quotes it does so from any character. Nothing else is special: no variables, no patterns, no pipes.
+/// Spaces and tabs part words. Between single quotes every character stands for itself; between
+/// double quotes a backslash takes the meaning from `"` and `\`; outside quotes it does so from any
+/// character. Nothing else is special: no variables, no patterns, no pipes.
 struct ShellWords: Equatable {
   /// The complete words.
   var words: [String] = []
-  /// The word that the end of the line is in or just behind, without its quotes; nil after a space or in an empty line.
+  /// The word that the end of the line is in or just behind, without its quotes; nil after a space
+  /// or in an empty line.
   var last: String?
   /// The quote that is open at the end.
   var openQuote: Character?

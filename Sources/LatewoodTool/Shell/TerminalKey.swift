@@ -7,8 +7,8 @@ enum TerminalKey: Equatable {
   case control(Character)
 }
 
-/// Makes keys of the bytes that a terminal sends: characters in UTF-8, control characters, and the sequences behind ESC that xterm and
-/// its kin send for the other keys (ECMA-48, section 5.4).
+/// Makes keys of the bytes that a terminal sends: characters in UTF-8, control characters, and the
+/// sequences behind ESC that xterm and its kin send for the other keys (ECMA-48, section 5.4).
 struct TerminalKeys {
   private var pending: [UInt8] = []
 

@@ -1,7 +1,8 @@
 import LatewoodDevice
 import LatewoodStore
 
-/// Looks at a database that another process may be writing, again and again, and says what happened in between.
+/// Looks at a database that another process may be writing, again and again, and says what happened
+/// in between.
 struct StatisticsWatch {
   private let database: Database
   private var before: (statistics: Statistics, nanoseconds: UInt64, checkpoint: UInt64)?
@@ -24,7 +25,8 @@ struct StatisticsWatch {
         let seconds = Double(max(now &- before.nanoseconds, 1)) / 1e9
         let transactions = statistics.transaction - min(statistics.transaction, before.statistics.transaction)
         sample.commitsPerSecond = UInt64((Double(transactions) / seconds).rounded())
-        // The bytes of a new file were copied by a compaction; what was committed to it since is in its log.
+        // The bytes of a new file were copied by a compaction; what was committed to it since is in
+        // its log.
         let appended =
           isSameFile
           ? statistics.logEnd - min(statistics.logEnd, before.statistics.logEnd) : statistics.logBytes

@@ -1,7 +1,8 @@
-/// How keys are read from the command line and shown to people: as text where they are readable text, else in hexadecimal.
+/// How keys are read from the command line and shown to people: as text where they are readable
+/// text, else in hexadecimal.
 ///
-/// The two directions fit: what `shown` prints, `bytes` reads back as the same key. Text that itself starts with `0x` is therefore
-/// shown in hexadecimal.
+/// The two directions fit: what `shown` prints, `bytes` reads back as the same key. Text that
+/// itself starts with `0x` is therefore shown in hexadecimal.
 enum KeyText {
   static let hexMark = "0x"
 
@@ -9,7 +10,8 @@ enum KeyText {
     readableText(bytes) ?? hexMark + Hex.encode(bytes)
   }
 
-  /// The text in `bytes`; nil if it is not UTF-8, has characters that would not be seen, or starts like hexadecimal.
+  /// The text in `bytes`; nil if it is not UTF-8, has characters that would not be seen, or starts
+  /// like hexadecimal.
   static func readableText(_ bytes: some Collection<UInt8>) -> String? {
     guard let text = String(validating: bytes, as: UTF8.self), !text.hasPrefix(hexMark),
       text.unicodeScalars.allSatisfy(isVisible)

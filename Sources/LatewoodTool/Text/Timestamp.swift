@@ -19,7 +19,8 @@ enum Timestamp {
   /// Numbers from a file may be any; those beyond this are shown as it, the year 35,000 or so.
   private static func clamped(_ seconds: UInt64) -> Int64 { Int64(min(seconds, 1 << 40)) }
 
-  /// The seconds since 1970 that an argument means: `2026-03-01T09:30:00Z`, `2026-03-01`, `+90s`, `+15m`, `+12h`, `+7d`, or their number.
+  /// The seconds since 1970 that an argument means: `2026-03-01T09:30:00Z`, `2026-03-01`, `+90s`,
+  /// `+15m`, `+12h`, `+7d`, or their number.
   ///
   /// - Parameter now: in seconds, for those with a plus.
   static func seconds(_ text: String, now: UInt64) throws(Failure) -> UInt64 {

@@ -9,11 +9,14 @@ import LatewoodFile
 /// leaf   the node, and `index` in it:  -1 before the first entry of the tree,  count past the last
 /// ```
 ///
-/// Loops that want every nanosecond run over `leaf` from `index` on themselves, set `index` and call `nextLeaf`.
+/// Loops that want every nanosecond run over `leaf` from `index` on themselves, set `index` and
+/// call `nextLeaf`.
 ///
 /// Invariants:
-/// 1. `path` holds the branch and child taken at each level from 1 to the root's, as long as `leaf` is a node of the tree.
-/// 2. `index` is within `-1 ... leaf.count`, and at an end only if the leaf is at that end of the tree.
+/// 1. `path` holds the branch and child taken at each level from 1 to the root's, as long as `leaf`
+///    is a node of the tree.
+/// 2. `index` is within `-1 ... leaf.count`, and at an end only if the leaf is at that end of the
+///    tree.
 ///
 /// A cursor that threw is on no entry and has to seek again.
 struct BaseCursor {
@@ -117,7 +120,8 @@ struct BaseCursor {
     return isValid
   }
 
-  /// To the first entry whose key is not less than `key`; false, and past the last, if there is none.
+  /// To the first entry whose key is not less than `key`; false, and past the last, if there is
+  /// none.
   mutating func seek(_ key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Bool {
     // What is near is in the leaf where the cursor is, unless it is before or after all of it.
     let (near, found) = leaf.lowerBound(key, keyCount)
@@ -136,7 +140,8 @@ struct BaseCursor {
     return try previous()
   }
 
-  /// To the entry that has `rank` keys before it; false, and past the last, if there is none. O(log n).
+  /// To the entry that has `rank` keys before it; false, and past the last, if there is none. O(log
+  /// n).
   mutating func seek(rank: UInt64) throws(Fault) -> Bool {
     var rest = rank
     guard
@@ -196,9 +201,11 @@ struct BaseCursor {
   }
 }
 
-/// For each level from 1 on, the branch that was passed and the child that was taken there: 48 bits of offset, 16 of index.
+/// For each level from 1 on, the branch that was passed and the child that was taken there: 48 bits
+/// of offset, 16 of index.
 ///
-/// A tuple, because a cursor must not own memory and a fixed array type is not on all systems that this package supports.
+/// A tuple, because a cursor must not own memory and a fixed array type is not on all systems that
+/// this package supports.
 struct CursorPath {
   typealias Four = (UInt64, UInt64, UInt64, UInt64)
   private var steps: (Four, Four, Four, Four, Four, Four, Four)

@@ -12,9 +12,10 @@ struct BaseChange {
 
 /// Finds what differs between two trees without reading what they share.
 ///
-/// Both are walked at once in key order. What each has next is an unopened subtree or an entry. Where both have the same subtree next
-/// it is skipped; else the one that starts lower is opened, and of two that start alike the higher one. So only nodes
-/// are read that one tree does not share with the other, whatever their heights and wherever their leaves were cut.
+/// Both are walked at once in key order. What each has next is an unopened subtree or an entry.
+/// Where both have the same subtree next it is skipped; else the one that starts lower is opened,
+/// and of two that start alike the higher one. So only nodes are read that one tree does not share
+/// with the other, whatever their heights and wherever their leaves were cut.
 struct BaseDiff {
   private var old: DiffSide
   private var new: DiffSide

@@ -3,8 +3,9 @@ import LatewoodFile
 
 /// The immutable B+tree of a checkpoint, read where it lies in the file.
 ///
-/// A plain value: whoever holds it also holds the mapping that `source` points into. Any thread may read it. Every read throws
-/// `damaged` where the bytes it needs are not what they should be, and never more than that.
+/// A plain value: whoever holds it also holds the mapping that `source` points into. Any thread may
+/// read it. Every read throws `damaged` where the bytes it needs are not what they should be, and
+/// never more than that.
 struct BaseTree {
   let root: Subtree?
   let source: NodeSource
@@ -49,7 +50,8 @@ struct BaseTree {
     var level = root.level
     while level > 0 {
       let index = node.childIndex(key, keyCount)
-      // Totals come from the file: wrong ones make a wrong rank, which `BaseVerify` finds, and never a trap.
+      // Totals come from the file: wrong ones make a wrong rank, which `BaseVerify` finds, and
+      // never a trap.
       for before in 0..<index { rank &+= node.childEntries(before) }
       level &-= 1
       node = try source.node(node.childReference(index), level: level)

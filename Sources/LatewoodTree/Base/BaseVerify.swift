@@ -12,11 +12,13 @@ struct BaseVerifyReport {
   var faults: [Fault] = []
 }
 
-/// Checks everything that can be reached from the root of a tree, as the disk has it, whatever was proved before: checksums of nodes and extents,
-/// the order of keys in and between nodes, prefixes, separators, totals, and that no two things lie in the same place.
+/// Checks everything that can be reached from the root of a tree, as the disk has it, whatever was
+/// proved before: checksums of nodes and extents, the order of keys in and between nodes, prefixes,
+/// separators, totals, and that no two things lie in the same place.
 ///
-/// A fault is noted and the walk goes on past it: what lies under a damaged node is out of reach, all else is still checked. A node
-/// that is reached twice is noted and not walked again, so that a file made to be slow is not.
+/// A fault is noted and the walk goes on past it: what lies under a damaged node is out of reach,
+/// all else is still checked. A node that is reached twice is noted and not walked again, so that a
+/// file made to be slow is not.
 struct BaseVerify {
   private let file: FileView
   private let reads: CheckedReads
@@ -28,7 +30,8 @@ struct BaseVerify {
   private var places: [(offset: UInt64, length: UInt64)] = []
 
   /// - Parameters:
-  ///   - floor: nodes and extents before this offset are not looked at. What lies under a node was written before it.
+  ///   - floor: nodes and extents before this offset are not looked at. What lies under a node was
+  ///     written before it.
   ///   - progress: Called now and then with what was done so far.
   init(source: NodeSource, from floor: UInt64 = 0, progress: ((BaseVerifyReport) -> Void)? = nil) {
     file = source.file

@@ -1,14 +1,16 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// What a node under construction will hold: an entry of a leaf, or a child of a branch. One type for both, so that one
-/// kind of level serves the whole height of the tree.
+/// What a node under construction will hold: an entry of a leaf, or a child of a branch. One type
+/// for both, so that one kind of level serves the whole height of the tree.
 ///
 /// Nothing is copied: the pointers lead to where the key and value lie until the node is made.
 struct BuilderItem {
-  /// The key of the entry; the separator before the child, which is empty for the first child of the tree.
+  /// The key of the entry; the separator before the child, which is empty for the first child of
+  /// the tree.
   var key: SplitKey
-  /// Inline value: its address. Extent: its offset in the file. Child: its offset, real or provisional.
+  /// Inline value: its address. Extent: its offset in the file. Child: its offset, real or
+  /// provisional.
   var word: UInt64
   /// Of the value, or of the child node.
   var length: UInt32
@@ -51,7 +53,8 @@ struct BuilderItem {
   /// What stands before the key in the leaf.
   @inline(__always) var taggedLength: UInt64 { UInt64(length) &<< 1 | entries }
   @inline(__always) var valueBytes: Int { isExtent ? NodeLayout.extentLength : Int(length) }
-  /// Bytes in a leaf whose prefix is empty, with its head and slot. An upper bound where a prefix shortens the number.
+  /// Bytes in a leaf whose prefix is empty, with its head and slot. An upper bound where a prefix
+  /// shortens the number.
   @inline(__always) var entryCost: Int {
     NodeLayout.headLength &+ NodeLayout.slotLength &+ Varint.length(UInt64(key.count))
       &+ Varint.length(taggedLength) &+ key.count &+ valueBytes
@@ -60,7 +63,8 @@ struct BuilderItem {
   // MARK: As a child
 
   static let firstChildCost = NodeLayout.childLength + NodeLayout.headLength + NodeLayout.slotLength
-  /// Bytes in a branch whose prefix is empty. The first child of a branch has no separator: `firstChildCost`.
+  /// Bytes in a branch whose prefix is empty. The first child of a branch has no separator:
+  /// `firstChildCost`.
   @inline(__always) var childCost: Int {
     BuilderItem.firstChildCost &+ Varint.length(UInt64(key.count)) &+ key.count
   }

@@ -8,7 +8,8 @@ import LatewoodBytes
 /// ```
 ///
 /// Invariants:
-/// 1. Keys ascend strictly; `shared` of every item but the first is what it has in common with the one before.
+/// 1. Keys ascend strictly; `shared` of every item but the first is what it has in common with the
+///    one before.
 /// 2. `cells` and `prefixLength` are those of the items `held ..< count`.
 struct BuilderLevel {
   let isLeaf: Bool
@@ -26,7 +27,8 @@ struct BuilderLevel {
 
   init(isLeaf: Bool) {
     self.isLeaf = isLeaf
-    // SAFETY: `items` always has room for `capacity` items, of which the first `count` are initialized; they are trivial.
+    // SAFETY: `items` always has room for `capacity` items, of which the first `count` are
+    // initialized; they are trivial.
     capacity = 64
     memory = .allocate(capacity: capacity)
     items = memory
@@ -49,7 +51,8 @@ struct BuilderLevel {
     count > 0 && held == 0 && (currentLength < nodeSize / 4 || (!isLeaf && count < 2))
   }
 
-  /// Adds `item` to the current node if it fits. False: it does not, and the caller has to `advance` first.
+  /// Adds `item` to the current node if it fits. False: it does not, and the caller has to
+  /// `advance` first.
   @inline(__always) mutating func add(_ new: BuilderItem, nodeSize: Int) throws(Fault) -> Bool {
     var item = new
     if count > 0 {

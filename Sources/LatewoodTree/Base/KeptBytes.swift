@@ -2,8 +2,9 @@ import LatewoodBytes
 
 /// Memory that items of a tree under construction point into, for as long as one of them does.
 ///
-/// Copies of nodes that were read, and separators, which are copied into pieces of their own. From time to time whoever owns it says what
-/// is still pointed to, and the rest goes: so it takes as much as what waits, and half a mebibyte, however long it runs.
+/// Copies of nodes that were read, and separators, which are copied into pieces of their own. From
+/// time to time whoever owns it says what is still pointed to, and the rest goes: so it takes as
+/// much as what waits, and half a mebibyte, however long it runs.
 // SAFETY: a pointer that was given out is valid until a `release` that is not told of it.
 struct KeptBytes: ~Copyable {
   private struct Piece {

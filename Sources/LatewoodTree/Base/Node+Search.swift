@@ -1,7 +1,8 @@
 import LatewoodBytes
 
 extension Node {
-  /// The first entry of a leaf whose key is not less than `key`, `count` if there is none; and whether it is that key.
+  /// The first entry of a leaf whose key is not less than `key`, `count` if there is none; and
+  /// whether it is that key.
   @inline(__always) func lowerBound(_ key: UnsafeRawPointer, _ keyCount: Int) -> (index: Int, found: Bool) {
     search(key, keyCount, from: 0, ofLeaf: true)
   }
@@ -12,7 +13,8 @@ extension Node {
     return found ? index : index &- 1
   }
 
-  /// Lower bound among the keys `first ..< count`: heads first, whole keys only inside the run of equal heads.
+  /// Lower bound among the keys `first ..< count`: heads first, whole keys only inside the run of
+  /// equal heads.
   @inline(__always) private func search(
     _ key: UnsafeRawPointer, _ keyCount: Int, from first: Int, ofLeaf: Bool
   ) -> (index: Int, found: Bool) {
@@ -29,7 +31,8 @@ extension Node {
     guard low < count, self.head(low) == head else { return (low, false) }
     var high = low &+ 1
     if high < count, self.head(high) == head {
-      // Binary inside the run too: a node whose heads are all equal must not be searched one by one.
+      // Binary inside the run too: a node whose heads are all equal must not be searched one by
+      // one.
       high = head == .max ? count : Node.lowerBound(heads, high, count, head &+ 1)
     }
     while low < high {
@@ -44,8 +47,9 @@ extension Node {
 
   /// The first of the heads `first ..< end` that is not less than `head`, or `end`.
   ///
-  /// One head of every cache line is compared first. None of these loads waits for another, so lines that are not in the cache come
-  /// together; a binary search over them would wait for each in turn.
+  /// One head of every cache line is compared first. None of these loads waits for another, so
+  /// lines that are not in the cache come together; a binary search over them would wait for each
+  /// in turn.
   @inline(__always) static func lowerBound(
     _ heads: UnsafeRawPointer, _ first: Int, _ end: Int, _ head: UInt32
   ) -> Int {
@@ -70,7 +74,8 @@ extension Node {
     }
     while length > 1 {
       let half = length &>> 1
-      // Written so that the compiler makes a conditional move of it: the branch would be wrong half of the time.
+      // Written so that the compiler makes a conditional move of it: the branch would be wrong half
+      // of the time.
       let probe = heads.u32((low &+ half &- 1) &* 4)
       low = probe < head ? low &+ half : low
       length &-= half

@@ -85,7 +85,8 @@ package struct LeafCell {
 /// 2. `count` is at least 1. Slot 0 of a branch is not used: its first child has no separator.
 /// 3. Keys ascend strictly, and each head is that of its key.
 ///
-/// A plain value of pointers: copying it counts no references. Whoever holds it also holds the mapping it points into.
+/// A plain value of pointers: copying it counts no references. Whoever holds it also holds the
+/// mapping it points into.
 // SAFETY: every load in this type is within the node by invariant 1.
 package struct Node {
   package let base: UnsafeRawPointer

@@ -3,8 +3,8 @@ import LatewoodFile
 
 /// A node that is about to be written: its exact length, and how to write it.
 ///
-/// FORMAT.md, section 8. What only the place in the file decides (own offset, checksum, references to children that have no place
-/// yet) is filled in by the sink.
+/// FORMAT.md, section 8. What only the place in the file decides (own offset, checksum, references
+/// to children that have no place yet) is filled in by the sink.
 struct NodeDraft {
   private let items: UnsafeMutablePointer<BuilderItem>
   private let count: Int
@@ -36,7 +36,8 @@ struct NodeDraft {
     self.length = length
   }
 
-  /// Writes the node to memory of `length` bytes, in which the header's are zeros, and says what lies in and under it.
+  /// Writes the node to memory of `length` bytes, in which the header's are zeros, and says what
+  /// lies in and under it.
   func write(to target: UnsafeMutableRawPointer) -> (entries: UInt64, liveBytes: UInt64) {
     target.set(isLeaf ? NodeLayout.leafKind : NodeLayout.branchKind, at: NodeLayout.kind)
     target.set(level, at: NodeLayout.level)
@@ -57,7 +58,8 @@ struct NodeDraft {
       target.set(UInt16(0), at: slots)
     }
     for index in firstKey..<max(count, firstKey) {
-      // SAFETY: `length` was summed up over the same items, so everything written here lies within it.
+      // SAFETY: `length` was summed up over the same items, so everything written here lies within
+      // it.
       let item = items + index
       target.set(item.pointee.key.head(from: prefixCount), at: heads &+ index &* NodeLayout.headLength)
       target.set(UInt16(truncatingIfNeeded: at), at: slots &+ index &* NodeLayout.slotLength)

@@ -3,17 +3,20 @@ import LatewoodFile
 
 /// Where nodes come from: the file in memory. It gives out a node only after its bytes were proved.
 ///
-/// Bounds and the fields that a reference repeats are checked every time, which costs one cache line that the search needs anyway; the
-/// checksum and the whole structure the first time this process touches the node, and one bit test after that.
+/// Bounds and the fields that a reference repeats are checked every time, which costs one cache
+/// line that the search needs anyway; the checksum and the whole structure the first time this
+/// process touches the node, and one bit test after that.
 struct NodeSource {
   var file: FileView
-  /// What the keys of leaves must have at least: those above take the number of the keyspace off without asking.
+  /// What the keys of leaves must have at least: those above take the number of the keyspace off
+  /// without asking.
   var minimumKeyLength = NodeLayout.minimumKeyLength
 
   /// The node that `reference` means, at the level that its parent implies.
   @inline(__always) func node(_ reference: NodeReference, level: UInt8) throws(Fault) -> Node {
     let length = UInt64(reference.length)
-    // 48 bytes: the header and anything at all, so that the fields compared below lie within the file.
+    // 48 bytes: the header and anything at all, so that the fields compared below lie within the
+    // file.
     guard length >= 48, length <= file.limit, reference.offset <= file.limit &- length,
       reference.offset >= NodeLayout.firstFrame, reference.offset & 63 == 0
     else { throw NodeSource.outside(reference) }

@@ -1,10 +1,11 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Proves that the bytes of a node are what its reference means and that every later access to it stays inside it.
+/// Proves that the bytes of a node are what its reference means and that every later access to it
+/// stays inside it.
 ///
-/// The checksum proves only that the bytes were written as they are; whoever wrote them may have meant harm. So after this the
-/// invariants 1 to 3 of `Node` hold for any bytes whatever.
+/// The checksum proves only that the bytes were written as they are; whoever wrote them may have
+/// meant harm. So after this the invariants 1 to 3 of `Node` hold for any bytes whatever.
 package struct NodeValidation {
   /// The node, in memory at least as long as the reference says.
   package let base: UnsafeRawPointer

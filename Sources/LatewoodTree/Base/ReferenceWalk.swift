@@ -3,8 +3,8 @@ import LatewoodFile
 
 /// Goes over everything that a tree refers to, a node at a time, so that whoever asks can pause.
 ///
-/// Every node is read: what a branch says of the live bytes under it need not be true. What a node refers to is not read, only told. Memory:
-/// the children of one branch for each level.
+/// Every node is read: what a branch says of the live bytes under it need not be true. What a node
+/// refers to is not read, only told. Memory: the children of one branch for each level.
 package struct ReferenceWalk {
   private let source: NodeSource
   private var pending: [Subtree]

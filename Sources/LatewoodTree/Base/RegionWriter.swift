@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Gathers nodes in memory and writes them in regions, each reserved in the file at its exact length.
+/// Gathers nodes in memory and writes them in regions, each reserved in the file at its exact
+/// length.
 ///
 /// ```
 /// room, room, room ...   nodes at multiples of 64 in `memory`, children by provisional offset
@@ -9,9 +10,11 @@ import LatewoodFile
 ///                        own offset, references to children, checksum; then write
 /// ```
 ///
-/// Nodes come children first, so that when a node is reached, the checksums of its children are known.
+/// Nodes come children first, so that when a node is reached, the checksums of its children are
+/// known.
 final class RegionWriter: NodeSink {
-  /// Bytes written by one call of `write` into a file that takes commits: larger ones hold the file system's lock and stall them.
+  /// Bytes written by one call of `write` into a file that takes commits: larger ones hold the file
+  /// system's lock and stall them.
   static let pieceLength = 128 << 10
 
   typealias Reserve = (_ length: Int) throws(Fault) -> UInt64

@@ -1,8 +1,10 @@
 import LatewoodBytes
 
-/// A key that lies in two pieces: a prefix that it shares with its neighbours in a node, and what follows.
+/// A key that lies in two pieces: a prefix that it shares with its neighbours in a node, and what
+/// follows.
 ///
-/// Keys read from nodes keep this form until someone needs them whole. The pointers are valid as long as what they were read from.
+/// Keys read from nodes keep this form until someone needs them whole. The pointers are valid as
+/// long as what they were read from.
 package struct SplitKey {
   package var prefix: UnsafeRawPointer
   package var prefixCount: Int
@@ -31,7 +33,8 @@ package struct SplitKey {
       ? SplitKey(prefix, length, suffix, 0) : SplitKey(prefix, prefixCount, suffix, length &- prefixCount)
   }
 
-  /// Less than, equal to or greater than zero, as this key is less than, equal to or greater than `key`.
+  /// Less than, equal to or greater than zero, as this key is less than, equal to or greater than
+  /// `key`.
   @inline(__always) package func compare(_ key: UnsafeRawPointer, _ keyCount: Int) -> Int {
     let shared = keyCount < prefixCount ? keyCount : prefixCount
     let order = KeyOrder.compare(prefix, shared, key, shared)
@@ -60,7 +63,8 @@ package struct SplitKey {
   }
 
   private func commonPrefixOfPieces(_ other: SplitKey) -> Int {
-    // The pieces of the two keys need not be cut at the same place, so there are up to three stretches to compare.
+    // The pieces of the two keys need not be cut at the same place, so there are up to three
+    // stretches to compare.
     var at = 0
     let shared = min(count, other.count)
     while at < shared {
@@ -106,7 +110,8 @@ package struct SplitKey {
 
   /// The whole key in memory of its own.
   package var bytes: [UInt8] {
-    // An empty array made the other way writes to one that all threads share: harmless, but the thread sanitizer tells of it.
+    // An empty array made the other way writes to one that all threads share: harmless, but the
+    // thread sanitizer tells of it.
     if count == 0 { return [] }
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
       if let start = buffer.baseAddress { copy(from: 0, to: UnsafeMutableRawPointer(start)) }

@@ -33,12 +33,15 @@ enum LeftNeighbour {
 }
 
 extension TreeBuilder {
-  /// Takes over a subtree of an older tree as it is, or opens it where that is needed to merge what waits with it.
+  /// Takes over a subtree of an older tree as it is, or opens it where that is needed to merge what
+  /// waits with it.
   ///
   /// - Parameters:
-  ///   - separator: Greater than everything before, not greater than any key in the subtree. Empty for the first of the tree.
-  ///   - upperFence: Greater than every key in the subtree and not greater than anything that comes after it. Without
-  ///     it the last key of the subtree is read when the next entry's leaf is made.
+  ///   - separator: Greater than everything before, not greater than any key in the subtree. Empty
+  ///     for the first of the tree.
+  ///   - upperFence: Greater than every key in the subtree and not greater than anything that comes
+  ///     after it. Without it the last key of the subtree is read when the next entry's leaf is
+  ///     made.
   func adopt(
     _ subtree: Subtree, separator: SplitKey, upperFence: SplitKey? = nil
   ) throws(Fault) {
@@ -72,7 +75,8 @@ extension TreeBuilder {
     }
   }
 
-  /// A node of the older tree. What is in a leaf is written again, so it is proved in a copy from which that is done.
+  /// A node of the older tree. What is in a leaf is written again, so it is proved in a copy from
+  /// which that is done.
   func opened(_ subtree: Subtree) throws(Fault) -> Node {
     guard subtree.level == 0 else { return try source.root(subtree) }
     let copy = try CheckedReads(source).node(subtree)
@@ -88,7 +92,8 @@ extension TreeBuilder {
     }
   }
 
-  /// At the end: as long as too little waits in `level`, takes back the node before it and opens it.
+  /// At the end: as long as too little waits in `level`, takes back the node before it and opens
+  /// it.
   func fillUp(_ level: Int) throws(Fault) {
     while levels[level].isUnderfull(nodeSize: nodeSize) {
       var above = level + 1

@@ -2,16 +2,20 @@ import LatewoodBytes
 import LatewoodFile
 
 extension TreeBuilder {
-  /// Leaves may be one part in so many emptier than full ones, so that leaves can be taken over again after one that could not. That costs few
-  /// bytes, since a node is as long as what is in it, but each leaf more is one that searches, scans and branches go over.
+  /// Leaves may be one part in so many emptier than full ones, so that leaves can be taken over
+  /// again after one that could not. That costs few bytes, since a node is as long as what is in
+  /// it, but each leaf more is one that searches, scans and branches go over.
   private static let bytesPerWasted = 256
 
-  /// Takes over a full leaf of another file as it is, without a look at each entry. False: nothing was done, its entries have to be appended.
+  /// Takes over a full leaf of another file as it is, without a look at each entry. False: nothing
+  /// was done, its entries have to be appended.
   ///
-  /// What waits is written before it, as one node or two. Where these would be emptier than the room that was saved up allows, the leaf
-  /// is refused; so it is if the builder would have made another node of its entries.
+  /// What waits is written before it, as one node or two. Where these would be emptier than the
+  /// room that was saved up allows, the leaf is refused; so it is if the builder would have made
+  /// another node of its entries.
   ///
-  /// - Parameter leaf: proved where it lies, and without extents; it need not stay there. Its keys are greater than everything before.
+  /// - Parameter leaf: proved where it lies, and without extents; it need not stay there. Its keys
+  ///   are greater than everything before.
   func transplant(_ leaf: Node) throws(Fault) -> Bool {
     let length = Int(leaf.length)
     spareRoom += length / TreeBuilder.bytesPerWasted
@@ -44,7 +48,8 @@ extension TreeBuilder {
 }
 
 extension Node {
-  /// Whether this leaf has what the format asks of every node and validation does not look at: the longest prefix, and nothing where nothing is to be.
+  /// Whether this leaf has what the format asks of every node and validation does not look at: the
+  /// longest prefix, and nothing where nothing is to be.
   fileprivate var hasOwnForm: Bool {
     base.u16(NodeLayout.reserved) == 0 && base.u32(NodeLayout.reserved + 2) == 0
       && key(0).commonPrefix(key(count - 1)) == prefixCount

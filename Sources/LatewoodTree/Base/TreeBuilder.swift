@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Makes a new tree from what comes in key order: entries, and subtrees of an older tree that are taken over as they are.
+/// Makes a new tree from what comes in key order: entries, and subtrees of an older tree that are
+/// taken over as they are.
 ///
 /// ```
 /// append, append, adopt, append ...
@@ -10,16 +11,16 @@ import LatewoodFile
 ///    ...
 /// ```
 ///
-/// 1. Entries that come in sequence fill nodes to the brim. A full node is held back until the next one is full too, so that the two
-///    can share evenly if nothing more comes.
-/// 2. An adopted subtree ends the nodes below it. If what waits is too little for a node, the subtree is opened along its
-///    left edge and its first node absorbed. What then is too much for one node is shared between two, so that no more
-///    siblings have to be touched.
+/// 1. Entries that come in sequence fill nodes to the brim. A full node is held back until the next
+///    one is full too, so that the two can share evenly if nothing more comes.
+/// 2. An adopted subtree ends the nodes below it. If what waits is too little for a node, the
+///    subtree is opened along its left edge and its first node absorbed. What then is too much for
+///    one node is shared between two, so that no more siblings have to be touched.
 /// 3. If too little is left at the end, the node before it is opened in the same way.
 ///
-/// The pointers that come in stay valid until `finish` has returned, or lie in nodes that were given to `keep`. Memory: two nodes' worth of items
-/// for each level, and the nodes that these were read from. One thread.
-/// After a throw the builder is of no more use.
+/// The pointers that come in stay valid until `finish` has returned, or lie in nodes that were
+/// given to `keep`. Memory: two nodes' worth of items for each level, and the nodes that these were
+/// read from. One thread. After a throw the builder is of no more use.
 final class TreeBuilder {
   let sink: any NodeSink
   let source: NodeSource
@@ -65,14 +66,16 @@ final class TreeBuilder {
 
   // MARK: What comes in
 
-  /// An entry whose value of `valueCount` bytes goes into the leaf. `key` is greater than everything before it.
+  /// An entry whose value of `valueCount` bytes goes into the leaf. `key` is greater than
+  /// everything before it.
   @inline(__always) func append(
     _ key: SplitKey, inline value: UnsafeRawPointer, _ valueCount: Int
   ) throws(Fault) {
     try push(BuilderItem(key, inline: value, valueCount), level: 0)
   }
 
-  /// An entry whose value stays where it is in the file. `key` is greater than everything before it.
+  /// An entry whose value stays where it is in the file. `key` is greater than everything before
+  /// it.
   @inline(__always) func append(
     _ key: SplitKey, extent offset: UInt64, length: UInt64, checksum: UInt32
   ) throws(Fault) {
@@ -129,7 +132,8 @@ final class TreeBuilder {
       throw Fault(.valueTooLarge, "an entry does not fit a node")
     }
     let (target, provisional) = try sink.room(for: draft.length)
-    // Children that were placed just now have offsets; the draft below is written from the items, so these come first.
+    // Children that were placed just now have offsets; the draft below is written from the items,
+    // so these come first.
     resolvePlaced()
     let totals = draft.write(to: target)
     let first = levels[level].items[0].key
@@ -142,7 +146,8 @@ final class TreeBuilder {
     try push(BuilderItem(separator, child: subtree), level: level + 1)
   }
 
-  /// Puts the real references in the place of provisional ones, if the sink has placed nodes since the last time.
+  /// Puts the real references in the place of provisional ones, if the sink has placed nodes since
+  /// the last time.
   func resolvePlaced() {
     guard sink.placements != placements else { return }
     placements = sink.placements
@@ -162,13 +167,15 @@ final class TreeBuilder {
 
   // MARK: What items point to
 
-  /// Keeps a node that entries will be taken from, until another one is kept and none of them waits any more.
+  /// Keeps a node that entries will be taken from, until another one is kept and none of them waits
+  /// any more.
   func keep(_ copy: NodeCopy) { kept.keep(copy) }
 
   /// The same key in memory that is kept.
   func keep(_ key: SplitKey) -> SplitKey { kept.copy(key) }
 
-  /// Lets go of kept nodes and keys that nothing points to. For whoever brings entries, between two of them.
+  /// Lets go of kept nodes and keys that nothing points to. For whoever brings entries, between two
+  /// of them.
   @inline(__always) func releaseUnused() {
     if kept.isFull { releaseKept() }
   }

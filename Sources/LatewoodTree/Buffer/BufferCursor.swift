@@ -3,7 +3,8 @@ import LatewoodFile
 
 /// A position in one version of the write buffer's tree.
 ///
-/// It follows pointers into nodes that the version keeps alive; whoever holds a cursor holds the version.
+/// It follows pointers into nodes that the version keeps alive; whoever holds a cursor holds the
+/// version.
 struct BufferCursor: ~Copyable {
   private static let capacity = 16
   private let nodes: UnsafeMutablePointer<UnsafeMutableRawPointer>

@@ -20,7 +20,8 @@ import LatewoodFile
 /// Invariants:
 /// 1. Keys ascend strictly, and so do heads, except inside a run of equal heads.
 /// 2. Every key of the node (every separator but the first) starts with the prefix.
-/// 3. A node whose `born` is not the version being written is shared with readers and never changed.
+/// 3. A node whose `born` is not the version being written is shared with readers and never
+///    changed.
 struct BufferNode {
   static let headerLength = 64
   static let prefixCapacity = 48
@@ -95,7 +96,8 @@ struct BufferNode {
 // MARK: - Search
 
 extension BufferNode {
-  /// How the prefix of the node stands to a key: less than 0 if the key is below all keys with that prefix, more if above.
+  /// How the prefix of the node stands to a key: less than 0 if the key is below all keys with that
+  /// prefix, more if above.
   @inline(__always) func comparePrefix(_ key: UnsafeRawPointer, _ keyCount: Int) -> Int {
     let length = prefixCount
     if length == 0 { return 0 }
@@ -155,7 +157,8 @@ extension BufferNode {
 // MARK: - Prefix
 
 extension BufferNode {
-  /// Makes the prefix `length` bytes of `key`, which all keys from `from` on share, and the heads what they are then.
+  /// Makes the prefix `length` bytes of `key`, which all keys from `from` on share, and the heads
+  /// what they are then.
   func setPrefix(_ key: UnsafeRawPointer, _ length: Int, from: Int, _ space: borrowing RecordSpace) {
     prefix.copyMemory(from: key, byteCount: length)
     prefixCount = length

@@ -1,6 +1,8 @@
-/// Memory for the nodes of one write buffer: cut from large chunks, reused through a free list for each size, given back all at once.
+/// Memory for the nodes of one write buffer: cut from large chunks, reused through a free list for
+/// each size, given back all at once.
 ///
-/// Only the writer allocates and frees. Readers only follow pointers into it, and keep the layer that owns it alive.
+/// Only the writer allocates and frees. Readers only follow pointers into it, and keep the layer
+/// that owns it alive.
 struct BufferSlab: ~Copyable {
   private static let chunkLength = 256 << 10
   private static let kinds = 6

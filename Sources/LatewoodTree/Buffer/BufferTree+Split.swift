@@ -25,7 +25,8 @@ extension BufferTree {
     finger = nil
   }
 
-  /// Hangs `child` in to the right of the child that the path takes, splitting branches upwards where they are full.
+  /// Hangs `child` in to the right of the child that the path takes, splitting branches upwards
+  /// where they are full.
   private mutating func insertChild(
     _ newChild: BufferNode, separator newSeparator: RecordReference, _ space: borrowing RecordSpace
   ) {

@@ -1,14 +1,18 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// The write buffer's tree as its writer sees it: a copy-on-write B+tree from full keys to records in the log.
+/// The write buffer's tree as its writer sees it: a copy-on-write B+tree from full keys to records
+/// in the log.
 ///
-/// What a version shows is found from its root alone; the writer copies a node before its first change in a version, and changes
-/// its own copies in place after that. So throwing a transaction away means to forget its root.
+/// What a version shows is found from its root alone; the writer copies a node before its first
+/// change in a version, and changes its own copies in place after that. So throwing a transaction
+/// away means to forget its root.
 ///
 /// Invariants:
-/// 1. Nodes born in the version being written are reachable only from `root`, and so are all their ancestors.
-/// 2. `finger`, if set, is such a leaf, and every key greater than its last key and less than `fingerLimit` belongs into it.
+/// 1. Nodes born in the version being written are reachable only from `root`, and so are all their
+///    ancestors.
+/// 2. `finger`, if set, is such a leaf, and every key greater than its last key and less than
+///    `fingerLimit` belongs into it.
 /// 3. Nodes that were replaced are in `retired` until no live version can reach them.
 ///
 /// Thread safety: one thread at a time, under the store's writer lock.
@@ -61,7 +65,8 @@ struct BufferTree: ~Copyable {
     entries = oldEntries
   }
 
-  /// Goes back to the root of version `number` over transactions that were finished after it and never published.
+  /// Goes back to the root of version `number` over transactions that were finished after it and
+  /// never published.
   mutating func forget(after number: UInt64, root oldRoot: UnsafeMutableRawPointer?, entries oldEntries: Int)
   {
     finger = nil

@@ -1,7 +1,9 @@
-/// A node of the tree in which a `RangeSet` keeps its intervals: an AVL tree whose nodes never change.
+/// A node of the tree in which a `RangeSet` keeps its intervals: an AVL tree whose nodes never
+/// change.
 ///
-/// Sets of different versions share nodes. A change makes new ones on the way from the root alone, by cutting trees apart (`split`)
-/// and putting them together (`join`): Blelloch, Ferizovic and Sun, "Just Join for Parallel Ordered Sets", 2016.
+/// Sets of different versions share nodes. A change makes new ones on the way from the root alone,
+/// by cutting trees apart (`split`) and putting them together (`join`): Blelloch, Ferizovic and
+/// Sun, "Just Join for Parallel Ordered Sets", 2016.
 ///
 /// Invariant: the heights of two children differ by at most 1.
 final class RangeNode: Sendable {
@@ -22,7 +24,8 @@ final class RangeNode: Sendable {
 
   private static func height(_ node: RangeNode?) -> Int { node?.height ?? 0 }
 
-  /// The first node the end of whose interval satisfies a condition, as all greater ones do. O(log n).
+  /// The first node the end of whose interval satisfies a condition, as all greater ones do. O(log
+  /// n).
   @inline(__always) func first(where isBeyond: (_ high: [UInt8]) -> Bool) -> RangeNode? {
     var found: RangeNode?
     var next: RangeNode? = self
@@ -37,7 +40,8 @@ final class RangeNode: Sendable {
     return found
   }
 
-  /// What a tree has below a bound, and what from there on; an interval that contains the bound is cut in two. O(log n).
+  /// What a tree has below a bound, and what from there on; an interval that contains the bound is
+  /// cut in two. O(log n).
   static func split(_ node: RangeNode?, at bound: [UInt8]) -> (below: RangeNode?, above: RangeNode?) {
     guard let node else { return (nil, nil) }
     let interval = node.interval
@@ -55,8 +59,8 @@ final class RangeNode: Sendable {
     return (join(node.left, first, nil), join(nil, last, node.right))
   }
 
-  /// A tree of everything in `left`, an interval above that, and everything in `right`, which is above both.
-  /// O(difference of the heights).
+  /// A tree of everything in `left`, an interval above that, and everything in `right`, which is
+  /// above both. O(difference of the heights).
   static func join(_ left: RangeNode?, _ interval: RangeSet.Interval, _ right: RangeNode?) -> RangeNode {
     if let left, left.height > height(right) + 1 {
       return balanced(left.left, left.interval, join(left.right, interval, right))

@@ -1,15 +1,17 @@
 import LatewoodBytes
 
-/// The ranges that were deleted since the last checkpoint: one entry for a range delete, however much it deletes.
+/// The ranges that were deleted since the last checkpoint: one entry for a range delete, however
+/// much it deletes.
 ///
-/// A range delete hides what is older than itself, and a record's file offset says how old it is: the log only grows. So an entry
-/// at offset `e` is hidden by a range that contains its key and lies at an offset greater than `e`; what is in the base tree is
-/// older than every range.
+/// A range delete hides what is older than itself, and a record's file offset says how old it is:
+/// the log only grows. So an entry at offset `e` is hidden by a range that contains its key and
+/// lies at an offset greater than `e`; what is in the base tree is older than every range.
 ///
-/// Invariant: intervals are not empty, do not overlap, and ascend. Where two range deletes overlap, the newer one's offset counts.
+/// Invariant: intervals are not empty, do not overlap, and ascend. Where two range deletes overlap,
+/// the newer one's offset counts.
 ///
-/// An immutable value shared by versions; adding a range makes a new one that shares all but O(log n) nodes of a balanced tree with the
-/// old one. O(log number of intervals) to add and to ask.
+/// An immutable value shared by versions; adding a range makes a new one that shares all but O(log
+/// n) nodes of a balanced tree with the old one. O(log number of intervals) to add and to ask.
 package final class RangeSet: Sendable {
   package struct Interval: Sendable, Equatable {
     package var low: [UInt8]

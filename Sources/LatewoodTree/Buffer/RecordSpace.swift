@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// A place in the write buffer's leaves: the file offset of a record in the log, and whether that record is a delete.
+/// A place in the write buffer's leaves: the file offset of a record in the log, and whether that
+/// record is a delete.
 ///
 /// ```
 /// bit 63     the record is a delete
@@ -23,9 +24,11 @@ struct RecordReference: Equatable {
 
 /// Where the records that the write buffer refers to can be read.
 ///
-/// Below `through` the mapping of the file has them. Above lie the operations of the transaction that is running and of those that
-/// are queued for the disk; only the writer sees these, and asks the log for them.
-// SAFETY: readers hold the mapping through their version; only the writer has a `log`, and it outlives the transaction.
+/// Below `through` the mapping of the file has them. Above lie the operations of the transaction
+/// that is running and of those that are queued for the disk; only the writer sees these, and asks
+/// the log for them.
+// SAFETY: readers hold the mapping through their version; only the writer has a `log`, and it
+// outlives the transaction.
 struct RecordSpace: @unchecked Sendable {
   var base: UnsafeRawPointer
   var through: UInt64

@@ -19,10 +19,12 @@ final class NodeCopy {
   var node: Node { Node(validated: memory) }
 }
 
-/// Reads nodes and values by calls of the system into memory of their own, and proves them there, whatever was proved before.
+/// Reads nodes and values by calls of the system into memory of their own, and proves them there,
+/// whatever was proved before.
 ///
-/// It serves everything that goes through a whole tree: what is written anew is what was proved, since nothing can happen to it between, and a block that
-/// cannot be read is an error and not the end of the process.
+/// It serves everything that goes through a whole tree: what is written anew is what was proved,
+/// since nothing can happen to it between, and a block that cannot be read is an error and not the
+/// end of the process.
 ///
 /// Thread safety: one thread at a time.
 final class CheckedReads {
@@ -34,7 +36,8 @@ final class CheckedReads {
   private let medium: (nodes: DiskWindow, values: DiskWindow)?
   private var piece: UnsafeMutableRawBufferPointer?
 
-  /// - Parameter readsMedium: what the disk has is read, where the system has a way to do that, and not what is cached.
+  /// - Parameter readsMedium: what the disk has is read, where the system has a way to do that, and
+  ///   not what is cached.
   init(_ source: NodeSource, readsMedium: Bool = false) {
     file = source.file
     minimumKeyLength = source.minimumKeyLength
@@ -104,7 +107,8 @@ final class CheckedReads {
 
   // MARK: Values
 
-  /// Calls `body` with an extent piece by piece, in memory where nothing happens to it, and then compares its checksum.
+  /// Calls `body` with an extent piece by piece, in memory where nothing happens to it, and then
+  /// compares its checksum.
   ///
   /// Throws `damaged` if it is not what `value` says, when `body` has seen all of it.
   func eachPiece(

@@ -5,7 +5,8 @@ import LatewoodDevice
 ///
 /// Thread safety: one thread at a time.
 final class DiskWindow {
-  /// Fills memory from an offset on; both are at multiples of `directAlignment`. Returns how many bytes the file had.
+  /// Fills memory from an offset on; both are at multiples of `directAlignment`. Returns how many
+  /// bytes the file had.
   typealias Read = (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(Fault) -> Int
 
   /// Longer than any node. A disk gives pieces of this length at its full rate.
@@ -31,7 +32,8 @@ final class DiskWindow {
   ///
   /// - Parameters:
   ///   - length: less than `capacity` by a block at least.
-  ///   - limit: below it everything has been written that will be. At a multiple of `directAlignment`, or past the end of the file.
+  ///   - limit: below it everything has been written that will be. At a multiple of
+  ///     `directAlignment`, or past the end of the file.
   func bytes(at offset: UInt64, _ length: Int, below limit: UInt64) throws(Fault) -> UnsafeRawPointer {
     if offset < start || offset - start > UInt64(count) || length > count - Int(offset - start) {
       try load(from: offset, length, below: limit)

@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Writes values one after the other into room that was reserved for them, and says where each is and what its checksum is there.
+/// Writes values one after the other into room that was reserved for them, and says where each is
+/// and what its checksum is there.
 final class ExtentWriter {
   private static let capacity = 1 << 20
 
@@ -39,7 +40,8 @@ final class ExtentWriter {
     return (offset, checksum(of: bytes, value.count))
   }
 
-  /// Takes over the extent of another file, whose checksum is compared in the memory that is written from.
+  /// Takes over the extent of another file, whose checksum is compared in the memory that is
+  /// written from.
   func append(_ value: BaseValue, from reads: CheckedReads) throws(Fault) -> (
     offset: UInt64, checksum: UInt32
   ) {

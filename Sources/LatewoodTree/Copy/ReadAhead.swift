@@ -2,9 +2,11 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// Walks a tree ahead of whoever copies it, so that the system has its nodes and extents in memory when they are asked for.
+/// Walks a tree ahead of whoever copies it, so that the system has its nodes and extents in memory
+/// when they are asked for.
 ///
-/// What it finds to be damaged it leaves for the one that copies to find: nothing depends on how far it came, or whether it ran.
+/// What it finds to be damaged it leaves for the one that copies to find: nothing depends on how
+/// far it came, or whether it ran.
 ///
 /// Thread safety: `run` on a thread of its own; the rest from the thread that copies.
 // SAFETY: `state` is only touched with the monitor held; the walk reads what never changes.

@@ -1,11 +1,13 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// The nodes of one region as the disk has them, each proved by itself: what `TreeProof` puts together.
+/// The nodes of one region as the disk has them, each proved by itself: what `TreeProof` puts
+/// together.
 package struct ProvedRegion: Sendable {
   /// A node whose checksum, structure and order of keys are right, and all extents that it names.
   struct ProvedNode: Sendable {
-    /// Of a branch, entries and live bytes are what it says itself; its children are not looked at yet.
+    /// Of a branch, entries and live bytes are what it says itself; its children are not looked at
+    /// yet.
     var reference: NodeReference
     var level: UInt8
     var entries: UInt64
@@ -26,7 +28,8 @@ package struct ProvedRegion: Sendable {
   fileprivate(set) var extents: [Range<UInt64>] = []
 }
 
-/// Reads regions of nodes from the disk, and the extents that their leaves name, and checks each by itself.
+/// Reads regions of nodes from the disk, and the extents that their leaves name, and checks each by
+/// itself.
 ///
 /// Memory: two windows of a mebibyte. One thread at a time; several can each have one.
 package final class RegionProof {
@@ -36,7 +39,8 @@ package final class RegionProof {
 
   /// - Parameters:
   ///   - seed: The file seed.
-  ///   - read: Fills memory from an offset on, with what the disk has. Address, length and offset are multiples of `directAlignment`.
+  ///   - read: Fills memory from an offset on, with what the disk has. Address, length and offset
+  ///     are multiples of `directAlignment`.
   package init(
     seed: UInt64,
     read: @escaping (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(Fault) -> Int
@@ -48,7 +52,8 @@ package final class RegionProof {
 
   /// - Parameters:
   ///   - range: where a region of nodes lies.
-  ///   - limit: below it everything has been written that will be. At a multiple of `directAlignment`, or past the end of the file.
+  ///   - limit: below it everything has been written that will be. At a multiple of
+  ///     `directAlignment`, or past the end of the file.
   ///
   /// Throws `damaged`, and what the device throws.
   package func read(_ range: Range<UInt64>, below limit: UInt64) throws(Fault) -> ProvedRegion {

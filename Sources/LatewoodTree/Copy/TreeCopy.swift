@@ -20,11 +20,13 @@ package typealias Rewriter =
 /// new    extents of a leaf | extents of the next | ... | nodes, full to the brim | extents ...      all in key order
 /// ```
 ///
-/// Leaves that are full and name no extents go over as they are, all but their offset and checksum; others are filled anew from their entries.
+/// Leaves that are full and name no extents go over as they are, all but their offset and checksum;
+/// others are filled anew from their entries.
 ///
-/// It reads the old tree leaf by leaf into memory of its own (`CheckedReads`), and checks every byte there before it is written: what has become wrong since
-/// somebody last read it is an error, and never gets a new checksum. Memory: a region of nodes
-/// and a piece of extents, 2 MiB together, however large the tree or a value is.
+/// It reads the old tree leaf by leaf into memory of its own (`CheckedReads`), and checks every
+/// byte there before it is written: what has become wrong since somebody last read it is an error,
+/// and never gets a new checksum. Memory: a region of nodes and a piece of extents, 2 MiB together,
+/// however large the tree or a value is.
 ///
 /// Memory that `replace` gives stays until no waiting node can refer to it (`ReplacedValues`).
 package struct TreeCopy: ~Copyable {
@@ -131,7 +133,8 @@ package struct TreeCopy: ~Copyable {
     try target.step(UInt64(leaf.length) + UInt64(extentLength))
   }
 
-  /// Writes all extents of a leaf into room of their exact length; returns that. Nil if it has none.
+  /// Writes all extents of a leaf into room of their exact length; returns that. Nil if it has
+  /// none.
   private mutating func placeExtents(of leaf: Node) throws(Fault) -> Int? {
     var (length, count) = (0, 0)
     for index in 0..<leaf.count {
@@ -172,7 +175,8 @@ package struct TreeCopy: ~Copyable {
     try extents.flush()
   }
 
-  /// The same where entries may be changed or dropped: what is kept decides how long the extents are together.
+  /// The same where entries may be changed or dropped: what is kept decides how long the extents
+  /// are together.
   private mutating func rewrite(_ copy: NodeCopy) throws(Fault) {
     let leaf = copy.node
     builder.keep(copy)
@@ -206,7 +210,8 @@ package struct TreeCopy: ~Copyable {
     placed.append((offset, UInt64(value.length), checksum))
   }
 
-  /// Writes all extents of a leaf before any node is: what is written lies behind what was written before.
+  /// Writes all extents of a leaf before any node is: what is written lies behind what was written
+  /// before.
   private mutating func place(_ bytes: UnsafeRawBufferPointer) throws(Fault) {
     let (offset, checksum) = try extents.append(bytes)
     placed.append((offset, UInt64(bytes.count), checksum))
@@ -262,7 +267,8 @@ package struct TreeCopy: ~Copyable {
   }
 }
 
-/// Inline values that a rewriter made, for as long as a node that waits to be written may refer to them.
+/// Inline values that a rewriter made, for as long as a node that waits to be written may refer to
+/// them.
 ///
 /// Two nodes of 64 KiB wait at most, so the last two of these pieces are enough.
 private struct ReplacedValues {
@@ -272,7 +278,8 @@ private struct ReplacedValues {
   private final class Piece {
     let memory = UnsafeMutableRawPointer.allocate(byteCount: ReplacedValues.pieceLength, alignment: 8)
     var used = 0
-    // SAFETY: whoever has a pointer into it has been written to the file by the time that two newer pieces are full.
+    // SAFETY: whoever has a pointer into it has been written to the file by the time that two newer
+    // pieces are full.
     deinit { memory.deallocate() }
   }
 

@@ -1,8 +1,9 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Proves from the disk that a tree which was written from left to right is whole: what `BaseVerify` finds from the root down, from
-/// the leaves up, so that each region can be read as soon as it is there.
+/// Proves from the disk that a tree which was written from left to right is whole: what
+/// `BaseVerify` finds from the root down, from the leaves up, so that each region can be read as
+/// soon as it is there.
 ///
 /// ```
 /// region        leaf leaf leaf leaf branch leaf ...    children come before their parents, and nodes of a level in key order
@@ -11,14 +12,18 @@ import LatewoodFile
 /// root          the last one that waits
 /// ```
 ///
-/// The nodes of each region come here proved by themselves (`RegionProof`), which takes most of the time and can be done for several at once.
+/// The nodes of each region come here proved by themselves (`RegionProof`), which takes most of the
+/// time and can be done for several at once.
 ///
 /// Invariants:
-/// 1. What waits was read from the disk: its checksum, its structure, the order of its keys; and all under it, extents too.
-/// 2. A branch takes those that it names out of the level below, from the front. It must name them exactly: offset, length, checksum,
-///    entries, live bytes; and its separators must divide what is in fact under them.
+/// 1. What waits was read from the disk: its checksum, its structure, the order of its keys; and
+///    all under it, extents too.
+/// 2. A branch takes those that it names out of the level below, from the front. It must name them
+///    exactly: offset, length, checksum, entries, live bytes; and its separators must divide what
+///    is in fact under them.
 ///
-/// So if `finish` finds the root that the checkpoint names to be the one that waits, each byte that can be reached from it is proved.
+/// So if `finish` finds the root that the checkpoint names to be the one that waits, each byte that
+/// can be reached from it is proved.
 ///
 /// Memory: the first and last key of each node that waits, which are few. One thread at a time.
 package struct TreeProof: ~Copyable {
@@ -95,7 +100,8 @@ package struct TreeProof: ~Copyable {
       first: children.first?.first ?? [], last: children.last?.last ?? [])
   }
 
-  /// Whether a separator is greater than all keys in one subtree and not greater than any in the next.
+  /// Whether a separator is greater than all keys in one subtree and not greater than any in the
+  /// next.
   private func divides(_ separator: SplitKey, _ left: Proved, _ right: Proved) -> Bool {
     left.last.withUnsafeBytes { last in
       right.first.withUnsafeBytes { first in
@@ -107,7 +113,8 @@ package struct TreeProof: ~Copyable {
   }
 }
 
-/// Finds what lies over something else, of regions and extents that come in the order in which they lie in the file.
+/// Finds what lies over something else, of regions and extents that come in the order in which they
+/// lie in the file.
 private struct PlacesInOrder {
   /// Where the last region and the last extent ended.
   private var regionEnd: UInt64 = 0
@@ -120,7 +127,8 @@ private struct PlacesInOrder {
       throw Fault.damaged(at: region.lowerBound, "nodes were written over others")
     }
     regionEnd = region.upperBound
-    // Between two regions there is the header of a frame; with extents between them, two headers and more.
+    // Between two regions there is the header of a frame; with extents between them, two headers
+    // and more.
     if let last = regions.last, region.lowerBound - last.upperBound <= UInt64(2 * FrameHeader.length) {
       regions[regions.count - 1] = last.lowerBound..<region.upperBound
     } else {

@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// A checkpoint's work: lays a frozen write buffer over a base tree and makes the next base tree of it.
+/// A checkpoint's work: lays a frozen write buffer over a base tree and makes the next base tree of
+/// it.
 ///
 /// ```
 /// base      [a c e] [g i k] [m o q] [s u w]        leaves and the ranges they stand for
@@ -9,10 +10,12 @@ import LatewoodFile
 /// next      [a c d e] [g i] [m o q] [s u w]        the last two are taken over by reference
 /// ```
 ///
-/// It goes through the base in key order. What no entry of the buffer and no deleted range touches is taken over unread; of what lies wholly
-/// in a deleted range no more is read than tells where its nodes and extents are; a leaf that is touched is written again, once. Memory
-/// grows only with the list of what the new tree does not refer to any more. Each leaf that is written again is proved once more, in a copy, from
-/// which its entries are taken: nothing that the disk has spoilt since it was first read gets a new checksum.
+/// It goes through the base in key order. What no entry of the buffer and no deleted range touches
+/// is taken over unread; of what lies wholly in a deleted range no more is read than tells where
+/// its nodes and extents are; a leaf that is touched is written again, once. Memory grows only with
+/// the list of what the new tree does not refer to any more. Each leaf that is written again is
+/// proved once more, in a copy, from which its entries are taken: nothing that the disk has spoilt
+/// since it was first read gets a new checksum.
 ///
 /// It runs without any lock: base and buffer are both immutable by now.
 package struct BufferMerge: ~Copyable {
@@ -26,7 +29,8 @@ package struct BufferMerge: ~Copyable {
   ///   - base: the tree under it.
   ///   - nodeSize: bytes of a full node.
   ///   - transaction: the last that the new tree holds.
-  ///   - dead: takes what of `base` is not in the new tree, and what of the log is; of no use after a throw.
+  ///   - dead: takes what of `base` is not in the new tree, and what of the log is; of no use after
+  ///     a throw.
   ///   - reserve: makes room in the file for nodes of a length in bytes and says at which offset.
   ///   - write: writes bytes into that room.
   /// - Returns: the root of the new tree; nil if it is empty.
@@ -159,7 +163,8 @@ package struct BufferMerge: ~Copyable {
     if value.isExtent { builder.dead.leave(extent: value.extentOffset, length: UInt64(value.length)) }
   }
 
-  /// A subtree that is left out whole. Leaves are read only if they have extents. What is damaged stays where it is.
+  /// A subtree that is left out whole. Leaves are read only if they have extents. What is damaged
+  /// stays where it is.
   private func leave(_ subtree: Subtree) {
     let reference = subtree.reference
     if subtree.level == 0, subtree.liveBytes == UInt64(reference.length) {

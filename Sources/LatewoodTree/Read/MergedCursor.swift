@@ -10,11 +10,14 @@ import LatewoodFile
 /// shows    a  b  c  .  e
 /// ```
 ///
-/// Invariants, while it stands on an entry and moves forward (backward: with "greatest" and "not above"):
+/// Invariants, while it stands on an entry and moves forward (backward: with "greatest" and "not
+/// above"):
 /// 1. Each source stands on its least key that is not below the current one.
-/// 2. The current entry is that of the newest source among those that stand on the current key (`takes…` says which these are).
+/// 2. The current entry is that of the newest source among those that stand on the current key
+///    (`takes…` says which these are).
 ///
-/// It reads memory that a version (or a running transaction) keeps: whoever holds a cursor holds that.
+/// It reads memory that a version (or a running transaction) keeps: whoever holds a cursor holds
+/// that.
 package struct MergedCursor: ~Copyable {
   private let view: ReadView
   private var base: BaseCursor
@@ -162,7 +165,8 @@ package struct MergedCursor: ~Copyable {
     }
   }
 
-  /// Finds the least key (sign 1) or the greatest (-1) among the sources, and which of them stand on it.
+  /// Finds the least key (sign 1) or the greatest (-1) among the sources, and which of them stand
+  /// on it.
   private mutating func choose(sign: Int) {
     takesActive = active.isValid
     takesFrozen = frozen.isValid

@@ -2,11 +2,13 @@ import LatewoodBytes
 import LatewoodFile
 
 extension ReadView {
-  /// Gives each full key of a range whose value differs between two views, in order, with both values, until `body` returns false.
+  /// Gives each full key of a range whose value differs between two views, in order, with both
+  /// values, until `body` returns false.
   ///
-  /// First the places are gathered where the views can differ: where their base trees do (parts that both share are skipped), where
-  /// entries wait in a write buffer of either, and what lies in a deleted range of either. Then both views are asked for each. O(changes x
-  /// log n) time, O(changes) memory.
+  /// First the places are gathered where the views can differ: where their base trees do (parts
+  /// that both share are skipped), where entries wait in a write buffer of either, and what lies in
+  /// a deleted range of either. Then both views are asked for each. O(changes x log n) time,
+  /// O(changes) memory.
   package static func differences(
     from old: ReadView, to new: ReadView, low: [UInt8], high: [UInt8],
     _ body: (_ key: [UInt8], UnsafeRawBufferPointer?, UnsafeRawBufferPointer?) throws -> Bool
@@ -50,7 +52,8 @@ extension ReadView {
         }
       }
       try view.eachHole(low: low, high: high) { (hole) throws(Fault) in
-        // What the hole hides here may show in the other view. (Where the bases differ, that is known from them.)
+        // What the hole hides here may show in the other view. (Where the bases differ, that is
+        // known from them.)
         var cursor = view.base.cursor()
         try cursor.seek(hole.low)
         while cursor.isValid {

@@ -1,16 +1,19 @@
 import LatewoodBytes
 import LatewoodFile
 
-// Counting: the base tree answers from the totals in its branches; what waits in the write buffers is added entry by entry.
+// Counting: the base tree answers from the totals in its branches; what waits in the write buffers
+// is added entry by entry.
 //
 //     count(low, high) = base, without its deleted ranges
 //                      + pending entries of the range that show, and that the base does not show
 //                      - pending deletes of keys that the base shows
 //
-// Totals come from the file: wrong ones make a wrong count, which a verification finds, and never a trap.
+// Totals come from the file: wrong ones make a wrong count, which a verification finds, and never a
+// trap.
 
 extension ReadView {
-  /// How many entries a range of full keys has. O(log n + (pending entries and deleted ranges in it) x log n).
+  /// How many entries a range of full keys has. O(log n + (pending entries and deleted ranges in
+  /// it) x log n).
   package func count(low: [UInt8], high: [UInt8]) throws(Fault) -> UInt64 {
     guard RangeSet.less(low, high) else { return 0 }
     var total = try shownByBase(low, high)
@@ -23,7 +26,8 @@ extension ReadView {
     return total
   }
 
-  /// The full key of entry number `index` of a range, counted from 0; nil if the range has fewer. Complexity as `count`.
+  /// The full key of entry number `index` of a range, counted from 0; nil if the range has fewer.
+  /// Complexity as `count`.
   package func key(at index: UInt64, low: [UInt8], high: [UInt8]) throws(Fault) -> [UInt8]? {
     // Walk the pending entries; between two of them the base alone decides.
     var start = low
@@ -59,7 +63,8 @@ extension ReadView {
     var isShown: Bool
   }
 
-  /// Gives each pending entry of the range, and by how much it changes what the base shows, until `body` returns false.
+  /// Gives each pending entry of the range, and by how much it changes what the base shows, until
+  /// `body` returns false.
   private func eachPending(
     low: [UInt8], high: [UInt8], _ body: (Pending, Int) throws(Fault) -> Bool
   ) throws(Fault) {
@@ -124,8 +129,8 @@ extension ReadView {
     return below > before ? below - before : 0
   }
 
-  /// Gives each part of a range that the ranges of the buffers hide from the base, ascending, without overlap, until `body` returns
-  /// false. O(log n) each.
+  /// Gives each part of a range that the ranges of the buffers hide from the base, ascending,
+  /// without overlap, until `body` returns false. O(log n) each.
   func eachHole(
     low: [UInt8], high: [UInt8], _ body: (_ hole: Hole) throws(Fault) -> Bool
   ) throws(Fault) {

@@ -2,9 +2,11 @@ import LatewoodBytes
 import LatewoodFile
 
 extension ReadView {
-  /// Gives each entry of a range to `body`, in order, until it returns false. Full keys; low is in the range, high is not.
+  /// Gives each entry of a range to `body`, in order, until it returns false. Full keys; low is in
+  /// the range, high is not.
   ///
-  /// The bytes are valid during the call; the key lies in memory that is used again for the next one. O(log n + entries).
+  /// The bytes are valid during the call; the key lies in memory that is used again for the next
+  /// one. O(log n + entries).
   package func scan(
     low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer, isReversed: Bool,
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool

@@ -1,10 +1,12 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// The merged view over a version, or over what a running transaction has made of one: plain pointers, copied without counting.
+/// The merged view over a version, or over what a running transaction has made of one: plain
+/// pointers, copied without counting.
 ///
 /// What is deleted is told by the age of records: see `RangeSet`.
-// SAFETY: whoever holds one holds the version (or is inside the transaction) whose memory it points into.
+// SAFETY: whoever holds one holds the version (or is inside the transaction) whose memory it points
+// into.
 package struct ReadView: @unchecked Sendable {
   let base: BaseTree
   let active: UnsafeMutableRawPointer?
@@ -27,7 +29,8 @@ package struct ReadView: @unchecked Sendable {
   /// Whether nothing but the base tree has to be looked at.
   var isClean: Bool { active == nil && frozen == nil && activeRanges == nil && frozenRanges == nil }
 
-  /// The file offset of the newest range delete that hides older entries of a key; 0 if there is none.
+  /// The file offset of the newest range delete that hides older entries of a key; 0 if there is
+  /// none.
   @inline(__always) func cover(_ key: UnsafeRawPointer, _ keyCount: Int) -> UInt64 {
     if activeRanges == nil, frozenRanges == nil { return 0 }
     return slowCover(key, keyCount)

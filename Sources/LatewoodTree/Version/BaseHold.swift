@@ -2,8 +2,8 @@ import LatewoodDevice
 
 /// Keeps one base tree, and the log after its checkpoint, from being given back to the file system.
 ///
-/// All versions over one base share one hold. The numbers of versions would not do: a checkpoint's swap makes a version of the same
-/// number over another base.
+/// All versions over one base share one hold. The numbers of versions would not do: a checkpoint's
+/// swap makes a version of the same number over another base.
 package final class BaseHold: Sendable {
   /// How many base trees there were before this one since the store was opened.
   package let epoch: UInt64

@@ -1,9 +1,11 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// What one transaction (or recovery) does to the write buffer: from a shared state to the next one, or back.
+/// What one transaction (or recovery) does to the write buffer: from a shared state to the next
+/// one, or back.
 ///
-/// Thread safety: one thread, under the store's writer lock. It is a class so that a transaction and its cursors can share it.
+/// Thread safety: one thread, under the store's writer lock. It is a class so that a transaction
+/// and its cursors can share it.
 package final class BufferWriter {
   package private(set) var state: BufferState
   private let start: BufferState
@@ -14,7 +16,8 @@ package final class BufferWriter {
   /// - Parameters:
   ///   - version: number of the version that this will make.
   ///   - mapping: where the file is in memory.
-  ///   - flushedThrough: file offset below which `mapping` has the log; what lies above is asked of `log`.
+  ///   - flushedThrough: file offset below which `mapping` has the log; what lies above is asked of
+  ///     `log`.
   package init(
     state: BufferState, version: UInt64, mapping: UnsafeRawPointer, flushedThrough: UInt64, log: LogFile?
   ) {
@@ -88,7 +91,8 @@ package final class BufferWriter {
 }
 
 extension BufferLayer {
-  /// Goes back to the state `kept`, whose version has number `number`: the transactions after it could not be written.
+  /// Goes back to the state `kept`, whose version has number `number`: the transactions after it
+  /// could not be written.
   ///
   /// Nodes that these made stay in the slab until the layer goes.
   package func forget(after number: UInt64, keeping kept: BufferState) {

@@ -1,17 +1,21 @@
 import LatewoodDevice
 import Synchronization
 
-/// Which handles of keyspaces are known to mean one that exists, in all states that have the same catalog.
+/// Which handles of keyspaces are known to mean one that exists, in all states that have the same
+/// catalog.
 ///
-/// Versions share one of these as long as no keyspace is created or dropped between them; what changes the catalog makes another. A handle is
-/// known by its fingerprint, a hash of the store, the number and the name. It is looked up in the catalog once, and from then on here, in
-/// one cache line as a rule. So it costs no more to check a handle because others were dropped, whatever it was got from.
+/// Versions share one of these as long as no keyspace is created or dropped between them; what
+/// changes the catalog makes another. A handle is known by its fingerprint, a hash of the store,
+/// the number and the name. It is looked up in the catalog once, and from then on here, in one
+/// cache line as a rule. So it costs no more to check a handle because others were dropped,
+/// whatever it was got from.
 ///
-/// The fingerprints lie in a table of a power of two words, at most half of them in use; each is at the first place, from the one
-/// that its last bits say, where there was room. A table that is full is replaced by a larger one, and kept until this goes, since
-/// somebody may be looking in it.
+/// The fingerprints lie in a table of a power of two words, at most half of them in use; each is at
+/// the first place, from the one that its last bits say, where there was room. A table that is full
+/// is replaced by a larger one, and kept until this goes, since somebody may be looking in it.
 ///
-/// Thread safety: `contains` and `insert` from any thread. `remove` is for a transaction that has this to itself.
+/// Thread safety: `contains` and `insert` from any thread. `remove` is for a transaction that has
+/// this to itself.
 // SAFETY: the tables are only accessed atomically and go with this object.
 package final class KnownKeyspaces: @unchecked Sendable {
   private typealias Words = UnsafeMutablePointer<Atomic<UInt64>>

@@ -23,9 +23,11 @@ package final class BufferLayer: @unchecked Sendable {
   package var memoryLength: Int { tree.pointee.slab.length }
 }
 
-/// What one layer of the write buffer shows: a root, how many entries it has, and what was deleted by range.
+/// What one layer of the write buffer shows: a root, how many entries it has, and what was deleted
+/// by range.
 package struct BufferState: @unchecked Sendable {
-  // SAFETY: the root points into the slab of `layer`, at nodes that are not changed while a version shows them.
+  // SAFETY: the root points into the slab of `layer`, at nodes that are not changed while a version
+  // shows them.
   package let layer: BufferLayer
   package var root: UnsafeMutableRawPointer?
   package var entries: Int
@@ -41,8 +43,8 @@ package struct BufferState: @unchecked Sendable {
   package var isEmpty: Bool { root == nil && ranges.isEmpty }
 }
 
-/// One state of the database: the base tree of a checkpoint, the write buffer that a checkpoint is merging (if one is), and the write
-/// buffer that takes commits.
+/// One state of the database: the base tree of a checkpoint, the write buffer that a checkpoint is
+/// merging (if one is), and the write buffer that takes commits.
 ///
 /// ```
 /// reads look in     active buffer -> frozen buffer -> base tree
@@ -51,7 +53,8 @@ package struct BufferState: @unchecked Sendable {
 /// Invariants:
 /// 1. A version never changes; whoever holds one sees one state for as long as they like.
 /// 2. Versions do not refer to each other: an old one keeps only what it shows.
-/// 3. Its number is that of the buffer roots it shows (a checkpoint's swap makes a version of the same number).
+/// 3. Its number is that of the buffer roots it shows (a checkpoint's swap makes a version of the
+///    same number).
 // SAFETY: what the pointer leads to never changes and is there as long as this.
 package final class Version: @unchecked Sendable {
   package let number: UInt64
@@ -112,8 +115,8 @@ package final class Version: @unchecked Sendable {
   }
 }
 
-/// What a short read needs of a version: plain pointers at a place of their own, so that nothing of the object is touched, and no reference
-/// to it counted.
+/// What a short read needs of a version: plain pointers at a place of their own, so that nothing of
+/// the object is touched, and no reference to it counted.
 package struct VersionFace {
   package let reads: ReadView
   package let known: Unmanaged<KnownKeyspaces>

@@ -1,8 +1,10 @@
 import LatewoodDevice
 
-/// Which versions are alive: what the writer asks before it frees what an old version may still see.
+/// Which versions are alive: what the writer asks before it frees what an old version may still
+/// see.
 ///
-/// Thread safety: any thread. A reader's thread only ever takes a number out; freeing is the writer's.
+/// Thread safety: any thread. A reader's thread only ever takes a number out; freeing is the
+/// writer's.
 package final class VersionRegistry: Sendable {
   private struct Entry {
     var number: UInt64

@@ -4,8 +4,9 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Power cuts at every call of a script of batches. After each the database opens with a state from the last one that was acknowledged as durable
-/// up to the one in flight, and indexes and documents agree.
+/// Power cuts at every call of a script of batches. After each the database opens with a state from
+/// the last one that was acknowledged as durable up to the one in flight, and indexes and documents
+/// agree.
 @Suite struct DocumentCrashTests {
   #if DEBUG
     static let imagesPerCall = 16

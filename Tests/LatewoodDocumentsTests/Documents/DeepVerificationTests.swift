@@ -89,7 +89,8 @@ import Testing
     Planting(
       testDescription: "a tree with the same revision twice", place: "_default/edited",
       plant: replacing("documents", Array("edited".utf8)) { old in
-        // The last revision is its flags and 20 bytes, then perhaps the place of its body; they come once more after a leaf of their own.
+        // The last revision is its flags and 20 bytes, then perhaps the place of its body; they
+        // come once more after a leaf of their own.
         old + old.dropFirst(3).prefix(22)
       }),
     Planting(

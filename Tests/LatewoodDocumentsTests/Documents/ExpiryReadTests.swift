@@ -2,7 +2,8 @@ import LatewoodDocuments
 import LatewoodStore
 import Testing
 
-/// Documents that have expired and were not purged yet, and documents that come back after deletion.
+/// Documents that have expired and were not purged yet, and documents that come back after
+/// deletion.
 @Suite struct ExpiryReadTests {
   private let clock = TestClock()
   private let directory: TestDirectory

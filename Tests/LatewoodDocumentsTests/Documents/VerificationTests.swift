@@ -4,7 +4,8 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// A database whose keys and values were tampered with below it: verification tells, and nothing traps.
+/// A database whose keys and values were tampered with below it: verification tells, and nothing
+/// traps.
 @Suite struct VerificationTests {
   private static let spaces = [
     "documents/_default", "sequences/_default", "bodies/_default", "superseded/_default", "marks/_default",

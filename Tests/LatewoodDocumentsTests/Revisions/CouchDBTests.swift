@@ -3,7 +3,8 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Trees and what CouchDB 3.5 says of them: its own unit tests, and the scenarios of a document guide.
+/// Trees and what CouchDB 3.5 says of them: its own unit tests, and the scenarios of a document
+/// guide.
 @Suite struct CouchDBTests {
   @Test func `every tree is as CouchDB has it`() throws {
     let cases = try Case.all()
@@ -88,7 +89,8 @@ import Testing
       #expect(tree.possibleAncestors(of: missing) == list("possible_ancestors").map(revision), "\(name)")
     }
 
-    /// The names there are short and need not be hexadecimal; their characters as bytes have the same order.
+    /// The names there are short and need not be hexadecimal; their characters as bytes have the
+    /// same order.
     private func revision(_ text: Substring) -> RevisionID {
       let parts = text.split(separator: "-")
       let digest = RevisionDigest(parts[1].utf8)

@@ -3,7 +3,8 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Random trees, cut into histories and given to replicas in all kinds of orders. `LATEWOOD_SEED` replays.
+/// Random trees, cut into histories and given to replicas in all kinds of orders. `LATEWOOD_SEED`
+/// replays.
 @Suite struct RevisionTreePropertyTests {
   struct Revision {
     /// Newest first.

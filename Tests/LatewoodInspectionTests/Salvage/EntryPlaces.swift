@@ -8,8 +8,8 @@ import LatewoodTree
 struct EntryPlaces {
   /// What no other entry has: the cell and the large value, or the operation in the log.
   private(set) var own: [[UInt8]: [Range<UInt64>]] = [:]
-  /// What leads to the cell of an entry in a leaf: its head and slot, the prefix that it shares with its neighbours and the header that says
-  /// how long that is.
+  /// What leads to the cell of an entry in a leaf: its head and slot, the prefix that it shares
+  /// with its neighbours and the header that says how long that is.
   private(set) var shared: [[UInt8]: [Range<UInt64>]] = [:]
 
   init(in bytes: [UInt8]) throws {

@@ -15,7 +15,8 @@ import Testing
     var keys: [[UInt8]]
   }
 
-  /// Of a compacted file, in which every entry is there once: no log and no older leaf can stand in.
+  /// Of a compacted file, in which every entry is there once: no log and no older leaf can stand
+  /// in.
   private func leaves(of bytes: [UInt8]) throws -> [Leaf] {
     let reader = try FileReader(DamagedFile(bytes))
     let file = FrameReader(reader: reader, seed: try SalvageIdentity.find(in: reader).seed)

@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodInspection
 
-/// Takes what a salvage saves of a damaged file and keeps only how it differs from what the sound file has, so that thousands can be
-/// compared.
+/// Takes what a salvage saves of a damaged file and keeps only how it differs from what the sound
+/// file has, so that thousands can be compared.
 final class SalvageComparison: SalvageSink {
   /// An entry of the sound file, in what was saved.
   struct Found {

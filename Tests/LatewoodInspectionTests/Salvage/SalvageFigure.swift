@@ -15,7 +15,8 @@ struct SalvageFigure: CustomStringConvertible {
   private(set) var blocksThatCostMore = 0
   private var unproven = 0
   private var older = 0
-  /// Saved under a key that there was not, or with another value than the newest; none of them as certain, or with a report that says where.
+  /// Saved under a key that there was not, or with another value than the newest; none of them as
+  /// certain, or with a report that says where.
   private(set) var wrong = 0
 
   init(fileLength: Int, entries: Int) {

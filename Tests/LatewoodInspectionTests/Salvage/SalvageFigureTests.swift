@@ -4,14 +4,15 @@ import Testing
 
 @testable import LatewoodInspection
 
-/// With one block of a file destroyed, no entry is lost but those that lay in it: those of which the cell with key and value, the large value,
-/// or the operation in the log has a byte there.
+/// With one block of a file destroyed, no entry is lost but those that lay in it: those of which
+/// the cell with key and value, the large value, or the operation in the log has a byte there.
 ///
-/// Every block of a file is destroyed in turn, first with zeros, then with noise. There are exceptions where nothing that is left says how a
-/// key begins: then the entries of one leaf go whose header or prefix lay in the block, and `Figure` counts them.
+/// Every block of a file is destroyed in turn, first with zeros, then with noise. There are
+/// exceptions where nothing that is left says how a key begins: then the entries of one leaf go
+/// whose header or prefix lay in the block, and `Figure` counts them.
 ///
-/// `LATEWOOD_SALVAGE_BYTES=10485760` makes the files longer and prints the figures; `LATEWOOD_SALVAGE_KIND` picks one kind of file, and
-/// `LATEWOOD_SALVAGE_FILLING` zeros or noise.
+/// `LATEWOOD_SALVAGE_BYTES=10485760` makes the files longer and prints the figures;
+/// `LATEWOOD_SALVAGE_KIND` picks one kind of file, and `LATEWOOD_SALVAGE_FILLING` zeros or noise.
 @Suite struct SalvageFigureTests {
   enum Filling: String, CaseIterable { case zeros, noise }
 
@@ -49,7 +50,8 @@ import Testing
       let place = "\(kind) \(filling) at block \(block), \(random.replay)"
       for (index, found) in comparison.found.enumerated() where found == nil || found?.otherValue != nil {
         #expect(touched.contains(index) || led.contains(index), "\(comparison.keys[index]): \(place)")
-        // Which keys a destroyed operation was about nobody can know: then the report says which transactions are concerned.
+        // Which keys a destroyed operation was about nobody can know: then the report says which
+        // transactions are concerned.
         let isTold = found?.trust != .certain || !report.damagedLog.isEmpty
         #expect(isTold, "a wrong value of \(comparison.keys[index]): \(place)")
       }

@@ -123,7 +123,8 @@ import Testing
     #expect(entries == whole)
     #expect(entries[key(number, "key-150")] == nil && entries[key(number, "key-165")] == nil)
     #expect(report.lostRanges.map(\.what) == [.leaf] && report.missing == 0)
-    // Without the commits, the older leaf is all there is, and what it says may have been deleted since.
+    // Without the commits, the older leaf is all there is, and what it says may have been deleted
+    // since.
     var worse = bytes
     var frames = FrameReader(reader: try FileReader(DamagedFile(bytes)), seed: file.seed)
       .soundFrames(from: FileLayout.logStart)
@@ -159,7 +160,8 @@ import Testing
     for index in 100..<140 where index != 120 {
       #expect(entries[key(keyspace.id, "key-\(index)")]?.trust == .certain, "\(index)")
     }
-    // Nothing can say that this one is wrong but the checksum over it, so it is not taken for right.
+    // Nothing can say that this one is wrong but the checksum over it, so it is not taken for
+    // right.
     #expect(entries[key(keyspace.id, "key-120")]?.trust != .certain)
     #expect(report.damagedLog.count == 1 && !report.isWhole)
   }
@@ -254,7 +256,8 @@ import Testing
       #expect(read == nil, "\(fault)")
       return
     }
-    // What lies behind the log is never certain, and only takes the place of what is there if it may be newer.
+    // What lies behind the log is never certain, and only takes the place of what is there if it
+    // may be newer.
     guard let read else { return }
     for (key, value) in read {
       #expect(saved[key]?.value == value || saved[key]?.trust == .unproven, "\(key)")

@@ -23,8 +23,8 @@ enum SampleFile: String, CaseIterable {
     return options
   }
 
-  /// About `length` bytes. Some values are large, and one transaction in some deletes a range. Keys are text of one length, text of many
-  /// lengths, or numbers.
+  /// About `length` bytes. Some values are large, and one transaction in some deletes a range. Keys
+  /// are text of one length, text of many lengths, or numbers.
   func bytes(length: Int, seed: UInt64) throws -> [UInt8] {
     let volume = MemoryVolume()
     let store = try Store.open(

@@ -3,7 +3,8 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Backups of files that have the same beginning and then went different ways, and backups on disks that lose what they were given.
+/// Backups of files that have the same beginning and then went different ways, and backups on disks
+/// that lose what they were given.
 @Suite struct BackupBranchTests {
   private func fill(_ store: Store, _ byte: UInt8, count: Int = 30) throws {
     let keyspace = try store.keyspace("a")

@@ -5,7 +5,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// What a file takes while it is overwritten at full speed: 3 times the live data and 32 MiB on the disk, 8 times and 64 MiB by its size.
+/// What a file takes while it is overwritten at full speed: 3 times the live data and 32 MiB on the
+/// disk, 8 times and 64 MiB by its size.
 @Suite(.serialized) struct BoundedFileTests {
   struct Load: Sendable, CustomTestStringConvertible {
     var keys: Int

@@ -3,7 +3,8 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// A copy that is interrupted is not there, or is there whole; one that was reported as made is there after any power cut.
+/// A copy that is interrupted is not there, or is there whole; one that was reported as made is
+/// there after any power cut.
 @Suite struct CopyCrashTests {
   private static let target = "copy"
 

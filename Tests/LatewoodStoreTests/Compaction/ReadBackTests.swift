@@ -93,7 +93,8 @@ import Testing
         #expect(!isOfNewFile || lost.length < 4096 || lost.offset < 16384, "\(lost)")
         try store.sync()
         if isOfNewFile { try checkDisk(content, "\(lost)") }
-        // A commit that only the cache has is no matter of the compaction: begin with a file that is whole.
+        // A commit that only the cache has is no matter of the compaction: begin with a file that
+        // is whole.
         if lost.path == "db" { try compact(store, fruit, way) }
       }
       call += way == .withCheckpoints ? 9 : 1

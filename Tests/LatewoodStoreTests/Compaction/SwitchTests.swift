@@ -8,7 +8,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// What happens in the last moment of a compaction, before the new file takes the place of the old one, and while it does.
+/// What happens in the last moment of a compaction, before the new file takes the place of the old
+/// one, and while it does.
 @Suite struct SwitchTests {
   private let volume = SimulatedVolume(seed: 11)
   private let store: Store
@@ -43,7 +44,8 @@ import Testing
     #expect(failures.withLock { $0 } == [])
   }
 
-  /// Compacts; when all has been copied, followed and verified, calls `atLast` once: only what is committed from then on is still missing.
+  /// Compacts; when all has been copied, followed and verified, calls `atLast` once: only what is
+  /// committed from then on is still missing.
   private func compact(_ atLast: @escaping @Sendable () -> Void) throws(StoreError) {
     let isVerified = Atomic<Bool>(false)
     let isCalled = Atomic<Bool>(false)

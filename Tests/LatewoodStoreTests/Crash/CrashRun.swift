@@ -25,7 +25,8 @@ final class CrashRun {
     return volume.callCount
   }
 
-  /// Which of `count` images to look at: all, or so many of them, the first and the last among them.
+  /// Which of `count` images to look at: all, or so many of them, the first and the last among
+  /// them.
   static func sample(_ count: Int, _ wanted: Int, _ random: inout SeededRandom) -> [Int] {
     guard count > wanted else { return Array(0..<count) }
     var chosen: Set<Int> = [0, count - 1]
@@ -47,7 +48,8 @@ final class CrashRun {
     return volume.crashImages(seed: seed, random: random)
   }
 
-  /// Opens an image and looks at what it shows; if `goesOn`, writes to it and opens it once more. Returns what it shows.
+  /// Opens an image and looks at what it shows; if `goesOn`, writes to it and opens it once more.
+  /// Returns what it shows.
   func check(_ image: CrashImage, goesOn: Bool, label: @autoclosure () -> String) throws -> Content? {
     let volume = try image.makeVolume()
     do {
@@ -93,7 +95,8 @@ final class CrashRun {
     if !faults.isEmpty { Issue.record("\(faults) after going on: \(label)") }
   }
 
-  /// Goes on with an image, loses power again at each call of that, the recovery's own among them, and recovers from that too.
+  /// Goes on with an image, loses power again at each call of that, the recovery's own among them,
+  /// and recovers from that too.
   ///
   /// - Parameters:
   ///   - content: what the image shows: no recovery may show anything else.

@@ -12,7 +12,8 @@ enum Effort {
   static let points =
     Int(CurrentProcess.environmentVariable("LATEWOOD_CRASH_POINTS") ?? "") ?? (isLow ? 4_000 : usual)
 
-  /// Images of each second cut. The first cuts alone do not bring millions of points: there are not that many different ones.
+  /// Images of each second cut. The first cuts alone do not bring millions of points: there are not
+  /// that many different ones.
   static let secondCuts = max(6, points / 60_000)
 
   /// Of the bits and lengths of a damage test, one in so many.
@@ -32,8 +33,9 @@ enum Effort {
 
 /// Power cuts at every call, with every subset of what was not synced lost, kept or torn.
 ///
-/// A *point* is one call at which the power goes, with one image of what the disk then has. At each the store must open and show a state
-/// from the last one acknowledged as durable up to the one in flight, sound in every byte, and go on from there.
+/// A *point* is one call at which the power goes, with one image of what the disk then has. At each
+/// the store must open and show a state from the last one acknowledged as durable up to the one in
+/// flight, sound in every byte, and go on from there.
 @Suite struct CrashTests {
   @Test(arguments: CrashScript.all)
   func `a power cut at any call leaves an acknowledged state or the one in flight`(_ script: CrashScript)
@@ -42,7 +44,8 @@ enum Effort {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     let calls = try CrashRun.countCalls(of: script)
-    // At most half of the points are first cuts; what there are too few images for goes to second ones.
+    // At most half of the points are first cuts; what there are too few images for goes to second
+    // ones.
     let wanted = Double(Effort.points) * script.share / CrashScript.all.reduce(0) { $0 + $1.share }
     let perCall = max(2, Int(wanted / 2) / (calls + 1))
     var points = 0

@@ -10,7 +10,8 @@ import Testing
 struct DamageFixture: CustomTestStringConvertible, Sendable {
   let testDescription: String
   let bytes: [UInt8]
-  /// Where the frames of commits end, and what the store shows from there on; ascending, the first is an empty store.
+  /// Where the frames of commits end, and what the store shows from there on; ascending, the first
+  /// is an empty store.
   let commits: [(end: Int, content: Content)]
   /// Every call that wrote, in order: where, and what was there before and after.
   let writes: [(offset: Int, before: [UInt8], after: [UInt8])]
@@ -111,7 +112,8 @@ struct DamageFixture: CustomTestStringConvertible, Sendable {
     return result
   }
 
-  /// What a file shows that has nothing from `length` on: none if it lacks a commit that was durable by what its slots say.
+  /// What a file shows that has nothing from `length` on: none if it lacks a commit that was
+  /// durable by what its slots say.
   func contents(of length: Int, floor: Int) -> [Content] {
     if commits.contains(where: { $0.end > length && $0.end <= floor }) { return [] }
     return commits.filter { $0.end <= length }.suffix(1).map(\.content)

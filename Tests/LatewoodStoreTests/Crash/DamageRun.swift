@@ -30,14 +30,16 @@ final class DamageRun {
   }
 
   static func look(at volume: SimulatedVolume) throws -> Outcome {
-    // Without the power the store writes nothing when it goes, which would take longer than all the rest.
+    // Without the power the store writes nothing when it goes, which would take longer than all the
+    // rest.
     defer { volume.crash() }
     do {
       let store = try CrashScript.open(volume, .openExisting)
       let content = try store.content()
       for (name, entries) in content {
         guard let keyspace = try store.existingKeyspace(name) else { continue }
-        // Gets go another way than scans; some of them, since all would take as long as all the rest.
+        // Gets go another way than scans; some of them, since all would take as long as all the
+        // rest.
         for (key, value) in entries where (key.last ?? 0) % 8 == 0 {
           if try store.get(key, in: keyspace) != value { Issue.record("a get and a scan differ") }
         }
@@ -51,7 +53,8 @@ final class DamageRun {
   /// The only errors that damage may be answered with.
   private static let codes: Set<StoreError.Code> = [.damaged, .notADatabase, .tooNew, .emptyFile]
 
-  /// Counts an outcome, and records it as an issue if it is neither one of the right answers nor an error.
+  /// Counts an outcome, and records it as an issue if it is neither one of the right answers nor an
+  /// error.
   func judge(
     _ outcome: Outcome, right answers: [Content], mustReport: Bool = false, _ label: @autoclosure () -> String
   ) {

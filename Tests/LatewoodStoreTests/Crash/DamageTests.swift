@@ -5,7 +5,8 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Whatever happens to the bytes of a file that says itself to be durable to its end: the right answer or an error, never another answer.
+/// Whatever happens to the bytes of a file that says itself to be durable to its end: the right
+/// answer or an error, never another answer.
 @Suite struct DamageTests {
   /// Bytes of headers and slots that are more than zeros.
   private static func isField(_ offset: Int) -> Bool {
@@ -19,7 +20,8 @@ import Testing
     try flip(fixture, bytes: fixture.bytes.indices, stride: Effort.damageStride)
   }
 
-  /// The same with a larger file, whose tree has two levels; with `LATEWOOD_EVERY_BIT` each of its bits, else one in many.
+  /// The same with a larger file, whose tree has two levels; with `LATEWOOD_EVERY_BIT` each of its
+  /// bits, else one in many.
   @Test(arguments: 0..<4)
   func `a flipped bit of a file of 64 KiB gives the right answer or an error`(quarter: Int) throws {
     let fixture = try #require(DamageFixture.large)
@@ -62,7 +64,8 @@ import Testing
       if length % Effort.damageStride != 0 { continue }
       let volume = SimulatedVolume()
       try volume.place(Array(fixture.bytes[..<length]), at: CrashScript.path)
-      // What is cut off with all that said it was there cannot be missed. Bytes of padding are not missed either.
+      // What is cut off with all that said it was there cannot be missed. Bytes of padding are not
+      // missed either.
       let right =
         fixture.contents(of: length, floor: floor) + fixture.contents(of: (length + 7) & ~7, floor: floor)
       run.judge(
@@ -95,7 +98,8 @@ import Testing
       }
       var right = [fixture.newest]
       if let first = changed.first?.0, let last = changed.last?.0, last >= fixture.seal {
-        // With the seal goes all that said that the commits before it were durable, except what the slots say.
+        // With the seal goes all that said that the commits before it were durable, except what the
+        // slots say.
         right += fixture.contents(of: first, floor: floor)
       }
       run.judge(
@@ -145,7 +149,8 @@ import Testing
   }
 
   @Test func `a frame of another history of the same file is noticed`() throws {
-    // A copy of the file that went another way: each frame is right in itself and belongs where it is.
+    // A copy of the file that went another way: each frame is right in itself and belongs where it
+    // is.
     let volume = SimulatedVolume()
     try CrashScript.open(volume).close()
     let start = try volume.liveBytes(of: CrashScript.path)

@@ -3,7 +3,8 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// What is left when a sync or write failed and the process ended, and another one opens the file with the same cache.
+/// What is left when a sync or write failed and the process ended, and another one opens the file
+/// with the same cache.
 @Suite struct FailedSyncTests {
   private static let path = "db"
   private let volume = SimulatedVolume(seed: 5)
@@ -57,8 +58,8 @@ import Testing
     try last.close()
   }
 
-  /// Of a sync, the commit gets to the disk, and the room that was written ahead does not; or the beginning of the commit, and the rest is zeros,
-  /// as is what the disk has.
+  /// Of a sync, the commit gets to the disk, and the room that was written ahead does not; or the
+  /// beginning of the commit, and the rest is zeros, as is what the disk has.
   @Test(arguments: [true, false], [(4096, 7), (1024, 0)])
   func `what is acknowledged after a failed sync is on the disk, whatever could not be written before`(
     _ canPunch: Bool, _ fault: (reached: Int, byte: UInt8)

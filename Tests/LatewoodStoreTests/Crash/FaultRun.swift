@@ -3,7 +3,8 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// One run of a script on a disk that fails, and goes on failing or not. The script goes on after every error, as a program might.
+/// One run of a script on a disk that fails, and goes on failing or not. The script goes on after
+/// every error, as a program might.
 final class FaultRun {
   private let plan: FaultPlan
   private let volume: SimulatedVolume
@@ -65,14 +66,16 @@ final class FaultRun {
       let isDone = try attempt { try CrashScript.commit(operations, durability, to: store, &progress) }
       if isDone { return }
       let tried = progress.states.removeLast()
-      // The store will not try it again, but after a fault of the device its frame may be whole in the file, or in the cache of one. What was
-      // refused for lack of space does not come back; unless this disk took it nevertheless, and then refused to have it taken away.
+      // The store will not try it again, but after a fault of the device its frame may be whole in
+      // the file, or in the cache of one. What was refused for lack of space does not come back;
+      // unless this disk took it nevertheless, and then refused to have it taken away.
       let refusals = volume.trace.dropFirst(call).count { $0.kind == .write && $0.fault != nil }
       if !wasPoisoned, isPoisoned || refusals > 1 { progress.ghosts.append(tried) }
       if try store.content() != before { report("a transaction that failed is visible") }
       try checkPowerCut()
     case .sync:
-      // What failed for lack of space comes back until a checkpoint lies beyond it, which a sync does not write.
+      // What failed for lack of space comes back until a checkpoint lies beyond it, which a sync
+      // does not write.
       let ghosts = progress.ghosts
       let isDone = try attempt(mayBeDone: true) { try store.sync() }
       if isDone { progress.makeDurable() }
@@ -235,7 +238,8 @@ final class FaultRun {
     report("the store does not open")
   }
 
-  /// What a new store shows: the newest state, or after failures one that is allowed; from here on that is the truth.
+  /// What a new store shows: the newest state, or after failures one that is allowed; from here on
+  /// that is the truth.
   private func checkOpened(_ opened: Store) throws {
     let content = try opened.content()
     let mayDiffer = isPoisoned || !progress.ghosts.isEmpty
@@ -271,7 +275,8 @@ final class FaultRun {
     if !faults.isEmpty { report("\(faults) after going on") }
   }
 
-  /// What the disk has, whatever the cache shows. Without somebody who keeps the cache it is looked at everywhere else.
+  /// What the disk has, whatever the cache shows. Without somebody who keeps the cache it is looked
+  /// at everywhere else.
   private func checkDisk(_ expected: Content) throws {
     guard volume.pinsCache else { return }
     let disk = SimulatedVolume()

@@ -50,8 +50,8 @@ import Testing
   }
 
   @Test func `history ends where the checkpoint before is not before it`() throws {
-    // From the third newest to the oldest, and from there forward to the second oldest. There it would end, but whoever goes forward can be
-    // sent in circles.
+    // From the third newest to the oldest, and from there forward to the second oldest. There it
+    // would end, but whoever goes forward can be sent in circles.
     var bytes = try volume.liveBytes(of: CrashScript.path)
     let seed = try bytes.withUnsafeBytes { try FileHeader.decode(from: $0).seed }
     for (checkpoint, previous) in [(2, whole[4].offset), (4, whole[3].offset), (3, 0)] {

@@ -6,7 +6,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Commits around the lengths from which on they go to the file in other ways: what they count, and what they leave behind.
+/// Commits around the lengths from which on they go to the file in other ways: what they count, and
+/// what they leave behind.
 @Suite(.serialized) struct LargeCommitTests {
   private static let mebibyte = 1 << 20
   private let directory: StoreDirectory

@@ -4,7 +4,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Media that change what they have given once: bytes are read, change on the disk, and are read again from there.
+/// Media that change what they have given once: bytes are read, change on the disk, and are read
+/// again from there.
 @Suite struct RottenMediaTests {
   private static let count = 3000
   private let volume = SimulatedVolume(seed: 21)
@@ -51,7 +52,8 @@ import Testing
     }
   }
 
-  /// The last place where the file has these bytes: an inline value lies in the log too, before its leaf.
+  /// The last place where the file has these bytes: an inline value lies in the log too, before its
+  /// leaf.
   private func offset(of wanted: [UInt8]) throws -> Int? {
     let bytes = try volume.liveBytes(of: "db")
     var at = bytes.count - wanted.count

@@ -6,7 +6,8 @@ extension ModelRun {
     guard let old = held.last else { return }
     let now = try store.snapshot()
     for (name, space) in model.spaces {
-      // A keyspace that was dropped and made anew has another number: its entries are not compared with the old one's.
+      // A keyspace that was dropped and made anew has another number: its entries are not compared
+      // with the old one's.
       guard let before = old.model.spaces[name], let handle = try now.existingKeyspace(name),
         try old.snapshot.existingKeyspace(name) == handle
       else { continue }

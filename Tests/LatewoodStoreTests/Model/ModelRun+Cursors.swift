@@ -43,7 +43,8 @@ extension ModelRun {
     }
   }
 
-  /// Deletes what a cursor stands on, and puts and deletes before and behind it, while it goes to and fro.
+  /// Deletes what a cursor stands on, and puts and deletes before and behind it, while it goes to
+  /// and fro.
   func cursorWhileWriting(_ transaction: Transaction, _ model: inout OrderedModel) throws {
     let name = keys.space(&random)
     guard var expected = model.spaces[name] else { return }

@@ -3,7 +3,8 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// One random run: a store on a simulated disk, the model beside it, snapshots held from earlier, and a reader of another process.
+/// One random run: a store on a simulated disk, the model beside it, snapshots held from earlier,
+/// and a reader of another process.
 final class ModelRun {
   struct Held {
     var snapshot: Snapshot

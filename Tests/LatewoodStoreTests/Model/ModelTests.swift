@@ -4,7 +4,8 @@ import Testing
 
 /// Random operations on a store and on a plain sorted model, side by side.
 ///
-/// `LATEWOOD_SEED` replays a run, `LATEWOOD_OPERATIONS` sets how many operations all runs make together.
+/// `LATEWOOD_SEED` replays a run, `LATEWOOD_OPERATIONS` sets how many operations all runs make
+/// together.
 @Suite struct ModelTests {
   static let isLowEffort = CurrentProcess.environmentVariable("LATEWOOD_EFFORT") == "low"
   static let operations =

@@ -1,4 +1,5 @@
-/// What a store must show: for each keyspace a sorted array of keys, and their values. Plain, slow and right.
+/// What a store must show: for each keyspace a sorted array of keys, and their values. Plain, slow
+/// and right.
 struct OrderedModel: Equatable {
   struct Space: Equatable {
     var keys: [[UInt8]] = []

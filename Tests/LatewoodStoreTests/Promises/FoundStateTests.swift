@@ -5,7 +5,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// What a transaction found is seen by every read after it, also when another thread has committed that and not published it yet.
+/// What a transaction found is seen by every read after it, also when another thread has committed
+/// that and not published it yet.
 @Suite struct FoundStateTests {
   private let volume = SimulatedVolume(seed: 1)
   private let store: Store
@@ -29,7 +30,8 @@ import Testing
     #expect(try store.get("k", in: space) == Array("old".utf8))
   }
 
-  /// What a full disk lost is taken back when no commit is on its way: each that was counted has been counted off again.
+  /// What a full disk lost is taken back when no commit is on its way: each that was counted has
+  /// been counted off again.
   private func expectNobodyOnTheWay() { #expect(store.engine.finishing.isNone) }
 
   @Test(arguments: [Durability.relaxed, .synchronous])

@@ -5,8 +5,8 @@ import Testing
 @testable import LatewoodStore
 @testable import LatewoodTree
 
-/// Handles of keyspaces are looked up in the catalog at most once for each content that it has, and one that was dropped is never taken for
-/// another.
+/// Handles of keyspaces are looked up in the catalog at most once for each content that it has, and
+/// one that was dropped is never taken for another.
 @Suite struct KnownHandleTests {
   /// What nobody needs the catalog for any more.
   private func isKnown(_ handle: Keyspace, _ store: Store) throws -> Bool {

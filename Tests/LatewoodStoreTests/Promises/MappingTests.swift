@@ -11,7 +11,8 @@ import Testing
   import Darwin
 #endif
 
-/// How much of the address space open stores take, and what becomes of views when a file outgrows its mapping.
+/// How much of the address space open stores take, and what becomes of views when a file outgrows
+/// its mapping.
 struct MappingTests {
   private let directory: StoreDirectory
 

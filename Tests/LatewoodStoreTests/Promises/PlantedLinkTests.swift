@@ -2,7 +2,8 @@ import LatewoodDevice
 import LatewoodStore
 import Testing
 
-/// Somebody else can make files in the directory of the database: names that the engine will use may be taken by symbolic links.
+/// Somebody else can make files in the directory of the database: names that the engine will use
+/// may be taken by symbolic links.
 @Suite struct PlantedLinkTests {
   private let directory: StoreDirectory
   /// What the links lead to: a file that nobody may write to, and a place where none may be made.

@@ -5,7 +5,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// When readers see a commit: once the log is as durable as this commit, or one after it, has asked. Nothing but a commit shows one.
+/// When readers see a commit: once the log is as durable as this commit, or one after it, has
+/// asked. Nothing but a commit shows one.
 @Suite struct VisibilityTests {
   private let volume = SimulatedVolume(seed: 1)
   private let store: Store
@@ -104,7 +105,8 @@ import Testing
     #expect(relaxed.wait(timeout: .now() + 5) == .success, "it waits for the sync")
     // As every commit: what it was built on is seen with it.
     #expect(try seen() == "new")
-    // What a failed sync leaves behind is seen until the store is closed; whether it is in the file is known after that.
+    // What a failed sync leaves behind is seen until the store is closed; whether it is in the file
+    // is known after that.
     volume.inject(.inputOutput(), atCall: volume.callCount)
     gate.open()
     try #require(commit.wait(timeout: Patience.deadline) == .success)

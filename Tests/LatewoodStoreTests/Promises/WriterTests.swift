@@ -43,7 +43,8 @@ import Testing
       let store = try Store.open(at: directory.store, options: options)
       let space = try store.keyspace("a")
       try store.put("k", "parent", in: space)
-      // The child has one thread, and a lock that another held here stays taken there: then an alarm ends it, and the next one may do.
+      // The child has one thread, and a lock that another held here stays taken there: then an
+      // alarm ends it, and the next one may do.
       var status: Int32 = SIGALRM
       for _ in 0..<10 where status & 0x7F == SIGALRM {
         let child = fork()

@@ -5,7 +5,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Dead parts of the file are given back to the file system, as soon as nobody needs them and no sooner.
+/// Dead parts of the file are given back to the file system, as soon as nobody needs them and no
+/// sooner.
 @Suite struct PunchingTests {
   @Test func `a file that is overwritten over and over stays small, on a real file system`() throws {
     let directory = try StoreDirectory()
@@ -43,7 +44,8 @@ import Testing
     #expect(try again.statistics().allocatedSize < statistics.liveBytes * 2)
   }
 
-  /// What is neither live nor in the log is given back but for parts of blocks: nothing is forgotten.
+  /// What is neither live nor in the log is given back but for parts of blocks: nothing is
+  /// forgotten.
   @Test func `all that dies is given back`() throws {
     let volume = SimulatedVolume()
     let store = try OverwrittenStore.open(volume)

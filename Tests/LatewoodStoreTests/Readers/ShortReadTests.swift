@@ -5,8 +5,8 @@ import Testing
 @testable import LatewoodStore
 @testable import LatewoodTree
 
-/// Reads that register instead of holding what they read: what is shared between threads is not written to, and everything may happen
-/// inside the closures that they call.
+/// Reads that register instead of holding what they read: what is shared between threads is not
+/// written to, and everything may happen inside the closures that they call.
 @Suite struct ShortReadTests {
   private let directory: StoreDirectory
   private let store: Store

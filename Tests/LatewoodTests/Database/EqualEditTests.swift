@@ -3,7 +3,8 @@ import Latewood
 import LatewoodDevice
 import Testing
 
-/// Revision ids are digests of content, so that equal edits have equal ids: a save must not take another one's edit for its own.
+/// Revision ids are digests of content, so that equal edits have equal ids: a save must not take
+/// another one's edit for its own.
 @Suite struct EqualEditTests {
   private let database: Database
   private let people: DocumentCollection

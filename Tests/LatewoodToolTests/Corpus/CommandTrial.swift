@@ -4,7 +4,8 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Runs commands on files inside this process, where a trap would end the tests, and checks what every command promises.
+/// Runs commands on files inside this process, where a trap would end the tests, and checks what
+/// every command promises.
 final class CommandTrial {
   private let place = try? Workplace()
   private var number = 0

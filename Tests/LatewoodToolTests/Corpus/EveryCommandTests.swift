@@ -4,7 +4,8 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Every command on every file that could be one: never a trap, and always the exit code that help tells of.
+/// Every command on every file that could be one: never a trap, and always the exit code that help
+/// tells of.
 @Suite struct EveryCommandTests {
   /// `LATEWOOD_EFFORT=low` is for sanitizers, `high` for a night.
   static let mutations =

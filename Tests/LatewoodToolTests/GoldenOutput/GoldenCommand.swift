@@ -2,12 +2,14 @@
 struct GoldenCommand {
   var name: String
   var source: GoldenSource = .entries
-  /// FILE stands for the database, OLD for another sound one of the same kind, TEXT for a JSON text, NEW for a path where nothing is.
+  /// FILE stands for the database, OLD for another sound one of the same kind, TEXT for a JSON
+  /// text, NEW for a path where nothing is.
   var lines: [[String]]
   /// What it prints on standard output is data of the user, as long as that is.
   var printsData = false
 
-  /// All but `shell`, which runs the others; `demo`, `completion` and `help`, which are about no file.
+  /// All but `shell`, which runs the others; `demo`, `completion` and `help`, which are about no
+  /// file.
   static let all: [GoldenCommand] = [
     GoldenCommand(name: "info", lines: [["info", "FILE"]]),
     GoldenCommand(name: "map", lines: [["map", "FILE"]]),

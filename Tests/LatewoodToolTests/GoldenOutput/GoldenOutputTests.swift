@@ -5,9 +5,11 @@ import Testing
 
 @testable import LatewoodTool
 
-/// What every command prints about files that are sound, empty, in conflict, or damaged in each of twelve ways: Tests/golden-output/STATE/COMMAND.txt.
+/// What every command prints about files that are sound, empty, in conflict, or damaged in each of
+/// twelve ways: Tests/golden-output/STATE/COMMAND.txt.
 ///
-/// `LATEWOOD_REGENERATE_OUTPUT=1 swift test --filter GoldenOutputTests` writes all of it anew, to be read before it is committed.
+/// `LATEWOOD_REGENERATE_OUTPUT=1 swift test --filter GoldenOutputTests` writes all of it anew, to
+/// be read before it is committed.
 @Suite struct GoldenOutputTests {
   private static let isRegenerating = CurrentProcess.environmentVariable("LATEWOOD_REGENERATE_OUTPUT") == "1"
   private static let directory = Repository.path("Tests/golden-output")
@@ -96,7 +98,8 @@ private struct GoldenRun {
     )
   }
 
-  /// Without what depends on the directory, the clock and the file system. A line that has not ended yet is ended.
+  /// Without what depends on the directory, the clock and the file system. A line that has not
+  /// ended yet is ended.
   private func normal(_ text: String, _ line: [String]) -> String {
     var text = text.replacing(place.path + "/", with: "")
     text.replace(#/(?m)^file  .*$/#, with: "file              my.latewood")

@@ -5,10 +5,12 @@ import LatewoodStore
 
 @testable import LatewoodTool
 
-/// Two files that are made anew for each test run, byte by byte the same: clock and randomness are counted, and nothing runs in the background.
+/// Two files that are made anew for each test run, byte by byte the same: clock and randomness are
+/// counted, and nothing runs in the background.
 ///
-/// Both have a tree of two levels, values outside of it, two checkpoints, and a log behind the newest of them whose last frames say that those
-/// before them were durable: something to damage of every kind.
+/// Both have a tree of two levels, values outside of it, two checkpoints, and a log behind the
+/// newest of them whose last frames say that those before them were durable: something to damage of
+/// every kind.
 enum GoldenSource: String, CaseIterable {
   case entries
   case documents

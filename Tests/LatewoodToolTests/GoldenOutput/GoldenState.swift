@@ -5,9 +5,11 @@ import LatewoodSimulation
 
 @testable import LatewoodTool
 
-/// What a file may be like when somebody asks the tool about it: as it should be, or damaged in one of twelve ways.
+/// What a file may be like when somebody asks the tool about it: as it should be, or damaged in one
+/// of twelve ways.
 ///
-/// Damage is done to the sound file here, where the tool itself says what lies at which place; no damaged file is stored.
+/// Damage is done to the sound file here, where the tool itself says what lies at which place; no
+/// damaged file is stored.
 enum GoldenState: String, CaseIterable {
   case sound
   /// A database that nothing was ever written to.

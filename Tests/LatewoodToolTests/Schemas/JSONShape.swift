@@ -1,8 +1,10 @@
-/// What JSON of the tool may look like, strictly: a member that is missing or not known does not fit.
+/// What JSON of the tool may look like, strictly: a member that is missing or not known does not
+/// fit.
 ///
-/// A shape is written in JSON itself. `"text"`, `"number"`, `"boolean"`, `"null"` and `"any"` are values of that kind; `"=a|b"` is one of these
-/// texts. `[X]` is an array of X. `{"|": [X, Y]}` is one of several. Any other object is an object with these members, and only these; a
-/// name that ends in `?` may be missing.
+/// A shape is written in JSON itself. `"text"`, `"number"`, `"boolean"`, `"null"` and `"any"` are
+/// values of that kind; `"=a|b"` is one of these texts. `[X]` is an array of X. `{"|": [X, Y]}` is
+/// one of several. Any other object is an object with these members, and only these; a name that
+/// ends in `?` may be missing.
 struct JSONShape {
   let tree: JSONTree
 

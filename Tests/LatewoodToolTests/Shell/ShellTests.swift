@@ -93,7 +93,8 @@ import Testing
     try place.fill()
     let session = try begin(place)
     try session.type("put slow -\r")
-    // The command reads what is typed now, in the terminal's own mode, where ctrl-C is an interrupt.
+    // The command reads what is typed now, in the terminal's own mode, where ctrl-C is an
+    // interrupt.
     try session.waitUntilItEditsLines()
     try session.type("text\n")
     try session.expect("text")

@@ -38,7 +38,8 @@ final class Workplace {
 
   private init(path: String) { self.path = path }
 
-  /// Where the system has a file system in memory, on that: for tests that would wait for syncs most of the time.
+  /// Where the system has a file system in memory, on that: for tests that would wait for syncs
+  /// most of the time.
   static func inMemory() throws -> Workplace {
     guard Directories.isDirectory("/dev/shm") else { return try Workplace() }
     let path = "/dev/shm/latewood-tool-test-\(String(UInt64.random(in: 0 ... .max), radix: 36))"

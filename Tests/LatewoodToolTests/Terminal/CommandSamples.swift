@@ -1,6 +1,7 @@
 @testable import LatewoodTool
 
-/// Command lines for any command, made from its description: what the parser, help and completion know is enough to call it.
+/// Command lines for any command, made from its description: what the parser, help and completion
+/// know is enough to call it.
 struct CommandSamples {
   /// The database that the commands are about, and one to compare it with.
   var database: String
@@ -27,7 +28,8 @@ struct CommandSamples {
     CommandTable.commands.filter { !$0.isHidden && $0.databaseOperand != nil && $0.name != "shell" }
   }
 
-  /// The command with the operands that it needs, and with all; with each of the words that an operand may be.
+  /// The command with the operands that it needs, and with all; with each of the words that an
+  /// operand may be.
   func plain(_ command: CommandDescription) -> [[String]] {
     var lines: [[String]] = []
     for count in Set([command.requiredOperands, command.operands.count]).sorted() {

@@ -6,7 +6,8 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Long commands that are stopped midway: the signal ends them, the database is sound, and nothing unfinished stays behind.
+/// Long commands that are stopped midway: the signal ends them, the database is sound, and nothing
+/// unfinished stays behind.
 @Suite struct SignalTests {
   private typealias Signal = ChildProcess.EndingSignal
 

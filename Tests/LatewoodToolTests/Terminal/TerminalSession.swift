@@ -8,7 +8,8 @@ import Testing
 /// The tool on a terminal, and the person in front of it.
 final class TerminalSession {
   private let terminal: PseudoTerminal
-  /// In milliseconds. No test depends on how fast the tool is, on a machine however busy; a tool that hangs still ends the test.
+  /// In milliseconds. No test depends on how fast the tool is, on a machine however busy; a tool
+  /// that hangs still ends the test.
   private static let patience = Patience.seconds * 1000
 
   /// - Parameter program: another program than the tool.
@@ -67,7 +68,8 @@ final class TerminalSession {
     try expect(text)
   }
 
-  /// Reads until the terminal itself edits lines and echoes them. What is typed before it does is kept, but not shown.
+  /// Reads until the terminal itself edits lines and echoes them. What is typed before it does is
+  /// kept, but not shown.
   func waitUntilItEditsLines(sourceLocation: SourceLocation = #_sourceLocation) throws {
     for _ in 0..<Self.patience / 10 {
       if try editsLines { return }
@@ -76,7 +78,8 @@ final class TerminalSession {
     try #require(try editsLines, "the terminal's own mode did not come back", sourceLocation: sourceLocation)
   }
 
-  /// Presses ctrl-C until the last row is this: the first may come before the program that it is meant for has begun.
+  /// Presses ctrl-C until the last row is this: the first may come before the program that it is
+  /// meant for has begun.
   func interrupt(untilRow text: String) throws {
     for _ in 0..<Self.patience / 200 {
       try type("\u{03}")
@@ -89,8 +92,9 @@ final class TerminalSession {
   func wait() throws -> Int32? { try terminal.wait(milliseconds: Self.patience) }
 }
 
-/// What a terminal shows after some bytes: carriage return, line feed, backspace, bell, erasing to the end of the row, moving right, and
-/// colours, which are the sequences that the tool writes. Rows are as long as they come; wide characters take two places.
+/// What a terminal shows after some bytes: carriage return, line feed, backspace, bell, erasing to
+/// the end of the row, moving right, and colours, which are the sequences that the tool writes.
+/// Rows are as long as they come; wide characters take two places.
 struct Screen {
   private(set) var rows: [String] = []
   /// Of the cursor, in columns.

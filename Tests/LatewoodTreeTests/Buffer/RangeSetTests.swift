@@ -4,7 +4,8 @@ import Testing
 
 @testable import LatewoodTree
 
-/// Range deletes as a plain array has them: for each key of a small space the offset of the newest that covers it.
+/// Range deletes as a plain array has them: for each key of a small space the offset of the newest
+/// that covers it.
 private struct RangeModel: Equatable {
   static let keys = 300
   var covers = [UInt64](repeating: 0, count: keys)

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Measures the public product of documents, and SQLite beside it where that says something. See `Benchmarks/README.md`.
+/// Measures the public product of documents, and SQLite beside it where that says something. See
+/// `Benchmarks/README.md`.
 @main
 enum DocumentBenchmark {
   private static let usage = """

@@ -8,7 +8,8 @@ struct Run {
 
   /// Single saves that survive a power cut, one after the other, beside SQLite.
   ///
-  /// Both are open at once and take turns after a few saves, so that a slow second of a disk that others use falls on both.
+  /// Both are open at once and take turns after a few saves, so that a slow second of a disk that
+  /// others use falls on both.
   func saves() throws -> Bool {
     let turn = 10
     let texts = (0..<count).map { MovieText.json($0) }

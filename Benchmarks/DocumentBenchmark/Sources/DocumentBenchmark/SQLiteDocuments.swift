@@ -1,7 +1,7 @@
 import CSQLite
 
-/// SQLite with its write-ahead log and full synchronisation: a table with the id as primary key, and an index on a sequence. Each save is a
-/// transaction of its own.
+/// SQLite with its write-ahead log and full synchronisation: a table with the id as primary key,
+/// and an index on a sequence. Each save is a transaction of its own.
 final class SQLiteDocuments: DocumentEngine {
   private var database: OpaquePointer?
   private var insert: OpaquePointer?
