@@ -109,7 +109,7 @@ package final class FileDevice: Device {
 
   package func place() throws(Fault) -> FilePlace {
     do throws(ErrorNumber) {
-      let there = try SystemCalls.status(ofPath: path, followLink: false)
+      let there = try SystemCalls.place(ofPath: path)
       return there.identity == identity ? .kept(links: there.links) : .lost
     } catch {
       return error == .noSuchFile || error == .notADirectory ? .lost : .unknown

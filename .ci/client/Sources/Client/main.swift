@@ -68,24 +68,27 @@ struct Movie: Codable {
   var year: Int
   var cast: [String]
 }
-let database = try Database.open(at: path + ".movies")
-let movies = try database.createCollection("movies")
-for (title, year, cast) in [
-  ("Star Wars", 1977, ["Harrison Ford", "Carrie Fisher"]), ("Alien", 1979, ["Sigourney Weaver"]),
-  ("Blade Runner", 1982, ["Harrison Ford"]),
-] {
-  try await movies.save(Movie(title: title, year: year, cast: cast), as: title)
+func findMovies() async throws {
+  let database = try Database.open(at: path + ".movies")
+  let movies = try database.createCollection("movies")
+  for (title, year, cast) in [
+    ("Star Wars", 1977, ["Harrison Ford", "Carrie Fisher"]), ("Alien", 1979, ["Sigourney Weaver"]),
+    ("Blade Runner", 1982, ["Harrison Ford"]),
+  ] {
+    try await movies.save(Movie(title: title, year: year, cast: cast), as: title)
+  }
+  let recent = movies.query(Movie.self)
+    .where { $0.year >= 1975 && $0.cast.contains("Harrison Ford") }
+    .sorted { ($0.year.descending, $0.title) }
+    .limit(20)
+  let list = try await recent.all()
+  try check(list.map(\.title) == ["Blade Runner", "Star Wars"], "a query finds and sorts")
+  try check(try await recent.count() == 2, "a query counts")
+  let rows = try recent.select { ($0.title, $0.year) }.rows()
+  try check(rows.map(\.1) == [1982, 1977], "a query gives columns")
+  let untyped = try await movies.query().where { $0["cast"][0] == "Sigourney Weaver" }.all()
+  try check(untyped.map(\.id) == ["Alien"], "a query needs no type")
+  try database.close()
 }
-let recent = movies.query(Movie.self)
-  .where { $0.year >= 1975 && $0.cast.contains("Harrison Ford") }
-  .sorted { ($0.year.descending, $0.title) }
-  .limit(20)
-let list = try await recent.all()
-try check(list.map(\.title) == ["Blade Runner", "Star Wars"], "a query finds and sorts")
-try check(try await recent.count() == 2, "a query counts")
-let rows = try recent.select { ($0.title, $0.year) }.rows()
-try check(rows.map(\.1) == [1982, 1977], "a query gives columns")
-let untyped = try await movies.query().where { $0["cast"][0] == "Sigourney Weaver" }.all()
-try check(untyped.map(\.id) == ["Alien"], "a query needs no type")
-try database.close()
+try await findMovies()
 print("client: all checks passed")
