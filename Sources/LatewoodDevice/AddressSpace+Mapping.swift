@@ -77,9 +77,9 @@ package enum Reservation {
   /// Below it the sums here cannot overflow.
   private static let limit: UInt64 = 1 << 60
 
-  /// Capacities to ask the system for in turn, until it grants one: twice what is needed first, so
-  /// that a file which grows is seldom mapped anew, and then what a process that may have little
-  /// must have. None if no system has so many addresses.
+  /// Capacities to ask the system for in turn, until it grants one: first a power of two
+  /// that leaves the file room to grow by a quarter, so that it is seldom mapped anew, and then
+  /// what a process that may have little must have. None if no system has so many addresses.
   ///
   /// - Parameters:
   ///   - end: bytes of the file that must be covered.
@@ -87,7 +87,7 @@ package enum Reservation {
   package static func capacities(covering end: UInt64, ahead: UInt64 = 0) -> [UInt64] {
     guard end < limit, ahead < limit else { return [] }
     let needed = end + ahead
-    let wanted = max(2 * end, needed, least)
+    let wanted = max(end + end / 4, needed, least)
     let power = UInt64(1) << UInt64(UInt64.bitWidth - (wanted - 1).leadingZeroBitCount)
     let rounded = [needed + needed / 4, needed].map { max(step, ($0 + step - 1) & ~(step - 1)) }
     return [power] + rounded.filter { $0 < power }

@@ -56,6 +56,8 @@ final class GroupFlush: @unchecked Sendable {
     var keepsLock = false
     /// One of the three above: asked at every begin and commit, so that it is a plain flag.
     var isStopped = false
+    /// A compaction of this process puts another file in the place of this one, or has done so.
+    var isReplaced = false
     var needsCheckpoint = false
     /// Where the log began after the last gap, if there was one since the file was opened.
     var chainStart: UInt64 = FileLayout.logStart
@@ -290,6 +292,8 @@ final class GroupFlush: @unchecked Sendable {
   /// written to it.
   func checkPlace() throws(Fault) {
     guard try device.place() == .lost else { return }
+    // Asked after the look: it is set before the file loses its place.
+    if locked({ $0.isReplaced }) { return }
     let fault = Fault.fileMoved
     locked { $0.end(with: fault) }
     throw fault

@@ -127,7 +127,14 @@ extension LogFile {
   package func takePlace(of old: LogFile) throws(Fault) {
     try old.checkReplaceable()
     try device.copyAttributes(from: old.device)
-    try rename()
+    // Commits that are on their way to the old file are in this one, too.
+    old.group.locked { $0.isReplaced = true }
+    do throws(Fault) {
+      try rename()
+    } catch {
+      old.group.locked { $0.isReplaced = false }
+      throw error
+    }
     old.keepLock()
     group.locked { $0.keepsLock = false }
     do throws(Fault) {

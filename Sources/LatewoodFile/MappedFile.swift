@@ -12,7 +12,7 @@ import Synchronization
 /// ```
 ///
 /// Invariants:
-/// 1. A mapping that was given out stays until this object goes. Since each is more than twice as
+/// 1. A mapping that was given out stays until this object goes. Since each is at least twice as
 ///    large as the one before unless the system is short of addresses, all those that were outgrown
 ///    take fewer addresses together than the newest.
 /// 2. The newest covers everything that the file's views may touch: it grows before they are told

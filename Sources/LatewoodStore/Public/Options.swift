@@ -45,8 +45,8 @@ extension Store {
     /// place of wrong bytes. Between, what was compared is trusted, and read at the speed of
     /// memory. 0 trusts it as long as the store is open. Default: 300.
     ///
-    /// Whatever this says, ``Store/verify(progress:)`` reads the disk, and a compaction or a copy compares
-    /// all that it writes.
+    /// Whatever this says, ``Store/verify(progress:)`` reads the disk, and a compaction or a copy
+    /// compares all that it writes.
     public var checksumLifetime = 300.0
     /// Bytes that are worth two syncs and a root slot.
     package var punchingThreshold: UInt64 = 1 << 20
