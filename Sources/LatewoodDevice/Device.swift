@@ -47,6 +47,14 @@ package protocol Device: AnyObject, Sendable {
   /// Throws `outOfMemory` if the system does not grant the process so many addresses.
   func map(capacity: UInt64) throws(Fault) -> AddressSpace
 
+  /// Maps what follows a mapping from `map` or `extend` at the addresses that follow it, so that
+  /// whoever looks at that one need not look elsewhere.
+  ///
+  /// - Parameter capacity: a multiple of 64 KiB, greater than that of `space`.
+  /// - Returns: a mapping with the same base, which keeps `space`; nil if the addresses are not to
+  ///   be had, or the device has no such way.
+  func extend(_ space: AddressSpace, capacity: UInt64) throws(Fault) -> AddressSpace?
+
   /// Brings bytes of the file into memory where a mapping has them, so that to touch them does not
   /// fail. If nobody touches them for long the system may take them back, and read them again
   /// later.
@@ -132,6 +140,7 @@ package protocol Device: AnyObject, Sendable {
 }
 
 extension Device {
+  package func extend(_ space: AddressSpace, capacity: UInt64) throws(Fault) -> AddressSpace? { nil }
   package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {}
   package func nextHole(from offset: UInt64) throws(Fault) -> Range<UInt64>? { nil }
   package func tryLockForReading() throws(Fault) -> Bool {

@@ -132,6 +132,10 @@ package final class FileDevice: Device {
     }
   }
 
+  package func extend(_ space: AddressSpace, capacity: UInt64) throws(Fault) -> AddressSpace? {
+    try descriptor.use { number in AddressSpace.extending(space, over: number, capacity: capacity) }
+  }
+
   package func readFromDisk(
     into target: UnsafeMutableRawBufferPointer, at offset: UInt64
   ) throws(Fault) -> Int? {

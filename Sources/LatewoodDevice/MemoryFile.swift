@@ -62,7 +62,11 @@ final class MemoryFile: Sendable {
     }
     try content.withLock { content throws(Fault) in
       if end > content.newest.capacity {
-        try MemoryFile.grow(&content, Reservation.capacities(covering: end))
+        let capacities = Reservation.capacities(covering: end, isRepeated: true)
+        guard !capacities.isEmpty else {
+          throw Fault(.fileTooLarge, "memory has no place for so large a file", offset: offset)
+        }
+        try MemoryFile.grow(&content, capacities)
       }
       content.eachAlive { range in
         guard offset < range.capacity else { return }

@@ -253,8 +253,20 @@ enum SystemCalls {
 
   // MARK: Memory
 
-  static func mapFile(_ descriptor: Int32, length: Int) throws(ErrorNumber) -> UnsafeMutableRawPointer {
-    try mapped(mmap(nil, length, PROT_READ, MAP_SHARED | MAP_NORESERVE, descriptor, 0))
+  /// Maps a part of a file for reading.
+  ///
+  /// - Parameters:
+  ///   - offset: of its first byte in the file, a multiple of the page length.
+  ///   - wish: the address that the system is asked for. It is free to choose another one, and does
+  ///     if a page there is taken.
+  static func mapFile(
+    _ descriptor: Int32, offset: Int = 0, length: Int, at wish: UnsafeRawPointer? = nil
+  ) throws(ErrorNumber) -> UnsafeMutableRawPointer {
+    guard let position = off_t(exactly: offset) else { throw .noMemory }
+    return try mapped(
+      mmap(
+        UnsafeMutableRawPointer(mutating: wish), length, PROT_READ, MAP_SHARED | MAP_NORESERVE, descriptor,
+        position))
   }
 
   /// Zeroed memory that is taken from the system page by page, as it is touched.

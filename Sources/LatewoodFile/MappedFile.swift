@@ -6,15 +6,17 @@ import Synchronization
 /// The mappings of one open file: the newest, and the smaller ones that it has outgrown.
 ///
 /// ```
-/// 1 MiB    |----|
-/// 4 MiB    |----------------|                     whoever has an address in an older mapping may go on using it
-/// 16 MiB   |------------------------------ ...    new views are of the newest
+/// 1 MiB    |----|                 the newest is extended where it is, as long as the addresses
+/// 4 MiB    |----·-----------|     behind it are free
+///
+/// 16 MiB   |------------- ...     another place: whoever has an address in an older mapping may
+///                                 go on using it, new views are of the newest
 /// ```
 ///
 /// Invariants:
-/// 1. A mapping that was given out stays until this object goes. Since each is at least twice as
-///    large as the one before unless the system is short of addresses, all those that were outgrown
-///    take fewer addresses together than the newest.
+/// 1. A mapping that was given out stays until this object goes. Since one in another place is at
+///    least twice as large as the one before unless the system is short of addresses, all those
+///    that were outgrown take fewer addresses together than the newest.
 /// 2. The newest covers everything that the file's views may touch: it grows before they are told
 ///    of more.
 ///
@@ -37,7 +39,10 @@ package final class MappedFile: Sendable {
   /// device throws.
   package init(_ device: any Device, covering size: UInt64, ahead: UInt64 = 0) throws(Fault) {
     self.device = device
-    let first = try MappedFile.map(device, covering: size, ahead: ahead)
+    let capacities = Reservation.capacities(covering: size, ahead: ahead)
+    let first = try MappedFile.first(of: capacities) { capacity throws(Fault) in
+      try device.map(capacity: capacity)
+    }
     spaces = Guarded([first])
     newest = Atomic(Unmanaged.passUnretained(first))
   }
@@ -56,7 +61,12 @@ package final class MappedFile: Sendable {
       // Another thread may have been here before.
       let last = space
       if !overflow, needed <= last.capacity { return last }
-      let next = try MappedFile.map(device, covering: end, ahead: ahead)
+      let next: AddressSpace
+      if let longer = try extended(last, toCover: end, ahead: ahead) {
+        next = longer
+      } else {
+        next = try moved(toCover: end, ahead: ahead)
+      }
       next.copyProofs(of: last)
       spaces.append(next)
       newest.store(Unmanaged.passUnretained(next), ordering: .releasing)
@@ -90,12 +100,31 @@ package final class MappedFile: Sendable {
     for space in spaces.withLock({ $0 }) { space.forgetProofs() }
   }
 
-  private static func map(
-    _ device: any Device, covering end: UInt64, ahead: UInt64
-  ) throws(Fault) -> AddressSpace {
-    var refusal = Fault(.fileTooLarge, "no process has addresses for so large a file")
+  // MARK: Addresses
+
+  private func extended(
+    _ space: AddressSpace, toCover end: UInt64, ahead: UInt64
+  ) throws(Fault) -> AddressSpace? {
     for capacity in Reservation.capacities(covering: end, ahead: ahead) {
-      do throws(Fault) { return try device.map(capacity: capacity) } catch { refusal = error }
+      if let next = try device.extend(space, capacity: capacity) { return next }
+    }
+    return nil
+  }
+
+  private func moved(toCover end: UInt64, ahead: UInt64) throws(Fault) -> AddressSpace {
+    let capacities = Reservation.capacities(covering: end, ahead: ahead, isRepeated: true)
+    return try MappedFile.first(of: capacities) { capacity throws(Fault) in
+      try device.map(capacity: capacity)
+    }
+  }
+
+  /// What the system grants first.
+  private static func first(
+    of capacities: [UInt64], _ map: (UInt64) throws(Fault) -> AddressSpace
+  ) throws(Fault) -> AddressSpace {
+    var refusal = Fault(.fileTooLarge, "no process has addresses for a file of more than 16 TiB")
+    for capacity in capacities {
+      do throws(Fault) { return try map(capacity) } catch { refusal = error }
     }
     throw refusal
   }

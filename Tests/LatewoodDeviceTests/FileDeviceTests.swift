@@ -163,6 +163,26 @@ struct FileDeviceTests {
     device.close()
   }
 
+  @Test("whoever holds a mapping that was extended has what came before it too")
+  func extended() throws {
+    let device = try FileVolume().open(directory("extended"), newFile)
+    try device.write([7], at: 0)
+    try device.write([8], at: 2 << 20)
+    func extended() throws -> AddressSpace? {
+      try device.extend(device.map(capacity: 1 << 20), capacity: 3 << 20)
+    }
+    let space = try extended()
+    #if os(Linux) && _pointerBitWidth(_64)
+      #expect(space != nil)
+    #endif
+    if let space {
+      #expect(space.base.load(as: UInt8.self) == 7)
+      #expect(space.base.load(fromByteOffset: 2 << 20, as: UInt8.self) == 8)
+      #expect(try device.extend(space, capacity: 1 << 62) == nil)
+    }
+    device.close()
+  }
+
   @Test("what is read from the disk is this file, not another that has its name by then")
   func anotherOfTheName() throws {
     let target = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 4096)
