@@ -11,18 +11,24 @@ enum ExtraPart: String, CaseIterable {
   case count = "count"
   case compaction = "compaction"
   case recover = "recover"
-  /// The process that `recover` starts and that ends by being killed.
+  /// The process that `recover` starts.
   case recoverVictim = "recover-victim"
+  case valueSizes = "valuesizes"
+  /// The processes that `valuesizes` starts.
+  case valueSizesVictim = "valuesizes-victim"
+
+  /// Whether it is a process that another part starts and that ends by being killed.
+  var isVictim: Bool { self == .recoverVictim || self == .valueSizesVictim }
 
   static var names: String {
-    allCases.filter { $0 != .recoverVictim }.map(\.rawValue).joined(separator: ", ")
+    allCases.filter { !$0.isVictim }.map(\.rawValue).joined(separator: ", ")
   }
 
   /// Whether a group is one of these parts.
   static func isInside(_ group: String) -> Bool { ExtraPart(rawValue: group) != nil }
 
   /// Whether the files of a group are for another process to find.
-  static func leavesFiles(_ group: String) -> Bool { ExtraPart(rawValue: group) == .recoverVictim }
+  static func leavesFiles(_ group: String) -> Bool { ExtraPart(rawValue: group)?.isVictim == true }
 }
 
 extension Run where Engine == LatewoodEngine {
@@ -57,6 +63,8 @@ extension Run where Engine == LatewoodEngine {
     case .compaction: try compaction()
     case .recover: try recover()
     case .recoverVictim: try writeAndDie()
+    case .valueSizes: try valueSizes()
+    case .valueSizesVictim: try overwriteAndDie()
     }
     return true
   }
@@ -64,7 +72,7 @@ extension Run where Engine == LatewoodEngine {
   /// Each part in a process of its own: memory that one has left behind would be missing in the
   /// growth of the next.
   private func runAllParts() throws {
-    for part in ExtraPart.allCases where part != .recoverVictim {
+    for part in ExtraPart.allCases where !part.isVictim {
       let outcome = ChildProcess.run(options.arguments(group: part.rawValue))
       report.require(part.rawValue, "\(outcome)", "exited(0)", outcome == .exited(0))
     }

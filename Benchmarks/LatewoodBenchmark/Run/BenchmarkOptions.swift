@@ -37,7 +37,7 @@ struct BenchmarkOptions: Sendable {
       case "--engine": engine = value
       case "--group": group = value
       case "--n": records = try Self.number(value, name) { $0 >= 200 }
-      case "--vsize": valueLength = try Self.number(value, name) { $0 >= 1 && $0 <= 1_000_000 }
+      case "--vsize": valueLength = try Self.number(value, name) { $0 >= 1 && $0 <= 64 << 20 }
       case "--scale": scale = try Self.number(value, name) { $0 > 0 && $0 <= 1000 }
       case "--rww": readWriteSeconds = try Self.number(value, name) { $0 >= 0 && $0 <= 3600 }
       case "--rounds": rounds = try Self.number(value, name) { $0 >= 1 && $0 <= 10_000 }
@@ -49,6 +49,13 @@ struct BenchmarkOptions: Sendable {
       }
     }
     if group.isEmpty { throw BenchmarkFailure(Self.usage) }
+  }
+
+  /// The same, for another length of values.
+  func with(valueLength: Int) -> BenchmarkOptions {
+    var options = self
+    options.valueLength = valueLength
+    return options
   }
 
   /// The same as arguments, for another group.
