@@ -22,8 +22,6 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
     /// The file is a store, but not of documents.
     case wrongFormat
     case tooNew
-    /// A blob that a body refers to is not in the database.
-    case missingBlob
     case badArgument
     /// The store below refused: see `store`.
     case store

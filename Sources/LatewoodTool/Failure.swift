@@ -69,7 +69,7 @@ struct Failure: Error, Equatable {
       case .notFound: (.no, "")
       case .tooNew, .alreadyExists, .notOpen, .notWritable: (.cannotOpen, "")
       case .conflict: (.no, "Read the document again, and say which revision is to be replaced.")
-      case .badRevision, .missingBlob, .badArgument: (.badInput, "")
+      case .badRevision, .badArgument: (.badInput, "")
       case .busy, .store: (.inputOutput, "")
       }
     self.init(exitCode, code: error.code.rawValue, Self.withoutStop(error.message), advice: advice)

@@ -172,7 +172,8 @@ import Testing
     #expect(try value.toJSON() == json)
     let read = try DocumentValue(json: json)
     #expect(read.isBlob && Blob.isBlob(read) && read.blob == blob)
-    #expect(blob.sum.count == 32 && Blob(contentType: nil, sum: blob.sum, length: 0).digest == Self.digest)
+    let sum = try #require(blob.sum)
+    #expect(sum.count == 32 && Blob(contentType: nil, sum: sum, length: 0).digest == Self.digest)
     for other in [
       #"{"@type":"blub","digest":"\#(Self.digest)","length":1}"#, #"{"digest":"\#(Self.digest)"}"#,
       #"{"@type":"blob"}"#,
@@ -184,6 +185,18 @@ import Testing
       try Blob(contentType: nil, digest: "sha256-AAAA", length: 0)
     }
     #expect(error?.code == .invalidParameter)
+  }
+
+  @Test func `a digest is a SHA-256 or a SHA-1, whole and no more`() throws {
+    for (prefix, length) in [("sha256-", 32), ("sha1-", 20)] {
+      for count in [0, length - 1, length, length + 1, 52 - length] {
+        let digest = prefix + Data(repeating: 7, count: count).base64EncodedString()
+        let value: DocumentValue = ["@type": "blob", "digest": DocumentValue(digest)]
+        #expect(value.isBlob == (count == length), "\(digest)")
+        #expect((try? Blob(contentType: nil, digest: digest, length: 0)) == value.blob)
+        #expect(value.blob?.sum?.count == (count == 32 && length == 32 ? 32 : nil))
+      }
+    }
   }
 
   @Test func `data is binary, and base64 in JSON`() throws {

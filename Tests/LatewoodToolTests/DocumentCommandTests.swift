@@ -275,4 +275,37 @@ import Testing
       #expect(lines.count { $0.contains("winner") } == 1)
     }
   }
+
+  @Test func `a document may name a blob that comes later, and keeps it then`() throws {
+    let tool = try ToolRun()
+    let content = [UInt8](repeating: 3, count: 5_000)
+    let name = BlobListing.name(of: BlobDigest(of: content))
+    let json = #"{"x":{"@type":"blob","digest":"\#(name)","length":5000}}"#
+    #expect(try tool("doc", "put", "@", "a", json).code == .success)
+    let lines = "\(tool.directory)/lines"
+    let device = try FileVolume().open(lines, .createExclusive(permissions: 0o600))
+    try Array(#"{"id":"b","p":\#(json)}"#.utf8).withUnsafeBytes { try device.write($0, at: 0) }
+    device.close()
+    #expect(try tool("import", "@", lines, "--documents", "--id", "id").code == .success)
+    #expect(
+      try tool("blobs", "@").lines.map { $0.split(separator: " ").dropFirst().joined(separator: " ") } == [
+        "not here 2 references"
+      ])
+    #expect(
+      try tool("blobs", "@", "--json").output
+        == #"{"blobs":[{"digest":"\#(name)","references":2}],"bytes":0}"# + "\n")
+    let missing = try tool("blobs", "get", "@", name)
+    #expect(
+      missing.code == .no && missing.error.contains("the content of the blob \(name) is not in the file"))
+    let report = try tool("verify", "@", "--deep")
+    #expect(report.code == .success && report.output.contains("refer to 1 more blob"), "\(report.output)")
+    try tool.database { store, _ in _ = try store.putBlob(content) }
+    #expect(try tool("compact", "@").code == .success)
+    #expect(try tool("doc", "delete", "@", "a").code == .success)
+    #expect(try tool("compact", "@").code == .success)
+    #expect(try tool("blobs", "@", "--json").output.contains(#""length":5000,"references":1"#))
+    #expect(try tool("verify", "@", "--deep", "--json").output.contains(#""missingBlobs":0"#))
+    #expect(try tool("doc", "get", "@", "a").code == .no)
+    #expect(try tool("export", "@", "--documents").output.contains(name))
+  }
 }

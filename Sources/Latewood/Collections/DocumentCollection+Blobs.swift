@@ -26,11 +26,34 @@ extension Database {
     return BlobOutput(writer, contentType: contentType, of: self)
   }
 
-  /// Opens the content of a blob; nil if it is not in this database. While it is open it stays. In
-  /// a batch it may be one that the batch has saved; if that fails, reading it throws `notFound`.
-  public func content(of blob: Blob) throws(DatabaseError) -> BlobContent? {
-    guard let digest = BlobDigest(blob.sum) else { return nil }
-    return try translating { () throws(DocumentError) in try documents.blob(digest).map { BlobContent($0) } }
+  /// Opens the content of a blob. While it is open it stays. In a batch it may be one that the
+  /// batch has saved; if that fails, reading it throws `notFound`.
+  ///
+  /// - Throws: ``DatabaseError`` `notFound` if the content is not in this database. That of a
+  ///   document from elsewhere may never have been saved here; when it is, all documents that
+  ///   refer to the blob have it. And what nothing refers to goes with a compaction.
+  public func content(of blob: Blob) throws(DatabaseError) -> BlobContent {
+    guard let sum = blob.sum, let digest = BlobDigest(sum) else {
+      throw DatabaseError(
+        .notFound, "content is found by its SHA-256 here, and the blob is named “\(blob.digest)”",
+        advice: "Save the content with `saveBlob`, and put the blob that it gives into the document.")
+    }
+    guard let handle = try handle(of: digest) else {
+      throw DatabaseError(
+        .notFound, "the content of the blob “\(blob.digest)” is not in this database",
+        advice: "Save the content with `saveBlob`: documents that refer to it then have it.")
+    }
+    return BlobContent(handle)
+  }
+
+  /// Whether the content of a blob is in this database. O(log n).
+  public func hasContent(of blob: Blob) throws(DatabaseError) -> Bool {
+    guard let digest = blob.sum.flatMap({ BlobDigest($0) }) else { return false }
+    return try handle(of: digest) != nil
+  }
+
+  private func handle(of digest: BlobDigest) throws(DatabaseError) -> BlobHandle? {
+    try translating { () throws(DocumentError) in try documents.blob(digest) }
   }
 
   func hold(_ handle: BlobHandle) {

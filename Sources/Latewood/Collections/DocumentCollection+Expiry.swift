@@ -55,8 +55,7 @@ extension DocumentCollection {
   ///
   /// - Parameters:
   ///   - name: by the rules of document ids. Throws `badDocumentID` otherwise.
-  ///   - members: all of its content. Blobs in it stay as long as it does. Throws `notFound` if one
-  ///     was not saved here.
+  ///   - members: all of its content. Blobs in it stay as long as it does.
   public func setLocalDocument(
     _ name: String, _ members: [String: DocumentValue]
   ) throws(DatabaseError) {

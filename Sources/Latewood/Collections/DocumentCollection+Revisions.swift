@@ -102,8 +102,7 @@ extension DocumentCollection {
   ///     own.
   ///   - isDeleted: whether it is a deletion.
   /// - Returns: whether anything was new.
-  /// - Throws: ``DatabaseError`` `badRevisionID` if the ids are not a history; `notFound` if a blob
-  ///   in it was not saved here.
+  /// - Throws: ``DatabaseError`` `badRevisionID` if the ids are not a history.
   @discardableResult
   public func insert(
     _ document: MutableDocument, history: [String], isDeleted: Bool = false

@@ -87,12 +87,12 @@ public final class DocumentCollection: Sendable {
   ///
   /// A copy of a revision that is no longer current, and a new document whose id is taken, are
   /// conflicts, also if the content is equal to what is there. A new document over a deleted one
-  /// goes on from there.
+  /// goes on from there. A blob in it may be one whose content is not here: see
+  /// ``Database/content(of:)``.
   ///
   /// - Returns: the document as it was saved. Change a copy of that to save again.
   /// - Throws: ``DatabaseError`` `conflict`; `corruptRevisionData` if a member has a reserved name;
-  ///   `notFound` if a blob in it was not saved here; `invalidParameter` if a value cannot be
-  ///   stored; `notWritable`, `notOpen`, `inputOutput`.
+  ///   `invalidParameter` if a value cannot be stored; `notWritable`, `notOpen`, `inputOutput`.
   @discardableResult
   public func save(
     _ document: MutableDocument, _ control: ConcurrencyControl = .failOnConflict
@@ -178,8 +178,7 @@ public final class DocumentCollection: Sendable {
   ///   - document: as it was read. If somebody has saved it since, that is a conflict.
   ///   - members: what the deleted document has from now on. Blobs in them stay.
   ///   - control: who wins if somebody has saved it since.
-  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, whoever did it,
-  ///   or if a blob in it was not saved here.
+  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, whoever did it.
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict

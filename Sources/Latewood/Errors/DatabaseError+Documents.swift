@@ -17,7 +17,7 @@ extension DatabaseError {
     case .corruptRevisions: .corruptRevisionData
     case .corruptData: .corruptData
     case .notOpen: .notOpen
-    case .notFound, .missingBlob: .notFound
+    case .notFound: .notFound
     case .alreadyExists, .conflict: .conflict
     case .notWritable: .notWritable
     case .busy: .busy

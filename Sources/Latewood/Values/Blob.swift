@@ -12,20 +12,23 @@ public struct Blob: Sendable, Hashable {
   /// As on the web, `image/jpeg`; nil if it is not known.
   public let contentType: String?
   /// `sha256-` and the SHA-256 of the content, in base64.
+  ///
+  /// A blob of Couchbase Lite may have `sha1-` and the SHA-1. It is kept as it is, and has no
+  /// content here: that is found by its SHA-256.
   public let digest: String
   /// Of the content, in bytes.
   public let length: UInt64
 
   /// - Parameters:
   ///   - contentType: as on the web; nil if it is not known.
-  ///   - digest: `sha256-` and 32 bytes in base64. Throws `invalidParameter` if it is something
-  ///     else.
+  ///   - digest: `sha256-` and 32 bytes, or `sha1-` and 20 bytes, in base64. Throws
+  ///     `invalidParameter` if it is something else.
   ///   - length: of the content, in bytes.
   public init(contentType: String?, digest: String, length: UInt64) throws(DatabaseError) {
-    guard Blob.sum(of: digest) != nil else {
+    guard Blob.digestKinds.contains(where: { Blob.sum(of: digest, $0) != nil }) else {
       throw DatabaseError(
         .invalidParameter, "“\(digest)” is no digest of a blob",
-        advice: "Use a digest as a blob gave it out: sha256- and 32 bytes in base64.")
+        advice: "Use a digest as a blob gave it out: sha256- and 32 bytes in base64, or sha1- and 20.")
     }
     self.contentType = contentType
     self.digest = digest
@@ -36,18 +39,20 @@ public struct Blob: Sendable, Hashable {
   package init(contentType: String?, sum: [UInt8], length: UInt64) {
     precondition(sum.count == 32, "a SHA-256 has 32 bytes")
     self.contentType = contentType
-    digest = Blob.prefix + Base64.encode(sum)
+    digest = Blob.sha256.prefix + Base64.encode(sum)
     self.length = length
   }
 
-  /// The 32 bytes of the digest.
-  package var sum: [UInt8] { Blob.sum(of: digest) ?? [] }
+  /// The 32 bytes by which the content is found; nil if the digest is another one than SHA-256.
+  package var sum: [UInt8]? { Blob.sum(of: digest, Blob.sha256) }
 
-  private static let prefix = "sha256-"
+  private typealias DigestKind = (prefix: String, length: Int)
+  private static let sha256: DigestKind = ("sha256-", 32)
+  private static let digestKinds: [DigestKind] = [sha256, ("sha1-", 20)]
 
-  private static func sum(of digest: String) -> [UInt8]? {
-    guard digest.hasPrefix(prefix), let sum = Base64.decode(digest.utf8.dropFirst(prefix.utf8.count)),
-      sum.count == 32
+  private static func sum(of digest: String, _ kind: DigestKind) -> [UInt8]? {
+    guard digest.hasPrefix(kind.prefix),
+      let sum = Base64.decode(digest.utf8.dropFirst(kind.prefix.utf8.count)), sum.count == kind.length
     else { return nil }
     return sum
   }

@@ -29,11 +29,17 @@ package struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// Where a blob's chunks are and how long it is: 8 bytes big-endian each.
+///
+/// Nothing in the place of a record says that the content is not here: bodies refer to the blob,
+/// and whoever brings the content puts the record there.
 struct BlobRecord: Sendable, Equatable {
   var number: UInt64
   var length: UInt64
 
   static let chunkLength = 1 << 20
+
+  /// The record of a blob whose content is not here.
+  static let missing: [UInt8] = []
 
   var chunkCount: UInt64 { (length &+ UInt64(BlobRecord.chunkLength - 1)) / UInt64(BlobRecord.chunkLength) }
 
@@ -42,7 +48,7 @@ struct BlobRecord: Sendable, Equatable {
     self.length = length
   }
 
-  init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+  private init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
     guard bytes.count == 16 else {
       throw DocumentError(.corruptData, "the record of a blob has \(bytes.count) bytes instead of 16")
     }
@@ -51,6 +57,12 @@ struct BlobRecord: Sendable, Equatable {
     guard length <= UInt64(Int.max) >> 1 else {
       throw DocumentError(.corruptData, "a blob has \(length) bytes")
     }
+  }
+
+  /// Nil for that of a blob whose content is not here.
+  init?(stored bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+    if bytes.isEmpty { return nil }
+    try self.init(bytes)
   }
 
   var encoded: [UInt8] { SequenceEntry.key(number) + SequenceEntry.key(length) }

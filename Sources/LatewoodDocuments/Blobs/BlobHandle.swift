@@ -134,7 +134,7 @@ package final class BlobHandle: Sendable {
 }
 
 extension DocumentStore {
-  /// The blob of a digest; nil if it is not here.
+  /// The blob of a digest; nil if its content is not here, whether or not anything refers to it.
   package func blob(_ digest: BlobDigest) throws(DocumentError) -> BlobHandle? {
     let core = try openedForReading()
     guard core.pins.pin(digest) else { return nil }
@@ -168,13 +168,14 @@ extension DocumentCore {
     do { return try source() } catch { throw DocumentError(error) }
   }
 
+  /// Where the content of a blob is; nil if it is not here.
   func blobRecord(
     _ digest: BlobDigest, _ spaces: DatabaseSpaces, _ source: some Readable
   ) throws(DocumentError) -> BlobRecord? {
     try DocumentError.typed {
       try source.withValue(digest.bytes, in: spaces.blobs) { value in
-        try value.reading { (bytes) throws(DocumentError) in try BlobRecord(bytes) }
+        try value.reading { (bytes) throws(DocumentError) in try BlobRecord(stored: bytes) }
       }
-    }
+    }.flatMap(\.self)
   }
 }

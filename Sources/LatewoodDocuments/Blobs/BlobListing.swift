@@ -3,16 +3,16 @@ import LatewoodStore
 /// What is known of a blob without its bytes.
 package struct BlobFacts: Sendable, Equatable {
   package var digest: BlobDigest
-  /// Bytes.
-  package var length: UInt64
+  /// Bytes; nil if the content is not here.
+  package var length: UInt64?
   /// How many bodies refer to it, in all collections; superseded ones count until the sweep has
   /// taken them.
   package var references: Int
 }
 
 extension DocumentSnapshot {
-  /// Calls a closure with each blob, by digest, until it returns false. O(blobs × collections × log
-  /// n); reads no chunks.
+  /// Calls a closure with each blob, by digest, until it returns false; those that bodies refer to
+  /// and whose content is not here are among them. O(blobs × collections × log n); reads no chunks.
   package func forEachBlob(_ body: (BlobFacts) throws -> Bool) throws {
     let shared = core.shared.withLock { $0 }
     var uses: [Keyspace] = []
@@ -23,10 +23,10 @@ extension DocumentSnapshot {
       guard let digest = key.withUnsafeBytes({ BlobDigest($0) }) else {
         throw DocumentError(.corruptData, "a blob has a name of \(key.byteCount) bytes")
       }
-      let record = try value.reading { (bytes) throws(DocumentError) in try BlobRecord(bytes) }
+      let record = try value.reading { (bytes) throws(DocumentError) in try BlobRecord(stored: bytes) }
       var references = 0
       for keyspace in uses { references += try snapshot.count(in: keyspace, .prefix(digest.bytes)) }
-      return try body(BlobFacts(digest: digest, length: record.length, references: references))
+      return try body(BlobFacts(digest: digest, length: record?.length, references: references))
     }
   }
 }

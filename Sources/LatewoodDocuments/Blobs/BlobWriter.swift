@@ -137,14 +137,15 @@ extension DocumentWriter {
       .notFound, "the batch in which this blob was being written has failed: write it again from the start")
   }
 
-  /// Makes an upload a blob, unless there is one of the same bytes.
+  /// Makes an upload a blob, unless there is one of the same bytes. If bodies have waited for it,
+  /// it is theirs from now on.
   func putBlob(_ digest: BlobDigest, _ record: BlobRecord) throws(DocumentError) {
+    let isThere = try core.blobRecord(digest, shared, transaction) != nil
+    changeCount += 1
     do throws(StoreError) {
-      if try transaction.contains(digest.bytes, in: shared.blobs) {
-        changeCount += 1
+      if isThere {
         try transaction.deleteRange(.prefix(SequenceEntry.key(record.number)), in: shared.chunks)
       } else {
-        changeCount += 1
         try transaction.put(digest.bytes, record.encoded, in: shared.blobs)
       }
       try transaction.delete(DatabaseFacts.uploadPrefix + String(record.number), in: shared.database)

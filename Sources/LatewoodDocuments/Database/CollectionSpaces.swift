@@ -72,7 +72,8 @@ struct DatabaseSpaces: Sendable {
   /// `format`, `identity`, `depth`, the states of collections, `upload/` and the number of each
   /// blob that is being written.
   let database: Keyspace
-  /// Digest of a blob -> number 8 bytes big-endian, length 8 bytes big-endian.
+  /// Digest of a blob -> number 8 bytes big-endian, length 8 bytes big-endian; nothing if bodies
+  /// refer to it and its content is not here.
   let blobs: Keyspace
   /// Number of a blob 8 bytes big-endian, number of the chunk 4 bytes big-endian -> up to a
   /// mebibyte.

@@ -71,14 +71,16 @@ extension DocumentCore {
     while true {
       var doomed: [BlobDigest] = []
       defer { pins.spare(doomed) }
+      var removed = 0
       let seen = try batch(.relaxed) { (writer) throws(DocumentError) -> [[UInt8]] in
         let keys = try writer.keys(in: writer.shared.blobs, next, DocumentCore.sweepSize)
         let unused = try writer.unused(keys.compactMap { BlobDigest($0) })
         doomed = pins.doom(unused)
-        for digest in doomed { try writer.removeBlob(digest) }
+        removed = 0
+        for digest in doomed where try writer.removeBlob(digest) { removed += 1 }
         return keys
       }
-      count += doomed.count
+      count += removed
       guard seen.count == DocumentCore.sweepSize, let last = seen.last else { return count }
       next = KeyRange(lower: .excluded(last))
     }
@@ -129,12 +131,17 @@ extension DocumentWriter {
     return rest
   }
 
-  func removeBlob(_ digest: BlobDigest) throws(DocumentError) {
-    guard let record = try core.blobRecord(digest, shared, transaction) else { return }
+  /// Removes a blob, or what bodies that are gone have left of one whose content never came: then
+  /// it is false.
+  func removeBlob(_ digest: BlobDigest) throws(DocumentError) -> Bool {
+    let record = try core.blobRecord(digest, shared, transaction)
     changeCount += 1
     do throws(StoreError) {
-      try transaction.deleteRange(.prefix(SequenceEntry.key(record.number)), in: shared.chunks)
+      if let record {
+        try transaction.deleteRange(.prefix(SequenceEntry.key(record.number)), in: shared.chunks)
+      }
       try transaction.delete(digest.bytes, in: shared.blobs)
+      return record != nil
     } catch { throw DocumentError(error) }
   }
 }

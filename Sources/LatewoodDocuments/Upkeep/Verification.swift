@@ -8,7 +8,10 @@ package struct DocumentVerifyReport: Sendable {
   package internal(set) var faults: [DocumentFault] = []
   package internal(set) var documents = 0
   package internal(set) var bodies = 0
+  /// Blobs whose content is here.
   package internal(set) var blobs = 0
+  /// Blobs that bodies refer to and whose content is not here. That is no fault.
+  package internal(set) var missingBlobs = 0
   /// What the store says of the bytes; nil if it was not asked.
   package internal(set) var store: VerifyReport?
 
@@ -100,7 +103,11 @@ struct DatabaseCheck {
         return true
       }
       do throws(DocumentError) {
-        let record = try value.reading { (bytes) throws(DocumentError) in try BlobRecord(bytes) }
+        let record = try value.reading { (bytes) throws(DocumentError) in try BlobRecord(stored: bytes) }
+        guard let record else {
+          report.missingBlobs += 1
+          return true
+        }
         records.append((digest, record))
         let isFirst = wanted.updateValue(record.chunkCount, forKey: record.number) == nil
         report.require(

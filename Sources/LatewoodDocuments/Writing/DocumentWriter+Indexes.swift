@@ -33,9 +33,7 @@ extension DocumentWriter {
         work.state.bodyBytes += UInt64(body.bytes.count)
         for digest in Set(body.blobs) {
           let key = SequenceEntry.key(sequence)
-          try transaction.put(key + digest.bytes, [UInt8](), in: spaces.references)
-          try transaction.put(digest.bytes + key, [UInt8](), in: spaces.uses)
-          work.state.references += 1
+          try addReference(key + digest.bytes, digest.bytes + key, to: digest, work)
         }
         if let node = tree.nodes.first(where: { $0.body == sequence }), !node.isLeaf {
           try supersede(sequence, work)
@@ -56,6 +54,22 @@ extension DocumentWriter {
     } catch { throw DocumentError(error) }
     work.changed(DocumentChange(entry, kind), old: old?.sequence)
     return head
+  }
+
+  /// Lists that a body refers to a blob, whose content may be here or not.
+  ///
+  /// - Parameters:
+  ///   - reference: the key in `references`.
+  ///   - use: the key in `uses`.
+  func addReference(
+    _ reference: [UInt8], _ use: [UInt8], to digest: BlobDigest, _ work: CollectionWork
+  ) throws(StoreError) {
+    try transaction.put(reference, [UInt8](), in: work.spaces.references)
+    try transaction.put(use, [UInt8](), in: work.spaces.uses)
+    work.state.references += 1
+    if try !transaction.contains(digest.bytes, in: shared.blobs) {
+      try transaction.put(digest.bytes, BlobRecord.missing, in: shared.blobs)
+    }
   }
 
   private func supersede(_ body: UInt64, _ work: CollectionWork) throws(StoreError) {
@@ -153,16 +167,6 @@ extension DocumentWriter {
       }
       return rest
     } catch { throw DocumentError(error) }
-  }
-
-  /// Throws if a blob is not there: before anything is changed.
-  func check(_ blobs: [BlobDigest]) throws(DocumentError) {
-    for digest in blobs {
-      do throws(StoreError) {
-        if try transaction.contains(digest.bytes, in: shared.blobs) { continue }
-      } catch { throw DocumentError(error) }
-      throw DocumentError(.missingBlob, "the blob \(digest) is not in the database")
-    }
   }
 }
 

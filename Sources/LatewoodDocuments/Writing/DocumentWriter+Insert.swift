@@ -16,7 +16,7 @@ extension DocumentWriter {
   /// - Parameters:
   ///   - history: newest first; each the parent of the one before.
   ///   - body: canonical; nil: it is not known.
-  /// - Throws: ``DocumentError`` `badRevision` if the history cannot be; `missingBlob`.
+  /// - Throws: ``DocumentError`` `badRevision` if the history cannot be.
   @discardableResult
   package func insert(
     _ id: String, in collection: DocumentCollection, history: [RevisionID], body: [UInt8]?,
@@ -32,7 +32,6 @@ extension DocumentWriter {
       return InsertedRevision(outcome: outcome, sequence: old.sequence, isNew: false)
     }
     let isKept = body != nil && tree.nodes.contains { $0.body == next }
-    if isKept { try check(blobs) }
     let sequence = work.takeSequence()
     let kept = isKept ? body.map { NewBody(bytes: $0, blobs: blobs) } : nil
     try store(id, work, old, tree, sequence: sequence, body: kept)
@@ -47,8 +46,7 @@ extension DocumentWriter {
   ///   - merged: the new body, canonical; nil: the leaf stays as it is.
   ///   - tombstone: the body of the tombstones, canonical.
   /// - Returns: the revision that is the winner then.
-  /// - Throws: ``DocumentError`` `notFound`; `conflict` if `keeping` is not an undeleted leaf;
-  ///   `missingBlob`.
+  /// - Throws: ``DocumentError`` `notFound`; `conflict` if `keeping` is not an undeleted leaf.
   @discardableResult
   package func resolveConflicts(
     of id: String, in collection: DocumentCollection, keeping: RevisionID? = nil, merged: [UInt8]?,

@@ -7,15 +7,14 @@ import LatewoodStore
 extension DocumentWriter {
   /// Keeps a local document, in the place of what there is.
   ///
-  /// - Parameter blobs: digests of all blobs that the body refers to.
+  /// - Parameter blobs: digests of all blobs that the body refers to, whether or not their content
+  ///   is here.
   /// - Returns: those that it did not refer to before.
-  /// - Throws: ``DocumentError`` `missingBlob`.
   @discardableResult
   package func putLocal(
     _ name: String, in collection: DocumentCollection, body: [UInt8], blobs: [BlobDigest] = []
   ) throws(DocumentError) -> [BlobDigest] {
     let work = try work(collection)
-    try check(blobs)
     let old = try localBlobs(name, work)
     changeCount += 1
     do throws(StoreError) {
@@ -24,9 +23,7 @@ extension DocumentWriter {
       let added = Set(blobs).subtracting(old)
       for digest in added {
         let (reference, use) = LocalReference.keys(name, digest)
-        try transaction.put(reference, [UInt8](), in: work.spaces.references)
-        try transaction.put(use, [UInt8](), in: work.spaces.uses)
-        work.state.references += 1
+        try addReference(reference, use, to: digest, work)
       }
       return Array(added)
     } catch { throw DocumentError(error) }

@@ -42,9 +42,10 @@ extension DocumentWriter {
   ///   - parent: the revision that was edited; must be a leaf.
   ///   - isDeleted: whether the edit deletes the document; the body then is what the tombstone
   ///     keeps.
-  ///   - blobs: digests of all blobs that the body refers to.
+  ///   - blobs: digests of all blobs that the body refers to. The content of one that is not here
+  ///     may come later, and then stays as long as the body does.
   /// - Throws: ``DocumentError`` `conflict`; `notFound` if a document is to be deleted that is not
-  ///   there or is deleted already; `missingBlob`.
+  ///   there or is deleted already.
   @discardableResult
   package func save(
     _ id: String, in collection: DocumentCollection, body: [UInt8], parent: RevisionID?,
@@ -96,7 +97,6 @@ extension DocumentWriter {
     guard revision.generation <= RevisionID.maximumGeneration else {
       throw DocumentError(.badRevision, "the document \(edit.id) has been edited too often")
     }
-    try check(edit.body.blobs)
     let added = try blobs(edit.body.blobs, without: place.map { tree.nodes[$0].body } ?? 0, work)
     let sequence = work.takeSequence()
     tree.append(revision, after: place, isDeleted: edit.isDeleted, body: sequence)

@@ -21,7 +21,8 @@ extension CommandDescription {
     discussion: [
       "A blob is binary content beside the documents, named by its SHA-256 and stored once. Each line is "
         + "one: digest, length, and how many revisions of documents refer to it. One that nothing refers to "
-        + "goes with the next compaction.",
+        + "goes with the next compaction. Of a blob that documents from elsewhere refer to the content may not "
+        + "be here; whoever saves it here gives it to all of them.",
       "get writes the bytes to standard output, or to a file that does not exist yet, and checks that they "
         + "are those that the digest promises. It needs no more memory for a large blob than for a small one.",
     ],
@@ -34,7 +35,8 @@ extension CommandDescription {
     ],
     json: [
       #"list: {"blobs":[{"digest":"sha256-BASE64","length":BYTES,"#,
-      #"  "references":NUMBER}, ...],"bytes":BYTES}"#,
+      #"  "references":NUMBER}, ...],"bytes":BYTES};"#,
+      #"  without "length" the content is not here"#,
       #"get: {"digest":"sha256-BASE64","length":BYTES}, on standard error"#,
       #"  unless --output is given"#,
     ]
@@ -62,8 +64,9 @@ extension CommandDescription {
     do throws(DocumentError) { handle = try database.store.blob(digest) } catch { throw Failure(error) }
     guard let handle else {
       throw Failure(
-        .no, code: "notFound", "there is no blob \(BlobListing.name(of: digest))",
-        advice: "`latewood blobs` lists those of the file.", path: database.path)
+        .no, code: "notFound", "the content of the blob \(BlobListing.name(of: digest)) is not in the file",
+        advice: "`latewood blobs` lists those of the file, and of which the content is here.",
+        path: database.path)
     }
     try ExportTarget.write(to: path, on: console) { (output) throws(Failure) in
       do {

@@ -40,14 +40,14 @@ struct BlobListing {
       try snapshot.forEachBlob { blob in
         guard count < limit else { return false }
         count += 1
-        total = total &+ blob.length
+        total = total &+ (blob.length ?? 0)
         guard console.printsJSON else {
           try console.line(line(blob))
           return true
         }
         writer.beginObject()
         writer.member("digest", Self.name(of: blob.digest))
-        writer.member("length", blob.length)
+        if let length = blob.length { writer.member("length", length) }
         writer.member("references", blob.references)
         writer.endObject()
         try console.output.write(writer.take())
@@ -66,8 +66,9 @@ struct BlobListing {
     let uses =
       blob.references == 0
       ? "unused" : Quantity.count(blob.references, "reference", "references")
+    let length = blob.length.map { Quantity.bytes($0) } ?? "not here"
     return
-      "\(Self.name(of: blob.digest))\(DisplayWidth.padded(Quantity.bytes(blob.length), to: 13, right: true))  "
+      "\(Self.name(of: blob.digest))\(DisplayWidth.padded(length, to: 13, right: true))  "
       + (blob.references == 0 ? console.style.dim(uses) : uses)
   }
 }

@@ -33,12 +33,4 @@ final class BodyReader {
 
   /// The body of what has no members.
   static func empty() throws(Failure) -> [UInt8] { try BodyReader().body(of: Array("{}".utf8)) }
-
-  /// The blobs of a body that must stay as long as it does: those that are here. One that is not
-  /// can come later, or never.
-  static func blobs(of body: [UInt8], in store: DocumentStore) throws(DocumentError) -> [BlobDigest] {
-    var found: [BlobDigest] = []
-    for digest in BlobReferences.find(in: body) where try store.blob(digest) != nil { found.append(digest) }
-    return found
-  }
 }

@@ -72,7 +72,7 @@ struct DocumentEdit {
       if !isForced { try check(record) }
       return try writer.save(
         id, in: collection, body: body, parent: try parent(in: record),
-        blobs: BodyReader.blobs(of: body, in: database.store),
+        blobs: BlobReferences.find(in: body),
         policy: isForced ? .lastWriteWins : .refuseConflicts)
     }
     try report(saved)
@@ -113,7 +113,7 @@ struct DocumentEdit {
       try check(revision == nil ? nil : record)
       return try writer.save(
         id, in: collection, body: body, parent: try parent(in: record) ?? winner.id, isDeleted: true,
-        blobs: BodyReader.blobs(of: body, in: database.store))
+        blobs: BlobReferences.find(in: body))
     }
     try report(saved)
   }
@@ -160,7 +160,7 @@ struct DocumentEdit {
       }
       return try writer.resolveConflicts(
         of: id, in: collection, keeping: try parent(in: record), merged: body,
-        blobs: try body.map { try BodyReader.blobs(of: $0, in: database.store) } ?? [], tombstone: tombstone)
+        blobs: body.map { BlobReferences.find(in: $0) } ?? [], tombstone: tombstone)
     }
     try report(saved)
   }

@@ -74,7 +74,7 @@ struct DocumentImport: ImportTarget {
           }
           try writer.save(
             document.id, in: collection, body: document.body, parent: nil,
-            blobs: BodyReader.blobs(of: document.body, in: store), policy: .lastWriteWins)
+            blobs: BlobReferences.find(in: document.body), policy: .lastWriteWins)
           if isThere { counts.replaced += 1 } else { counts.added += 1 }
         }
       }

@@ -62,8 +62,6 @@ import Testing
     #expect(try store.blob(digest)?.read() == content)
     #expect(try store.sweep() == SweepReport(bodies: 1, blobs: 1, uploads: 0))
     #expect(try store.blob(digest) == nil)
-    refusal(.missingBlob) { try store.save("b", "with", blobs: [digest]) }
-    #expect(try store.body("b") == nil)
     try store.expectSound()
     withExtendedLifetime((first, second)) {}
   }
