@@ -6,11 +6,12 @@ package struct LogVerification: Sendable, Equatable {
   package var frames: UInt64 = 0
   package var bytes: UInt64 = 0
   package var faults: [Fault] = []
+  package var tornTail: TornTail?
 }
 
 extension LogFile {
   /// Checks both copies of the header, both root slots, and the frames from the newest checkpoint's
-  /// replay offset to `end`.
+  /// replay offset to `end`, and looks at what lies behind the log.
   ///
   /// What the disk has is read, not what is cached of it, where the system has a way to do that.
   /// O(bytes of that part of the log). From any thread; commits go on meanwhile. Throws what the
@@ -55,8 +56,26 @@ extension LogFile {
     result.bytes = walk.position.offset - start.offset
     if walk.position.offset < end {
       result.faults.append(.damaged(at: walk.position.offset, "a frame of the log is damaged"))
+    } else {
+      try lookBehind(walk, floor: choice.durableThrough, &result)
     }
     return result
+  }
+
+  /// Reports what lies behind the log. It is a fault if it had been durable, or cannot be read.
+  private func lookBehind(
+    _ walk: LogWalk, floor: UInt64, _ result: inout LogVerification
+  ) throws(Fault) {
+    do throws(Fault) {
+      result.tornTail = try tornTail(behind: walk, floor: floor)
+    } catch {
+      guard error.kind == .inputOutput else { throw error }
+      result.faults.append(error)
+    }
+    guard let tail = result.tornTail, tail.isDamage else { return }
+    result.faults.append(
+      .damaged(
+        at: tail.range.lowerBound, "the log is damaged here: commits that had been made durable follow"))
   }
 
   /// Walks on, and compares what the mapping shows of each frame with what the disk has.

@@ -7,7 +7,13 @@ public struct DatabaseVerification: Sendable {
   public var faults: [String]
   public var documents: Int
   public var bodies: Int
+  /// Blobs whose content is here.
   public var blobs: Int
+  /// Blobs that documents refer to and whose content is not here, which is no fault: it may never
+  /// have been saved in this database. See ``Database/content(of:)``.
+  public var missingBlobs: Int
+  /// What a crash has left behind the last commit. That alone is no fault either.
+  public var tornTail: TornTail?
 
   public var isSound: Bool { faults.isEmpty }
 }
@@ -56,7 +62,7 @@ extension Database {
     let bytes = report.store?.faults.map { "at \($0.offset): \($0.what)" } ?? []
     return DatabaseVerification(
       faults: report.faults.map(\.description) + bytes, documents: report.documents, bodies: report.bodies,
-      blobs: report.blobs)
+      blobs: report.blobs, missingBlobs: report.missingBlobs, tornTail: report.store?.tornTail)
   }
 
   /// Sizes and counts of the file.

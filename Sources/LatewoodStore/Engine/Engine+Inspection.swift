@@ -172,6 +172,7 @@ extension Engine {
     let frames = try log.verify(through: logEnd)
     report.frames = frames.frames
     report.bytesChecked += frames.bytes
+    report.tornTail = frames.tornTail.map { TornTail(range: $0.range, isDamage: $0.isDamage) }
     report.faults += frames.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
     report.faults.sort { $0.offset < $1.offset }
     report.faults.removeLast(max(0, report.faults.count - VerifyReport.faultLimit))

@@ -16,6 +16,18 @@ public struct VerifyProgress: Sendable, Equatable {
   public var bytesTotal: UInt64
 }
 
+/// Bytes behind the last whole frame of the log that are not zero.
+public struct TornTail: Sendable, Equatable {
+  /// Where they are, up to the end of the file or to where the log goes on.
+  public var range: Range<UInt64>
+  /// False: they are what a crash, a power cut, a full disk or a copy that was cut short leaves of
+  /// the last commits. All that the file knows to be durable lies before them, and readers and
+  /// writers pass over them. (A commit that was acknowledged as durable is known to be so from what
+  /// is written after it, at the latest when the store is closed or has been idle.) True: the file
+  /// says that durable commits were there, which is among the faults.
+  public var isDamage: Bool
+}
+
 /// What ``Store/verify(progress:)`` found.
 public struct VerifyReport: Sendable, Equatable {
   /// More say nothing new, and a file can be made to have as many as it has entries.
@@ -32,8 +44,11 @@ public struct VerifyReport: Sendable, Equatable {
   public var bytesChecked: UInt64 = 0
   /// The transaction whose state was checked.
   public var transaction: UInt64 = 0
+  /// What lies behind the log; nil if there is nothing or only zeros, and in a store that is only
+  /// read while another process writes it.
+  public var tornTail: TornTail?
 
-  /// Whether nothing is wrong.
+  /// Whether nothing is wrong. A torn tail that is no damage is no fault.
   public var isSound: Bool { faults.isEmpty }
 }
 

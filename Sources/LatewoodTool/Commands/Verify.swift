@@ -17,7 +17,8 @@ extension CommandDescription {
       "Checks every checksum, the order of the keys, all counts, and that everything that is referred to "
         + "is in the file. It changes nothing. If there are faults, each is listed with its offset and the "
         + "exit code is 1; if the database cannot even be opened for damage, it is 4. Of a fault in the tree "
-        + "it says which keys of the newest checkpoint are lost by it; the log may have some of them.",
+        + "it says which keys of the newest checkpoint are lost by it; the log may have some of them. What a "
+        + "crash leaves of an unfinished write behind the log is told, and is no fault.",
       "If the file holds documents, it also checks that records, feeds, bodies, indexes and counters agree, "
         + "and reads every blob. With --deep it decodes every document too, compares the blobs that it names "
         + "with those that are counted for it, checks the form of every tree of revisions, and follows every "
@@ -33,8 +34,10 @@ extension CommandDescription {
     json: [
       #"{"sound":true|false,"transaction":NUMBER,"nodes":NUMBER,"entries":NUMBER,"#,
       #"  "extents":NUMBER,"frames":NUMBER,"bytesChecked":BYTES,"#,
+      #"  "tornTail":null or {"offset":BYTES,"length":BYTES,"damage":true|false},"#,
       #"  "faults":[{"offset":BYTES,"what":"TEXT","lost":"TEXT"}, ...],"#,
       #"  "documents":{"documents":NUMBER,"bodies":NUMBER,"blobs":NUMBER,"#,
+      #"    "missingBlobs":NUMBER,"#,
       #"    "faults":[{"collection":"NAME","id":"ID","revision":"REV","#,
       #"      "sequence":NUMBER,"blob":"HEX","what":"TEXT"}, ...]}},"#,
       #"the last member only if there are documents; of a fault, what is known"#,
@@ -104,11 +107,21 @@ extension CommandDescription {
       "\(Quantity.count(report.nodes, "node", "nodes")), \(Quantity.count(report.entries, "entry", "entries")), "
         + "\(Quantity.count(report.extents, "large value", "large values")), "
         + "\(Quantity.count(report.frames, "frame", "frames")) of log.")
+    if let tail = report.tornTail, !tail.isDamage {
+      try console.sentence(
+        "Behind the log are \(Quantity.bytes(UInt64(tail.range.count))) of an unfinished write at offset "
+          + "\(tail.range.lowerBound), as a crash leaves them. Nothing that the file knows to be durable is "
+          + "missing; the next writer goes on behind them.")
+    }
     if let documents {
       try console.line(
         "\(Quantity.count(documents.documents, "document", "documents")), "
           + "\(Quantity.count(documents.bodies, "body", "bodies")), "
           + "\(Quantity.count(documents.blobs, "blob", "blobs")).")
+      if documents.missingBlobs > 0 {
+        let missing = Quantity.count(documents.missingBlobs, "more blob", "more blobs")
+        try console.sentence("Documents refer to \(missing) whose content was not saved here.")
+      }
     }
     if !damage.advice.isEmpty { try console.sentence(damage.advice) }
   }
@@ -125,6 +138,16 @@ extension CommandDescription {
     writer.member("extents", report.extents)
     writer.member("frames", report.frames)
     writer.member("bytesChecked", report.bytesChecked)
+    writer.name("tornTail")
+    if let tail = report.tornTail {
+      writer.beginObject()
+      writer.member("offset", tail.range.lowerBound)
+      writer.member("length", tail.range.count)
+      writer.member("damage", tail.isDamage)
+      writer.endObject()
+    } else {
+      writer.null()
+    }
     writer.name("faults")
     damage.write(to: &writer)
     if let documents {
@@ -133,6 +156,7 @@ extension CommandDescription {
       writer.member("documents", documents.documents)
       writer.member("bodies", documents.bodies)
       writer.member("blobs", documents.blobs)
+      writer.member("missingBlobs", documents.missingBlobs)
       writer.array("faults", documents.faults) { writer, fault in write(fault, to: &writer) }
       writer.endObject()
     }
