@@ -20,6 +20,10 @@ final class InjectingVolume: Volume {
     var beforeSize: (@Sendable () -> Void)?
     /// Called once, when a root slot is about to be written.
     var beforeSlot: (@Sendable () -> Void)?
+    /// Called when a file has another name, before who renamed it knows.
+    var afterRename: (@Sendable () -> Void)?
+    /// The next rename fails.
+    var failsRename = false
     /// Called once, before the lock of a writer is taken.
     var beforeLock: (@Sendable () -> Void)?
     /// Bytes that a mapping may cover; nil: as many as the system grants.
@@ -38,11 +42,19 @@ final class InjectingVolume: Volume {
   let plan = Guarded(Plan())
 
   func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device {
-    InjectingDevice(try memory.open(path, mode), self)
+    InjectingDevice(try memory.open(path, mode), at: path, self)
   }
   func exists(_ path: String) throws(Fault) -> Bool { try memory.exists(path) }
   func resolved(_ path: String) throws(Fault) -> String { path }
-  func rename(_ from: String, to: String) throws(Fault) { try memory.rename(from, to: to) }
+  func rename(_ from: String, to: String) throws(Fault) {
+    let fails = plan.withLock { plan in
+      defer { plan.failsRename = false }
+      return plan.failsRename
+    }
+    if fails { throw Fault(.inputOutput, "injected") }
+    try memory.rename(from, to: to)
+    plan.withLock { $0.afterRename }?()
+  }
   func remove(_ path: String) throws(Fault) { try memory.remove(path) }
   func syncDirectory(containing path: String) throws(Fault) {}
   func lockForWriting(_ path: String) throws(Fault) -> any FileLock {
@@ -71,10 +83,18 @@ private final class InjectingLock: FileLock {
 private final class InjectingDevice: Device {
   let inner: any Device
   let volume: InjectingVolume
+  let path: Guarded<String>
 
-  init(_ inner: any Device, _ volume: InjectingVolume) {
+  init(_ inner: any Device, at path: String, _ volume: InjectingVolume) {
     self.inner = inner
     self.volume = volume
+    self.path = Guarded(path)
+  }
+
+  func wasRenamed(to path: String) { self.path.withLock { $0 = path } }
+
+  func place() throws(Fault) -> FilePlace {
+    try volume.memory.identity(of: path.withLock { $0 }) == identity ? .kept(links: 1) : .lost
   }
 
   func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {

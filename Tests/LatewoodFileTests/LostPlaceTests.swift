@@ -1,0 +1,115 @@
+import LatewoodBytes
+import LatewoodDevice
+import Testing
+
+@testable import LatewoodFile
+
+/// A file that loses its name: to a compaction of this process, or to somebody else.
+@Suite struct LostPlaceTests {
+  private let bench: LogBench
+
+  init() throws { bench = try LogBench() }
+
+  /// What a flush that makes a commit durable still has to do.
+  enum Rest: CaseIterable { case all, sync }
+
+  /// A commit that is not durable yet.
+  private func begin(_ rest: Rest, in log: LogFile) throws -> CommitPosition {
+    _ = try log.beginTransaction()
+    try log.put("a", [1])
+    let position = try log.commitTransaction()
+    if rest == .sync { try log.flush(through: position, durable: false) }
+    return position
+  }
+
+  private func replacement(of log: LogFile) throws -> LogFile {
+    let next = try log.createReplacement()
+    _ = try next.recover { (_, _, _) throws(Fault) in }
+    try next.commit([("a", [1])])
+    return next
+  }
+
+  @Test(arguments: Rest.allCases)
+  func `a commit that becomes durable while a compaction of this process renames its file succeeds`(
+    _ rest: Rest
+  ) throws {
+    let log = try bench.open().log
+    let next = try replacement(of: log)
+    let position = try begin(rest, in: log)
+    let met = Guarded<Fault.Kind??>(nil)
+    bench.volume.plan.withLock { plan in
+      plan.afterRename = {
+        let kind = faultKind { try log.flush(through: position, durable: true) }
+        met.withLock { $0 = .some(kind) }
+      }
+    }
+    try next.takePlace(of: log)
+    #expect(met.withLock { $0 } == .some(nil))
+    // So does one that was late, and the new file is in its place.
+    let late = try begin(rest, in: log)
+    try log.flush(through: late, durable: true)
+    try next.commit([("b", [2])])
+    log.close()
+    next.close()
+    #expect(try bench.read().entries == ["a": [1], "b": [2]])
+  }
+
+  /// What somebody else can do to the name of a file.
+  enum Mishap: CaseIterable { case removed, renamed, replaced }
+
+  private func happen(_ mishap: Mishap) throws {
+    let volume = bench.volume.memory
+    switch mishap {
+    case .removed: try volume.remove(bench.path)
+    case .renamed: try volume.rename(bench.path, to: "aside")
+    case .replaced:
+      try LogFile.create(on: volume, path: "other", environment: bench.environment)
+      try volume.rename("other", to: bench.path)
+    }
+  }
+
+  @Test(arguments: Rest.allCases, Mishap.allCases)
+  func `when somebody else takes the name away no commit becomes durable any more`(
+    _ rest: Rest, _ mishap: Mishap
+  ) throws {
+    let log = try bench.open().log
+    let next = try replacement(of: log)
+    let position = try begin(rest, in: log)
+    try happen(mishap)
+    #expect(faultKind { try log.flush(through: position, durable: true) } == .fileMoved)
+    #expect(faultKind { try next.takePlace(of: log) } == .fileMoved)
+    #expect(faultKind { _ = try log.beginTransaction() } == .fileMoved)
+    next.discard()
+    log.close()
+  }
+
+  @Test(arguments: Rest.allCases, Mishap.allCases)
+  func `after a rename of a compaction that failed what somebody else does is noticed again`(
+    _ rest: Rest, _ mishap: Mishap
+  ) throws {
+    let log = try bench.open().log
+    let next = try replacement(of: log)
+    bench.volume.plan.withLock { $0.failsRename = true }
+    #expect(faultKind { try next.takePlace(of: log) } == .inputOutput)
+    next.discard()
+    try log.flush(through: try begin(rest, in: log), durable: true)
+    let position = try begin(rest, in: log)
+    try happen(mishap)
+    #expect(faultKind { try log.flush(through: position, durable: true) } == .fileMoved)
+    log.close()
+  }
+
+  @Test(arguments: Rest.allCases, Mishap.allCases)
+  func `a file that has taken another's place notices when it loses that`(_ rest: Rest, _ mishap: Mishap)
+    throws
+  {
+    let log = try bench.open().log
+    let next = try replacement(of: log)
+    try next.takePlace(of: log)
+    let position = try begin(rest, in: next)
+    try happen(mishap)
+    #expect(faultKind { try next.flush(through: position, durable: true) } == .fileMoved)
+    log.close()
+    next.close()
+  }
+}
