@@ -5,6 +5,8 @@ package struct QueryError: Error, Sendable, Equatable {
     case invalidPath
     /// A selector says something that has no meaning.
     case invalidSelector
+    /// An index that cannot be.
+    case invalidIndex
     /// CouchDB or MongoDB know this operator, and this database does not have it.
     case unsupported
     /// Conditions inside each other beyond the limit.

@@ -12,6 +12,8 @@ import LatewoodFleece
 package struct MangoSelector {
   /// Conditions inside each other; more than any person writes.
   static let depthLimit = 100
+  /// In stored selectors: true where a condition is not, be the field there or not.
+  static let exactNegation = "$unless"
 
   /// Returns the predicate of a selector.
   ///
@@ -24,6 +26,14 @@ package struct MangoSelector {
       "a selector is an object, such as {\"year\": {\"$gt\": 1975}}", place)
     return try reader.condition(selector, at: place)
   }
+
+  /// The predicate of a selector as ``Predicate/selector()`` writes it.
+  package static func stored(_ selector: FleeceElement) throws(QueryError) -> Predicate {
+    try MangoSelector(isStored: true).condition(selector, at: MangoPlace())
+  }
+
+  /// Whether it may say `$unless`, the one thing that no selector of a person's says.
+  private var isStored = false
 
   /// The same from JSON text. Throws also where the text is no JSON, with line and column in the
   /// reason.
@@ -49,7 +59,9 @@ package struct MangoSelector {
     }
     var parts: [Predicate] = []
     for (name, value) in members {
-      if name.utf8.first == UInt8(ascii: "$") {
+      if isStored, name == MangoSelector.exactNegation {
+        parts.append(.not(try condition(value, at: place.entering(name))))
+      } else if name.utf8.first == UInt8(ascii: "$") {
         guard let key = MangoOperator(rawValue: name) else {
           throw MangoOperator.unknown(name, at: place.text)
         }

@@ -1,0 +1,104 @@
+import LatewoodFleece
+
+/// The fields of documents that an index keeps in order, and which documents it has.
+///
+/// ```
+/// address.city, age desc        one entry for each document
+/// cast[]                        one for each different element of the array
+/// title  where {"year": ...}    only for documents that obey a condition
+/// ```
+package struct IndexDefinition: Sendable {
+  /// A field of an index.
+  package struct Part: Sendable, Hashable {
+    package let path: FieldPath
+    package let isDescending: Bool
+    /// One entry for each element of the array there; none where there is no array.
+    package let isEach: Bool
+
+    package init(_ path: FieldPath, isDescending: Bool = false, isEach: Bool = false) {
+      self.path = path
+      self.isDescending = isDescending
+      self.isEach = isEach
+    }
+
+    /// Reads `path`, `path[]`, and either with `:asc` or `:desc` behind it.
+    package init(parsing text: String) throws(QueryError) {
+      let isDescending = text.hasSuffix(":desc")
+      var rest = isDescending ? text.dropLast(5) : text.hasSuffix(":asc") ? text.dropLast(4) : text[...]
+      let isEach = rest.hasSuffix("[]")
+      if isEach { rest = rest.dropLast(2) }
+      self.init(try FieldPath(parsing: String(rest)), isDescending: isDescending, isEach: isEach)
+    }
+
+    /// The text that reads as this part.
+    package var text: String { path.text + (isEach ? "[]" : "") + (isDescending ? ":desc" : "") }
+  }
+
+  package static let partLimit = 8
+  /// Bytes of a stored condition.
+  package static let conditionLimit = 1 << 16
+
+  package let parts: [Part]
+  /// The documents that have entries; nil for all.
+  package let condition: Predicate?
+  /// The condition as it is stored: Fleece; empty if there is none.
+  package let conditionBytes: [UInt8]
+  /// Whether local saves refuse a second document with the same values.
+  package let isUnique: Bool
+
+  /// Throws `invalidIndex` if there is no such index; `invalidSelector` if the condition cannot be
+  /// stored.
+  package init(
+    _ parts: [Part], where condition: Predicate? = nil, isUnique: Bool = false
+  ) throws(QueryError) {
+    let bytes = try condition?.selector() ?? []
+    try self.init(parts, condition, bytes, isUnique)
+  }
+
+  /// An index whose condition is that of stored bytes; none for no bytes.
+  package init(_ parts: [Part], condition bytes: [UInt8], isUnique: Bool) throws(QueryError) {
+    guard !bytes.isEmpty else {
+      try self.init(parts, nil, bytes, isUnique)
+      return
+    }
+    let root: FleeceElement
+    do throws(FleeceError) { root = try FleeceBody(bytes).root } catch {
+      throw QueryError(.invalidIndex, "the condition of the index is damaged: \(error)")
+    }
+    try self.init(parts, try MangoSelector.stored(root), bytes, isUnique)
+  }
+
+  private init(
+    _ parts: [Part], _ condition: Predicate?, _ bytes: [UInt8], _ isUnique: Bool
+  ) throws(QueryError) {
+    guard (1...IndexDefinition.partLimit).contains(parts.count) else {
+      throw QueryError(
+        .invalidIndex, "an index has 1 to \(IndexDefinition.partLimit) fields, and not \(parts.count)")
+    }
+    guard parts.count(where: { $0.isEach }) <= 1 else {
+      throw QueryError(.invalidIndex, "an index has entries for the elements of one array, not of several")
+    }
+    guard Set(parts.map { Part($0.path, isEach: $0.isEach) }).count == parts.count else {
+      throw QueryError(.invalidIndex, "a field comes twice in the index")
+    }
+    guard bytes.count <= IndexDefinition.conditionLimit else {
+      throw QueryError(.invalidIndex, "the condition of an index takes \(bytes.count) bytes")
+    }
+    self.parts = parts
+    self.condition = condition
+    conditionBytes = bytes
+    self.isUnique = isUnique
+  }
+
+  /// The fields, with commas between.
+  package var text: String { parts.map(\.text).joined(separator: ", ") }
+
+  package var hasEach: Bool { parts.contains { $0.isEach } }
+}
+
+extension IndexDefinition: Equatable {
+  package static func == (left: IndexDefinition, right: IndexDefinition) -> Bool {
+    left.parts == right.parts && left.conditionBytes == right.conditionBytes
+      && left.isUnique == right.isUnique
+  }
+}

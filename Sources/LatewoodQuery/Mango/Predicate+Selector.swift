@@ -1,0 +1,127 @@
+import LatewoodFleece
+
+/// Predicates as selectors: the form in which they are stored. It is that of Mango, with one
+/// operator more, `$unless`, for a negation that also holds where the field is missing.
+extension Predicate {
+  /// The Fleece of a selector that ``MangoSelector/stored(_:)`` reads as this predicate. Throws
+  /// `tooDeep` if it has too many levels.
+  package func selector() throws(QueryError) -> [UInt8] {
+    let bytes: [UInt8]
+    let root: FleeceElement
+    do throws(FleeceError) {
+      var writer = FleeceWriter()
+      try write(to: &writer)
+      bytes = try writer.finish()
+      root = try FleeceBody(written: bytes).root
+    } catch { throw QueryError(.invalidSelector, "the condition cannot be stored: \(error)") }
+    _ = try MangoSelector.stored(root)
+    return bytes
+  }
+
+  fileprivate func write(to writer: inout FleeceWriter) throws(FleeceError) {
+    try writer.beginDictionary()
+    switch self {
+    case .always(true): break
+    case .always(false): try Predicate.write("$nor", [.always(true)], to: &writer)
+    case .all(let parts): try Predicate.write("$and", parts, to: &writer)
+    case .any(let parts): try Predicate.write("$or", parts, to: &writer)
+    case .not(let part):
+      try writer.key(MangoSelector.exactNegation)
+      try part.write(to: &writer)
+    case .field(let path, let test):
+      if path.steps.isEmpty {
+        try test.writeMember(to: &writer)
+      } else {
+        // A name that begins like an operator is none with a backslash before it.
+        try writer.key(path.text.hasPrefix("$") ? "\\" + path.text : path.text)
+        try writer.beginDictionary()
+        try test.writeMember(to: &writer)
+        try writer.endDictionary()
+      }
+    }
+    try writer.endDictionary()
+  }
+
+  private static func write(
+    _ name: String, _ parts: [Predicate], to writer: inout FleeceWriter
+  ) throws(FleeceError) {
+    try writer.key(name)
+    try writer.beginArray()
+    for part in parts { try part.write(to: &writer) }
+    try writer.endArray()
+  }
+}
+
+extension FieldTest {
+  /// Writes operator and argument.
+  fileprivate func writeMember(to writer: inout FleeceWriter) throws(FleeceError) {
+    switch self {
+    case .compare(let comparison, let constant):
+      try writer.key(comparison.name)
+      try constant.element.write(to: &writer)
+    case .isAmong(let constants): try FieldTest.write("$in", constants, to: &writer)
+    case .containsAll(let constants): try FieldTest.write("$all", constants, to: &writer)
+    case .exists, .isMissing:
+      try writer.key("$exists")
+      if case .exists = self { try writer.boolean(true) } else { try writer.boolean(false) }
+    case .hasType(let type): try FieldTest.write("$type", type.rawValue, to: &writer)
+    case .hasCount(let count):
+      try writer.key("$size")
+      try writer.integer(Int64(count))
+    case .hasRemainder(let remainder, let divisor):
+      try writer.key("$mod")
+      try writer.beginArray()
+      try writer.integer(divisor)
+      try writer.integer(remainder)
+      try writer.endArray()
+    case .begins(let constant):
+      try writer.key("$beginsWith")
+      try constant.element.write(to: &writer)
+    case .matches(let pattern): try FieldTest.write("$regex", pattern.text, to: &writer)
+    case .anyElement(let predicate): try FieldTest.write("$elemMatch", predicate, to: &writer)
+    case .everyElement(let predicate): try FieldTest.write("$allMatch", predicate, to: &writer)
+    case .anyKey(let predicate): try FieldTest.write("$keyMapMatch", predicate, to: &writer)
+    case .fails(let test):
+      try writer.key("$not")
+      try writer.beginDictionary()
+      try test.writeMember(to: &writer)
+      try writer.endDictionary()
+    }
+  }
+
+  private static func write(
+    _ name: String, _ constants: [Constant], to writer: inout FleeceWriter
+  ) throws(FleeceError) {
+    try writer.key(name)
+    try writer.beginArray()
+    for constant in constants { try constant.element.write(to: &writer) }
+    try writer.endArray()
+  }
+
+  private static func write(
+    _ name: String, _ text: String, to writer: inout FleeceWriter
+  ) throws(FleeceError) {
+    try writer.key(name)
+    try writer.string(text)
+  }
+
+  private static func write(
+    _ name: String, _ predicate: Predicate, to writer: inout FleeceWriter
+  ) throws(FleeceError) {
+    try writer.key(name)
+    try predicate.write(to: &writer)
+  }
+}
+
+extension Comparison {
+  fileprivate var name: String {
+    switch self {
+    case .less: "$lt"
+    case .lessOrEqual: "$lte"
+    case .equal: "$eq"
+    case .notEqual: "$ne"
+    case .greaterOrEqual: "$gte"
+    case .greater: "$gt"
+    }
+  }
+}

@@ -1,0 +1,112 @@
+extension FieldTest {
+  /// Where the keys of all values lie that the test accepts, in order and without overlaps.
+  var intervals: [KeyInterval] {
+    switch self {
+    case .compare(let comparison, let constant): return FieldTest.intervals(comparison, constant)
+    case .isAmong(let constants):
+      let points = constants.map { KeyInterval(beginning: $0.key, isPoint: true) }
+      // An array is among them if one of its elements is.
+      return KeyInterval.united(points + [KeyInterval(.array, needsCheck: true)])
+    case .exists: return [.present()]
+    // What has no members at all has the same key, and does not match.
+    case .isMissing: return [KeyInterval(.missing, needsCheck: true)]
+    case .hasType(let type): return [type.interval]
+    case .hasCount, .containsAll, .anyElement, .everyElement: return [KeyInterval(.array, needsCheck: true)]
+    case .hasRemainder: return [KeyInterval(.number, needsCheck: true)]
+    case .begins(let constant):
+      // Without what ends a string.
+      guard constant.tag == .string else { return [] }
+      return [KeyInterval(beginning: constant.key.dropLast(2))]
+    case .matches: return [KeyInterval(.string, needsCheck: true)]
+    case .anyKey: return [KeyInterval(.object, needsCheck: true)]
+    case .fails: return [.present(needsCheck: true)]
+    }
+  }
+
+  private static func intervals(_ comparison: Comparison, _ constant: Constant) -> [KeyInterval] {
+    let first = [CollationTag.null.rawValue]
+    let point = KeyInterval(beginning: constant.key, isPoint: true)
+    let below = KeyInterval(low: first, high: constant.key)
+    let above = point.high.map { KeyInterval(low: $0, high: nil) }
+    switch comparison {
+    case .equal: return [point]
+    case .less: return first == constant.key ? [] : [below]
+    case .lessOrEqual: return [KeyInterval(low: first, high: point.high)]
+    case .greater: return above.map { [$0] } ?? []
+    case .greaterOrEqual: return [KeyInterval(low: constant.key, high: nil)]
+    case .notEqual: return (first == constant.key ? [] : [below]) + (above.map { [$0] } ?? [])
+    }
+  }
+
+  /// Where the keys of elements lie of which an array needs one to be accepted; nil if the test
+  /// does not ask for an element.
+  ///
+  /// Arrays without such an element are not accepted; with one, they are where no check is needed.
+  var elementIntervals: [KeyInterval]? {
+    switch self {
+    case .anyElement(let predicate):
+      guard let (found, isWhole) = predicate.elementIntervals else { return nil }
+      return isWhole ? found : found.map { $0.checked }
+    case .containsAll(let constants):
+      // One array that is given stands for itself.
+      guard let first = constants.first, first.tag != .array else { return nil }
+      return [KeyInterval(beginning: first.key, isPoint: true, needsCheck: constants.count > 1)]
+    default: return nil
+    }
+  }
+}
+
+extension Predicate {
+  /// Of a condition on an element: where its key lies, and whether that says all.
+  fileprivate var elementIntervals: (intervals: [KeyInterval], isWhole: Bool)? {
+    switch self {
+    case .field(let path, let test) where path.steps.isEmpty: return (test.intervals, true)
+    case .all(let parts):
+      var found: [KeyInterval]?
+      var isWhole = true
+      for part in parts {
+        guard let (more, isAll) = part.elementIntervals else {
+          isWhole = false
+          continue
+        }
+        found = found.map { KeyInterval.intersection($0, more) } ?? more
+        isWhole = isWhole && isAll
+      }
+      return found.map { ($0, isWhole) }
+    case .any(let parts):
+      var found: [KeyInterval] = []
+      var isWhole = true
+      for part in parts {
+        guard let (more, isAll) = part.elementIntervals else { return nil }
+        found += more
+        isWhole = isWhole && isAll
+      }
+      return (KeyInterval.united(found), isWhole)
+    case .always, .not, .field: return nil
+    }
+  }
+}
+
+extension KeyInterval {
+  fileprivate var checked: KeyInterval {
+    var interval = self
+    interval.needsCheck = true
+    return interval
+  }
+}
+
+extension ValueType {
+  fileprivate var interval: KeyInterval {
+    switch self {
+    case .null: KeyInterval(.null)
+    case .boolean:
+      KeyInterval(
+        low: [CollationTag.no.rawValue], high: KeyInterval.successor(of: [CollationTag.yes.rawValue]))
+    case .number: KeyInterval(.number)
+    case .string: KeyInterval(.string)
+    case .data: KeyInterval(.data)
+    case .array: KeyInterval(.array)
+    case .object: KeyInterval(.object)
+    }
+  }
+}

@@ -1,0 +1,162 @@
+/// The part of an index that has all documents of a query.
+package struct IndexBounds: Sendable {
+  /// Runs of keys, in order and without overlaps.
+  package var ranges: [KeyInterval]
+  /// Whether the documents outside of `needsCheck` are just those of the query: no condition is left.
+  package var isWhole: Bool
+  /// Leading parts of the index that have one value in all of it.
+  package var fixedParts: Int
+  /// Whether each range has one value in every part: its entries come by id.
+  package var isByID: Bool
+  /// Whether a document may have several entries in it.
+  package var mayRepeat: Bool
+
+  /// Whether nothing is asked of the index: all of it.
+  package var isAll: Bool { ranges.count == 1 && ranges[0].low.isEmpty && ranges[0].high == nil }
+}
+
+/// Conditions that all must hold.
+package struct Conjunction: Sendable {
+  package private(set) var parts: [Predicate] = []
+
+  package init(_ predicate: Predicate) { add(predicate) }
+
+  private mutating func add(_ predicate: Predicate) {
+    switch predicate {
+    case .all(let more): for part in more { add(part) }
+    case .always(true): break
+    default: parts.append(predicate)
+    }
+  }
+}
+
+extension IndexDefinition {
+  /// More ranges than this are not looked into one by one.
+  private static let rangeLimit = 64
+
+  /// Where the documents are that conditions leave possible; nil if the index does not have all of
+  /// them.
+  package func bounds(for conditions: Conjunction) -> IndexBounds? {
+    var rest = Array(conditions.parts)
+    guard removeCondition(from: &rest) else { return nil }
+    var prefixes = [KeyInterval(low: [], high: nil, isPoint: true)]
+    var (fixed, count) = (0, 0)
+    var eachIsPoint = false
+    for part in parts {
+      guard let intervals = part.intervals(in: &rest) else { break }
+      count += 1
+      let arePoints = intervals.allSatisfy(\.isPoint)
+      if part.isEach { eachIsPoint = arePoints }
+      if arePoints, intervals.count == 1, fixed == count - 1 { fixed = count }
+      prefixes = prefixes.flatMap { prefix in intervals.map { prefix.followed(by: $0) } }
+      if !arePoints || prefixes.count > IndexDefinition.rangeLimit { break }
+    }
+    if hasEach, !parts.prefix(count).contains(where: { $0.isEach }) { return nil }
+    let ranges = KeyInterval.united(prefixes.map { $0.cut(to: IndexKey.lengthLimit) })
+    let isByID = count == parts.count && ranges.allSatisfy(\.isPoint)
+    return IndexBounds(
+      ranges: ranges, isWhole: rest.isEmpty, fixedParts: fixed, isByID: isByID,
+      mayRepeat: hasEach && !(eachIsPoint && ranges.count <= 1))
+  }
+
+  /// Takes the condition of the index out of others; false if those do not say it.
+  private func removeCondition(from rest: inout [Predicate]) -> Bool {
+    guard let condition else { return true }
+    for wanted in Conjunction(condition).parts {
+      guard let bytes = wanted.storedForm, let place = rest.firstIndex(where: { $0.storedForm == bytes })
+      else { return false }
+      rest.remove(at: place)
+    }
+    return true
+  }
+
+  /// Whether a range of the index gives documents in an order: in its own direction or reversed. Nil
+  /// if it does not.
+  ///
+  /// - Parameters:
+  ///   - order: fields to sort by, and whether descending.
+  ///   - bounds: the range.
+  package func isReversed(
+    for order: [(path: FieldPath, isDescending: Bool)], in bounds: IndexBounds
+  ) -> Bool? {
+    let fixed = Set(parts.prefix(bounds.fixedParts).filter { !$0.isEach }.map(\.path))
+    let wanted = order.filter { !fixed.contains($0.path) }
+    let rest = parts.dropFirst(bounds.fixedParts)
+    guard wanted.count == rest.count, !bounds.mayRepeat, !rest.contains(where: { $0.isEach }) else {
+      return nil
+    }
+    var isReversed: Bool?
+    for (field, part) in zip(wanted, rest) {
+      guard field.path == part.path else { return nil }
+      let turns = field.isDescending != part.isDescending
+      if let isReversed, isReversed != turns { return nil }
+      isReversed = turns
+    }
+    return isReversed ?? false
+  }
+}
+
+extension IndexDefinition.Part {
+  /// The keys of this part that conditions leave possible, in order; nil if they say nothing of it.
+  /// Those that are answered by it are taken out.
+  fileprivate func intervals(in conditions: inout [Predicate]) -> [KeyInterval]? {
+    var found: [KeyInterval]?
+    var rest: [Predicate] = []
+    for condition in conditions {
+      // Several conditions on an array may be met by different elements.
+      if let more = isEach && found != nil ? nil : intervals(of: condition) {
+        found = found.map { KeyInterval.intersection($0, more) } ?? more
+      } else {
+        rest.append(condition)
+      }
+    }
+    guard let found else { return nil }
+    conditions = rest
+    guard isDescending else { return found }
+    return found.compactMap(\.descending).sorted { $0.low.lexicographicallyPrecedes($1.low) }
+  }
+
+  private func intervals(of condition: Predicate) -> [KeyInterval]? {
+    switch condition {
+    case .field(path, let test): return isEach ? test.elementIntervals : test.intervals
+    case .any(let parts):
+      var all: [KeyInterval] = []
+      for part in parts {
+        guard let more = intervals(of: part) else { return nil }
+        all += more
+      }
+      return KeyInterval.united(all)
+    default: return nil
+    }
+  }
+}
+
+extension KeyInterval {
+  /// The keys of a part behind one key of the parts before it.
+  fileprivate func followed(by next: KeyInterval) -> KeyInterval {
+    KeyInterval(
+      low: low + next.low, high: next.high.map { low + $0 } ?? KeyInterval.successor(of: low),
+      isPoint: isPoint && next.isPoint, needsCheck: needsCheck || next.needsCheck)
+  }
+
+  /// The same for keys that are cut.
+  fileprivate func cut(to limit: Int) -> KeyInterval {
+    var interval = self
+    if low.count > limit {
+      interval.low = Array(low.prefix(limit))
+      interval.needsCheck = true
+    }
+    if let high, high.count > limit {
+      interval.high = KeyInterval.successor(of: Array(high.prefix(limit)))
+      interval.needsCheck = true
+    }
+    return interval
+  }
+}
+
+extension Predicate {
+  /// The bytes by which two conditions are known to be the same; nil if there are none.
+  fileprivate var storedForm: [UInt8]? {
+    do { return try selector() } catch { return nil }
+  }
+}

@@ -1,0 +1,119 @@
+/// A run of keys of one value: from `low` up to, but without, `high`.
+///
+/// The bounds are bytes, not always whole keys: `low` may be the beginning that all keys of a type
+/// or of strings with a prefix have.
+package struct KeyInterval: Sendable, Equatable {
+  package var low: [UInt8]
+  /// Nil: there is no end.
+  package var high: [UInt8]?
+  /// All keys in it are equal.
+  package var isPoint = false
+  /// Documents in it may fail the test that it was made from.
+  package var needsCheck = false
+
+  package init(low: [UInt8], high: [UInt8]?, isPoint: Bool = false, needsCheck: Bool = false) {
+    self.low = low
+    self.high = high
+    self.isPoint = isPoint
+    self.needsCheck = needsCheck
+  }
+
+  /// The keys that begin with these bytes.
+  init(beginning bytes: [UInt8], isPoint: Bool = false, needsCheck: Bool = false) {
+    self.init(
+      low: bytes, high: KeyInterval.successor(of: bytes), isPoint: isPoint, needsCheck: needsCheck)
+  }
+
+  init(_ tag: CollationTag, needsCheck: Bool = false) {
+    self.init(beginning: [tag.rawValue], needsCheck: needsCheck)
+  }
+
+  /// Every value that is there.
+  static func present(needsCheck: Bool = false) -> KeyInterval {
+    KeyInterval(low: [CollationTag.null.rawValue], high: nil, needsCheck: needsCheck)
+  }
+
+  /// The least bytes that come after all that begin with these; nil if there are none.
+  package static func successor(of bytes: [UInt8]) -> [UInt8]? {
+    var bytes = bytes
+    while let last = bytes.last {
+      if last < 255 {
+        bytes[bytes.count - 1] = last + 1
+        return bytes
+      }
+      bytes.removeLast()
+    }
+    return nil
+  }
+
+  /// The same keys in an index where they are descending; nil if there are none.
+  ///
+  /// A key that begins with a bound lies behind it, and with all bits turned it lies behind the
+  /// turned bound, too: so each bound becomes the one behind all that begin with it.
+  var descending: KeyInterval? {
+    var turned = self
+    if isPoint {
+      turned.low = low.map { ~$0 }
+      turned.high = KeyInterval.successor(of: turned.low)
+      return turned
+    }
+    turned.low = []
+    if let high {
+      guard let low = KeyInterval.successor(of: high.map { ~$0 }) else { return nil }
+      turned.low = low
+    }
+    turned.high = low.isEmpty ? nil : KeyInterval.successor(of: low.map { ~$0 })
+    return turned
+  }
+
+  /// The keys that both have; nil if there are none.
+  func intersection(_ other: KeyInterval) -> KeyInterval? {
+    let low = self.low.lexicographicallyPrecedes(other.low) ? other.low : self.low
+    let high = KeyInterval.ends(self.high, before: other.high) ? self.high : other.high
+    if let high, !low.lexicographicallyPrecedes(high) { return nil }
+    return KeyInterval(
+      low: low, high: high, isPoint: isPoint || other.isPoint, needsCheck: needsCheck || other.needsCheck)
+  }
+
+  private static func ends(_ left: [UInt8]?, before right: [UInt8]?) -> Bool {
+    guard let left else { return false }
+    guard let right else { return true }
+    return left.lexicographicallyPrecedes(right)
+  }
+
+  /// The keys of several sets, each set in order and without overlaps: what all of them have.
+  static func intersection(_ left: [KeyInterval], _ right: [KeyInterval]) -> [KeyInterval] {
+    var common: [KeyInterval] = []
+    var (i, j) = (0, 0)
+    while i < left.count, j < right.count {
+      if let both = left[i].intersection(right[j]) { common.append(both) }
+      if ends(left[i].high, before: right[j].high) { i += 1 } else { j += 1 }
+    }
+    return common
+  }
+
+  /// The same in order, with those in one that touch or overlap.
+  static func united(_ intervals: [KeyInterval]) -> [KeyInterval] {
+    var united: [KeyInterval] = []
+    for next in intervals.sorted(by: { $0.low.lexicographicallyPrecedes($1.low) }) {
+      guard var last = united.last else {
+        united.append(next)
+        continue
+      }
+      if let high = last.high, !next.low.lexicographicallyPrecedes(high) {
+        united.append(next)
+        continue
+      }
+      if last.low == next.low, last.high == next.high {
+        last.needsCheck = last.needsCheck && next.needsCheck
+      } else {
+        // Where they differ, what is certain in one may not be in the other.
+        last.needsCheck = last.needsCheck || next.needsCheck
+        last.isPoint = false
+        if ends(last.high, before: next.high) { last.high = next.high }
+      }
+      united[united.count - 1] = last
+    }
+    return united
+  }
+}
