@@ -16,6 +16,8 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
     case alreadyExists
     /// The revision to be replaced is not current.
     case conflict
+    /// Another document has the same values in a unique index.
+    case notUnique
     case notWritable
     /// Something that must wait for the batch that is running.
     case busy

@@ -69,6 +69,7 @@ struct Failure: Error, Equatable {
       case .notFound: (.no, "")
       case .tooNew, .alreadyExists, .notOpen, .notWritable: (.cannotOpen, "")
       case .conflict: (.no, "Read the document again, and say which revision is to be replaced.")
+      case .notUnique: (.no, "Change one of the documents, or drop the index.")
       case .badRevision, .badArgument: (.badInput, "")
       case .busy, .store: (.inputOutput, "")
       }

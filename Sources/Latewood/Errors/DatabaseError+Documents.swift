@@ -19,6 +19,7 @@ extension DatabaseError {
     case .notOpen: .notOpen
     case .notFound: .notFound
     case .alreadyExists, .conflict: .conflict
+    case .notUnique: .notUnique
     case .notWritable: .notWritable
     case .busy: .busy
     case .wrongFormat: .wrongFormat

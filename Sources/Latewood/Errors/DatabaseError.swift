@@ -5,8 +5,8 @@ import LatewoodFleece
 /// Two exceptions: what your own closures throw passes through unchanged, and so do the
 /// `EncodingError` and `DecodingError` of your own types.
 public struct DatabaseError: Error, Sendable, Equatable {
-  /// What kind of error it is. The numbers are those that Couchbase Lite uses for the same. New
-  /// ones may come in minor versions.
+  /// What kind of error it is. The numbers are those that Couchbase Lite uses for the same, and from
+  /// 20001 on those of errors that it does not have. New ones may come in minor versions.
   public enum Code: Int, Sendable, CaseIterable {
     /// A revision id is not of the form `generation-digest`.
     case badRevisionID = 4
@@ -38,6 +38,8 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case badDocumentID = 29
     /// A text is not JSON, or not the JSON of a document.
     case invalidJSON = 17001
+    /// Another document has the same values in a unique index.
+    case notUnique = 20001
   }
 
   public var code: Code
@@ -80,6 +82,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case .badDocumentID:
       "Use 1 to 240 bytes of UTF-8 without control characters, not starting with an underscore."
     case .invalidJSON: "Correct the text at that place; a document is one JSON object."
+    case .notUnique: "Give one of the two documents other values, or make the index without `unique`."
     }
   }
 }

@@ -21,8 +21,10 @@ import LatewoodQuery
 /// data, arrays, objects; what is missing comes before all of them. CouchDB has the same, but for
 /// strings, which it orders by the rules of ICU.
 ///
-/// Every document is read whose id a condition does not rule out: O(documents). A sort holds the
-/// keys of all documents that match in memory, or with a limit those of as many as it asks for.
+/// An index of the collection (``DocumentCollection/createIndex(_:on:where:unique:progress:)``) is used
+/// where that costs less; what is found is the same. Without one every document is read whose id a
+/// condition does not rule out: O(documents). ``explain()`` tells. A sort that no index has done holds
+/// the keys of all documents that match in memory, or with a limit those of as many as it asks for.
 ///
 /// Errors: ``DatabaseError`` `invalidParameter` if a condition, an order or a column cannot be,
 /// `notOpen`, `corruptData`; the `DecodingError` of a document that is not of the type.
@@ -112,14 +114,19 @@ public struct Query<Value: Sendable>: Sendable {
     return try query.all()
   }
 
-  /// How many documents are found. No value is made of them.
+  /// How many documents are found. O(log n) where an index has just those; else no value is made of
+  /// them.
   public func count() throws -> Int {
-    var count = 0
-    try find(sorts: false) { _ in
-      count += 1
-      return true
-    }
-    return count
+    let request = try request()
+    do { return try collection.reads().count(request) } catch { throw DatabaseError.translated(error) }
+  }
+
+  /// How the query would be answered as the database is now: by which indexes, and what is left to
+  /// be looked at. O(log n) for each index.
+  public func explain() throws -> QueryPlan {
+    let request = try request()
+    let reads = try collection.reads()
+    return try translating { () throws(DocumentError) in QueryPlan(try reads.explain(request)) }
   }
 
   /// The ids of the documents that are found, in order. No value is made of them.
@@ -153,20 +160,22 @@ public struct Query<Value: Sendable>: Sendable {
     try await collection.database.performing { try body(self) }
   }
 
-  func find(sorts: Bool = true, _ body: (FoundDocument) throws -> Bool) throws {
+  func find(_ body: (FoundDocument) throws -> Bool) throws {
+    let request = try request()
+    do {
+      try collection.reads().find(request, body)
+    } catch { throw DatabaseError.translated(error) }
+  }
+
+  private func request() throws -> FindRequest {
     var request = FindRequest()
     var parts: [Predicate] = []
     for condition in conditions { parts.append(try condition.predicate.get()) }
     request.predicate = parts.count == 1 ? parts[0] : .all(parts)
-    for field in order {
-      let field = try field.order.get()
-      if sorts { request.order.append(field) }
-    }
+    for field in order { request.order.append(try field.order.get()) }
     request.skip = skipped
     request.limit = most
-    do {
-      try collection.reads().find(request, body)
-    } catch { throw DatabaseError.translated(error) }
+    return request
   }
 }
 

@@ -3,6 +3,7 @@
 package enum NameRules {
   package static let longestID = 240
   package static let longestCollection = 251
+  package static let longestIndex = 251
   /// Members that no document can have at its top, because they mean something else wherever
   /// documents are exchanged.
   package static let reservedMembers: Set<String> = [
@@ -14,7 +15,18 @@ package enum NameRules {
     if id.utf8.isEmpty { return "is empty" }
     if id.utf8.count > longestID { return "is \(id.utf8.count) bytes long; at most \(longestID) are allowed" }
     if id.utf8.first == UInt8(ascii: "_") { return "starts with an underscore" }
-    for scalar in id.unicodeScalars where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) {
+    return controlCharacter(in: id)
+  }
+
+  /// Indexes: 1 to 251 bytes of UTF-8, no control characters.
+  package static func fault(ofIndex name: String) -> String? {
+    if name.utf8.isEmpty { return "is empty" }
+    if name.utf8.count > longestIndex { return "is \(name.utf8.count) bytes long" }
+    return controlCharacter(in: name)
+  }
+
+  private static func controlCharacter(in text: String) -> String? {
+    for scalar in text.unicodeScalars where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) {
       return "has the control character U+\(String(scalar.value, radix: 16, uppercase: true))"
     }
     return nil

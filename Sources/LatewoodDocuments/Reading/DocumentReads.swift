@@ -11,7 +11,7 @@ import LatewoodStore
 package struct DocumentReads {
   let source: ReadSource
   let spaces: CollectionSpaces
-  private let collection: DocumentCollection
+  let collection: DocumentCollection
 
   /// In seconds since 1970: what has expired by then is not there.
   let now: UInt64

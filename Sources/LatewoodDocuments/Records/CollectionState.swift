@@ -21,6 +21,17 @@ struct CollectionState: Sendable, Equatable {
   var superseded: UInt64 = 0
   /// Pairs of a body and a blob that it refers to.
   var references: UInt64 = 0
+  /// Indexes, those among them that are being built.
+  var indexes: UInt64 = 0
+  /// How often an index was created, made ready or dropped; also the number that was given to an
+  /// index last.
+  var indexChanges: UInt64 = 0
+
+  private var numbers: [UInt64] {
+    [
+      lastSequence, documents, tombstones, bodies, bodyBytes, superseded, references, indexes, indexChanges,
+    ]
+  }
 
   /// Bytes that a sweep would free, about.
   var reclaimableBytes: UInt64 {
@@ -30,9 +41,7 @@ struct CollectionState: Sendable, Equatable {
 
   func encoded() -> [UInt8] {
     var bytes = [CollectionState.format] + identity.bytes
-    for number in [lastSequence, documents, tombstones, bodies, bodyBytes, superseded, references] {
-      bytes.append(varint: number)
-    }
+    for number in numbers { bytes.append(varint: number) }
     return bytes
   }
 
@@ -55,9 +64,11 @@ struct CollectionState: Sendable, Equatable {
     bodyBytes = try source.varint()
     superseded = try source.varint()
     references = try source.varint()
+    indexes = try source.varint()
+    indexChanges = try source.varint()
     guard source.isAtEnd else { throw source.fault("it is too long") }
     // What follows may count on from any of these without a look.
-    for number in [lastSequence, documents, tombstones, bodies, bodyBytes, superseded, references] {
+    for number in numbers {
       guard number < 1 << 62 else { throw source.fault("it counts \(number)") }
     }
   }

@@ -39,6 +39,7 @@ struct CollectionCheck {
     }
     wanted = CollectionState(state.identity)
     wanted.lastSequence = state.lastSequence
+    wanted.indexChanges = state.indexChanges
     try source.forEach(in: spaces.documents) { key, value in
       let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
       do throws(DocumentError) {
@@ -52,6 +53,7 @@ struct CollectionCheck {
     }
     try checkBodies()
     try checkReferences()
+    try checkIndexes()
     if deepest != nil {
       try checkFeed()
       try checkOtherBodies()

@@ -31,8 +31,10 @@ extension DocumentWriter {
   func dropCollection(_ name: String) throws(DocumentError) -> DocumentCollection? {
     guard let collection = try collection(name) else { return nil }
     let spaces = try collection.spaces
+    let indexes = try CollectionIndex.load(of: name, in: shared.database, transaction)
     changeCount += 1
     do throws(StoreError) {
+      for index in indexes { try remove(index, of: name) }
       for keyspace in spaces.all { try transaction.dropKeyspace(keyspace) }
       try transaction.delete(CollectionState.key(name), in: shared.database)
     } catch { throw DocumentError(error) }

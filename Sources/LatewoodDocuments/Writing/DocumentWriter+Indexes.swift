@@ -13,17 +13,22 @@ extension DocumentWriter {
   ///   - tree: what is there from now on; not empty.
   ///   - sequence: the change's.
   ///   - body: of the revision whose body is at `sequence`.
+  ///   - isLocal: whether unique indexes may refuse it.
   /// - Returns: what the first bytes of its record say now.
   @discardableResult
   func store(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord?, _ tree: RevisionTree, sequence: UInt64,
-    body: NewBody?, kind: DocumentChange.Kind = .saved
+    body: NewBody?, kind: DocumentChange.Kind = .saved, isLocal: Bool = false
   ) throws(DocumentError) -> DocumentRecord.Head {
-    changeCount += 1
     // A tombstone does not expire, and what comes after it starts anew.
     let expiry = tree.winner?.isDeleted == true ? nil : old?.expiry
     let record = DocumentRecord(sequence: sequence, expiry: expiry, tree: tree)
     guard let head = record.head else { throw DocumentError(.corruptRevisions, "\(id) has no revisions") }
+    if work.state.indexes > 0 {
+      let new = IndexedRevision(head, body: head.body == sequence ? body?.bytes : nil)
+      try index(id, work, from: old?.head, to: new, isLocal: isLocal && new.body != nil)
+    }
+    changeCount += 1
     let entry = SequenceEntry(sequence: sequence, id: id, head: head)
     do throws(StoreError) {
       let spaces = work.spaces

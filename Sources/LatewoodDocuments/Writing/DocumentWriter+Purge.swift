@@ -29,17 +29,19 @@ extension DocumentWriter {
       try forget(id, work, old, .purged)
       return purged
     }
+    // What was a leaf and is there still is one, so no body is superseded.
+    try store(id, work, old, tree, sequence: work.takeSequence(), body: nil, kind: .purged)
+    // After that: indexes ask the body what they know it by.
     for node in old.tree.nodes where node.body != 0 && !tree.contains(node.id) {
       try removeBody(node.body, work)
     }
-    // What was a leaf and is there still is one, so no body is superseded.
-    try store(id, work, old, tree, sequence: work.takeSequence(), body: nil, kind: .purged)
     return purged
   }
 
   func forget(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord, _ kind: DocumentChange.Kind
   ) throws(DocumentError) {
+    if work.state.indexes > 0 { try index(id, work, from: old.head, to: nil, isLocal: false) }
     for node in old.tree.nodes where node.body != 0 { try removeBody(node.body, work) }
     changeCount += 1
     do throws(StoreError) {

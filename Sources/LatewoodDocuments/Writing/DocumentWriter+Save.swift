@@ -45,7 +45,7 @@ extension DocumentWriter {
   ///   - blobs: digests of all blobs that the body refers to. The content of one that is not here
   ///     may come later, and then stays as long as the body does.
   /// - Throws: ``DocumentError`` `conflict`; `notFound` if a document is to be deleted that is not
-  ///   there or is deleted already.
+  ///   there or is deleted already; `notUnique`, which names the other document.
   @discardableResult
   package func save(
     _ id: String, in collection: DocumentCollection, body: [UInt8], parent: RevisionID?,
@@ -101,7 +101,8 @@ extension DocumentWriter {
     let sequence = work.takeSequence()
     tree.append(revision, after: place, isDeleted: edit.isDeleted, body: sequence)
     tree.prune(to: try depth())
-    let head = try store(edit.id, work, old, tree, sequence: sequence, body: edit.body)
+    let head = try store(
+      edit.id, work, old, tree, sequence: sequence, body: edit.body, isLocal: true)
     var saved = SavedRevision(
       revision: revision, sequence: sequence, isNew: true, hasConflicts: head.hasConflicts)
     saved.addedBlobs = added

@@ -58,8 +58,8 @@ import Testing
   }
 
   @Test func `the counts of a collection leave room to count on`() throws {
-    for field in 0..<7 {
-      var numbers = [UInt64](repeating: 1, count: 7)
+    for field in 0..<9 {
+      var numbers = [UInt64](repeating: 1, count: 9)
       numbers[field] = 1 << 62
       var encoded = [CollectionState.format]
       for number in numbers { encoded.append(varint: number) }

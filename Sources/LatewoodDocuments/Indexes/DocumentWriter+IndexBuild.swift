@@ -1,0 +1,141 @@
+import LatewoodQuery
+import LatewoodStore
+
+/// How far an index has been built.
+package struct IndexProgress: Sendable, Equatable {
+  /// Documents that have been looked at, and those that there are, tombstones among both.
+  package var documents: Int
+  package var total: Int
+  package var isReady: Bool
+}
+
+/// Indexes come and go.
+extension DocumentWriter {
+  /// Documents of one step: as many as keep a writer waiting for some milliseconds.
+  static let buildSize = 2000
+
+  /// Begins an index, or goes on with one, by one step.
+  ///
+  /// From its first step on the index is kept up to date by every change, so that what is in it is
+  /// right; a step puts in what is not there yet, by id. What has been built stays over a crash.
+  /// Queries use it when it is ready.
+  ///
+  /// - Returns: how far it has come.
+  /// - Throws: ``DocumentError`` `alreadyExists` if another index has the name; `badArgument` for
+  ///   names that cannot be; `notUnique`.
+  func buildIndex(
+    _ name: String, _ definition: IndexDefinition, in collection: DocumentCollection
+  ) throws(DocumentError) -> IndexProgress {
+    let work = try work(collection)
+    if let reason = NameRules.fault(ofIndex: name) {
+      throw DocumentError(.badArgument, "the name of the index \(reason)")
+    }
+    // As it is stored: what others keep of it does not know how far it has been built.
+    let known = work.state.indexes > 0 ? try storedIndex(name, work) : nil
+    if let known, known.definition != definition {
+      throw DocumentError(
+        .alreadyExists, "there is another index \(name): \(known.definition.text); drop it first")
+    }
+    let record: IndexRecord
+    if let known { record = known } else { record = begin(definition, work) }
+    guard let start = record.builtThrough else { return try progress(work, through: nil) }
+    let index = CollectionIndex(
+      name: name, record: record,
+      entries: try DocumentError.typed { try transaction.keyspace(record.entriesName(of: work.name)) })
+    let last = try addEntries(to: index, after: start, work)
+    var next = record
+    next.builtThrough = last
+    if last == nil { work.state.indexChanges += 1 }
+    try put(next, name, work)
+    return try progress(work, through: last)
+  }
+
+  private func begin(_ definition: IndexDefinition, _ work: CollectionWork) -> IndexRecord {
+    work.state.indexes += 1
+    work.state.indexChanges += 1
+    return IndexRecord(definition, number: work.state.indexChanges, builtThrough: "")
+  }
+
+  private func storedIndex(
+    _ name: String, _ work: CollectionWork
+  ) throws(DocumentError) -> IndexRecord? {
+    try DocumentError.typed {
+      try transaction.withValue(IndexRecord.key(name, of: work.name), in: shared.database) { value in
+        try value.reading { (bytes) throws(DocumentError) in try IndexRecord(bytes) }
+      }
+    }
+  }
+
+  private func put(_ record: IndexRecord, _ name: String, _ work: CollectionWork) throws(DocumentError) {
+    work.indexes = nil
+    try putFact(IndexRecord.key(name, of: work.name), record.encoded())
+  }
+
+  /// Puts in the entries of some documents.
+  ///
+  /// - Parameter start: the last document that is in the index.
+  /// - Returns: the last one now; nil if all are.
+  private func addEntries(
+    to index: CollectionIndex, after start: String, _ work: CollectionWork
+  ) throws(DocumentError) -> String? {
+    var seen = 0
+    var last = start
+    var found: [(key: IndexKey, id: String, head: DocumentRecord.Head)] = []
+    let range = start.isEmpty ? KeyRange.all : KeyRange(lower: .excluded(Array(start.utf8)))
+    try DocumentError.typed {
+      try transaction.forEach(in: work.spaces.documents, range) { key, value in
+        let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        let head = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
+        for key in try keys(of: id, IndexedRevision(head), [index], work)[0] {
+          found.append((key, id, head))
+        }
+        seen += 1
+        last = id
+        return seen < DocumentWriter.buildSize
+      }
+    }
+    // In order they take less time to put.
+    found.sort { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
+    changeCount += 1
+    for (key, id, head) in found {
+      if index.definition.isUnique {
+        try refuseDuplicates(of: [key], id, IndexedRevision(head), index, work)
+      }
+      do throws(StoreError) {
+        try transaction.put(IndexEntry.key(key, id), IndexEntry.value(key), in: index.entries)
+      } catch { throw DocumentError(error) }
+    }
+    return seen < DocumentWriter.buildSize ? nil : last
+  }
+
+  private func progress(
+    _ work: CollectionWork, through last: String?
+  ) throws(DocumentError) -> IndexProgress {
+    do throws(StoreError) {
+      let total = try transaction.count(in: work.spaces.documents)
+      guard let last else { return IndexProgress(documents: total, total: total, isReady: true) }
+      let done = try transaction.count(in: work.spaces.documents, .through(last))
+      return IndexProgress(documents: done, total: total, isReady: false)
+    } catch { throw DocumentError(error) }
+  }
+
+  /// Drops an index, ready or not, in O(log n). False if there is none.
+  func dropIndex(_ name: String, in collection: DocumentCollection) throws(DocumentError) -> Bool {
+    let work = try work(collection)
+    guard work.state.indexes > 0, let index = try indexes(work).first(where: { $0.name == name }) else {
+      return false
+    }
+    changeCount += 1
+    do throws(StoreError) { try remove(index, of: work.name) } catch { throw DocumentError(error) }
+    work.state.indexes -= 1
+    work.state.indexChanges += 1
+    work.indexes = nil
+    return true
+  }
+
+  /// Removes what is kept of an index.
+  func remove(_ index: CollectionIndex, of collection: String) throws(StoreError) {
+    try transaction.dropKeyspace(index.entries)
+    try transaction.delete(IndexRecord.key(index.name, of: collection), in: shared.database)
+  }
+}

@@ -1,0 +1,182 @@
+import LatewoodFleece
+import LatewoodQuery
+import LatewoodStore
+
+/// The current revision of a document as indexes see it.
+struct IndexedRevision {
+  var head: DocumentRecord.Head
+  /// Nil: it is in the keyspace of bodies.
+  var body: [UInt8]?
+
+  init(_ head: DocumentRecord.Head, body: [UInt8]? = nil) {
+    self.head = head
+    self.body = body
+  }
+}
+
+/// What a document has in one index, and what it will have.
+private struct IndexChange {
+  let index: CollectionIndex
+  let removed: [IndexKey]
+  let added: [IndexKey]
+}
+
+/// Indexes change in the transaction that changes a document: every state of the database agrees
+/// with itself.
+extension DocumentWriter {
+  /// Brings the entries of a document up to date, before anything else of it has changed: the old
+  /// ones follow from the old body.
+  ///
+  /// - Parameters:
+  ///   - old: the revision that was current; nil: there was no document.
+  ///   - new: nil: there will be none.
+  ///   - isLocal: whether unique indexes may refuse it.
+  /// - Throws: ``DocumentError`` `notUnique`, before anything has changed; `corruptData` if the new
+  ///   body is damaged. A damaged old one keeps nobody from replacing it.
+  func index(
+    _ id: String, _ work: CollectionWork, from old: DocumentRecord.Head?, to new: IndexedRevision?,
+    isLocal: Bool
+  ) throws(DocumentError) {
+    if let old, let new, old.winner == new.head.winner, old.isDeleted == new.head.isDeleted { return }
+    let indexes = try self.indexes(work)
+    let before = try old.map { (head) throws(DocumentError) in try oldKeys(id, head, indexes, work) }
+    let after = try new.map { (revision) throws(DocumentError) in
+      try keys(of: id, revision, indexes, work)
+    }
+    var changes: [IndexChange] = []
+    for (place, index) in indexes.enumerated() {
+      let (had, has) = (before?[place] ?? [], after?[place] ?? [])
+      if had == has { continue }
+      let change = IndexChange(
+        index: index, removed: had.filter { !has.contains($0) }, added: has.filter { !had.contains($0) })
+      if isLocal, index.definition.isUnique, let new {
+        try refuseDuplicates(of: change.added, id, new, index, work)
+      }
+      changes.append(change)
+    }
+    for change in changes { try apply(change, id) }
+  }
+
+  private func apply(_ change: IndexChange, _ id: String) throws(DocumentError) {
+    changeCount += 1
+    do throws(StoreError) {
+      let entries = change.index.entries
+      for key in change.removed { try transaction.delete(IndexEntry.key(key, id), in: entries) }
+      for key in change.added {
+        try transaction.put(IndexEntry.key(key, id), IndexEntry.value(key), in: entries)
+      }
+    } catch { throw DocumentError(error) }
+  }
+
+  /// The indexes of a collection as this batch has them.
+  func indexes(_ work: CollectionWork) throws(DocumentError) -> [CollectionIndex] {
+    if let indexes = work.indexes { return indexes }
+    let load = { [transaction, shared] () throws(DocumentError) in
+      try CollectionIndex.load(of: work.name, in: shared.database, transaction)
+    }
+    // What has not been committed is nobody else's.
+    let indexes =
+      work.state.indexChanges == work.startState.indexChanges
+      ? try work.collection.indexes(at: work.state.indexChanges, load) : try load()
+    work.indexes = indexes
+    return indexes
+  }
+
+  /// The keys of a revision in each index.
+  func keys(
+    of id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex], _ work: CollectionWork,
+    limit: Int = IndexKey.lengthLimit
+  ) throws(DocumentError) -> [[IndexKey]] {
+    let head = revision.head
+    let none = [[IndexKey]](repeating: [], count: indexes.count)
+    guard !head.isDeleted, head.body != 0, !indexes.isEmpty else { return none }
+    func read(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) -> [[IndexKey]] {
+      do throws(FleeceError) {
+        let document = try FoundDocument(id, head, bytes)
+        var keys: [[IndexKey]] = []
+        for index in indexes { keys.append(try index.definition.keys(of: document, limit: limit)) }
+        return keys
+      } catch { throw DocumentError(.corruptData, "the body of the document \(id) is damaged: \(error)") }
+    }
+    if let body = revision.body {
+      return try body.withUnsafeBytes { bytes in
+        Result { () throws(DocumentError) in try read(bytes) }
+      }.get()
+    }
+    let keys = try DocumentError.typed {
+      try transaction.withValue(SequenceKey(head.body), in: work.spaces.bodies) { value in
+        try value.reading { (bytes) throws(DocumentError) in try read(bytes) }
+      }
+    }
+    guard let keys else { throw DocumentError(.corruptData, "the body of the document \(id) is missing") }
+    return keys
+  }
+
+  /// The same of a revision that is replaced. If its body cannot be read, indexes are looked through
+  /// for what they have of the document.
+  private func oldKeys(
+    _ id: String, _ head: DocumentRecord.Head, _ indexes: [CollectionIndex], _ work: CollectionWork
+  ) throws(DocumentError) -> [[IndexKey]] {
+    do throws(DocumentError) {
+      return try keys(of: id, IndexedRevision(head), indexes, work)
+    } catch {
+      guard error.code == .corruptData else { throw error }
+    }
+    var all: [[IndexKey]] = []
+    for index in indexes {
+      var keys: [IndexKey] = []
+      try forEachEntry(of: index) { entry in
+        if entry.id == id {
+          keys.append(IndexKey(bytes: Array(entry.key), isCut: entry.isCut, lacksValue: false))
+        }
+        return true
+      }
+      all.append(keys)
+    }
+    return all
+  }
+
+  private func forEachEntry(
+    of index: CollectionIndex, _ range: KeyRange = .all, _ body: (IndexEntry) throws -> Bool
+  ) throws(DocumentError) {
+    try DocumentError.typed {
+      try transaction.forEach(in: index.entries, range) { key, value in
+        try body(try IndexEntry(key: key, value: value))
+      }
+    }
+  }
+
+  // MARK: Uniqueness
+
+  /// - Parameter keys: of the revision that are new.
+  func refuseDuplicates(
+    of keys: [IndexKey], _ id: String, _ revision: IndexedRevision, _ index: CollectionIndex,
+    _ work: CollectionWork
+  ) throws(DocumentError) {
+    for key in keys where !key.lacksValue {
+      var others: [String] = []
+      try forEachEntry(of: index, .prefix(key.bytes)) { entry in
+        if entry.id != id { others.append(entry.id) }
+        return true
+      }
+      for other in others {
+        // One that has expired goes now.
+        guard let head = try record(other, work)?.head else { continue }
+        if key.isCut, try !share(id, revision, other, IndexedRevision(head), index, work) { continue }
+        throw DocumentError(
+          .notUnique,
+          "the document \(other) has the same values in the unique index \(index.name) as \(id) would")
+      }
+    }
+  }
+
+  /// Whether two documents have a key in common that is not cut.
+  private func share(
+    _ id: String, _ revision: IndexedRevision, _ other: String, _ otherRevision: IndexedRevision,
+    _ index: CollectionIndex, _ work: CollectionWork
+  ) throws(DocumentError) -> Bool {
+    let mine = try keys(of: id, revision, [index], work, limit: .max)[0]
+    let theirs = try keys(of: other, otherRevision, [index], work, limit: .max)[0]
+    return mine.contains { theirs.contains($0) }
+  }
+}

@@ -1,0 +1,178 @@
+import LatewoodQuery
+import LatewoodStore
+
+/// What is kept of an index: what it is of, and how far it has been built.
+///
+/// In the keyspace of the database under `index/`, the name of the collection, `/` and the name of
+/// the index: `format 1 byte, flags 1 byte, number, parts, condition, built through`. See FORMAT.md.
+struct IndexRecord: Sendable, Equatable {
+  static let format: UInt8 = 1
+  static let keyPrefix = "index/"
+
+  /// On disk: never renumbered.
+  private enum Flag {
+    static let ready: UInt8 = 1
+    static let unique: UInt8 = 2
+  }
+
+  /// On disk: never renumbered.
+  private enum PartFlag {
+    static let descending: UInt8 = 1
+    static let each: UInt8 = 2
+  }
+
+  let definition: IndexDefinition
+  /// What tells its entries from those of an earlier index of the same name.
+  let number: UInt64
+  /// Nil: it is ready. Else the last document that is known to be in it; those after it may be.
+  var builtThrough: String?
+
+  static func prefix(of collection: String) -> String { "\(keyPrefix)\(collection)/" }
+  static func key(_ name: String, of collection: String) -> String { prefix(of: collection) + name }
+
+  /// The keyspace of its entries.
+  func entriesName(of collection: String) -> String { "entries/\(collection)/\(number)" }
+
+  init(_ definition: IndexDefinition, number: UInt64, builtThrough: String?) {
+    self.definition = definition
+    self.number = number
+    self.builtThrough = builtThrough
+  }
+
+  func encoded() -> [UInt8] {
+    var flags: UInt8 = builtThrough == nil ? Flag.ready : 0
+    if definition.isUnique { flags |= Flag.unique }
+    var bytes = [IndexRecord.format, flags]
+    bytes.append(varint: number)
+    bytes.append(UInt8(definition.parts.count))
+    for part in definition.parts {
+      bytes.append(
+        (part.isDescending ? PartFlag.descending : 0) | (part.isEach ? PartFlag.each : 0))
+      let path = Array(part.path.text.utf8)
+      bytes.append(varint: UInt64(path.count))
+      bytes += path
+    }
+    bytes.append(varint: UInt64(definition.conditionBytes.count))
+    bytes += definition.conditionBytes
+    if let builtThrough { bytes += builtThrough.utf8 }
+    return bytes
+  }
+
+  init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+    guard var source = HostileBytes(bytes, what: "the definition of an index") else {
+      throw DocumentError(.corruptData, "the definition of an index is empty")
+    }
+    let format = try source.byte()
+    guard format == IndexRecord.format else {
+      throw DocumentError(.tooNew, "the definition of an index has the format \(format)")
+    }
+    let flags = try source.byte()
+    guard flags & ~(Flag.ready | Flag.unique) == 0 else { throw source.fault("its flags are \(flags)") }
+    number = try source.varint()
+    let count = try source.byte()
+    var parts: [IndexDefinition.Part] = []
+    for _ in 0..<count {
+      let flags = try source.byte()
+      guard flags & ~(PartFlag.descending | PartFlag.each) == 0 else {
+        throw source.fault("the flags of a field are \(flags)")
+      }
+      let text = try IndexRecord.text(&source)
+      let path: FieldPath
+      do throws(QueryError) { path = try FieldPath(parsing: text) } catch {
+        throw source.fault(error.description)
+      }
+      parts.append(
+        IndexDefinition.Part(
+          path, isDescending: flags & PartFlag.descending != 0, isEach: flags & PartFlag.each != 0))
+    }
+    let length = try source.varint()
+    let condition = Array(try source.bytes(Int(clamping: length)))
+    do throws(QueryError) {
+      definition = try IndexDefinition(parts, condition: condition, isUnique: flags & Flag.unique != 0)
+    } catch { throw source.fault(error.description) }
+    let isReady = flags & Flag.ready != 0
+    guard !isReady || source.isAtEnd else { throw source.fault("it is too long") }
+    builtThrough = isReady ? nil : String(decoding: source.rest(), as: UTF8.self)
+  }
+
+  private static func text(_ source: inout HostileBytes) throws(DocumentError) -> String {
+    let length = try source.varint()
+    let bytes = try source.bytes(Int(clamping: length))
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw source.fault("a path is no text") }
+    return text
+  }
+}
+
+/// An index as reads and batches use it.
+struct CollectionIndex: Sendable {
+  let name: String
+  let record: IndexRecord
+  /// Key of a document, id -> ``IndexEntry``.
+  let entries: Keyspace
+
+  var definition: IndexDefinition { record.definition }
+  var isReady: Bool { record.builtThrough == nil }
+
+  /// All indexes of a collection that a state has, by name.
+  static func load(
+    of collection: String, in database: Keyspace, _ source: some Readable
+  ) throws(DocumentError) -> [CollectionIndex] {
+    let prefix = IndexRecord.prefix(of: collection)
+    var records: [(name: String, record: IndexRecord)] = []
+    try DocumentError.typed {
+      try source.forEach(in: database, .prefix(prefix)) { key, value in
+        let name = key.withUnsafeBytes {
+          String(decoding: $0.dropFirst(prefix.utf8.count), as: UTF8.self)
+        }
+        records.append(
+          (name, try value.reading { (bytes) throws(DocumentError) in try IndexRecord(bytes) }))
+        return true
+      }
+    }
+    var indexes: [CollectionIndex] = []
+    for (name, record) in records {
+      let keyspace = record.entriesName(of: collection)
+      guard let entries = try DocumentError.typed({ try source.existingKeyspace(keyspace) }) else {
+        throw DocumentError(.corruptData, "the keyspace \(keyspace) of the index \(name) is missing")
+      }
+      indexes.append(CollectionIndex(name: name, record: record, entries: entries))
+    }
+    return indexes
+  }
+}
+
+/// One entry of an index: the key of a document's values, then its id.
+///
+/// Its value is a varint: how many bytes the key has, times 2, and 1 if the key is cut.
+struct IndexEntry: Equatable {
+  let key: ArraySlice<UInt8>
+  let id: String
+  let isCut: Bool
+
+  static func key(_ key: IndexKey, _ id: String) -> [UInt8] { key.bytes + id.utf8 }
+
+  static func value(_ key: IndexKey) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(varint: UInt64(key.bytes.count) << 1 | (key.isCut ? 1 : 0))
+    return bytes
+  }
+
+  init(key: RawSpan, value: RawSpan) throws(DocumentError) {
+    let number = try value.reading { (bytes) throws(DocumentError) -> UInt64 in
+      guard var source = HostileBytes(bytes, what: "an entry of an index") else {
+        throw DocumentError(.corruptData, "an entry of an index is empty")
+      }
+      let number = try source.varint()
+      guard source.isAtEnd else { throw source.fault("it is too long") }
+      return number
+    }
+    let bytes = key.withUnsafeBytes { Array($0) }
+    guard number >> 1 < bytes.count else {
+      throw DocumentError(.corruptData, "an entry of an index names no document")
+    }
+    let length = Int(number >> 1)
+    self.key = bytes[..<length]
+    id = String(decoding: bytes[length...], as: UTF8.self)
+    isCut = number & 1 != 0
+  }
+}

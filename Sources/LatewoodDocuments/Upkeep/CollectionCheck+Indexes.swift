@@ -1,0 +1,82 @@
+import LatewoodFleece
+import LatewoodQuery
+import LatewoodStore
+
+/// Value indexes have just the entries that follow from the documents.
+extension CollectionCheck {
+  /// Definitions are read whether the check is deep or not, since they are counted.
+  mutating func checkIndexes() throws {
+    let name = name
+    func fault(_ what: String) -> DocumentFault { DocumentFault(what, collection: name) }
+    let prefix = IndexRecord.prefix(of: name)
+    var records: [(name: String, record: IndexRecord)] = []
+    try source.forEach(in: shared.database, .prefix(prefix)) { key, value in
+      wanted.indexes += 1
+      let index = key.withUnsafeBytes { String(decoding: $0.dropFirst(prefix.utf8.count), as: UTF8.self) }
+      do throws(DocumentError) {
+        let record = try value.reading { (bytes) throws(DocumentError) in try IndexRecord(bytes) }
+        records.append((index, record))
+      } catch { report.add(fault("the index \(index): \(error.message)")) }
+      return true
+    }
+    for (index, record) in records {
+      guard let entries = try source.existingKeyspace(record.entriesName(of: name)) else {
+        report.add(fault("the index \(index) has no keyspace for its entries"))
+        continue
+      }
+      report.require(
+        record.number <= wanted.indexChanges,
+        fault("the index \(index) has the number \(record.number), which was not given out"))
+      if deepest != nil {
+        try check(CollectionIndex(name: index, record: record, entries: entries))
+      }
+    }
+  }
+
+  /// Looks for each entry that a document asks for, and counts them: so there are no others. Takes
+  /// no more memory than one document does.
+  private mutating func check(_ index: CollectionIndex) throws {
+    var count = 0
+    try source.forEach(in: spaces.documents) { key, value in
+      let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+      for key in try keys(of: id, value, index) {
+        let found = try source.get(IndexEntry.key(key, id), in: index.entries)
+        if found != nil { count += 1 }
+        if found == IndexEntry.value(key) || (found == nil && !record(index, has: id)) { continue }
+        report.add(
+          DocumentFault(
+            "the index \(index.name) lacks an entry of the document, or has another", collection: name,
+            document: id))
+      }
+      return true
+    }
+    let found = try source.count(in: index.entries)
+    if found == count { return }
+    report.add(
+      DocumentFault(
+        "the index \(index.name) has \(found) entries, and \(count) of them are documents'",
+        collection: name))
+  }
+
+  private func record(_ index: CollectionIndex, has id: String) -> Bool {
+    guard let last = index.record.builtThrough else { return true }
+    return !last.utf8.lexicographicallyPrecedes(id.utf8)
+  }
+
+  /// The keys of a document; none if it is damaged, which has been told of already.
+  private func keys(of id: String, _ record: RawSpan, _ index: CollectionIndex) throws -> [IndexKey] {
+    let head: DocumentRecord.Head
+    do throws(DocumentError) {
+      head = try record.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
+    } catch { return [] }
+    guard !head.isDeleted, head.body != 0 else { return [] }
+    let keys = try source.withValue(SequenceKey(head.body), in: spaces.bodies) { value in
+      try value.reading { (bytes) throws(DocumentError) -> [IndexKey] in
+        do throws(FleeceError) {
+          return try index.definition.keys(of: try FoundDocument(id, head, bytes))
+        } catch { return [] }
+      }
+    }
+    return keys ?? []
+  }
+}

@@ -1,0 +1,237 @@
+import LatewoodFleece
+import LatewoodQuery
+import LatewoodSimulation
+import LatewoodStore
+import Testing
+
+@testable import LatewoodDocuments
+
+/// Every plan finds what a look at every document finds.
+@Suite struct PlanTests {
+  private let store: DocumentStore
+  private let collection: DocumentCollection
+  private let clock = TestClock()
+
+  init() throws {
+    store = try DocumentStore.inMemory(options: clock.options())
+    collection = try store.createCollection("things")
+  }
+
+  // MARK: Random documents and requests
+
+  private static let plain = ["0", "1", "1.0", "2", "3", "null", "true", "\"\"", "\"x\"", "\"xy\"", "-5"]
+
+  private func value(_ random: inout SeededRandom) -> String {
+    switch random.below(8) {
+    case 0:
+      return "[" + (0..<random.below(4)).map { _ in random.pick(Self.plain) }.joined(separator: ",") + "]"
+    case 1: return "{\"x\":\(random.pick(Self.plain))}"
+    // Of different lengths around that at which keys are cut.
+    case 2 where random.oneIn(3):
+      return "\"" + String(repeating: "z", count: 1010 + random.below(16)) + random.pick(["a", "b", "c"])
+        + "\""
+    default: return random.pick(Self.plain)
+    }
+  }
+
+  private func json(_ random: inout SeededRandom) -> String {
+    var members: [String] = []
+    for name in ["a", "b", "c"] where !random.oneIn(6) {
+      members.append("\"\(name)\":\(value(&random))")
+    }
+    return "{" + members.joined(separator: ",") + "}"
+  }
+
+  private func condition(_ random: inout SeededRandom, _ depth: Int = 0) -> String {
+    let name = random.pick(["a", "b", "c", "a.x", "_id"])
+    let other = name == "_id" ? "\"doc \(random.below(200))\"" : value(&random)
+    switch random.below(depth > 1 ? 12 : 16) {
+    case 0..<4: return #"{"\#(name)":{"$eq":\#(other)}}"#
+    case 4..<6: return #"{"\#(name)":{"$gte":\#(other)}}"#
+    case 6: return #"{"\#(name)":{"$lt":\#(other)}}"#
+    case 7: return #"{"\#(name)":{"$in":[\#(other),\#(value(&random))]}}"#
+    case 8: return #"{"\#(name)":{"$ne":\#(other)}}"#
+    case 9: return #"{"\#(name)":{"$elemMatch":{"$gte":\#(other)}}}"#
+    case 10: return #"{"\#(name)":{"$all":[\#(other)]}}"#
+    case 11:
+      return random.pick([
+        #"{"\#(name)":{"$exists":false}}"#, #"{"\#(name)":{"$type":"string"}}"#,
+        #"{"\#(name)":{"$beginsWith":"x"}}"#, #"{"b":{"$gt":0}}"#, "{}",
+      ])
+    case 12, 13: return #"{"$and":[\#(condition(&random, depth + 1)),\#(condition(&random, depth + 1))]}"#
+    case 14: return #"{"$or":[\#(condition(&random, depth + 1)),\#(condition(&random, depth + 1))]}"#
+    default: return #"{"$nor":[\#(condition(&random, depth + 1))]}"#
+    }
+  }
+
+  private func request(_ random: inout SeededRandom) throws -> (request: FindRequest, text: String) {
+    var text = condition(&random)
+    var request = FindRequest(try MangoSelector.predicate(json: text))
+    for name in ["a", "b", "c"].shuffled(using: &random).prefix(random.below(3)) {
+      request.order.append(.init(FieldPath(name), isDescending: random.oneIn(2)))
+    }
+    if random.oneIn(2) { request.skip = random.oneIn(2) ? random.below(5) : random.below(150) }
+    if random.oneIn(2) { request.limit = random.below(40) }
+    text += " \(request.order) \(request.skip) \(request.limit)"
+    return (request, text)
+  }
+
+  /// What a look at every document finds, by plain sorting.
+  private func bruteForce(_ request: FindRequest, _ reads: DocumentReads) throws -> [String] {
+    var found: [(key: [UInt8], id: String)] = []
+    try reads.forEachDocument { id, head in
+      try reads.withDocument(id, head) { document in
+        guard try request.predicate.matches(document) else { return }
+        var key = CollationKey()
+        for order in request.order {
+          try document.withField(order.path) { lookup throws(FleeceError) in
+            try key.append(lookup.value, descending: order.isDescending)
+          }
+        }
+        found.append((key.bytes, id))
+      }
+      return true
+    }
+    found.sort { left, right in
+      left.key == right.key
+        ? left.id.utf8.lexicographicallyPrecedes(right.id.utf8)
+        : left.key.lexicographicallyPrecedes(right.key)
+    }
+    return found.dropFirst(request.skip).prefix(request.limit).map(\.id)
+  }
+
+  private func createIndexes() throws {
+    func parts(_ fields: [String]) throws -> [IndexDefinition.Part] {
+      try fields.map { try IndexDefinition.Part(parsing: $0) }
+    }
+    for fields in [["a"], ["b:desc"], ["a", "b"], ["c", "a:desc"], ["a[]"], ["b", "c[]:desc"], ["a.x"]] {
+      try store.createIndex(
+        fields.joined(separator: " "), IndexDefinition(parts(fields)), in: collection)
+    }
+    let condition = try MangoSelector.predicate(json: #"{"b":{"$gt":0}}"#)
+    try store.createIndex("some", IndexDefinition(parts(["c"]), where: condition), in: collection)
+  }
+
+  @Test func `every plan finds the same documents in the same order`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    try createIndexes()
+    let (collection, now) = (collection, clock.now)
+    let bodies = try (0..<160).map { _ in try JSON.fleece(from: json(&random)) }
+    try store.write { writer in
+      for (number, body) in bodies.enumerated() {
+        let id = "doc \(number)"
+        let saved = try writer.save(id, in: collection, body: body, parent: nil)
+        switch number % 20 {
+        case 3:
+          let tombstone = try JSON.fleece(from: "{}")
+          _ = try writer.save(
+            id, in: collection, body: tombstone, parent: saved.revision, isDeleted: true)
+        case 4: try writer.setExpiry(of: id, in: collection, now + 10)
+        default: break
+        }
+      }
+    }
+    #expect(try store.verify(deep: true).faults == [])
+    var uses: [String: Int] = [:]
+    for round in 0..<400 {
+      // Some have expired then, and are not purged.
+      if round == 200 { clock.advance(20) }
+      if round == 300 { try store.purgeExpired() }
+      let reads = try store.reads(collection)
+      let (request, text) = try request(&random)
+      let expected = try bruteForce(request, reads)
+      for plan in try FindPlanner(reads, request).all() {
+        var found: [String] = []
+        if request.limit > 0 {
+          _ = try reads.find(request, by: plan) { document in
+            found.append(document.id)
+            return true
+          }
+        }
+        let explanation = try FindPlanner(reads, request).explain(plan)
+        if found != expected { Issue.record("\(text): \(explanation) \(random.replay)") }
+        uses[explanation.uses.map(\.index).joined(separator: "+"), default: 0] += 1
+      }
+      #expect(try reads.count(request) == expected.count, "\(text) \(random.replay)")
+    }
+    // All kinds of plan have been there.
+    #expect(uses.count > 8, "\(uses)")
+  }
+
+  // MARK: Choices
+
+  private func fill(_ count: Int) throws {
+    let collection = collection
+    try store.write { writer in
+      for number in 0..<count {
+        let body = #"{"year":\#(1900 + number % 100),"title":"t\#(number)","tags":["x","y\#(number % 7)"]}"#
+        _ = try writer.save(
+          "doc \(10_000 + number)", in: collection, body: JSON.fleece(from: body), parent: nil)
+      }
+    }
+  }
+
+  private func plan(_ selector: String, sort: String? = nil, limit: Int = .max) throws -> FindExplanation {
+    var request = FindRequest(try MangoSelector.predicate(json: selector))
+    if let sort {
+      let part = try IndexDefinition.Part(parsing: sort)
+      request.order = [.init(part.path, isDescending: part.isDescending)]
+    }
+    request.limit = limit
+    return try store.reads(collection).explain(request)
+  }
+
+  @Test func `the plan is the one that reads least, and a scan says what index would help`() throws {
+    try fill(1000)
+    let scan = try plan(#"{"year":{"$gte":1990}}"#, sort: "title")
+    #expect(scan.isScan && scan.suggestion == "year" && scan.filters && scan.sorts)
+    #expect(try plan(#"{"tags":{"$elemMatch":{"$eq":"x"}},"title":"t"}"#).suggestion == "title,tags[]")
+    #expect(try plan("{}").suggestion == nil)
+    try store.createIndex(
+      "year", IndexDefinition([.init(FieldPath("year"))]), in: collection)
+    let few = try plan(#"{"year":1990}"#)
+    #expect(few.uses == [.init(index: "year", ranges: 1, entries: 10)] && !few.filters)
+    // Nearly all documents are read faster one after the other.
+    #expect(try plan(#"{"year":{"$gte":1901}}"#).isScan)
+    #expect(try !plan(#"{"year":{"$gte":1901}}"#, sort: "year:desc", limit: 10).isScan)
+    #expect(try !plan("{}", sort: "year", limit: 10).isScan)
+    #expect(try !plan(#"{"$or":[{"year":1990},{"year":1991}]}"#).isScan)
+    #expect(try plan(#"{"$or":[{"year":1990},{"title":"t1"}]}"#).isScan)
+    try store.createIndex("title", IndexDefinition([.init(FieldPath("title"))]), in: collection)
+    #expect(try plan(#"{"$or":[{"year":1990},{"title":"t1"}]}"#).uses.map(\.index) == ["year", "title"])
+  }
+
+  @Test(arguments: [false, true]) func `a page that is far behind is found by rank`(isDescending: Bool) throws
+  {
+    try fill(1000)
+    let part = IndexDefinition.Part(FieldPath("year"))
+    try store.createIndex("year", IndexDefinition([part]), in: collection)
+    let reads = try store.reads(collection)
+    for skip in [0, 16, 17, 95, 500, 989, 990, 999, 1000, 5000] {
+      var request = FindRequest(try MangoSelector.predicate(json: #"{"year":{"$gte":1900}}"#))
+      request.order = [.init(FieldPath("year"), isDescending: isDescending)]
+      (request.skip, request.limit) = (skip, 5)
+      var found: [String] = []
+      let read = try reads.find(request) { document in
+        found.append(document.id)
+        return true
+      }
+      #expect(try found == bruteForce(request, reads), "\(skip)")
+      // Those of one key are looked at together.
+      #expect(read <= 30, "\(skip)")
+      #expect(try reads.count(request) == found.count)
+    }
+  }
+
+  @Test func `an index that is not ready is not used`() throws {
+    try fill(DocumentWriter.buildSize + 1)
+    let definition = try IndexDefinition([.init(FieldPath("year"))])
+    try store.write { [collection] writer in
+      let step = try writer.buildIndex("year", definition, in: collection)
+      #expect(!step.isReady)
+    }
+    #expect(try plan(#"{"year":1990}"#).isScan)
+    try store.createIndex("year", definition, in: collection)
+    #expect(try plan(#"{"year":1990}"#).uses.count == 1)
+  }
+}
