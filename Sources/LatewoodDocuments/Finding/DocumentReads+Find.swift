@@ -40,8 +40,7 @@ extension DocumentReads {
 
   /// How a request would be answered. O(log n) for each index.
   package func explain(_ request: FindRequest) throws(DocumentError) -> FindExplanation {
-    let planner = try FindPlanner(self, request)
-    return planner.explain(try planner.best())
+    try FindPlanner(self, request).explained()
   }
 
   /// Documents that match, have expired and are not purged yet: most of the time none.

@@ -6,6 +6,8 @@ import LatewoodStore
 struct FindPlanner {
   /// To read an entry of an index and then its document takes longer than to read the next document.
   private static let entryCost = 3.0
+  /// To sort what was found, and read it once more, takes a part more.
+  private static let sortCost = 1.3
 
   private let reads: DocumentReads
   private let request: FindRequest
@@ -26,7 +28,13 @@ struct FindPlanner {
   func best(toCount: Bool = false) throws(DocumentError) -> FindPlan {
     // Without an index there is nothing to count.
     if indexes.isEmpty { return scan(of: KeyRange(idsOf: request.predicate), candidates: 0) }
-    let plans = try all()
+    return best(of: try all(), toCount: toCount)
+  }
+
+  /// The same with every range counted, for those who want to know.
+  func explained() throws(DocumentError) -> FindExplanation { explain(best(of: try all())) }
+
+  private func best(of plans: [FindPlan], toCount: Bool = false) -> FindPlan {
     if toCount, let covered = plans.first(where: { $0.isCovered }) { return covered }
     return plans.dropFirst().reduce(plans[0]) { $1.cost < $0.cost ? $1 : $0 }
   }
@@ -69,7 +77,9 @@ struct FindPlanner {
       plans.append(
         FindPlan(
           access: .index(access), ordering: isByID ? .none : .sorted, candidates: access.candidates,
-          cost: isByID && access.isExact ? Double(wanted) * FindPlanner.entryCost : cost))
+          cost: isByID && access.isExact
+            ? Double(wanted) * FindPlanner.entryCost
+            : request.order.isEmpty ? cost : cost * FindPlanner.sortCost))
     }
     let order = request.order.map { ($0.path, $0.isDescending) }
     if !order.isEmpty, let isReversed = access.index.definition.isReversed(for: order, in: bounds) {

@@ -20,11 +20,15 @@ extension DocumentWriter {
   /// right; a step puts in what is not there yet, by id. What has been built stays over a crash.
   /// Queries use it when it is ready.
   ///
+  /// - Parameters:
+  ///   - limit: documents of the step.
+  ///   - allowsDuplicates: whether a unique index takes what replicas have made alike.
   /// - Returns: how far it has come.
   /// - Throws: ``DocumentError`` `alreadyExists` if another index has the name; `badArgument` for
   ///   names that cannot be; `notUnique`.
   func buildIndex(
-    _ name: String, _ definition: IndexDefinition, in collection: DocumentCollection
+    _ name: String, _ definition: IndexDefinition, in collection: DocumentCollection,
+    limit: Int = DocumentWriter.buildSize, allowsDuplicates: Bool = false
   ) throws(DocumentError) -> IndexProgress {
     let work = try work(collection)
     if let reason = NameRules.fault(ofIndex: name) {
@@ -42,7 +46,8 @@ extension DocumentWriter {
     let index = CollectionIndex(
       name: name, record: record,
       entries: try DocumentError.typed { try transaction.keyspace(record.entriesName(of: work.name)) })
-    let last = try addEntries(to: index, after: start, work)
+    let last = try addEntries(
+      to: index, after: start, work, limit: limit, checks: definition.isUnique && !allowsDuplicates)
     var next = record
     next.builtThrough = last
     if last == nil { work.state.indexChanges += 1 }
@@ -56,7 +61,7 @@ extension DocumentWriter {
     return IndexRecord(definition, number: work.state.indexChanges, builtThrough: "")
   }
 
-  private func storedIndex(
+  func storedIndex(
     _ name: String, _ work: CollectionWork
   ) throws(DocumentError) -> IndexRecord? {
     try DocumentError.typed {
@@ -73,10 +78,13 @@ extension DocumentWriter {
 
   /// Puts in the entries of some documents.
   ///
-  /// - Parameter start: the last document that is in the index.
+  /// - Parameters:
+  ///   - start: the last document that is in the index.
+  ///   - limit: documents to look at.
+  ///   - checks: whether it refuses duplicates.
   /// - Returns: the last one now; nil if all are.
   private func addEntries(
-    to index: CollectionIndex, after start: String, _ work: CollectionWork
+    to index: CollectionIndex, after start: String, _ work: CollectionWork, limit: Int, checks: Bool
   ) throws(DocumentError) -> String? {
     var seen = 0
     var last = start
@@ -91,21 +99,21 @@ extension DocumentWriter {
         }
         seen += 1
         last = id
-        return seen < DocumentWriter.buildSize
+        return seen < limit
       }
     }
     // In order they take less time to put.
     found.sort { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
     changeCount += 1
     for (key, id, head) in found {
-      if index.definition.isUnique {
+      if checks {
         try refuseDuplicates(of: [key], id, IndexedRevision(head), index, work)
       }
       do throws(StoreError) {
         try transaction.put(IndexEntry.key(key, id), IndexEntry.value(key), in: index.entries)
       } catch { throw DocumentError(error) }
     }
-    return seen < DocumentWriter.buildSize ? nil : last
+    return seen < limit ? nil : last
   }
 
   private func progress(

@@ -1,0 +1,55 @@
+import LatewoodQuery
+import LatewoodStore
+
+extension DocumentStore {
+  /// Makes all indexes anew from what is left of their definitions: for a file that was salvaged,
+  /// where entries may be missing or be of documents as they were before.
+  package func rebuildIndexes() throws(DocumentError) {
+    for name in try collectionNames() {
+      guard let collection = try collection(name) else { continue }
+      do {
+        let definitions = try write { writer in try writer.takeOutIndexes(of: collection) }
+        for (index, definition) in definitions {
+          while true {
+            let step = try write { writer in
+              try writer.buildIndex(index, definition, in: collection, allowsDuplicates: true)
+            }
+            if step.isReady { break }
+          }
+        }
+      } catch { throw DocumentError.from(error) }
+    }
+  }
+}
+
+extension DocumentWriter {
+  /// Removes all indexes of a collection, damaged ones too.
+  ///
+  /// - Returns: those whose definition can be read.
+  fileprivate func takeOutIndexes(
+    of collection: DocumentCollection
+  ) throws(DocumentError) -> [(name: String, definition: IndexDefinition)] {
+    let work = try work(collection)
+    let prefix = IndexRecord.prefix(of: work.name)
+    var definitions: [(name: String, definition: IndexDefinition)] = []
+    for key in try keys(in: shared.database, .prefix(prefix), .max) {
+      let name = String(decoding: key.dropFirst(prefix.utf8.count), as: UTF8.self)
+      do throws(DocumentError) {
+        if let record = try storedIndex(name, work) { definitions.append((name, record.definition)) }
+      } catch {
+        // What it was of is lost.
+      }
+    }
+    changeCount += 1
+    do throws(StoreError) {
+      try transaction.deleteRange(.prefix(prefix), in: shared.database)
+      for keyspace in try transaction.keyspaces() where keyspace.name.hasPrefix("entries/\(work.name)/") {
+        try transaction.dropKeyspace(keyspace)
+      }
+    } catch { throw DocumentError(error) }
+    work.state.indexes = 0
+    work.state.indexChanges += 1
+    work.indexes = nil
+    return definitions
+  }
+}
