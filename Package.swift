@@ -44,7 +44,10 @@ let package = Package(
     .executableTarget(name: "LatewoodMain", dependencies: ["LatewoodTool"], swiftSettings: settings),
     .executableTarget(
       name: "LatewoodBenchmark",
-      dependencies: ["LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
+      dependencies: [
+        "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
+        "LatewoodBytes",
+      ],
       path: "Benchmarks/LatewoodBenchmark", swiftSettings: settings),
     .executableTarget(
       name: "LatewoodJSONBenchmark", dependencies: ["LatewoodFleece"],

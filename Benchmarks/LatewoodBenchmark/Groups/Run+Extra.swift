@@ -32,7 +32,7 @@ enum ExtraPart: String, CaseIterable {
 }
 
 extension Run where Engine == LatewoodEngine {
-  /// Runs group `bounded`, `documents` or `extra`, or one part of that. Returns false if the group
+  /// Runs group `bounded`, `documents`, `queries` or `extra`, or one part of that. Returns false if the group
   /// is none of these.
   func extraGroup(_ group: String) throws -> Bool {
     if group == "extra" {
@@ -45,6 +45,10 @@ extension Run where Engine == LatewoodEngine {
     }
     if group == "documents" {
       try documentsGroup()
+      return true
+    }
+    if group == "queries" {
+      try queriesGroup()
       return true
     }
     if group == "blob" {
