@@ -24,19 +24,12 @@ extension Engine {
     let write = QueuedWrite(durability, body)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        enqueue(write) { continuation.resume(with: $0) }
+        guard write.wait(continuation) else { return }
+        queuedWrites.add([write]) { [self] in runQueued() }
       }
     } onCancel: {
       write.cancel()
     }
-  }
-
-  /// Runs a transaction in its turn, and tells when it is settled.
-  func enqueue<R: Sendable>(
-    _ write: QueuedWrite<R>, _ completion: @escaping QueuedWrite<R>.Completion
-  ) {
-    guard write.wait(completion) else { return }
-    queuedWrites.add([write]) { [self] in runQueued() }
   }
 
   private func runQueued() {

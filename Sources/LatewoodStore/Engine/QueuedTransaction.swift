@@ -19,19 +19,16 @@ struct QueuedOutcome: @unchecked Sendable {
   let tell: ((any Error)?) -> Void
 }
 
-/// A transaction that somebody, usually a task, waits for.
+/// A transaction of a task that waits for it.
 ///
 /// ```
-/// new -> waiting -> taken        the closure runs, and who waits is told when the commit is settled
-///    \________\-> cancelled      who waits is told at once; the closure never runs
+/// new -> waiting -> taken        the closure runs, and the task is told when the commit is settled
+///    \________\-> cancelled      the task is told at once; the closure never runs
 /// ```
 final class QueuedWrite<R: Sendable>: QueuedTransaction {
-  /// Called once, by any thread, under no lock.
-  typealias Completion = @Sendable (Result<R, any Error>) -> Void
-
   private enum Stage {
     case new
-    case waiting(Completion)
+    case waiting(CheckedContinuation<R, any Error>)
     case taken, cancelled
   }
   private let stage = Guarded(Stage.new)
@@ -43,32 +40,33 @@ final class QueuedWrite<R: Sendable>: QueuedTransaction {
     self.body = body
   }
 
-  /// Has somebody wait; false if it was cancelled before, which they are told.
-  func wait(_ completion: @escaping Completion) -> Bool {
+  /// Has the task wait; false if it was cancelled before, which it is told.
+  func wait(_ continuation: CheckedContinuation<R, any Error>) -> Bool {
     let isWaiting = stage.withLock { stage in
       if case .cancelled = stage { return false }
-      stage = .waiting(completion)
+      stage = .waiting(continuation)
       return true
     }
-    if !isWaiting { completion(.failure(CancellationError())) }
+    if !isWaiting { continuation.resume(throwing: CancellationError()) }
     return isWaiting
   }
 
   /// Gives the closure up, unless it has begun to run.
   func cancel() {
-    leave(for: .cancelled)?(.failure(CancellationError()))
+    let waiting = leave(for: .cancelled)
+    waiting?.resume(throwing: CancellationError())
   }
 
-  /// Who is to be told, if they still wait for their turn.
-  private func leave(for next: Stage) -> Completion? {
+  /// The task, if it still waits for its turn.
+  private func leave(for next: Stage) -> CheckedContinuation<R, any Error>? {
     stage.withLock { stage in
       switch stage {
       case .new:
         stage = next
         return nil
-      case .waiting(let completion):
+      case .waiting(let continuation):
         stage = next
-        return completion
+        return continuation
       case .taken, .cancelled:
         return nil
       }
@@ -76,18 +74,18 @@ final class QueuedWrite<R: Sendable>: QueuedTransaction {
   }
 
   func run(in engine: Engine) -> QueuedOutcome? {
-    guard let tell = leave(for: .taken) else { return nil }
+    guard let task = leave(for: .taken) else { return nil }
     do {
       let ended = try engine.run(durability, body)
       return QueuedOutcome(awaited: ended.awaited.map { (ended.transaction, $0) }) { failure in
         // Why the closure threw is what its caller wants to know, whatever else has failed.
         let result = ended.result.flatMap { value in failure.map { .failure($0) } ?? .success(value) }
-        tell(result.mapError { engine.told($0) })
+        task.resume(with: result.mapError { engine.told($0) })
       }
     } catch {
-      return QueuedOutcome(awaited: nil) { _ in tell(.failure(engine.told(error))) }
+      return QueuedOutcome(awaited: nil) { _ in task.resume(throwing: engine.told(error)) }
     }
   }
 
-  func refuse(_ error: any Error) { leave(for: .taken)?(.failure(error)) }
+  func refuse(_ error: any Error) { leave(for: .taken)?.resume(throwing: error) }
 }

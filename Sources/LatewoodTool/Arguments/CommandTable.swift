@@ -4,7 +4,8 @@ import LatewoodBytes
 enum CommandTable {
   static let commands: [CommandDescription] = [
     .info, .map, .tree, .frames, .frame, .hex, .stats, .verify, .salvage, .history, .diff, .get, .list, .put,
-    .delete, .importing, .exporting, .compact, .copy, .backup, .collections, .doc, .find, .changes, .blobs,
+    .delete, .importing, .exporting, .compact, .copy, .backup, .collections, .doc, .find, .index, .changes,
+    .blobs,
     .expiry,
     .shell, .demo, .completion, .help, .demoWriter, .complete,
   ]

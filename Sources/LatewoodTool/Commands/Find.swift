@@ -12,6 +12,8 @@ extension OptionDescription {
     name: "--skip", value: "NUMBER", summary: "leave out so many at the beginning")
   static let countOnly = OptionDescription(
     name: "--count", summary: "print only how many documents match")
+  static let explain = OptionDescription(
+    name: "--explain", summary: "print how it would be found, and what index would help")
 }
 
 extension CommandDescription {
@@ -23,7 +25,7 @@ extension CommandDescription {
       OperandDescription(
         name: "SELECTOR", summary: "what to find, in JSON; all documents if not given", isOptional: true),
     ],
-    options: [.documentCollection, .sort, .fields, .limit, .skip, .countOnly],
+    options: [.documentCollection, .sort, .fields, .limit, .skip, .countOnly, .explain],
     discussion: [
       "A selector is that of CouchDB's Mango: an object of fields and conditions, all of which must hold. "
         + "A bare value means that the field is equal to it; a field that is missing matches nothing but "
@@ -32,7 +34,7 @@ extension CommandDescription {
         + "$all, $elemMatch, $allMatch, $keyMapMatch; and around them $and $or $nor $not.",
       "Values of all types have one order: null, false, true, numbers, strings by their bytes, arrays, "
         + "objects. Each document is one line of JSON. Every document is read unless the selector says "
-        + "something of _id.",
+        + "something of _id, or an index helps: see `latewood help index`.",
     ],
     examples: [
       ExampleDescription(
@@ -48,7 +50,9 @@ extension CommandDescription {
     json: [
       #"{"collection":"NAME","documents":[{...}, ...],"count":NUMBER,"read":NUMBER}"#,
       #"count: of documents that were found; read: of those that were looked at;"#,
-      #"with --count there are no documents"#,
+      #"with --count there are no documents;"#,
+      #"with --explain {"collection":"NAME","indexes":["NAME", ...],"candidates":NUMBER,"#,
+      #"  "filters":BOOLEAN,"sorts":BOOLEAN,"suggestion":"FIELDS" or null}"#,
     ]
   ) { arguments, console throws(Failure) in
     let request = try FindRequest(arguments)
@@ -56,8 +60,20 @@ extension CommandDescription {
     if arguments.has(.countOnly), fields != nil || arguments.has(.sort) {
       throw .usage("--count prints no documents, so --fields and --sort do not go with it")
     }
+    if arguments.has(.explain), arguments.has(.countOnly) || fields != nil {
+      throw .usage("--explain prints no documents, so --count and --fields do not go with it")
+    }
     try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
       let collection = try database.collection(arguments)
+      if arguments.has(.explain) {
+        try explain(request, database, collection, on: console)
+        return
+      }
+      if arguments.has(.countOnly), !console.printsJSON {
+        // An index may know it without a look at a document.
+        do { try console.line("\(database.reads(collection).count(request))") } catch { throw Failure(error) }
+        return
+      }
       var listing = FoundListing(
         console, collection: collection.name, fields: fields.map { Projection($0) },
         countsOnly: arguments.has(.countOnly))
@@ -72,6 +88,24 @@ extension CommandDescription {
       try listing.end(read: read)
     }
     return .success
+  }
+
+  private static func explain(
+    _ request: FindRequest, _ database: DocumentDatabase, _ collection: DocumentCollection,
+    on console: Console
+  ) throws(Failure) {
+    let plan: FindExplanation
+    let reads = try database.reads(collection)
+    do throws(DocumentError) { plan = try reads.explain(request) } catch { throw Failure(error) }
+    guard console.printsJSON else { return try console.line("\(plan)") }
+    try console.object { writer in
+      writer.member("collection", collection.name)
+      writer.array("indexes", plan.uses) { writer, use in writer.string(use.index) }
+      writer.member("candidates", plan.candidates)
+      writer.member("filters", plan.filters)
+      writer.member("sorts", plan.sorts)
+      writer.optional("suggestion", text: plan.suggestion)
+    }
   }
 }
 

@@ -148,6 +148,11 @@ struct SalvageRun {
       return
     }
     do throws(Failure) {
+      if !isWhole {
+        try DocumentDatabase.open(path: path, .openExisting).closing { (database) throws(Failure) in
+          do throws(DocumentError) { try database.store.rebuildIndexes() } catch { throw Failure(error) }
+        }
+      }
       documentFaults = try DocumentDatabase.open(path: path, .readOnly).closing {
         (database) throws(Failure) in
         do throws(DocumentError) { return try database.store.verify().faults.count } catch {

@@ -1,0 +1,141 @@
+import LatewoodDocuments
+import LatewoodQuery
+import LatewoodStore
+
+extension OptionDescription {
+  static let unique = OptionDescription(
+    name: "--unique", summary: "create: saving refuses a second document with the same values")
+  static let indexCondition = OptionDescription(
+    name: "--where", value: "SELECTOR", summary: "create: only documents that this selector matches")
+}
+
+extension CommandDescription {
+  static let index = CommandDescription(
+    name: "index",
+    summary: "list, create or drop the indexes of a collection",
+    operands: [
+      OperandDescription(
+        name: "ACTION", summary: "list, which is meant if nothing is said, create or drop", isOptional: true),
+      OperandDescription(name: "DATABASE", summary: "path of the database file", isOptional: true),
+      OperandDescription(name: "NAME", summary: "create, drop: of the index", isOptional: true),
+      OperandDescription(
+        name: "FIELDS", summary: "create: year:desc,title; cast[] for each element of an array",
+        isOptional: true),
+    ],
+    options: [.documentCollection, .unique, .indexCondition],
+    discussion: [
+      "An index keeps fields of documents in order, and changes with every save. find uses one by itself "
+        + "where that reads less; find --explain tells. A backslash stands before a dot that belongs to a name.",
+      "create builds it in many small transactions. If that is interrupted, the same command goes on; find "
+        + "does not use it before it is ready.",
+    ],
+    examples: [
+      ExampleDescription(
+        line: "latewood index create films.latewood by-year year:desc,title",
+        explanation: "Find films by their year."),
+      ExampleDescription(
+        line: "latewood index create films.latewood by-actor 'cast[]'",
+        explanation: "Find films by anybody in their cast."),
+      ExampleDescription(line: "latewood index films.latewood", explanation: "What indexes there are."),
+    ],
+    json: [
+      #"list: {"collection":"NAME","indexes":[{"name":"NAME","fields":["PATH", ...],"unique":BOOLEAN,"#,
+      #"  "partial":BOOLEAN,"ready":BOOLEAN,"entries":NUMBER}, ...]}"#,
+      #"create, drop: {"collection":"NAME","name":"NAME"}"#,
+    ]
+  ) { arguments, console throws(Failure) in
+    let words = try ActionArguments(
+      arguments, of: "index",
+      [
+        .init(name: "list", operands: ["DATABASE"]),
+        .init(
+          name: "create", operands: ["DATABASE", "NAME", "FIELDS"], options: [.unique, .indexCondition]),
+        .init(name: "drop", operands: ["DATABASE", "NAME"]),
+      ], usual: "list")
+    if words.action == "list" {
+      try DocumentDatabase.open(path: try words.text(0), .readOnly).closing { (database) throws(Failure) in
+        try IndexListing.show(try database.collection(arguments), of: database, on: console)
+      }
+      return .success
+    }
+    let name = try words.text(1)
+    let definition = words.action == "create" ? try IndexDefinition(try words.text(2), arguments) : nil
+    try DocumentDatabase.open(path: try words.text(0), .openExisting).closing { (database) throws(Failure) in
+      let collection = try database.collection(arguments)
+      let isDone: Bool
+      do {
+        if let definition {
+          try database.store.createIndex(name, definition, in: collection)
+          isDone = true
+        } else {
+          isDone = try database.store.dropIndex(name, in: collection)
+        }
+      } catch { throw Failure(error) }
+      guard isDone else {
+        throw Failure(
+          .no, code: "noSuchIndex", "there is no index \(KeyText.shown(name.utf8))",
+          advice: "`latewood index` lists those of the collection.", path: database.path)
+      }
+      guard console.printsJSON else { return }
+      try console.object { writer in
+        writer.member("collection", collection.name)
+        writer.member("name", name)
+      }
+    }
+    return .success
+  }
+}
+
+extension IndexDefinition {
+  /// The index that fields with commas between and the options ask for.
+  fileprivate init(_ fields: String, _ arguments: Arguments) throws(Failure) {
+    let condition = try arguments.text(of: .indexCondition)
+    do throws(QueryError) {
+      var parts: [Part] = []
+      for text in fields.split(separator: ",", omittingEmptySubsequences: false) {
+        parts.append(try Part(parsing: String(text)))
+      }
+      var predicate: Predicate?
+      if let condition { predicate = try MangoSelector.predicate(json: condition) }
+      try self.init(parts, where: predicate, isUnique: arguments.has(.unique))
+    } catch {
+      throw Failure(
+        .badInput, code: error.kind.rawValue, error.description,
+        advice: "Write fields with commas between: year:desc,title")
+    }
+  }
+}
+
+/// Prints the indexes of a collection.
+private enum IndexListing {
+  static func show(
+    _ collection: DocumentCollection, of database: DocumentDatabase, on console: Console
+  ) throws(Failure) {
+    let indexes: [IndexFacts]
+    let reads = try database.reads(collection)
+    do throws(DocumentError) { indexes = try reads.indexList() } catch { throw Failure(error) }
+    guard console.printsJSON else {
+      for index in indexes { try console.line(line(index, in: console.width)) }
+      return
+    }
+    try console.object { writer in
+      writer.member("collection", collection.name)
+      writer.list("indexes", indexes) { writer, index in
+        writer.member("name", index.name)
+        writer.array("fields", index.definition.parts) { writer, part in writer.string(part.text) }
+        writer.member("unique", index.definition.isUnique)
+        writer.member("partial", index.definition.condition != nil)
+        writer.member("ready", index.isReady)
+        writer.member("entries", index.entries)
+      }
+    }
+  }
+
+  private static func line(_ index: IndexFacts, in width: Int) -> String {
+    var parts = [KeyText.shown(index.name.utf8), "on \(index.definition.text)"]
+    if index.definition.isUnique { parts.append("unique") }
+    if index.definition.condition != nil { parts.append("partial") }
+    parts.append(index.isReady ? "\(index.entries) entries" : "not ready")
+    return DisplayWidth.fitted(parts.joined(separator: "  "), to: width)
+  }
+}

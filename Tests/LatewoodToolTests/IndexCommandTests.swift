@@ -1,0 +1,62 @@
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodTool
+
+/// `latewood index` and what `find` makes of it.
+@Suite struct IndexCommandTests {
+  private func filled() throws -> ToolRun {
+    let tool = try ToolRun()
+    for number in 0..<20 {
+      try #expect(
+        tool("doc", "put", "@", "d\(10 + number)", #"{"n":\#(number % 10),"t":["x"]}"#).code == .success)
+    }
+    return tool
+  }
+
+  @Test func `an index is created, listed, used and dropped`() throws {
+    let tool = try filled()
+    #expect(
+      try tool("find", "@", #"{"n":3}"#, "--explain").lines == [
+        "all documents: 20; then filtered; an index on n would help"
+      ])
+    try #expect(tool("index", "create", "@", "by n", "n").code == .success)
+    try #expect(tool("index", "create", "@", "by n", "n").code == .success)
+    let partial = try tool("index", "create", "@", "few", "t[],n:desc", "--where", #"{"n":{"$gt":7}}"#)
+    #expect(partial.code == .success)
+    #expect(
+      try tool("index", "@").lines == [
+        "by n  on n  20 entries", "few  on t[], n:desc  partial  4 entries",
+      ])
+    #expect(try tool("find", "@", #"{"n":3}"#, "--explain").lines == ["index \"by n\": 2 entries in 1 range"])
+    let json = try tool("find", "@", #"{"n":3}"#, "--fields", "_id", "--json").output
+    #expect(
+      json == #"{"collection":"_default","documents":[{"_id":"d13"},{"_id":"d23"}],"count":2,"read":2}"#
+        + "\n")
+    try #expect(tool("find", "@", #"{"n":3}"#, "--count").lines == ["2"])
+    try #expect(tool("index", "drop", "@", "by n").code == .success)
+    try #expect(tool("index", "drop", "@", "by n").code == .no)
+    #expect(try tool("index", "list", "@").lines.count == 1)
+    try tool.expectSound()
+  }
+
+  @Test func `a unique index says which documents are alike`() throws {
+    let tool = try filled()
+    let refused = try tool("index", "create", "@", "n", "n", "--unique")
+    #expect(refused.code == .no && refused.error.contains("d20") && refused.error.contains("d10"))
+    #expect(try tool("index", "@").lines.isEmpty)
+  }
+
+  @Test(arguments: [
+    (["index", "create", "@", "x"], ExitCode.usage), (["index", "create", "@", "x", "a..b"], .badInput),
+    (["index", "create", "@", "x", "a", "--where", "{"], .badInput), (["index", "drop", "@"], .usage),
+    (["index", "list", "@", "--unique"], .usage), (["find", "@", "{}", "--explain", "--count"], .usage),
+    (["index", "create", "@", "x", "a,a"], .badInput),
+  ])
+  func `what cannot be is refused`(arguments: [String], code: ExitCode) throws {
+    let tool = try ToolRun()
+    try #expect(tool("doc", "put", "@", "a", "{}").code == .success)
+    let result = try tool.run(arguments)
+    #expect(result.code == code && result.output.isEmpty, "\(result.error)")
+  }
+}
