@@ -7,16 +7,21 @@ package struct LogVerification: Sendable, Equatable {
   package var bytes: UInt64 = 0
   package var faults: [Fault] = []
   package var tornTail: TornTail?
+  /// Whether all frames are what was written, so that the operations in them can be read.
+  package var hasWholeLog = true
 }
 
 extension LogFile {
   /// Checks both copies of the header, both root slots, and the frames from the newest checkpoint's
-  /// replay offset to `end`, and looks at what lies behind the log.
+  /// replay offset, or from `known` if that comes before, to `end`; and looks at what lies behind
+  /// the log.
   ///
   /// What the disk has is read, not what is cached of it, where the system has a way to do that.
   /// O(bytes of that part of the log). From any thread; commits go on meanwhile. Throws what the
   /// device throws.
-  package func verify(through end: UInt64) throws(Fault) -> LogVerification {
+  package func verify(
+    from known: ReplayPosition? = nil, through end: UInt64
+  ) throws(Fault) -> LogVerification {
     var result = LogVerification()
     for offset in [0, FileLayout.headerCopyOffset] {
       if try !isHeaderSound(at: offset) {
@@ -31,7 +36,8 @@ extension LogFile {
     // process has just written.
     let view = try view(through: try checkedSize())
     let choice = try chooseSlot(slots, in: view)
-    let start = choice.replay
+    var start = choice.replay
+    if let known, known.offset < start.offset { start = known }
     // What lies behind a gap does not count yet.
     let end = group.locked { $0.needsCheckpoint ? min(end, $0.gapStart) : end }
     var walk = LogWalk(view: view, size: view.limit, from: start)
@@ -39,6 +45,7 @@ extension LogFile {
       try walkOnDisk(&walk, through: end)
     } catch {
       guard error.kind == .inputOutput || error.kind == .damaged else { throw error }
+      result.hasWholeLog = false
       result.faults.append(error)
       return result
     }
@@ -55,6 +62,7 @@ extension LogFile {
     result.frames = UInt64(walk.frames)
     result.bytes = walk.position.offset - start.offset
     if walk.position.offset < end {
+      result.hasWholeLog = false
       result.faults.append(.damaged(at: walk.position.offset, "a frame of the log is damaged"))
     } else {
       try lookBehind(walk, floor: choice.durableThrough, &result)
@@ -89,6 +97,28 @@ extension LogFile {
       }
     }
   }
+
+  /// Proves the frames between two places of the log before what they say is made official.
+  ///
+  /// Where one is not what was written, throws `damaged`, and nothing is written after that: whoever
+  /// opens the file would not find what follows such a frame. Throws `inputOutput`, with no such
+  /// effect, if the disk does not give it; and as `checkWriting`. O(bytes of the log between). From any thread.
+  package func proveFrames(from start: ReplayPosition, to end: UInt64) throws(Fault) {
+    try checkWriting()
+    // What lies behind a gap holds no operations yet.
+    let end = group.locked { $0.needsCheckpoint ? min(end, $0.gapStart) : end }
+    let view = view
+    var walk = LogWalk(view: view, size: view.limit, from: start)
+    while walk.position.offset < end, try walk.next() != nil {}
+    guard walk.position.offset < end else { return }
+    let fault = Fault.damaged(
+      at: walk.position.offset, "a frame of the log is not what was written, so nothing more is written")
+    endWriting(fault)
+    throw fault
+  }
+
+  /// Refuses all writing from here on. From any thread.
+  package func endWriting(_ fault: Fault) { group.locked { $0.end(with: fault) } }
 
   private func isHeaderSound(at offset: UInt64) throws(Fault) -> Bool {
     try withScratch(FileLayout.headerLength) { block throws(Fault) in

@@ -102,11 +102,13 @@ extension Engine {
   /// Whether there is a synchronous commit that is not durable yet.
   private var isSyncAwaited: Bool { synchronousEnd.load(ordering: .relaxed) > log.durableThrough }
 
-  /// Writes the next base tree and makes it durable, and all of the log before it.
+  /// Writes the next base tree and makes it durable, and all of the log before it, which is proved
+  /// first: an operation that is no longer what was written must not get a new checksum.
   private func merge(_ frozen: Frozen) throws(Fault) -> (root: Subtree?, dead: DeadSpace) {
     let base = try current().base
     var dead = DeadSpace()
     let log = log
+    try log.proveFrames(from: punching.withLock { $0.replay }, to: frozen.replay.offset)
     let root = try BufferMerge.run(
       frozen.buffer, into: base, file: log.view, nodeSize: options.nodeSize, transaction: frozen.transaction,
       leaving: &dead,

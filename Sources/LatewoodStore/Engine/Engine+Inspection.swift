@@ -163,13 +163,11 @@ extension Engine {
       report.bytesChecked = tree.bytes
       report.faults = tree.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
     }
-    let catalog = CatalogVerify.run(version)
-    report.faults += catalog.faults
-    // Where the tree is damaged has usually been told.
-    if let damage = catalog.damage, !report.faults.contains(where: { $0.offset == damage.offset }) {
-      report.faults.append(VerifyFault(offset: damage.offset ?? 0, what: damage.reason))
-    }
-    let frames = try log.verify(through: logEnd)
+    // A reader may not know the newest checkpoint yet, and read more of the log.
+    let known = isReadOnly ? punching.withLock { $0.replay } : nil
+    let frames = try log.verify(from: known, through: logEnd)
+    // What no checkpoint has merged is read in the log.
+    if frames.hasWholeLog { checkCatalog(of: version, &report) }
     report.frames = frames.frames
     report.bytesChecked += frames.bytes
     report.tornTail = frames.tornTail.map { TornTail(range: $0.range, isDamage: $0.isDamage) }
@@ -179,5 +177,14 @@ extension Engine {
     progress?(VerifyProgress(bytesChecked: total, bytesTotal: total))
     withExtendedLifetime(version) {}
     return report
+  }
+
+  private func checkCatalog(of version: Version, _ report: inout VerifyReport) {
+    let catalog = CatalogVerify.run(version)
+    report.faults += catalog.faults
+    // Where the tree is damaged has usually been told.
+    if let damage = catalog.damage, !report.faults.contains(where: { $0.offset == damage.offset }) {
+      report.faults.append(VerifyFault(offset: damage.offset ?? 0, what: damage.reason))
+    }
   }
 }
