@@ -39,14 +39,10 @@ import LatewoodBytes
   /// Frames of the open transaction that are complete: they can no longer be taken back.
   var closedFrames = 0
 
-  /// The record at `offset` if it is in the file or in the open segment: nearly always. Nil: ask
-  /// `LogFile.record(at:)`.
-  @inlinable @inline(__always) package func quickRecord(at offset: UInt64) -> UnsafeRawPointer? {
-    if offset < flushedThrough { return base + Int(truncatingIfNeeded: offset) }
-    if offset >= segmentOffset {
-      return UnsafeRawPointer(memory) + Int(truncatingIfNeeded: offset &- segmentOffset)
-    }
-    return nil
+  /// The record at `offset`, which the writer has appended, if it is in the open segment.
+  func recordInMemory(at offset: UInt64) -> LogRecord? {
+    guard offset >= segmentOffset else { return nil }
+    return LogRecord(trusted: UnsafeRawPointer(memory) + Int(offset &- segmentOffset))
   }
 
   /// Where the next frame starts.

@@ -11,15 +11,16 @@
   /// Nodes start at multiples of this.
   package static let nodeAlignment: UInt64 = 64
 
-  package static let keyLimit = 16384
+  // Computed, so that other modules have them as plain numbers where records are checked.
+  @inlinable package static var keyLimit: Int { 16384 }
   /// Of a key with the number of its keyspace in front.
-  package static let fullKeyLimit = keyLimit + 4
+  @inlinable package static var fullKeyLimit: Int { keyLimit + 4 }
   /// A bound of a range may be the successor of the longest key.
-  package static let boundLimit = fullKeyLimit + 1
+  @inlinable package static var boundLimit: Int { fullKeyLimit + 1 }
   /// More than an array can have where words have 32 bits.
-  package static let valueLimit: UInt64 = 2_147_483_648
+  @inlinable package static var valueLimit: UInt64 { 2_147_483_648 }
   /// What of it this machine can have in memory, with a key and more beside it.
-  package static let valueLimitHere = min(valueLimit, UInt64(Int.max / 2))
+  @inlinable package static var valueLimitHere: UInt64 { min(valueLimit, UInt64(Int.max / 2)) }
   package static let keyspaceNameLimit = 1024
   package static let keyspaceLimit: UInt64 = 4_294_967_294
   package static let nodeLimit = 65535

@@ -147,18 +147,30 @@ extension LogFile {
     return place.pointee.segmentOffset + UInt64(start)
   }
 
-  /// *Writer.* The record at `offset`, where it is: in the file's mapping or in memory; see
-  /// `AppendState.quickRecord`.
+  /// *Writer.* The record that it has appended at `offset`, where that is: in memory, or in the
+  /// file's mapping.
   ///
-  /// The pointer is valid until the writer appends or begins again. O(1), unless it has not been
-  /// flushed for 4 MiB or more.
-  package func record(at offset: UInt64) -> UnsafeRawPointer {
-    if let record = append.pointee.quickRecord(at: offset) { return record }
+  /// The pointers are valid until the writer appends or begins again. O(1), unless it has not been
+  /// flushed for 4 MiB or more. Throws `damaged` if the file does not have a record there any more.
+  package func record(at offset: UInt64) throws(Fault) -> LogRecord {
+    if let record = append.pointee.recordInMemory(at: offset) { return record }
     let pending = group.locked { state in state.sealed.last { $0.offset <= offset } }
     if let pending, offset < pending.offset + UInt64(pending.length) {
-      return pending.memory + Int(offset - pending.offset)
+      return LogRecord(trusted: pending.memory + Int(offset - pending.offset))
     }
-    // It was sealed, and has been written since the writer last looked.
-    return append.pointee.base + Int(offset)
+    // It was sealed, and has been written.
+    let view = view
+    // SAFETY: the bytes below the limit exist.
+    guard offset < view.limit,
+      let found = LogRecord.validated(at: view.base + Int(offset), end: view.base + Int(view.limit))
+    else { throw LogRecord.changed(at: offset) }
+    return found.record
+  }
+}
+
+extension LogRecord {
+  /// Thrown for a record that the log has, and that does not read as it was written.
+  package static func changed(at offset: UInt64) -> Fault {
+    Fault.damaged(at: offset, "an operation in the log is not what it was when it was written")
   }
 }

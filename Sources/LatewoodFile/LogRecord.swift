@@ -28,7 +28,7 @@ import LatewoodBytes
   /// Of an extent; else 0.
   @usableFromInline package let valueChecksum: UInt32
 
-  /// Decodes a record that this process wrote or has validated.
+  /// Decodes a record that this process has in memory, and never in a file that others can change.
   @inlinable @inline(__always) package init(trusted start: UnsafeRawPointer) {
     code = start.u8(0)
     let (keyLength, keyBytes) = Varint.readTrusted(start + 1)
@@ -54,27 +54,54 @@ import LatewoodBytes
     value = key + keyCount
   }
 
+  @inlinable @inline(__always) init(_ lengths: Lengths, at start: UnsafeRawPointer) {
+    code = lengths.code
+    key = start + lengths.start
+    keyCount = lengths.key
+    value = key + lengths.key
+    valueCount = lengths.value
+    valueChecksum = lengths.valueChecksum
+  }
+
+  /// A record without a key or value.
+  package static func none(at start: UnsafeRawPointer) -> LogRecord {
+    LogRecord(
+      Lengths(code: OperationCode.delete, key: 0, value: 0, valueChecksum: 0, start: 0), at: start)
+  }
+
   @inlinable package var isPut: Bool { code == OperationCode.put || code == OperationCode.putExtent }
 }
 
 extension LogRecord {
   /// What stands in front of the key: enough to say where the record ends.
-  package struct Lengths {
-    package var code: UInt8
+  @usableFromInline package struct Lengths {
+    @usableFromInline package var code: UInt8
     /// Of the key; of a range, of its lower bound.
-    package var key: Int
+    @usableFromInline package var key: Int
     /// Of the value; of a range, of its upper bound.
-    package var value: Int
-    package var valueChecksum: UInt32
+    @usableFromInline package var value: Int
+    @usableFromInline package var valueChecksum: UInt32
     /// Bytes before the key.
-    package var start: Int
+    @usableFromInline package var start: Int
     /// Bytes of the whole record.
-    package var total: Int { start + key + value }
+    @inlinable package var total: Int { start + key + value }
+
+    @inlinable @inline(__always) init(
+      code: UInt8, key: Int, value: Int, valueChecksum: UInt32, start: Int
+    ) {
+      self.code = code
+      self.key = key
+      self.value = value
+      self.valueChecksum = valueChecksum
+      self.start = start
+    }
   }
 
   /// Reads the front of a record from outside that lies in `start ..< end`; nil if it does not obey
   /// FORMAT.md, section 6. Key and value may reach beyond `end`.
-  package static func lengths(at start: UnsafeRawPointer, end: UnsafeRawPointer) -> Lengths? {
+  @inlinable @inline(__always) package static func lengths(
+    at start: UnsafeRawPointer, end: UnsafeRawPointer
+  ) -> Lengths? {
     guard start < end else { return nil }
     let code = start.u8(0)
     guard code >= OperationCode.put, code <= OperationCode.deleteRange else { return nil }
@@ -100,15 +127,16 @@ extension LogRecord {
 
   /// Decodes a record from outside that lies in `start ..< end`; nil if it does not obey FORMAT.md,
   /// section 6.
-  package static func validated(
+  @inlinable @inline(__always) package static func validated(
     at start: UnsafeRawPointer, end: UnsafeRawPointer
   ) -> (record: LogRecord, length: Int)? {
     guard let lengths = lengths(at: start, end: end), lengths.total <= end - start else { return nil }
-    // SAFETY: every byte that the trusting initializer reads was just found to be before `end`.
-    return (LogRecord(trusted: start), lengths.total)
+    return (LogRecord(lengths, at: start), lengths.total)
   }
 
-  package static func lengthsAreLegal(_ code: UInt8, _ first: UInt64, _ second: UInt64) -> Bool {
+  @inlinable @inline(__always) package static func lengthsAreLegal(
+    _ code: UInt8, _ first: UInt64, _ second: UInt64
+  ) -> Bool {
     if code == OperationCode.deleteRange {
       return first <= FileLayout.boundLimit && second <= FileLayout.boundLimit
     }

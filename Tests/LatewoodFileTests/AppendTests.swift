@@ -14,8 +14,10 @@ import Testing
     return value
   }
 
-  private func read(_ log: LogFile, at offset: UInt64) -> (code: UInt8, key: [UInt8], value: [UInt8]) {
-    let record = LogRecord(trusted: log.record(at: offset))
+  private func read(
+    _ log: LogFile, at offset: UInt64
+  ) throws -> (code: UInt8, key: [UInt8], value: [UInt8]) {
+    let record = try log.record(at: offset)
     return (
       record.code, Array(UnsafeRawBufferPointer(start: record.key, count: record.keyCount)),
       Array(UnsafeRawBufferPointer(start: record.value, count: record.valueCount))
@@ -26,26 +28,26 @@ import Testing
     let log = try bench.open().log
     _ = try log.beginTransaction()
     let first = try log.put("first", [1, 2, 3])
-    #expect(read(log, at: first).value == [1, 2, 3])
-    #expect(read(log, at: first).key == [0, 0, 0, 1] + Array("first".utf8))
+    #expect(try read(log, at: first).value == [1, 2, 3])
+    #expect(try read(log, at: first).key == [0, 0, 0, 1] + Array("first".utf8))
     let committed = try log.commitTransaction()
     _ = try log.beginTransaction()
     let second = try log.put("second", [4], asExtent: true)
     try log.flush(through: committed, durable: false)
     for _ in 0..<2 {
-      #expect(read(log, at: first).value == [1, 2, 3])
-      #expect(read(log, at: second).value == [4])
+      #expect(try read(log, at: first).value == [1, 2, 3])
+      #expect(try read(log, at: second).value == [4])
     }
     let range = try [UInt8]([0, 0, 0, 1]).withBytes { (low) throws(Fault) in
       try [UInt8]([0, 0, 0, 2]).withBytes { (high) throws(Fault) in try log.deleteRange(low: low, high: high)
       }
     }
-    #expect(read(log, at: range).code == OperationCode.deleteRange)
-    #expect(read(log, at: range).value == [0, 0, 0, 2])
+    #expect(try read(log, at: range).code == OperationCode.deleteRange)
+    #expect(try read(log, at: range).value == [0, 0, 0, 2])
     try log.flush(through: log.commitTransaction(), durable: true)
     _ = try log.beginTransaction()
-    #expect(read(log, at: first).value == [1, 2, 3])
-    #expect(read(log, at: second).value == [4])
+    #expect(try read(log, at: first).value == [1, 2, 3])
+    #expect(try read(log, at: second).value == [4])
     log.abortTransaction()
     log.close()
   }
@@ -58,7 +60,7 @@ import Testing
     for index in 0..<300 { offsets.append(try log.put("key\(index)", value(index, 100_000))) }
     // 30 MB are on their way, and one chunk was enough.
     #expect(log.chunks.count == 1)
-    for index in 0..<300 { #expect(read(log, at: offsets[index]).value == value(index, 100_000)) }
+    for index in 0..<300 { #expect(try read(log, at: offsets[index]).value == value(index, 100_000)) }
     try log.flush(through: log.commitTransaction(), durable: true)
     log.close()
     let state = try bench.read()
@@ -108,12 +110,12 @@ import Testing
     let before = try log.put("before", [1])
     let large = try log.put("large", value(5, count), asExtent: true)
     let after = try log.put("after", [2])
-    #expect(read(log, at: before).value == [1])
-    #expect(read(log, at: large).value == value(5, count))
-    #expect(read(log, at: after).value == [2])
+    #expect(try read(log, at: before).value == [1])
+    #expect(try read(log, at: large).value == value(5, count))
+    #expect(try read(log, at: after).value == [2])
     let position = try log.commitTransaction()
     try log.flush(through: position, durable: true)
-    let record = LogRecord(trusted: log.record(at: large))
+    let record = try log.record(at: large)
     let place = UInt64(record.value - log.view.base)
     _ = try log.view.extent(offset: place, length: UInt64(count), checksum: record.valueChecksum)
     _ = try log.beginTransaction()

@@ -176,7 +176,7 @@ final class CompactionRun {
   private func verify() throws(Fault) {
     try new.flush(through: new.committedPosition, durable: false)
     try new.syncNodes()
-    target.publish(target.head)
+    target.showAll()
     let isProved = try isTreeProved()
     // Header, root slots and log, and where it was not read behind the copy the tree, are read
     // through the cache.

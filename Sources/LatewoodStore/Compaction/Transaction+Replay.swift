@@ -11,7 +11,7 @@ extension Transaction {
       let offset = try log.deleteRange(
         low: UnsafeRawBufferPointer(start: record.key, count: record.keyCount),
         high: UnsafeRawBufferPointer(start: record.value, count: record.valueCount))
-      buffer.deleteRange(LogRecord(trusted: log.record(at: offset)), at: offset)
+      buffer.deleteRange(try log.record(at: offset), at: offset)
     default:
       try replayPut(of: record, UnsafeRawBufferPointer(start: record.value, count: record.valueCount))
     }
@@ -22,13 +22,13 @@ extension Transaction {
     let offset = try log.put(
       fullKey: UnsafeRawBufferPointer(start: record.key, count: record.keyCount), value: value,
       asExtent: value.count > engine.options.inlineValueLimit)
-    buffer.put(LogRecord(trusted: log.record(at: offset)), at: offset)
+    try buffer.set(log.record(at: offset), at: offset)
   }
 
   func replayDelete(of record: LogRecord) throws(Fault) {
     try open()
     let offset = try log.delete(
       fullKey: UnsafeRawBufferPointer(start: record.key, count: record.keyCount))
-    buffer.delete(LogRecord(trusted: log.record(at: offset)), at: offset)
+    try buffer.set(log.record(at: offset), at: offset)
   }
 }

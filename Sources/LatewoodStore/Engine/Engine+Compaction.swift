@@ -157,6 +157,13 @@ extension Engine {
     swap { _ in makeVersion(head, base: root, frozen: nil, hold: hold) }
   }
 
+  /// Of a new file: lets reads see all that has been flushed. Transactions that are replayed are
+  /// published before they are in the file, to nobody; whoever reads that may not look beyond what
+  /// was there.
+  func showAll() {
+    swap { old in makeVersion(head, base: old.base, frozen: old.frozen, hold: old.hold) }
+  }
+
   /// Takes the writer lock if the store can go on in another file; returns when the lock was taken,
   /// in nanoseconds.
   func lockForSwitch() throws(Fault) -> UInt64 {

@@ -16,8 +16,7 @@ extension Engine {
     let log = log
     var next = head
     next.number += 1
-    let buffer = BufferWriter(
-      state: next.active, version: next.number, mapping: log.view.base, flushedThrough: .max, log: nil)
+    let buffer = BufferWriter(state: next.active, version: next.number, file: log.view)
     buffer.reclaim(published: try current().number, registry: registry)
     var changesCatalog = false
     let outcome: RefreshOutcome
@@ -25,7 +24,7 @@ extension Engine {
       outcome = try log.refresh(
         begin: { buffer.read(from: $0) },
         apply: { (transaction, offset, record) throws(Fault) in
-          buffer.apply(record, at: offset)
+          try buffer.apply(record, at: offset)
           next.transaction = transaction
           if Catalog.isInside(record) { changesCatalog = true }
         })

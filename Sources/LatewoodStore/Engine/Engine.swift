@@ -215,13 +215,11 @@ final class Engine: @unchecked Sendable {
   func replay(
     _ log: LogFile, into layer: BufferLayer, version: UInt64
   ) throws(Fault) -> (state: BufferState, report: LatewoodFile.RecoveryReport) {
-    let writer = BufferWriter(
-      state: BufferState(layer: layer), version: version, mapping: log.view.base, flushedThrough: .max,
-      log: nil)
+    let writer = BufferWriter(state: BufferState(layer: layer), version: version, file: log.view)
     do throws(Fault) {
       let report = try log.recover(
         begin: { writer.read(from: $0) },
-        apply: { (_, offset, record) throws(Fault) in writer.apply(record, at: offset) })
+        apply: { (_, offset, record) throws(Fault) in try writer.apply(record, at: offset) })
       return (writer.finish(), report)
     } catch {
       writer.abort()

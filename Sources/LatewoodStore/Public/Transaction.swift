@@ -34,9 +34,7 @@ public final class Transaction: Readable, ReadGate {
     version = try engine.current()
     committed = engine.head
     committed.number += 1
-    buffer = BufferWriter(
-      state: committed.active, version: committed.number, mapping: log.view.base,
-      flushedThrough: log.flushedThrough, log: log)
+    buffer = BufferWriter(state: committed.active, version: committed.number, appendingTo: log)
     buffer.reclaim(published: version.number, registry: engine.registry)
   }
 
@@ -95,7 +93,7 @@ public final class Transaction: Readable, ReadGate {
     do {
       let offset = try log.put(
         keyspace: keyspace, key: key, value: value, asExtent: value.count > engine.options.inlineValueLimit)
-      buffer.put(LogRecord(trusted: log.record(at: offset)), at: offset)
+      try buffer.set(log.record(at: offset), at: offset)
       changeCount &+= 1
     } catch { throw failed(error) }
   }
@@ -107,7 +105,7 @@ public final class Transaction: Readable, ReadGate {
     } catch { throw StoreError(error, path: engine.path) }
     do {
       let offset = try log.delete(keyspace: keyspace.id, key: key)
-      buffer.delete(LogRecord(trusted: log.record(at: offset)), at: offset)
+      try buffer.set(log.record(at: offset), at: offset)
       changeCount &+= 1
     } catch { throw failed(error) }
   }
@@ -138,7 +136,7 @@ public final class Transaction: Readable, ReadGate {
           Result { () throws(Fault) in try log.deleteRange(low: low, high: high) }
         }
       }.get()
-      buffer.deleteRange(LogRecord(trusted: log.record(at: offset)), at: offset)
+      buffer.deleteRange(try log.record(at: offset), at: offset)
       changeCount &+= 1
     } catch { throw failed(error) }
   }
@@ -210,7 +208,7 @@ public final class Transaction: Readable, ReadGate {
       let offset = try key.withBytes { (key) throws(Fault) in
         try log.delete(keyspace: Catalog.keyspace, key: key)
       }
-      buffer.delete(LogRecord(trusted: log.record(at: offset)), at: offset)
+      try buffer.set(log.record(at: offset), at: offset)
       changeCount &+= 1
     } catch { throw failed(error) }
   }
@@ -223,7 +221,7 @@ public final class Transaction: Readable, ReadGate {
 
   func currentReader() throws(Fault) -> Reader {
     try checkOpen()
-    let view = buffer.reads(base: version.base, frozen: version.frozen, file: version.file)
+    let view = buffer.reads(base: version.base, frozen: version.frozen)
     let state = ReadState(
       view: view, store: engine.identity, known: Unmanaged.passUnretained(committed.known))
     return Reader(owner: self, gate: self, state: state)
@@ -274,6 +272,8 @@ public final class Transaction: Readable, ReadGate {
   }
 
   private func failed(_ fault: Fault) -> StoreError {
+    // Operations are appended, never read: what is damaged is the log that they would follow.
+    if fault.kind == .damaged { log.endWriting(fault) }
     failure = failure ?? fault
     return StoreError(fault, path: engine.path)
   }

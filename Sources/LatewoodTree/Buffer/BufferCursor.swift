@@ -4,7 +4,8 @@ import LatewoodFile
 /// A position in one version of the write buffer's tree.
 ///
 /// It follows pointers into nodes that the version keeps alive; whoever holds a cursor holds the
-/// version.
+/// version. Throws `damaged` where it comes to a record that is not what it was; it stands on none
+/// then.
 struct BufferCursor: ~Copyable {
   private static let capacity = 16
   private let nodes: UnsafeMutablePointer<UnsafeMutableRawPointer>
@@ -15,15 +16,14 @@ struct BufferCursor: ~Copyable {
   /// Whether it stands on an entry. What follows is of that entry.
   private(set) var isValid = false
   private(set) var reference = RecordReference(bits: 0)
-  private(set) var key: UnsafeRawPointer
-  private(set) var keyCount = 0
+  private(set) var record: LogRecord
 
   init(root: UnsafeMutableRawPointer?, space: RecordSpace) {
     self.root = root
     self.space = space
     nodes = .allocate(capacity: Self.capacity)
     indexes = .allocate(capacity: Self.capacity)
-    key = space.base
+    record = LogRecord.none(at: space.base)
   }
 
   deinit {
@@ -31,51 +31,69 @@ struct BufferCursor: ~Copyable {
     indexes.deallocate()
   }
 
-  private mutating func load() {
+  @inline(__always) var key: UnsafeRawPointer { record.key }
+  @inline(__always) var keyCount: Int { record.keyCount }
+
+  /// The value of its entry.
+  ///
+  /// - Parameter file: where large ones are compared with their checksums.
+  @inline(__always) func value(in file: FileView) throws(Fault) -> UnsafeRawBufferPointer {
+    try space.value(of: record, reference, in: file)
+  }
+
+  private mutating func load() throws(Fault) {
+    isValid = false
     let leaf = BufferNode(nodes[depth &- 1])
     reference = leaf.reference(indexes[depth &- 1])
-    let record = space.record(reference)
-    key = record.key
-    keyCount = record.keyCount
+    record = try space.record(reference)
     isValid = true
   }
 
   /// To the first entry that is not less than a key.
-  mutating func seek(_ target: UnsafeRawPointer, _ targetCount: Int) {
-    guard descend(target, targetCount) else { return }
-    settleForward()
+  mutating func seek(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
+    guard try descend(target, targetCount) else { return }
+    try settleForward()
+    // Whoever goes on from the key that was found must get ahead.
+    if isValid, KeyOrder.compare(key, keyCount, target, targetCount) < 0 { throw outOfOrder() }
   }
 
   /// To the last entry that is less than a key.
-  mutating func seekBefore(_ target: UnsafeRawPointer, _ targetCount: Int) {
-    guard descend(target, targetCount) else { return }
+  mutating func seekBefore(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
+    guard try descend(target, targetCount) else { return }
     indexes[depth &- 1] &-= 1
-    settleBackward()
+    try settleBackward()
+    if isValid, KeyOrder.compare(key, keyCount, target, targetCount) >= 0 { throw outOfOrder() }
+  }
+
+  /// The key it stands on is not where its place in the buffer says.
+  private mutating func outOfOrder() -> Fault {
+    isValid = false
+    return LogRecord.changed(at: reference.offset)
   }
 
   /// To the place of a key in the leaf where it belongs; false if there is no leaf.
-  private mutating func descend(_ target: UnsafeRawPointer, _ targetCount: Int) -> Bool {
+  private mutating func descend(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) -> Bool {
     depth = 0
     isValid = false
     guard let root else { return false }
     var node = BufferNode(root)
     while node.isBranch {
-      let index = node.childIndex(target, targetCount, space)
+      let index = try node.childIndex(target, targetCount, space)
       push(node, index)
       node = node.child(index)
     }
-    push(node, node.lowerBound(target, targetCount, from: 0, space).index)
+    push(node, try node.lowerBound(target, targetCount, from: 0, space).index)
     return true
   }
 
-  @inline(__always) mutating func next() {
+  @inline(__always) mutating func next() throws(Fault) {
     indexes[depth &- 1] &+= 1
-    if indexes[depth &- 1] < BufferNode(nodes[depth &- 1]).count { load() } else { settleForward() }
+    if indexes[depth &- 1] < BufferNode(nodes[depth &- 1]).count { try load() } else { try settleForward() }
   }
 
-  @inline(__always) mutating func previous() {
+  @inline(__always) mutating func previous() throws(Fault) {
     indexes[depth &- 1] &-= 1
-    if indexes[depth &- 1] >= 0 { load() } else { settleBackward() }
+    if indexes[depth &- 1] >= 0 { try load() } else { try settleBackward() }
   }
 
   @inline(__always) private mutating func push(_ node: BufferNode, _ index: Int) {
@@ -84,12 +102,12 @@ struct BufferCursor: ~Copyable {
     depth &+= 1
   }
 
-  private mutating func settleForward() {
+  private mutating func settleForward() throws(Fault) {
     while depth > 0 {
       let node = BufferNode(nodes[depth &- 1])
       let index = indexes[depth &- 1]
       if index < node.count {
-        if !node.isBranch { return load() }
+        if !node.isBranch { return try load() }
         push(node.child(index), 0)
       } else {
         depth &-= 1
@@ -99,12 +117,12 @@ struct BufferCursor: ~Copyable {
     isValid = false
   }
 
-  private mutating func settleBackward() {
+  private mutating func settleBackward() throws(Fault) {
     while depth > 0 {
       let node = BufferNode(nodes[depth &- 1])
       let index = indexes[depth &- 1]
       if index >= 0 {
-        if !node.isBranch { return load() }
+        if !node.isBranch { return try load() }
         let child = node.child(index)
         push(child, child.count &- 1)
       } else {
@@ -120,10 +138,10 @@ struct BufferCursor: ~Copyable {
 enum BufferLookup {
   @inline(__always) static func find(
     _ root: UnsafeMutableRawPointer, _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
-  ) -> RecordReference? {
+  ) throws(Fault) -> RecordReference? {
     var node = BufferNode(root)
-    while node.isBranch { node = node.child(node.childIndex(key, keyCount, space)) }
-    let (index, isFound) = node.lowerBound(key, keyCount, from: 0, space)
+    while node.isBranch { node = node.child(try node.childIndex(key, keyCount, space)) }
+    let (index, isFound) = try node.lowerBound(key, keyCount, from: 0, space)
     return isFound ? node.reference(index) : nil
   }
 }

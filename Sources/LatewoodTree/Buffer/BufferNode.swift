@@ -107,7 +107,7 @@ extension BufferNode {
   /// The first entry from `from` on that is not less than the key, and whether it is the key.
   @inline(__always) func lowerBound(
     _ key: UnsafeRawPointer, _ keyCount: Int, from: Int, _ space: borrowing RecordSpace
-  ) -> (index: Int, isFound: Bool) {
+  ) throws(Fault) -> (index: Int, isFound: Bool) {
     let total = count
     if from >= total { return (total, false) }
     let order = comparePrefix(key, keyCount)
@@ -124,7 +124,7 @@ extension BufferNode {
     // Inside a run of equal heads the whole keys decide.
     while low < high {
       let middle = (low &+ high) &>> 1
-      let record = space.record(reference(middle))
+      let record = try space.record(reference(middle), least: skip)
       let order = KeyOrder.compare(key + skip, keyCount &- skip, record.key + skip, record.keyCount &- skip)
       if order == 0 { return (middle, true) }
       if order < 0 { high = middle } else { low = middle &+ 1 }
@@ -135,8 +135,8 @@ extension BufferNode {
   /// The child that a key belongs under.
   @inline(__always) func childIndex(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
-  ) -> Int {
-    let (index, isFound) = lowerBound(key, keyCount, from: 1, space)
+  ) throws(Fault) -> Int {
+    let (index, isFound) = try lowerBound(key, keyCount, from: 1, space)
     return isFound ? index : index &- 1
   }
 
@@ -159,11 +159,13 @@ extension BufferNode {
 extension BufferNode {
   /// Makes the prefix `length` bytes of `key`, which all keys from `from` on share, and the heads
   /// what they are then.
-  func setPrefix(_ key: UnsafeRawPointer, _ length: Int, from: Int, _ space: borrowing RecordSpace) {
+  func setPrefix(
+    _ key: UnsafeRawPointer, _ length: Int, from: Int, _ space: borrowing RecordSpace
+  ) throws(Fault) {
     prefix.copyMemory(from: key, byteCount: length)
     prefixCount = length
     for index in from..<max(from, count) {
-      let record = space.record(reference(index))
+      let record = try space.record(reference(index), least: length)
       heads[index] = KeyOrder.head(record.key + length, record.keyCount &- length)
     }
   }
@@ -171,28 +173,28 @@ extension BufferNode {
   /// Sees to it that a key about to be inserted starts with the prefix.
   @inline(__always) func makeRoom(
     forPrefixOf key: UnsafeRawPointer, _ keyCount: Int, from: Int, _ space: borrowing RecordSpace
-  ) {
+  ) throws(Fault) {
     if count <= from {
       let length = min(keyCount, Self.prefixCapacity)
       prefix.copyMemory(from: key, byteCount: length)
       prefixCount = length
     } else if comparePrefix(key, keyCount) != 0 {
       let shared = KeyOrder.commonPrefix(key, keyCount, prefix, prefixCount)
-      setPrefix(key, shared, from: from, space)
+      try setPrefix(key, shared, from: from, space)
     }
   }
 
   /// Lengthens the prefix if the heads have become poor at telling keys apart.
-  func sharpen(from: Int, _ space: borrowing RecordSpace) {
+  func sharpen(from: Int, _ space: borrowing RecordSpace) throws(Fault) {
     let total = count
     guard total &- from > 8, prefixCount < Self.prefixCapacity else { return }
     var equal = 0
     for index in (from &+ 1)..<total where heads[index] == heads[index &- 1] { equal &+= 1 }
     guard equal &* 8 > total &- from else { return }
-    let first = space.record(reference(from))
-    let last = space.record(reference(total &- 1))
+    let first = try space.record(reference(from))
+    let last = try space.record(reference(total &- 1))
     let shared = min(
       KeyOrder.commonPrefix(first.key, first.keyCount, last.key, last.keyCount), Self.prefixCapacity)
-    if shared > prefixCount { setPrefix(first.key, shared, from: from, space) }
+    if shared > prefixCount { try setPrefix(first.key, shared, from: from, space) }
   }
 }

@@ -6,7 +6,7 @@ extension BufferTree {
   mutating func split(
     _ leaf: BufferNode, inserting key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference,
     at index: Int, _ space: borrowing RecordSpace
-  ) {
+  ) throws(Fault) {
     // Keys that come in ascending order leave full leaves behind.
     let middle = index == leaf.count ? index : leaf.count / 2
     let right = slab.allocate(born: version, capacity: BufferNode.leafCapacity, isBranch: false)
@@ -15,12 +15,12 @@ extension BufferTree {
     right.count = leaf.count &- middle
     leaf.count = middle
     let target = index > middle || right.count == 0 ? right : leaf
-    place(
+    try place(
       key, keyCount, reference, in: target, at: target.pointer == leaf.pointer ? index : index &- middle,
       space)
-    leaf.sharpen(from: 0, space)
-    right.sharpen(from: 0, space)
-    insertChild(right, separator: right.reference(0), space)
+    try leaf.sharpen(from: 0, space)
+    try right.sharpen(from: 0, space)
+    try insertChild(right, separator: right.reference(0), space)
     // The path is stale now, and the finger's limit with it.
     finger = nil
   }
@@ -29,7 +29,7 @@ extension BufferTree {
   /// where they are full.
   private mutating func insertChild(
     _ newChild: BufferNode, separator newSeparator: RecordReference, _ space: borrowing RecordSpace
-  ) {
+  ) throws(Fault) {
     var child = newChild
     var separator = newSeparator
     var depth = path.depth
@@ -38,7 +38,7 @@ extension BufferTree {
       let branch = BufferNode(path.nodes[depth])
       let index = path.indexes[depth] &+ 1
       if branch.count < branch.capacity {
-        hang(child, separator, in: branch, at: index, space)
+        try hang(child, separator, in: branch, at: index, space)
         return
       }
       let middle = index == branch.count ? index &- 1 : branch.count / 2
@@ -49,12 +49,12 @@ extension BufferTree {
       branch.count = middle
       let up = right.reference(0)
       if index > middle {
-        hang(child, separator, in: right, at: index &- middle, space)
+        try hang(child, separator, in: right, at: index &- middle, space)
       } else {
-        hang(child, separator, in: branch, at: index, space)
+        try hang(child, separator, in: branch, at: index, space)
       }
-      branch.sharpen(from: 1, space)
-      right.sharpen(from: 1, space)
+      try branch.sharpen(from: 1, space)
+      try right.sharpen(from: 1, space)
       child = right
       separator = up
     }
@@ -64,7 +64,7 @@ extension BufferTree {
     top.heads[0] = 0
     top.references[0] = 0
     top.count = 1
-    hang(child, separator, in: top, at: 1, space)
+    try hang(child, separator, in: top, at: 1, space)
     root = top.pointer
     path.depth = 0
   }
@@ -72,9 +72,9 @@ extension BufferTree {
   private func hang(
     _ child: BufferNode, _ separator: RecordReference, in branch: BufferNode, at index: Int,
     _ space: borrowing RecordSpace
-  ) {
-    let record = space.record(separator)
-    branch.makeRoom(forPrefixOf: record.key, record.keyCount, from: 1, space)
+  ) throws(Fault) {
+    let record = try space.record(separator)
+    try branch.makeRoom(forPrefixOf: record.key, record.keyCount, from: 1, space)
     let tail = branch.count &- index
     if tail > 0 {
       (branch.heads + (index &+ 1)).update(from: branch.heads + index, count: tail)

@@ -85,13 +85,16 @@ struct BufferTree: ~Copyable {
   }
 
   /// Puts a record into the tree, in the place of an older one of the same key. O(log n).
+  ///
+  /// Throws `damaged` if it meets a record that is not what it was. Nothing may be inserted then,
+  /// and the version that is being written must be given up.
   mutating func insert(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
-  ) {
-    if appendAtFinger(key, keyCount, reference, space) { return }
+  ) throws(Fault) {
+    if try appendAtFinger(key, keyCount, reference, space) { return }
     guard let root else {
       let leaf = slab.allocate(born: version, capacity: BufferNode.leastLeafCapacity, isBranch: false)
-      place(key, keyCount, reference, in: leaf, at: 0, space)
+      try place(key, keyCount, reference, in: leaf, at: 0, space)
       self.root = leaf.pointer
       entries = 1
       return
@@ -100,7 +103,7 @@ struct BufferTree: ~Copyable {
     self.root = node.pointer
     path.depth = 0
     while node.isBranch {
-      let index = node.childIndex(key, keyCount, space)
+      let index = try node.childIndex(key, keyCount, space)
       path.nodes[path.depth] = node.pointer
       path.indexes[path.depth] = index
       path.depth &+= 1
@@ -108,19 +111,19 @@ struct BufferTree: ~Copyable {
       node.children[index] = child.pointer
       node = child
     }
-    let (index, isFound) = node.lowerBound(key, keyCount, from: 0, space)
+    let (index, isFound) = try node.lowerBound(key, keyCount, from: 0, space)
     if isFound {
       node.references[index] = reference.bits
       return
     }
     entries &+= 1
     if node.count < node.capacity {
-      place(key, keyCount, reference, in: node, at: index, space)
+      try place(key, keyCount, reference, in: node, at: index, space)
     } else if node.capacity < BufferNode.leafCapacity {
       node = enlarge(node)
-      place(key, keyCount, reference, in: node, at: index, space)
+      try place(key, keyCount, reference, in: node, at: index, space)
     } else {
-      split(node, inserting: key, keyCount, reference, at: index, space)
+      try split(node, inserting: key, keyCount, reference, at: index, space)
       return
     }
     if node.count > 1, node.references[node.count &- 1] == reference.bits { setFinger(node) }
@@ -128,10 +131,9 @@ struct BufferTree: ~Copyable {
 
   @inline(__always) func place(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, in leaf: BufferNode,
-    at index: Int,
-    _ space: borrowing RecordSpace
-  ) {
-    leaf.makeRoom(forPrefixOf: key, keyCount, from: 0, space)
+    at index: Int, _ space: borrowing RecordSpace
+  ) throws(Fault) {
+    try leaf.makeRoom(forPrefixOf: key, keyCount, from: 0, space)
     let tail = leaf.count &- index
     if tail > 0 {
       (leaf.heads + (index &+ 1)).update(from: leaf.heads + index, count: tail)
@@ -207,7 +209,7 @@ extension BufferTree {
 
   @inline(__always) private mutating func appendAtFinger(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
-  ) -> Bool {
+  ) throws(Fault) -> Bool {
     guard let finger else { return false }
     let leaf = BufferNode(finger)
     let count = leaf.count
@@ -223,14 +225,14 @@ extension BufferTree {
       return false
     }
     if head == lastHead {
-      let last = space.record(leaf.reference(count &- 1))
+      let last = try space.record(leaf.reference(count &- 1))
       guard KeyOrder.compare(key, keyCount, last.key, last.keyCount) > 0 else {
         self.finger = nil
         return false
       }
     }
     if let fingerLimit {
-      let limit = space.record(fingerLimit)
+      let limit = try space.record(fingerLimit)
       guard KeyOrder.compare(key, keyCount, limit.key, limit.keyCount) < 0 else {
         self.finger = nil
         return false

@@ -59,13 +59,12 @@ package struct BufferMerge: ~Copyable {
     source = NodeSource(file: file)
     ranges = frozen.ranges
     builder = TreeBuilder(sink: sink, source: source, nodeSize: nodeSize, transaction: transaction)
-    buffer = BufferCursor(
-      root: frozen.root, space: RecordSpace(base: file.base, through: .max, log: nil))
+    buffer = BufferCursor(root: frozen.root, space: RecordSpace(file))
   }
 
   private mutating func run(_ base: Subtree?) throws(Fault) -> Subtree? {
     // Everything is at or after the empty key.
-    buffer.seek(source.file.base, 0)
+    try buffer.seek(source.file.base, 0)
     if let base { try merge(base, low: SplitKey(source.file.base, 0), high: nil) }
     while buffer.isValid { try takeEntry() }
     return try builder.finish()
@@ -142,7 +141,7 @@ package struct BufferMerge: ~Copyable {
     let reference = buffer.reference
     if !reference.isTombstone, ranges.isEmpty || ranges.cover(buffer.key, buffer.keyCount) <= reference.offset
     {
-      let record = buffer.space.record(reference)
+      let record = buffer.record
       let key = SplitKey(record.key, record.keyCount)
       if record.code == OperationCode.putExtent {
         builder.dead.keep(
@@ -154,7 +153,7 @@ package struct BufferMerge: ~Copyable {
         try builder.append(key, inline: record.value, record.valueCount)
       }
     }
-    buffer.next()
+    try buffer.next()
   }
 
   // MARK: What is left behind

@@ -57,8 +57,8 @@ package struct MergedCursor: ~Copyable {
   /// The value of the current entry. Valid as long as the version.
   package func value() throws(Fault) -> UnsafeRawBufferPointer {
     if takesActive || takesFrozen {
-      let record = view.records.record(takesActive ? active.reference : frozen.reference)
-      return UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
+      let file = view.base.source.file
+      return try takesActive ? active.value(in: file) : frozen.value(in: file)
     }
     return try base.value.bytes(in: view.base.source.file)
   }
@@ -74,8 +74,8 @@ package struct MergedCursor: ~Copyable {
   package mutating func seek(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
     isForward = true
     _ = try base.seek(target, targetCount)
-    active.seek(target, targetCount)
-    frozen.seek(target, targetCount)
+    try active.seek(target, targetCount)
+    try frozen.seek(target, targetCount)
     try settleForward()
   }
 
@@ -83,16 +83,16 @@ package struct MergedCursor: ~Copyable {
   package mutating func seekBefore(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
     isForward = false
     _ = try base.seekLast(before: target, targetCount)
-    active.seekBefore(target, targetCount)
-    frozen.seekBefore(target, targetCount)
+    try active.seekBefore(target, targetCount)
+    try frozen.seekBefore(target, targetCount)
     try settleBackward()
   }
 
   /// To the next entry. It stands on one.
   package mutating func next() throws(Fault) {
     if !isForward { return try turn(forward: true) }
-    if takesActive { active.next() }
-    if takesFrozen { frozen.next() }
+    if takesActive { try active.next() }
+    if takesFrozen { try frozen.next() }
     if takesBase { _ = try base.next() }
     try settleForward()
   }
@@ -100,8 +100,8 @@ package struct MergedCursor: ~Copyable {
   /// To the entry before. It stands on one.
   package mutating func previous() throws(Fault) {
     if isForward { return try turn(forward: false) }
-    if takesActive { active.previous() }
-    if takesFrozen { frozen.previous() }
+    if takesActive { try active.previous() }
+    if takesFrozen { try frozen.previous() }
     if takesBase { _ = try base.previous() }
     try settleBackward()
   }
@@ -134,8 +134,8 @@ package struct MergedCursor: ~Copyable {
       guard isValid else { return }
       if takesActive || takesFrozen {
         if !isHidden(takesActive ? active.reference : frozen.reference) { return }
-        if takesActive { active.next() }
-        if takesFrozen { frozen.next() }
+        if takesActive { try active.next() }
+        if takesFrozen { try frozen.next() }
         if takesBase { _ = try base.next() }
       } else {
         guard let hole = hole() else { return }
@@ -155,8 +155,8 @@ package struct MergedCursor: ~Copyable {
       guard isValid else { return }
       if takesActive || takesFrozen {
         if !isHidden(takesActive ? active.reference : frozen.reference) { return }
-        if takesActive { active.previous() }
-        if takesFrozen { frozen.previous() }
+        if takesActive { try active.previous() }
+        if takesFrozen { try frozen.previous() }
         if takesBase { _ = try base.previous() }
       } else {
         guard let hole = hole() else { return }

@@ -45,10 +45,10 @@ extension ReadView {
     for view in [old, new] {
       for root in [view.active, view.frozen] {
         var cursor = BufferCursor(root: root, space: view.records)
-        try low.withStart { (start, count) throws(Fault) in cursor.seek(start, count) }
+        try low.withStart { (start, count) throws(Fault) in try cursor.seek(start, count) }
         while cursor.isValid, RangeSet.compare(high, cursor.key, cursor.keyCount) > 0 {
           keys.append(Array(UnsafeRawBufferPointer(start: cursor.key, count: cursor.keyCount)))
-          cursor.next()
+          try cursor.next()
         }
       }
       try view.eachHole(low: low, high: high) { (hole) throws(Fault) in

@@ -71,8 +71,8 @@ extension ReadView {
     var newer = BufferCursor(root: active, space: records)
     var older = BufferCursor(root: frozen, space: records)
     try low.withStart { (start, count) throws(Fault) in
-      newer.seek(start, count)
-      older.seek(start, count)
+      try newer.seek(start, count)
+      try older.seek(start, count)
     }
     while newer.isValid || older.isValid {
       var takesNewer = newer.isValid
@@ -90,8 +90,8 @@ extension ReadView {
       let entry = Pending(
         key: Array(UnsafeRawBufferPointer(start: start, count: count)), isShown: isShown)
       guard try body(entry, (isShown ? 1 : 0) - (isInBase ? 1 : 0)) else { return }
-      if takesNewer { newer.next() }
-      if takesOlder { older.next() }
+      if takesNewer { try newer.next() }
+      if takesOlder { try older.next() }
     }
   }
 

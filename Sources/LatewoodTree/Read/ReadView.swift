@@ -47,10 +47,9 @@ package struct ReadView: @unchecked Sendable {
     _ key: UnsafeRawPointer, _ keyCount: Int
   ) throws(Fault) -> UnsafeRawBufferPointer? {
     if active != nil || frozen != nil {
-      if let reference = pending(key, keyCount) {
+      if let reference = try pending(key, keyCount) {
         if reference.isTombstone || cover(key, keyCount) > reference.offset { return nil }
-        let record = records.record(reference)
-        return UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
+        return try records.value(of: records.record(reference), reference, in: base.source.file)
       }
     }
     if cover(key, keyCount) > 0 { return nil }
@@ -58,9 +57,13 @@ package struct ReadView: @unchecked Sendable {
   }
 
   /// The newest entry of a key in the write buffers.
-  @inline(__always) func pending(_ key: UnsafeRawPointer, _ keyCount: Int) -> RecordReference? {
-    if let active, let reference = BufferLookup.find(active, key, keyCount, records) { return reference }
-    if let frozen { return BufferLookup.find(frozen, key, keyCount, records) }
+  @inline(__always) func pending(
+    _ key: UnsafeRawPointer, _ keyCount: Int
+  ) throws(Fault) -> RecordReference? {
+    if let active, let reference = try BufferLookup.find(active, key, keyCount, records) {
+      return reference
+    }
+    if let frozen { return try BufferLookup.find(frozen, key, keyCount, records) }
     return nil
   }
 }

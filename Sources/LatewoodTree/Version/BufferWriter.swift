@@ -11,26 +11,40 @@ package final class BufferWriter {
   private let start: BufferState
   private let tree: UnsafeMutablePointer<BufferTree>
   private(set) var records: RecordSpace
+  private var file: FileView
   package private(set) var operations = 0
 
   /// - Parameters:
   ///   - version: number of the version that this will make.
-  ///   - mapping: where the file is in memory.
-  ///   - flushedThrough: file offset below which `mapping` has the log; what lies above is asked of
-  ///     `log`.
-  package init(
-    state: BufferState, version: UInt64, mapping: UnsafeRawPointer, flushedThrough: UInt64, log: LogFile?
-  ) {
+  ///   - file: has all records that there will be.
+  package convenience init(state: BufferState, version: UInt64, file: FileView) {
+    self.init(state, version, file, RecordSpace(file))
+  }
+
+  /// - Parameters:
+  ///   - version: number of the version that this will make.
+  ///   - log: takes the operations. What it has flushed is in the file; what it has not is asked of
+  ///     it.
+  package convenience init(state: BufferState, version: UInt64, appendingTo log: LogFile) {
+    let file = log.view
+    self.init(state, version, file, RecordSpace(file, through: log.flushedThrough, log: log))
+  }
+
+  private init(_ state: BufferState, _ version: UInt64, _ file: FileView, _ records: RecordSpace) {
     self.state = state
     start = state
     tree = state.layer.tree
-    records = RecordSpace(
-      base: mapping, through: flushedThrough, log: log.map { Unmanaged.passUnretained($0) })
+    self.file = file
+    self.records = records
     tree.pointee.begin(version: version)
   }
 
-  /// Says where the file is in memory now. Before anything is applied.
-  package func read(from file: FileView) { records.base = file.base }
+  /// Says where the file is in memory now. Before anything is applied, and not if a log takes the
+  /// operations.
+  package func read(from file: FileView) {
+    self.file = file
+    records = RecordSpace(file)
+  }
 
   /// Frees what no version needs any more. To be called before anything is applied.
   package func reclaim(published: UInt64, registry: VersionRegistry) {
@@ -39,21 +53,12 @@ package final class BufferWriter {
     tree.pointee.begin(version: tree.pointee.version)
   }
 
-  /// Takes in the operation whose record lies at a file offset.
-  @inline(__always) private func insert(
-    _ key: UnsafeRawPointer, _ keyCount: Int, _ offset: UInt64, isTombstone: Bool
-  ) {
+  /// Takes in the put or delete whose record lies at a file offset. Throws `damaged` if it meets a
+  /// record in the log that is not what it was: then all of this must be given up.
+  package func set(_ record: LogRecord, at offset: UInt64) throws(Fault) {
     operations &+= 1
-    tree.pointee.insert(
-      key, keyCount, RecordReference(offset: offset, isTombstone: isTombstone), records)
-  }
-
-  package func put(_ record: LogRecord, at offset: UInt64) {
-    insert(record.key, record.keyCount, offset, isTombstone: false)
-  }
-
-  package func delete(_ record: LogRecord, at offset: UInt64) {
-    insert(record.key, record.keyCount, offset, isTombstone: true)
+    try tree.pointee.insert(
+      record.key, record.keyCount, RecordReference(record, at: offset), records)
   }
 
   package func deleteRange(_ record: LogRecord, at offset: UInt64) {
@@ -63,11 +68,12 @@ package final class BufferWriter {
       high: Array(UnsafeRawBufferPointer(start: record.value, count: record.valueCount)), offset: offset)
   }
 
-  package func apply(_ record: LogRecord, at offset: UInt64) {
-    switch record.code {
-    case OperationCode.delete: delete(record, at: offset)
-    case OperationCode.deleteRange: deleteRange(record, at: offset)
-    default: put(record, at: offset)
+  /// Takes in an operation of any kind; as `set`.
+  package func apply(_ record: LogRecord, at offset: UInt64) throws(Fault) {
+    if record.code == OperationCode.deleteRange {
+      deleteRange(record, at: offset)
+    } else {
+      try set(record, at: offset)
     }
   }
 
@@ -85,7 +91,7 @@ package final class BufferWriter {
   }
 
   /// What the transaction sees: its own operations over the state that it began with.
-  package func reads(base: Subtree?, frozen: BufferState?, file: FileView) -> ReadView {
+  package func reads(base: Subtree?, frozen: BufferState?) -> ReadView {
     ReadView(base: base, active: finish(), frozen: frozen, file: file, records: records)
   }
 }

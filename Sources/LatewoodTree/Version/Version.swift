@@ -92,8 +92,7 @@ package final class Version: @unchecked Sendable {
     let face = UnsafeMutablePointer<VersionFace>.allocate(capacity: 1)
     self.face = UnsafePointer(face)
     let reads = ReadView(
-      base: base, active: active, frozen: frozen, file: file,
-      records: RecordSpace(base: file.base, through: .max, log: nil))
+      base: base, active: active, frozen: frozen, file: file, records: RecordSpace(file))
     face.initialize(
       to: VersionFace(
         reads: reads, known: Unmanaged.passUnretained(known), version: Unmanaged.passUnretained(self)))

@@ -1,0 +1,95 @@
+import LatewoodBytes
+import LatewoodFile
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodTree
+
+/// Records that change after the write buffer has taken them in.
+@Suite final class RottenRecordTests {
+  private static let count = 40
+  private let log = RecordLog()
+  private var tree = BufferTree()
+  private var offsets: [UInt64] = []
+
+  /// All have the same head, behind the longest prefix: every search reads records.
+  private static func key(_ number: Int) -> [UInt8] {
+    [0, 0, 0, 1] + [UInt8](repeating: 7, count: 60) + Array("\(100 + number)".utf8)
+  }
+
+  init() throws {
+    tree.begin(version: 1)
+    for number in 0..<Self.count {
+      let key = Self.key(number)
+      let reference = log.append(key, isDelete: number % 7 == 3)
+      offsets.append(reference.offset)
+      try key.withUnsafeBytes { try tree.insert($0.baseAddress!, $0.count, reference, log.space) }
+    }
+  }
+
+  @Test func `a record that changes is told from the one that was taken in, and never traps`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    print("RottenRecordTests", random.replay)
+    var passed = 0
+    for round in 0..<20_000 {
+      let number = random.below(Self.count)
+      let address = log.memory + Int(offsets[number])
+      let length = (number + 1 < Self.count ? Int(offsets[number + 1]) : log.length) - Int(offsets[number])
+      let before = Array(UnsafeRawBufferPointer(start: address, count: length))
+      var bytes = before
+      for _ in 0...random.below(3) { bytes[random.below(length)] = UInt8(truncatingIfNeeded: random.next()) }
+      if round % 4 == 0 { bytes[1 + random.below(2)] ^= 0x80 }
+      if bytes == before { continue }
+      address.copyMemory(from: bytes, byteCount: length)
+      do throws(Fault) {
+        let root = tree.root
+        var cursor = BufferCursor(root: root, space: log.space)
+        let key = Self.key(number)
+        try key.withStart { (start, count) throws(Fault) in
+          if let root { _ = try BufferLookup.find(root, start, count, log.space) }
+          try cursor.seek(start, count)
+        }
+        while cursor.isValid { try cursor.next() }
+        passed += 1
+      } catch {
+        #expect(error.kind == .damaged)
+        #expect(error.offset == offsets[number])
+      }
+      address.copyMemory(from: before, byteCount: length)
+    }
+    // One in 32,768 is to be expected.
+    #expect(passed <= 8, "\(random.replay)")
+  }
+
+  @Test func `an insertion beside a record that changed is refused, and can be given up`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    print("RottenRecordTests", random.replay)
+    let before = (tree.root, tree.entries)
+    for round in 0..<300 {
+      let number = random.below(Self.count)
+      let address = log.memory + Int(offsets[number])
+      let old = address.load(as: UInt8.self)
+      address.storeBytes(of: old ^ 0x41, as: UInt8.self)
+      tree.begin(version: UInt64(2 + round))
+      var refusals = 0
+      for added in 0..<120 {
+        let key = Self.key(number) + Array("\(added)".utf8)
+        let reference = log.append(key)
+        do {
+          try key.withUnsafeBytes { try tree.insert($0.baseAddress!, $0.count, reference, log.space) }
+        } catch {
+          refusals += 1
+          break
+        }
+      }
+      #expect(refusals == 1, "\(random.replay)")
+      tree.abort(to: before.0, entries: before.1)
+      address.storeBytes(of: old, as: UInt8.self)
+      let key = Self.key(number)
+      let found = try key.withUnsafeBytes { bytes in
+        try tree.root.flatMap { try BufferLookup.find($0, bytes.baseAddress!, bytes.count, log.space) }
+      }
+      #expect(found?.offset == offsets[number])
+    }
+  }
+}
