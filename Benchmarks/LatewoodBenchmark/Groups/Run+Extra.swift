@@ -9,6 +9,7 @@ enum ExtraPart: String, CaseIterable {
   case snapshotHeldMany = "snapshot-held-100k"
   case deleteRange = "deleterange"
   case count = "count"
+  case twoThreads = "twothreads"
   case compaction = "compaction"
   case recover = "recover"
   /// The process that `recover` starts.
@@ -64,6 +65,7 @@ extension Run where Engine == LatewoodEngine {
     case .snapshotHeldMany: try snapshotHeld(distinct: 100_000, part.rawValue)
     case .deleteRange: try deleteRange()
     case .count: try counting()
+    case .twoThreads: try twoThreads()
     case .compaction: try compaction()
     case .recover: try recover()
     case .recoverVictim: try writeAndDie()
