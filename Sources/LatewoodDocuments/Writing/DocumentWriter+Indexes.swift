@@ -49,9 +49,12 @@ extension DocumentWriter {
       for node in old?.tree.nodes ?? [] where node.isLeaf && node.body != 0 && kind != .purged {
         if tree[node.id]?.isLeaf != true { try supersede(node.body, work) }
       }
-      if let old { try transaction.delete(SequenceEntry.key(old.sequence), in: spaces.sequences) }
-      try transaction.put(SequenceEntry.key(sequence), entry.encoded(), in: spaces.sequences)
-      try transaction.put(id, record.encoded(), in: spaces.documents)
+      if let old {
+        try transaction.delete(SequenceEntry.key(old.sequence), in: spaces.sequences, wasThere: true)
+      }
+      try transaction.put(
+        SequenceEntry.key(sequence), entry.encoded(), in: spaces.sequences, wasThere: false)
+      try transaction.put(id, record.encoded(), in: spaces.documents, wasThere: old != nil)
       if let ended = old?.expiry, expiry == nil {
         try transaction.delete(CollectionSpaces.expiryKey(ended, id), in: spaces.expiry)
       }
@@ -91,18 +94,18 @@ extension DocumentWriter {
     if wasDeleted != isDeleted {
       let key = CollectionSpaces.key(CollectionSpaces.Mark.tombstone, id)
       if isDeleted {
-        try transaction.put(key, [UInt8](), in: marks)
+        try transaction.put(key, [UInt8](), in: marks, wasThere: false)
       } else {
-        try transaction.delete(key, in: marks)
+        try transaction.delete(key, in: marks, wasThere: true)
       }
     }
     let (hadConflicts, hasConflicts) = (old?.hasConflicts ?? false, new?.hasConflicts ?? false)
     if hadConflicts != hasConflicts {
       let key = CollectionSpaces.key(CollectionSpaces.Mark.conflict, id)
       if hasConflicts {
-        try transaction.put(key, [UInt8](), in: marks)
+        try transaction.put(key, [UInt8](), in: marks, wasThere: false)
       } else {
-        try transaction.delete(key, in: marks)
+        try transaction.delete(key, in: marks, wasThere: true)
       }
     }
     if let old {

@@ -45,8 +45,8 @@ extension DocumentWriter {
     for node in old.tree.nodes where node.body != 0 { try removeBody(node.body, work) }
     changeCount += 1
     do throws(StoreError) {
-      try transaction.delete(SequenceEntry.key(old.sequence), in: work.spaces.sequences)
-      try transaction.delete(id, in: work.spaces.documents)
+      try transaction.delete(SequenceEntry.key(old.sequence), in: work.spaces.sequences, wasThere: true)
+      try transaction.delete(id, in: work.spaces.documents, wasThere: true)
       if let expiry = old.expiry {
         try transaction.delete(CollectionSpaces.expiryKey(expiry, id), in: work.spaces.expiry)
       }
@@ -83,7 +83,7 @@ extension DocumentWriter {
         try transaction.delete(CollectionSpaces.expiryKey(old, id), in: expiry)
       }
       record.expiry = seconds
-      try transaction.put(id, record.encoded(), in: work.spaces.documents)
+      try transaction.put(id, record.encoded(), in: work.spaces.documents, wasThere: true)
       if let seconds {
         try transaction.put(CollectionSpaces.expiryKey(seconds, id), [UInt8](), in: expiry)
         firstExpiry = min(firstExpiry ?? seconds, seconds)

@@ -11,7 +11,7 @@ extension Transaction {
       let offset = try log.deleteRange(
         low: UnsafeRawBufferPointer(start: record.key, count: record.keyCount),
         high: UnsafeRawBufferPointer(start: record.value, count: record.valueCount))
-      buffer.deleteRange(try log.record(at: offset), at: offset)
+      try buffer.deleteRange(try log.record(at: offset), at: offset)
     default:
       try replayPut(of: record, UnsafeRawBufferPointer(start: record.value, count: record.valueCount))
     }

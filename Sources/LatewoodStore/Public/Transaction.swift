@@ -75,7 +75,8 @@ public final class Transaction: Readable, ReadGate {
   }
 
   @usableFromInline func put(
-    bytes key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in keyspace: Keyspace
+    bytes key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in keyspace: Keyspace,
+    wasThere: Bool? = nil
   ) throws(StoreError) {
     do throws(Fault) {
       try begin(keyspace)
@@ -84,28 +85,30 @@ public final class Transaction: Readable, ReadGate {
         throw Fault(.valueTooLarge, "a value of \(value.count) bytes is longer than 2 GiB")
       }
     } catch { throw StoreError(error, path: engine.path) }
-    try record(keyspace.id, key, value)
+    try record(keyspace.id, key, value, wasThere: wasThere)
   }
 
   private func record(
-    _ keyspace: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+    _ keyspace: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, wasThere: Bool?
   ) throws(StoreError) {
     do {
       let offset = try log.put(
         keyspace: keyspace, key: key, value: value, asExtent: value.count > engine.options.inlineValueLimit)
-      try buffer.set(log.record(at: offset), at: offset)
+      try buffer.set(log.record(at: offset), at: offset, wasThere: wasThere)
       changeCount &+= 1
     } catch { throw failed(error) }
   }
 
-  @usableFromInline func delete(bytes key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) {
+  @usableFromInline func delete(
+    bytes key: UnsafeRawBufferPointer, in keyspace: Keyspace, wasThere: Bool? = nil
+  ) throws(StoreError) {
     do {
       try begin(keyspace)
       try FullKey.check(key)
     } catch { throw StoreError(error, path: engine.path) }
     do {
       let offset = try log.delete(keyspace: keyspace.id, key: key)
-      try buffer.set(log.record(at: offset), at: offset)
+      try buffer.set(log.record(at: offset), at: offset, wasThere: wasThere)
       changeCount &+= 1
     } catch { throw failed(error) }
   }
@@ -136,7 +139,7 @@ public final class Transaction: Readable, ReadGate {
           Result { () throws(Fault) in try log.deleteRange(low: low, high: high) }
         }
       }.get()
-      buffer.deleteRange(try log.record(at: offset), at: offset)
+      try buffer.deleteRange(try log.record(at: offset), at: offset)
       changeCount &+= 1
     } catch { throw failed(error) }
   }
@@ -199,7 +202,9 @@ public final class Transaction: Readable, ReadGate {
 
   private func putCatalog(_ key: [UInt8], _ value: [UInt8]) throws(StoreError) {
     try key.withBytes { (key) throws(StoreError) in
-      try value.withBytes { (value) throws(StoreError) in try record(Catalog.keyspace, key, value) }
+      try value.withBytes { (value) throws(StoreError) in
+        try record(Catalog.keyspace, key, value, wasThere: nil)
+      }
     }
   }
 

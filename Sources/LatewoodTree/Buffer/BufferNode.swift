@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodFile
+import Synchronization
 
 /// A node of the write buffer: a view over raw memory from the buffer's slab.
 ///
@@ -9,10 +10,13 @@ import LatewoodFile
 /// 10  capacity    u16
 /// 12  isBranch    u8
 /// 13  prefixCount u8    bytes of `prefix` in use
-/// 16  prefix      48 bytes: what all keys of the node start with, or as much of it as is worth having
-/// 64  heads       capacity x u32   first four bytes of each key after the prefix, as a big-endian number
+/// 16  settled     u64   by how many entries the node changes a count; see `BufferNode+Counting`
+/// 24  prefix      48 bytes: what all keys of the node start with, or as much of it as is worth having
+/// 72  heads       capacity x u32   first four bytes of each key after the prefix, as a big-endian number
 ///     references  capacity x u64   the record of each key; of a branch: whose key is the separator
 ///     children    capacity x u64   of a branch: the child whose keys are not less than the separator
+///     sums        of a branch, capacity x i64: by how many entries the children before each change a count
+///     beneath     of a leaf, a bit for each entry: whether its key is there without this buffer
 /// ```
 ///
 /// Entry 0 of a branch has no separator: its child takes everything below separator 1.
@@ -21,9 +25,10 @@ import LatewoodFile
 /// 1. Keys ascend strictly, and so do heads, except inside a run of equal heads.
 /// 2. Every key of the node (every separator but the first) starts with the prefix.
 /// 3. A node whose `born` is not the version being written is shared with readers and never
-///    changed.
+///    changed, but for what they note in it: `settled`, `sums` and `beneath`.
+/// 4. All nodes under a node that is settled are settled.
 struct BufferNode {
-  static let headerLength = 64
+  static let headerLength = 72
   static let prefixCapacity = 48
   static let branchCapacity = 96
   static let leafCapacity = 128
@@ -51,7 +56,7 @@ struct BufferNode {
       pointer.storeBytes(of: UInt8(truncatingIfNeeded: newValue), toByteOffset: 13, as: UInt8.self)
     }
   }
-  @inline(__always) var prefix: UnsafeMutableRawPointer { pointer + 16 }
+  @inline(__always) var prefix: UnsafeMutableRawPointer { pointer + 24 }
   @inline(__always) var heads: UnsafeMutablePointer<UInt32> {
     (pointer + Self.headerLength).assumingMemoryBound(to: UInt32.self)
   }
@@ -61,13 +66,17 @@ struct BufferNode {
   @inline(__always) var children: UnsafeMutablePointer<UnsafeMutableRawPointer> {
     (pointer + Self.headerLength + capacity &* 12).assumingMemoryBound(to: UnsafeMutableRawPointer.self)
   }
+  // SAFETY: a word of a node is a valid Atomic<UInt64> whatever it holds, and lies at a multiple of 8.
+  @inline(__always) var settled: UnsafeMutablePointer<Atomic<UInt64>> {
+    (pointer + 16).assumingMemoryBound(to: Atomic<UInt64>.self)
+  }
   @inline(__always) func reference(_ index: Int) -> RecordReference {
     RecordReference(bits: references[index])
   }
   @inline(__always) func child(_ index: Int) -> BufferNode { BufferNode(children[index]) }
 
   static func length(capacity: Int, isBranch: Bool) -> Int {
-    headerLength + capacity * (isBranch ? 20 : 12)
+    headerLength + (isBranch ? capacity * 28 : capacity * 12 + (capacity + 63) / 64 * 8)
   }
 
   func initialize(born: UInt64, capacity: Int, isBranch: Bool) {
@@ -76,6 +85,7 @@ struct BufferNode {
     pointer.storeBytes(of: UInt16(truncatingIfNeeded: capacity), toByteOffset: 10, as: UInt16.self)
     pointer.storeBytes(of: isBranch ? 1 : 0, toByteOffset: 12, as: UInt8.self)
     pointer.storeBytes(of: 0, toByteOffset: 13, as: UInt8.self)
+    settled.pointee.store(0, ordering: .relaxed)
   }
 
   /// Takes over the prefix and entries `range` of `source`, to `at`.

@@ -113,7 +113,7 @@ struct BufferTree: ~Copyable {
     }
     let (index, isFound) = try node.lowerBound(key, keyCount, from: 0, space)
     if isFound {
-      node.references[index] = reference.bits
+      node.references[index] = reference.replacing(node.reference(index)).bits
       return
     }
     entries &+= 1
@@ -150,8 +150,10 @@ struct BufferTree: ~Copyable {
 
 extension BufferTree {
   /// The node itself if this version made it, else a copy that it may change.
-  @inline(__always) private mutating func makePrivate(_ node: BufferNode) -> BufferNode {
-    node.born == version ? node : copy(node)
+  @inline(__always) mutating func makePrivate(_ node: BufferNode) -> BufferNode {
+    if node.born != version { return copy(node) }
+    node.unsettle()
+    return node
   }
 
   private mutating func copy(_ node: BufferNode) -> BufferNode {
@@ -165,6 +167,7 @@ extension BufferTree {
     copy.copyPrefix(of: node)
     copy.copyEntries(of: node, 0, count, at: 0)
     copy.count = count
+    if node.isSettled { copy.learn(from: node) }
     retired.append(Retired(node: node.pointer, died: version))
     return copy
   }
@@ -213,7 +216,8 @@ extension BufferTree {
     guard let finger else { return false }
     let leaf = BufferNode(finger)
     let count = leaf.count
-    guard count < leaf.capacity, leaf.comparePrefix(key, keyCount) == 0 else {
+    // The nodes above a leaf that is settled may be settled too, and have to learn of the change.
+    guard count < leaf.capacity, leaf.comparePrefix(key, keyCount) == 0, !leaf.isSettled else {
       self.finger = nil
       return false
     }

@@ -1,3 +1,5 @@
+import LatewoodBytes
+
 /// A node of the tree in which a `RangeSet` keeps its intervals: an AVL tree whose nodes never
 /// change.
 ///
@@ -13,6 +15,8 @@ final class RangeNode: Sendable {
   private let left: RangeNode?
   private let right: RangeNode?
   let height: Int
+  /// How many entries the intervals of the subtree hide.
+  private let hidden = KnownCount()
 
   private init(_ left: RangeNode?, _ interval: RangeSet.Interval, _ right: RangeNode?) {
     self.interval = interval
@@ -40,6 +44,44 @@ final class RangeNode: Sendable {
     return found
   }
 
+  /// The last node the beginning of whose interval satisfies a condition, as all lesser ones do. O(log
+  /// n).
+  func last(where begins: (_ low: [UInt8]) throws(Fault) -> Bool) throws(Fault) -> RangeNode? {
+    var found: RangeNode?
+    var next: RangeNode? = self
+    while let node = next {
+      if try begins(node.interval.low) {
+        found = node
+        next = node.right
+      } else {
+        next = node.left
+      }
+    }
+    return found
+  }
+
+  /// How many entries are hidden by the intervals that lie between two bounds; nil is no bound. O(log
+  /// n), and a call for each that was never counted.
+  func hidden(
+    from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeSet.Interval) throws(Fault) -> Int
+  ) throws(Fault) -> Int {
+    if let low, RangeSet.less(interval.low, low) { return try right?.hidden(from: low, to: high, count) ?? 0 }
+    if let high, RangeSet.less(high, interval.high) {
+      return try left?.hidden(from: low, to: high, count) ?? 0
+    }
+    if low != nil || high != nil { return try sum(from: low, to: high, count) }
+    return try hidden.get { () throws(Fault) in try sum(from: nil, to: nil, count) }
+  }
+
+  private func sum(
+    from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeSet.Interval) throws(Fault) -> Int
+  ) throws(Fault) -> Int {
+    let before = try left?.hidden(from: low, to: nil, count) ?? 0
+    let own = try interval.hidden.get { () throws(Fault) in try count(interval) }
+    let after = try right?.hidden(from: nil, to: high, count) ?? 0
+    return before &+ own &+ after
+  }
+
   /// What a tree has below a bound, and what from there on; an interval that contains the bound is
   /// cut in two. O(log n).
   static func split(_ node: RangeNode?, at bound: [UInt8]) -> (below: RangeNode?, above: RangeNode?) {
@@ -53,9 +95,8 @@ final class RangeNode: Sendable {
       let (below, above) = split(node.right, at: bound)
       return (join(node.left, interval, below), above)
     }
-    var (first, last) = (interval, interval)
-    first.high = bound
-    last.low = bound
+    let first = RangeSet.Interval(low: interval.low, high: bound, offset: interval.offset)
+    let last = RangeSet.Interval(low: bound, high: interval.high, offset: interval.offset)
     return (join(node.left, first, nil), join(nil, last, node.right))
   }
 

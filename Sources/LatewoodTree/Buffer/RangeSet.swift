@@ -1,11 +1,13 @@
 import LatewoodBytes
+import Synchronization
 
 /// The ranges that were deleted since the last checkpoint: one entry for a range delete, however
 /// much it deletes.
 ///
-/// A range delete hides what is older than itself, and a record's file offset says how old it is:
-/// the log only grows. So an entry at offset `e` is hidden by a range that contains its key and
-/// lies at an offset greater than `e`; what is in the base tree is older than every range.
+/// A range delete hides what is older than itself. Entries of its own buffer are taken out of that;
+/// what lies beneath the buffer is hidden as long as the range is here. A record's file offset says
+/// how old it is, since the log only grows: an entry at offset `e`, of either buffer, is hidden by a
+/// range that contains its key and lies at an offset greater than `e`.
 ///
 /// Invariant: intervals are not empty, do not overlap, and ascend. Where two range deletes overlap,
 /// the newer one's offset counts.
@@ -13,14 +15,16 @@ import LatewoodBytes
 /// An immutable value shared by versions; adding a range makes a new one that shares all but O(log
 /// n) nodes of a balanced tree with the old one. O(log number of intervals) to add and to ask.
 package final class RangeSet: Sendable {
-  package struct Interval: Sendable, Equatable {
-    package var low: [UInt8]
+  package final class Interval: Sendable {
+    package let low: [UInt8]
     /// Not included.
-    package var high: [UInt8]
+    package let high: [UInt8]
     /// Of the newest range delete that covers it.
-    package var offset: UInt64
+    package let offset: UInt64
+    /// How many entries lie in it beneath the buffer, once somebody has counted them.
+    let hidden = KnownCount()
 
-    package init(low: [UInt8], high: [UInt8], offset: UInt64) {
+    init(low: [UInt8], high: [UInt8], offset: UInt64) {
       self.low = low
       self.high = high
       self.offset = offset
@@ -76,6 +80,21 @@ package final class RangeSet: Sendable {
     return node
   }
 
+  /// The last interval whose beginning satisfies a condition, as all lesser ones do. O(log n) calls.
+  func last(
+    where begins: (_ low: [UInt8]) throws(Fault) -> Bool
+  ) throws(Fault) -> Interval? {
+    try root?.last(where: begins)?.interval
+  }
+
+  /// How many entries beneath the buffer are hidden in a range, into whose bounds no interval reaches
+  /// from within. O(log n), and a call for each interval in the range that was never counted.
+  func hidden(
+    low: [UInt8], high: [UInt8], _ count: (Interval) throws(Fault) -> Int
+  ) throws(Fault) -> Int {
+    try root?.hidden(from: low, to: high, count) ?? 0
+  }
+
   static func compare(_ bound: [UInt8], _ key: UnsafeRawPointer, _ keyCount: Int) -> Int {
     bound.withUnsafeBytes { bytes in
       bytes.baseAddress.map { KeyOrder.compare($0, bytes.count, key, keyCount) } ?? (keyCount == 0 ? 0 : -1)
@@ -86,5 +105,21 @@ package final class RangeSet: Sendable {
     b.withUnsafeBytes { bytes in
       bytes.baseAddress.map { compare(a, $0, bytes.count) < 0 } ?? false
     }
+  }
+}
+
+/// A count of what never changes, kept by the first who finds it out.
+///
+/// Thread safety: any thread. Several may find it out at once: all find the same.
+final class KnownCount: Sendable {
+  private static let unknown = Int.min
+  private let count = Atomic<Int>(unknown)
+
+  func get(_ find: () throws(Fault) -> Int) throws(Fault) -> Int {
+    let known = count.load(ordering: .relaxed)
+    if known != Self.unknown { return known }
+    let found = try find()
+    count.store(found, ordering: .relaxed)
+    return found
   }
 }

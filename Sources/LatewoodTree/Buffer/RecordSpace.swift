@@ -2,15 +2,20 @@ import LatewoodBytes
 import LatewoodFile
 
 /// A place in the write buffer's leaves: the file offset of a record in the log, whether that record
-/// is a delete, and some bits by which its bytes are known again.
+/// is a delete, what is known of the same key beneath the buffer, and some bits by which the record's
+/// bytes are known again.
 ///
 /// ```
 /// bit 63      the record is a delete
-/// bits 48-62  tag
+/// bit 62      bit 61 says something
+/// bit 61      what lies beneath the buffer has the key
+/// bits 48-60  tag
 /// bits 0-47   file offset
 /// ```
 struct RecordReference: Equatable {
   static let tombstoneBit: UInt64 = 1 << 63
+  static let knownBit: UInt64 = 1 << 62
+  static let beneathBit: UInt64 = 1 << 61
   static let offsetMask: UInt64 = (1 << 48) - 1
   static let tagShift: UInt64 = 48
 
@@ -24,7 +29,22 @@ struct RecordReference: Equatable {
   }
   @inline(__always) var offset: UInt64 { bits & Self.offsetMask }
   @inline(__always) var isTombstone: Bool { bits & Self.tombstoneBit != 0 }
-  @inline(__always) var tag: UInt16 { UInt16(truncatingIfNeeded: bits &>> Self.tagShift) & 0x7FFF }
+  @inline(__always) var tag: UInt16 { UInt16(truncatingIfNeeded: bits &>> Self.tagShift) & 0x1FFF }
+
+  /// Whether what lies beneath the buffer has the key; nil: nobody knows yet.
+  @inline(__always) var isBeneath: Bool? {
+    get { bits & Self.knownBit == 0 ? nil : bits & Self.beneathBit != 0 }
+    set {
+      bits &= ~(Self.knownBit | Self.beneathBit)
+      if let newValue { bits |= newValue ? Self.knownBit | Self.beneathBit : Self.knownBit }
+    }
+  }
+
+  /// The same record in the place of an older one of its key: beneath both is the same.
+  @inline(__always) func replacing(_ old: RecordReference) -> RecordReference {
+    let known = Self.knownBit | Self.beneathBit
+    return RecordReference(bits: bits & ~known | old.bits & known)
+  }
 }
 
 extension LogRecord {
@@ -32,10 +52,10 @@ extension LogRecord {
   /// in line.
   private static var taggedValueLimit: Int { 1024 }
 
-  /// 15 bits of a hash of everything but the value of an extent, which has a checksum of its own.
+  /// 13 bits of a hash of everything but the value of an extent, which has a checksum of its own.
   ///
   /// It is made when a record comes into the write buffer, and compared whenever one is read there:
-  /// bytes of the log that are no longer what was written pass once in 32,768 times. That is for
+  /// bytes of the log that are no longer what was written pass once in 8,192 times. That is for
   /// reads, which must be fast; what is made official has been proved by the checksums of frames.
   @inline(__always) var tag: UInt16 {
     var state =
@@ -47,7 +67,7 @@ extension LogRecord {
     // record.
     if count < 8 {
       state = LogRecord.fold(state ^ UInt64(key.u32(0)), UInt64(key.u32(count &- 4)) | 1 &<< 63)
-      return UInt16(truncatingIfNeeded: state &>> 20) & 0x7FFF
+      return UInt16(truncatingIfNeeded: state &>> 20) & 0x1FFF
     }
     var other = ~state
     var at = 0
@@ -63,7 +83,7 @@ extension LogRecord {
     if at &+ 8 <= count { other = LogRecord.fold(other ^ key.u64(at), 0xCA5A_8263_9512_1157) }
     // Some of the last eight bytes for the second time.
     state = LogRecord.fold(state ^ key.u64(count &- 8), other ^ 0xA3B1_9535_4A39_B70D)
-    return UInt16(truncatingIfNeeded: state &>> 20) & 0x7FFF
+    return UInt16(truncatingIfNeeded: state &>> 20) & 0x1FFF
   }
 
   /// Both halves of a product: every bit depends on all of both factors.

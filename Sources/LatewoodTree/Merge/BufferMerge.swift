@@ -135,12 +135,11 @@ package struct BufferMerge: ~Copyable {
     }
   }
 
-  /// The buffer's entry itself: nothing, if it is a delete or older than a range delete over it.
+  /// The buffer's entry itself: nothing, if it is a delete. None is older than a range delete over it.
   private mutating func takeEntry() throws(Fault) {
     builder.releaseUnused()
     let reference = buffer.reference
-    if !reference.isTombstone, ranges.isEmpty || ranges.cover(buffer.key, buffer.keyCount) <= reference.offset
-    {
+    if !reference.isTombstone {
       let record = buffer.record
       let key = SplitKey(record.key, record.keyCount)
       if record.code == OperationCode.putExtent {

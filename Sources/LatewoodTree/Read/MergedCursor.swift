@@ -192,7 +192,8 @@ package struct MergedCursor: ~Copyable {
 
   @inline(__always) private func isHidden(_ reference: RecordReference) -> Bool {
     if reference.isTombstone { return true }
-    if takesActive { return view.cover(active.key, active.keyCount) > reference.offset }
+    // A range delete leaves no older entry in its own buffer.
+    if takesActive { return false }
     return view.cover(frozen.key, frozen.keyCount) > reference.offset
   }
 

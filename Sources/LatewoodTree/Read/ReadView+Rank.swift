@@ -1,122 +1,123 @@
 import LatewoodBytes
 import LatewoodFile
 
-// Counting: the base tree answers from the totals in its branches; what waits in the write buffers
-// is added entry by entry.
+// Counting. The base tree answers from the totals in its branches, and each write buffer over it from
+// what its nodes know: by how many entries they change what lies beneath, and how many entries of
+// that each deleted range hides.
 //
-//     count(low, high) = base, without its deleted ranges
-//                      + pending entries of the range that show, and that the base does not show
-//                      - pending deletes of keys that the base shows
+//     shown(layer) = shown(beneath it), without what its deleted ranges hide
+//                    + the change by its entries
 //
 // Totals come from the file: wrong ones make a wrong count, which a verification finds, and never a
 // trap.
 
 extension ReadView {
-  /// How many entries a range of full keys has. O(log n + (pending entries and deleted ranges in
-  /// it) x log n).
+  /// The base tree, and the write buffers that are laid over it.
+  private enum Layer {
+    case base, frozen, active
+
+    var beneath: Layer { self == .active ? .frozen : .base }
+  }
+
+  private func root(of layer: Layer) -> BufferNode? {
+    (layer == .active ? active : frozen).map { BufferNode($0) }
+  }
+
+  /// Nil if empty.
+  private func ranges(of layer: Layer) -> RangeSet? {
+    (layer == .active ? activeRanges : frozenRanges)?.takeUnretainedValue()
+  }
+
+  /// How many entries a range of full keys has. O(log n), and O(log n) for each pending entry of the
+  /// range of which nobody has known or asked yet whether the tree has its key.
   package func count(low: [UInt8], high: [UInt8]) throws(Fault) -> UInt64 {
+    UInt64(max(0, try shown(low, high, by: .active)))
+  }
+
+  /// How many entries of a range a layer shows with those beneath it.
+  private func shown(_ low: [UInt8], _ high: [UInt8], by layer: Layer) throws(Fault) -> Int {
     guard RangeSet.less(low, high) else { return 0 }
-    var total = try shownByBase(low, high)
-    if active != nil || frozen != nil {
-      try eachPending(low: low, high: high) { (_, change) throws(Fault) in
-        total = total &+ UInt64(bitPattern: Int64(change))
-        return true
+    if layer == .base { return Int(truncatingIfNeeded: try baseCount(low, high)) }
+    var total = try notHidden(low, high, by: layer)
+    if let root = root(of: layer) {
+      total &+= try low.withStart { (start, count) throws(Fault) in
+        try high.withStart { (end, endCount) throws(Fault) in
+          try root.change(
+            from: KeyPointer(start: start, count: count), below: KeyPointer(start: end, count: endCount),
+            records
+          ) { (key, keyCount) throws(Fault) in try isShown(key, keyCount, beneath: layer) }
+        }
       }
     }
     return total
+  }
+
+  /// How many entries of a range lie beneath a layer and not in its deleted ranges.
+  private func notHidden(_ low: [UInt8], _ high: [UInt8], by layer: Layer) throws(Fault) -> Int {
+    guard let ranges = ranges(of: layer) else { return try shown(low, high, by: layer.beneath) }
+    // What a deleted range hides at either end is left off.
+    var (low, high) = (low, high)
+    if let cut = ranges.firstEnding(after: low), !RangeSet.less(low, cut.low) { low = cut.high }
+    if let cut = ranges.firstEnding(after: high), RangeSet.less(cut.low, high) { high = cut.low }
+    guard RangeSet.less(low, high) else { return 0 }
+    return try shown(low, high, by: layer.beneath)
+      &- ranges.hidden(low: low, high: high) { (interval) throws(Fault) in
+        try shown(interval.low, interval.high, by: layer.beneath)
+      }
+  }
+
+  /// Whether a layer with those beneath it shows a key.
+  private func isShown(_ key: UnsafeRawPointer, _ keyCount: Int, by layer: Layer) throws(Fault) -> Bool {
+    if layer == .base { return try base.find(key, keyCount) != nil }
+    if let root = root(of: layer),
+      let reference = try BufferLookup.find(root.pointer, key, keyCount, records)
+    {
+      return !reference.isTombstone
+    }
+    return try isShown(key, keyCount, beneath: layer)
+  }
+
+  /// Whether a layer would show a key if it had no entry of it.
+  private func isShown(
+    _ key: UnsafeRawPointer, _ keyCount: Int, beneath layer: Layer
+  ) throws(Fault) -> Bool {
+    if let ranges = ranges(of: layer), ranges.cover(key, keyCount) > 0 { return false }
+    return try isShown(key, keyCount, by: layer.beneath)
   }
 
   /// The full key of entry number `index` of a range, counted from 0; nil if the range has fewer.
-  /// Complexity as `count`.
+  ///
+  /// As many counts as it takes to search the pending entries and deleted ranges: O(log n) of them.
   package func key(at index: UInt64, low: [UInt8], high: [UInt8]) throws(Fault) -> [UInt8]? {
-    // Walk the pending entries; between two of them the base alone decides.
+    guard try index < count(low: low, high: high) else { return nil }
+    // No entry of a buffer and no deleted range lies between `start` and the key.
     var start = low
-    var passed: UInt64 = 0
-    var result: [UInt8]?
-    if active != nil || frozen != nil {
-      try eachPending(low: low, high: high) { (entry, _) throws(Fault) in
-        let between = try shownByBase(start, entry.key)
-        if index < passed &+ between {
-          result = try baseKey(at: index &- passed, from: start, below: entry.key)
-          return false
+    for layer in [Layer.active, .frozen] {
+      if let root = root(of: layer) {
+        let last = try root.last(in: records) { (key, keyCount) throws(Fault) in
+          try count(low: low, high: Self.bytes(key, keyCount)) <= index
         }
-        passed &+= between
-        if entry.isShown {
-          if index == passed {
-            result = entry.key
-            return false
-          }
-          passed &+= 1
+        if let last, !RangeSet.less(last, start) {
+          if try isShown(last), try count(low: low, high: last) == index { return last }
+          start = last + [0]
         }
-        start = entry.key + [0]
-        return true
       }
-      if result != nil { return result }
-    }
-    guard try index < passed &+ shownByBase(start, high) else { return nil }
-    return try baseKey(at: index &- passed, from: start, below: high)
-  }
-
-  /// An entry that waits in a write buffer.
-  private struct Pending {
-    var key: [UInt8]
-    var isShown: Bool
-  }
-
-  /// Gives each pending entry of the range, and by how much it changes what the base shows, until
-  /// `body` returns false.
-  private func eachPending(
-    low: [UInt8], high: [UInt8], _ body: (Pending, Int) throws(Fault) -> Bool
-  ) throws(Fault) {
-    var newer = BufferCursor(root: active, space: records)
-    var older = BufferCursor(root: frozen, space: records)
-    try low.withStart { (start, count) throws(Fault) in
-      try newer.seek(start, count)
-      try older.seek(start, count)
-    }
-    while newer.isValid || older.isValid {
-      var takesNewer = newer.isValid
-      var takesOlder = older.isValid
-      if takesNewer, takesOlder {
-        let order = KeyOrder.compare(newer.key, newer.keyCount, older.key, older.keyCount)
-        if order < 0 { takesOlder = false } else if order > 0 { takesNewer = false }
+      if let ranges = ranges(of: layer) {
+        let last = try ranges.last { (begin) throws(Fault) in try count(low: low, high: begin) <= index }
+        if let last, RangeSet.less(start, last.high) { start = last.high }
       }
-      let (start, count) = takesNewer ? (newer.key, newer.keyCount) : (older.key, older.keyCount)
-      let reference = takesNewer ? newer.reference : older.reference
-      guard RangeSet.compare(high, start, count) > 0 else { return }
-      let hidden = cover(start, count)
-      let isShown = !reference.isTombstone && hidden <= reference.offset
-      let isInBase = hidden == 0 ? try base.find(start, count) != nil : false
-      let entry = Pending(
-        key: Array(UnsafeRawBufferPointer(start: start, count: count)), isShown: isShown)
-      guard try body(entry, (isShown ? 1 : 0) - (isInBase ? 1 : 0)) else { return }
-      if takesNewer { try newer.next() }
-      if takesOlder { try older.next() }
     }
-  }
-
-  /// How many entries of the base in a range are not hidden by a deleted range.
-  private func shownByBase(_ low: [UInt8], _ high: [UInt8]) throws(Fault) -> UInt64 {
-    guard RangeSet.less(low, high) else { return 0 }
-    var total = try baseCount(low, high)
-    try eachHole(low: low, high: high) { (hole) throws(Fault) in
-      total &-= try baseCount(hole.low, hole.high)
-      return true
-    }
-    return total
-  }
-
-  /// Key number `index` of what the base shows from a full key on; there is one below `high`.
-  private func baseKey(at index: UInt64, from start: [UInt8], below high: [UInt8]) throws(Fault) -> [UInt8]? {
-    var rank = try baseRank(start) &+ index
-    try eachHole(low: start, high: high) { (hole) throws(Fault) in
-      let first = try baseRank(hole.low)
-      if first > rank { return false }
-      rank &+= try baseRank(hole.high) &- first
-      return true
-    }
+    let rank = try baseRank(start) &+ index &- count(low: low, high: start)
     let cursor = try base.cursor(atRank: rank)
     return cursor.isValid ? cursor.key.bytes : nil
+  }
+
+  private func isShown(_ key: [UInt8]) throws(Fault) -> Bool {
+    try key.withStart { (start, count) throws(Fault) in try isShown(start, count, by: .active) }
+  }
+
+  private static func bytes(_ key: UnsafeRawPointer, _ keyCount: Int) -> [UInt8] {
+    Array(UnsafeRawBufferPointer(start: key, count: keyCount))
   }
 
   private func baseRank(_ key: [UInt8]) throws(Fault) -> UInt64 {

@@ -55,14 +55,24 @@ package final class BufferWriter {
 
   /// Takes in the put or delete whose record lies at a file offset. Throws `damaged` if it meets a
   /// record in the log that is not what it was: then all of this must be given up.
-  package func set(_ record: LogRecord, at offset: UInt64) throws(Fault) {
+  ///
+  /// - Parameter wasThere: whether the key is in the state that this changes; nil: nobody knows. A
+  ///   wrong one makes wrong counts until the next checkpoint.
+  package func set(_ record: LogRecord, at offset: UInt64, wasThere: Bool? = nil) throws(Fault) {
     operations &+= 1
-    try tree.pointee.insert(
-      record.key, record.keyCount, RecordReference(record, at: offset), records)
+    var reference = RecordReference(record, at: offset)
+    // A key that has no entry here yet is there if it is beneath. Of others the entry knows better.
+    reference.isBeneath = wasThere
+    try tree.pointee.insert(record.key, record.keyCount, reference, records)
   }
 
-  package func deleteRange(_ record: LogRecord, at offset: UInt64) {
+  /// Takes in a range delete; throws as `set`.
+  package func deleteRange(_ record: LogRecord, at offset: UInt64) throws(Fault) {
     operations &+= 1
+    // Whatever has an entry in the range is older.
+    try tree.pointee.removeRange(
+      from: KeyPointer(start: record.key, count: record.keyCount),
+      below: KeyPointer(start: record.value, count: record.valueCount), records)
     state.ranges = state.ranges.adding(
       low: Array(UnsafeRawBufferPointer(start: record.key, count: record.keyCount)),
       high: Array(UnsafeRawBufferPointer(start: record.value, count: record.valueCount)), offset: offset)
@@ -71,7 +81,7 @@ package final class BufferWriter {
   /// Takes in an operation of any kind; as `set`.
   package func apply(_ record: LogRecord, at offset: UInt64) throws(Fault) {
     if record.code == OperationCode.deleteRange {
-      deleteRange(record, at: offset)
+      try deleteRange(record, at: offset)
     } else {
       try set(record, at: offset)
     }

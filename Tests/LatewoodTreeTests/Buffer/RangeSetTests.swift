@@ -82,3 +82,54 @@ private struct RangeModel: Equatable {
     #expect(set.height <= 21, "\(random.replay)")
   }
 }
+
+@Suite struct RangeCountingTests {
+  /// Each key of the space is beneath the buffer.
+  private func count(_ interval: RangeSet.Interval) -> Int {
+    interval.high.reduce(0) { $0 << 8 | Int($1) } - interval.low.reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  @Test func `what ranges hide between two bounds is added up, and each is counted once`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    for _ in 0..<20 {
+      var set = RangeSet()
+      var model = RangeModel()
+      var kept: [(RangeSet, RangeModel)] = []
+      for step in 1...200 {
+        let low = random.below(RangeModel.keys)
+        let high = random.oneIn(10) ? random.below(RangeModel.keys) : low + random.below(20)
+        set = set.adding(
+          low: RangeModel.key(low), high: RangeModel.key(min(high, RangeModel.keys)), offset: UInt64(step))
+        model.add(low, high, UInt64(step))
+        if random.oneIn(20) { kept.append((set, model)) }
+        for (set, model) in [(set, model)] + kept.suffix(1) {
+          // Bounds that lie in no interval, or where one begins or ends.
+          let bounds = (0..<RangeModel.keys).filter { number in
+            let before = number > 0 ? model.covers[number - 1] : 0
+            return model.covers[number] == 0 || model.covers[number] != before
+          }
+          guard let low = bounds.randomElement(using: &random),
+            let high = bounds.randomElement(using: &random),
+            low < high
+          else { continue }
+          let found = try set.hidden(low: RangeModel.key(low), high: RangeModel.key(high)) { count($0) }
+          #expect(found == model.covers[low..<high].filter { $0 > 0 }.count, "\(random.replay)")
+        }
+      }
+      var calls = 0
+      let (first, last) = (RangeModel.key(0), RangeModel.key(RangeModel.keys))
+      let counting: (RangeSet.Interval) -> Int = { interval in
+        calls += 1
+        return count(interval)
+      }
+      _ = try set.hidden(low: first, high: last, counting)
+      calls = 0
+      _ = try set.hidden(low: first, high: last, counting)
+      #expect(calls == 0)
+      let next = set.adding(low: RangeModel.key(10), high: RangeModel.key(12), offset: 1000)
+      _ = try next.hidden(low: first, high: last, counting)
+      // The new one, and what it has left of one or two others.
+      #expect(calls <= 3, "\(random.replay)")
+    }
+  }
+}

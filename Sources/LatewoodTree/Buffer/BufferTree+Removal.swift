@@ -1,0 +1,107 @@
+import LatewoodBytes
+import LatewoodFile
+
+extension BufferTree {
+  /// Takes out the entries from one key on and below another, which a range delete makes void. O(log
+  /// n), and what it costs to give up the nodes that lie wholly between.
+  ///
+  /// Throws as `insert`: the version that is being written must be given up then.
+  mutating func removeRange(
+    from low: KeyPointer, below high: KeyPointer, _ space: borrowing RecordSpace
+  ) throws(Fault) {
+    guard let root, try hasEntry(BufferNode(root), from: low, below: high, space) else { return }
+    finger = nil
+    var top = try cut(BufferNode(root), from: low, below: high, space)
+    while let node = top, node.isBranch, node.count == 1 {
+      top = node.child(0)
+      giveUp(node)
+    }
+    self.root = top?.pointer
+  }
+
+  private func hasEntry(
+    _ root: BufferNode, from low: KeyPointer, below high: KeyPointer, _ space: borrowing RecordSpace
+  ) throws(Fault) -> Bool {
+    var cursor = BufferCursor(root: root.pointer, space: copy space)
+    try cursor.seek(low.start, low.count)
+    return cursor.isValid && KeyOrder.compare(cursor.key, cursor.keyCount, high.start, high.count) < 0
+  }
+
+  /// What is left of a node; nil if nothing is. A bound that is nil lies beyond the node.
+  private mutating func cut(
+    _ shared: BufferNode, from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
+  ) throws(Fault) -> BufferNode? {
+    guard low != nil || high != nil else {
+      giveUpAll(shared)
+      return nil
+    }
+    let node = makePrivate(shared)
+    if node.isBranch {
+      try cutChildren(node, from: low, below: high, space)
+    } else {
+      let (first, end) = try node.entries(from: low, below: high, space)
+      if first < end {
+        node.remove(first, end)
+        entries &-= end &- first
+      }
+    }
+    if node.count > 0 { return node }
+    slab.release(node)
+    return nil
+  }
+
+  /// Cuts through the children that the bounds lie in, and gives up those between. Whatever throws,
+  /// the branch has none that was given up.
+  private mutating func cutChildren(
+    _ branch: BufferNode, from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
+  ) throws(Fault) {
+    let (first, last) = try branch.edges(from: low, below: high, space)
+    try cutChild(last, of: branch, from: first == last ? low : nil, below: high, space)
+    guard first < last else { return }
+    for index in first &+ 1..<last { giveUpAll(branch.child(index)) }
+    branch.remove(first &+ 1, last)
+    try cutChild(first, of: branch, from: low, below: nil, space)
+  }
+
+  private mutating func cutChild(
+    _ index: Int, of branch: BufferNode, from low: KeyPointer?, below high: KeyPointer?,
+    _ space: borrowing RecordSpace
+  ) throws(Fault) {
+    if let rest = try cut(branch.child(index), from: low, below: high, space) {
+      branch.children[index] = rest.pointer
+    } else {
+      branch.remove(index, index &+ 1)
+    }
+  }
+
+  /// Gives up a node and all under it.
+  private mutating func giveUpAll(_ node: BufferNode) {
+    if node.isBranch {
+      for index in 0..<node.count { giveUpAll(node.child(index)) }
+    } else {
+      entries &-= node.count
+    }
+    giveUp(node)
+  }
+
+  private mutating func giveUp(_ node: BufferNode) {
+    if node.born == version {
+      slab.release(node)
+    } else {
+      retired.append(Retired(node: node.pointer, died: version))
+    }
+  }
+}
+
+extension BufferNode {
+  /// Takes out entries `first ..< end`.
+  fileprivate func remove(_ first: Int, _ end: Int) {
+    let tail = count &- end
+    if tail > 0 {
+      (heads + first).update(from: heads + end, count: tail)
+      (references + first).update(from: references + end, count: tail)
+      if isBranch { (children + first).update(from: children + end, count: tail) }
+    }
+    count = first &+ tail
+  }
+}
