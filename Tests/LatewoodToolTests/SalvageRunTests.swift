@@ -2,6 +2,7 @@ import LatewoodDevice
 import LatewoodDocuments
 import LatewoodFleece
 import LatewoodInspection
+import LatewoodQuery
 import LatewoodStore
 import Testing
 
@@ -107,5 +108,36 @@ import Testing
     let run = try salvage(directory, "damaged", "b")
     #expect(!run.isWhole && run.documentFaults != nil)
     _ = try directory.entries(of: "b")
+  }
+
+  @Test func indexesOfAFileThatIsNotSavedWholeAreMadeAnew() throws {
+    let directory = try ToolDirectory()
+    let store = try DocumentStore.open(at: directory.file("docs"))
+    let collection = try #require(try store.collection("_default"))
+    for index in 0..<300 {
+      try store.write { writer in
+        let body = try JSON.fleece(
+          from: #"{"n":\#(index),"text":"\#(String(repeating: "y", count: index))"}"#)
+        _ = try writer.save("doc-\(index)", in: collection, body: body, parent: nil)
+      }
+    }
+    try store.createIndex("n", IndexDefinition([IndexDefinition.Part(parsing: "n:desc")]), in: collection)
+    try store.compact()
+    try store.close()
+    for (name, from, length) in [("whole", 0, 0), ("early", 3, 8192), ("late", 20, 4096)] {
+      var bytes = try directory.bytes(of: "docs")
+      let start = 16384 + 4096 * from
+      guard start + length <= bytes.count else { continue }
+      bytes.replaceSubrange(start..<start + length, with: [UInt8](repeating: 0, count: length))
+      try directory.write(bytes, to: "damaged-\(name)")
+      let run = try salvage(directory, "damaged-\(name)", "saved-\(name)")
+      #expect(run.isWhole == (length == 0))
+      let saved = try DocumentStore.open(at: directory.file("saved-\(name)"))
+      let faults = try saved.verify(deep: true).faults.map { "\($0)" }
+      #expect(faults.allSatisfy { !$0.contains("the index ") }, "\(name): \(faults.prefix(3))")
+      let found = try #require(try saved.collection("_default"))
+      #expect(try saved.reads(found).indexList().map(\.isReady) == [true], "\(name)")
+      try saved.close()
+    }
   }
 }

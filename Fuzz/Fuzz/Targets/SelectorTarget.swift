@@ -27,8 +27,37 @@ final class SelectorTarget: FuzzTarget {
       try document.withRoot { root throws(FleeceError) in
         let isMatch = try predicate.matches(root)
         if isMatch, try opposite.matches(root) { find("a selector and its negation both match") }
+        try compareIndexes(predicate, isMatch, root)
         if try Predicate.not(predicate).matches(root) == isMatch {
           find("a predicate and its opposite agree")
+        }
+      }
+    }
+  }
+
+  /// A document that matches has an entry in the part of every index that the selector needs, and one
+  /// that does not has none where the part is said to be all.
+  private func compareIndexes(_ predicate: Predicate, _ isMatch: Bool, _ root: FleeceValue)
+    throws(FleeceError)
+  {
+    guard var members = try root.dictionary()?.members() else { return }
+    while let member = try members.next() {
+      let path = FieldPath(String(decoding: member.key, as: UTF8.self))
+      for isEach in [false, true] {
+        let part = IndexDefinition.Part(path, isDescending: isMatch, isEach: isEach)
+        let definition: IndexDefinition
+        do throws(QueryError) { definition = try IndexDefinition([part]) } catch { continue }
+        guard let bounds = definition.bounds(for: Conjunction(predicate)) else { continue }
+        var found: [KeyInterval] = []
+        for key in try definition.keys(of: root) {
+          found += bounds.ranges.filter { range in
+            !key.bytes.lexicographicallyPrecedes(range.low)
+              && range.high.map { key.bytes.lexicographicallyPrecedes($0) } != false
+          }
+        }
+        if isMatch, found.isEmpty { find("a document that matches is not in the range of an index") }
+        if !isMatch, bounds.isWhole, found.contains(where: { !$0.needsCheck }) {
+          find("a document that does not match is in the range of an index")
         }
       }
     }

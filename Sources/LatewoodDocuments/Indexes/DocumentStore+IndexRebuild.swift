@@ -12,7 +12,7 @@ extension DocumentStore {
         for (index, definition) in definitions {
           while true {
             let step = try write { writer in
-              try writer.buildIndex(index, definition, in: collection, allowsDuplicates: true)
+              try writer.buildIndex(index, definition, in: collection, isSalvaged: true)
             }
             if step.isReady { break }
           }

@@ -22,13 +22,14 @@ extension DocumentWriter {
   ///
   /// - Parameters:
   ///   - limit: documents of the step.
-  ///   - allowsDuplicates: whether a unique index takes what replicas have made alike.
+  ///   - isSalvaged: whether a unique index takes documents that are alike, as replicas make them, and
+  ///     any index leaves out those whose body is lost.
   /// - Returns: how far it has come.
   /// - Throws: ``DocumentError`` `alreadyExists` if another index has the name; `badArgument` for
   ///   names that cannot be; `notUnique`.
   func buildIndex(
     _ name: String, _ definition: IndexDefinition, in collection: DocumentCollection,
-    limit: Int = DocumentWriter.buildSize, allowsDuplicates: Bool = false
+    limit: Int = DocumentWriter.buildSize, isSalvaged: Bool = false
   ) throws(DocumentError) -> IndexProgress {
     let work = try work(collection)
     if let reason = NameRules.fault(ofIndex: name) {
@@ -47,7 +48,7 @@ extension DocumentWriter {
       name: name, record: record,
       entries: try DocumentError.typed { try transaction.keyspace(record.entriesName(of: work.name)) })
     let last = try addEntries(
-      to: index, after: start, work, limit: limit, checks: definition.isUnique && !allowsDuplicates)
+      to: index, after: start, work, limit: limit, isSalvaged: isSalvaged)
     var next = record
     next.builtThrough = last
     if last == nil { work.state.indexChanges += 1 }
@@ -81,10 +82,10 @@ extension DocumentWriter {
   /// - Parameters:
   ///   - start: the last document that is in the index.
   ///   - limit: documents to look at.
-  ///   - checks: whether it refuses duplicates.
+  ///   - isSalvaged: see `buildIndex`.
   /// - Returns: the last one now; nil if all are.
   private func addEntries(
-    to index: CollectionIndex, after start: String, _ work: CollectionWork, limit: Int, checks: Bool
+    to index: CollectionIndex, after start: String, _ work: CollectionWork, limit: Int, isSalvaged: Bool
   ) throws(DocumentError) -> String? {
     var seen = 0
     var last = start
@@ -94,8 +95,11 @@ extension DocumentWriter {
       try transaction.forEach(in: work.spaces.documents, range) { key, value in
         let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
         let head = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
-        for key in try keys(of: id, IndexedRevision(head), [index], work)[0] {
-          found.append((key, id, head))
+        do throws(DocumentError) {
+          let new = try keys(of: id, IndexedRevision(head), [index], work)[0]
+          found += new.map { ($0, id, head) }
+        } catch {
+          guard isSalvaged, error.code == .corruptData else { throw error }
         }
         seen += 1
         last = id
@@ -106,7 +110,7 @@ extension DocumentWriter {
     found.sort { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
     changeCount += 1
     for (key, id, head) in found {
-      if checks {
+      if index.definition.isUnique, !isSalvaged {
         try refuseDuplicates(of: [key], id, IndexedRevision(head), index, work)
       }
       do throws(StoreError) {
