@@ -100,9 +100,10 @@ extension LogFile {
 
   /// Proves the frames between two places of the log before what they say is made official.
   ///
-  /// Where one is not what was written, throws `damaged`, and nothing is written after that: whoever
-  /// opens the file would not find what follows such a frame. Throws `inputOutput`, with no such
-  /// effect, if the disk does not give it; and as `checkWriting`. O(bytes of the log between). From any thread.
+  /// Where one is not what was written, throws `damaged`, and nothing is written after that:
+  /// whoever opens the file would not find what follows such a frame. Throws `inputOutput`, with no
+  /// such effect, if the disk does not give it; and as `checkWriting`. O(bytes of the log between).
+  /// From any thread.
   package func proveFrames(from start: ReplayPosition, to end: UInt64) throws(Fault) {
     try checkWriting()
     // What lies behind a gap holds no operations yet.

@@ -2,8 +2,8 @@ import LatewoodStore
 
 /// Part `count`: how many keys a range has, which place a key has, and which key is at a place,
 /// without reading what is between. Once with all keys in the tree, once with a tenth of them
-/// written anew and not yet in it; then the first count, which looks up each of these, is a figure of
-/// its own.
+/// written anew and not yet in it; then the first count, which looks up each of these, is a figure
+/// of its own.
 extension Run where Engine == LatewoodEngine {
   func counting() throws {
     let engine = try filled(options.records) { $0.checkpointsInBackground = false }

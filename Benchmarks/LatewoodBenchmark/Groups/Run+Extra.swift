@@ -33,8 +33,8 @@ enum ExtraPart: String, CaseIterable {
 }
 
 extension Run where Engine == LatewoodEngine {
-  /// Runs group `bounded`, `documents`, `queries` or `extra`, or one part of that. Returns false if the group
-  /// is none of these.
+  /// Runs group `bounded`, `documents`, `queries` or `extra`, or one part of that. Returns false if
+  /// the group is none of these.
   func extraGroup(_ group: String) throws -> Bool {
     if group == "extra" {
       try runAllParts()

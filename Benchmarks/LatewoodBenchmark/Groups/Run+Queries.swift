@@ -3,7 +3,8 @@ import LatewoodFleece
 import LatewoodQuery
 import LatewoodStore
 
-/// Group `queries`: indexes being made, asked and kept up to date, over documents of about 400 bytes.
+/// Group `queries`: indexes being made, asked and kept up to date, over documents of about 400
+/// bytes.
 extension Run where Engine == LatewoodEngine {
   func queriesGroup() throws {
     options.directory.makeEmpty()

@@ -35,8 +35,8 @@ final class SelectorTarget: FuzzTarget {
     }
   }
 
-  /// A document that matches has an entry in the part of every index that the selector needs, and one
-  /// that does not has none where the part is said to be all.
+  /// A document that matches has an entry in the part of every index that the selector needs, and
+  /// one that does not has none where the part is said to be all.
   private func compareIndexes(_ predicate: Predicate, _ isMatch: Bool, _ root: FleeceValue)
     throws(FleeceError)
   {

@@ -35,8 +35,8 @@ extension DocumentCollection {
   ///
   /// It changes in the same transaction as a document, so it always agrees with them. One that is
   /// there already with the same definition stays as it is. On a collection with documents it is
-  /// built in many small transactions, between which others read and write; if that is interrupted by
-  /// a crash or a full disk, another call goes on. In a batch it is part of the batch.
+  /// built in many small transactions, between which others read and write; if that is interrupted
+  /// by a crash or a full disk, another call goes on. In a batch it is part of the batch.
   /// O(documents · log n).
   ///
   /// - Parameters:
@@ -44,13 +44,13 @@ extension DocumentCollection {
   ///   - fields: 1 to 8 of them; the first decides before the others.
   ///   - condition: what documents must obey to be in the index. A query uses it if it has the same
   ///     conditions among its own.
-  ///   - unique: whether saving throws `notUnique` if another document has the same values. A document
-  ///     that lacks one, or has null there, is never a duplicate; and what another replica has made is
-  ///     never refused.
+  ///   - unique: whether saving throws `notUnique` if another document has the same values. A
+  ///     document that lacks one, or has null there, is never a duplicate; and what another replica
+  ///     has made is never refused.
   ///   - progress: called after each step outside of a batch. If it throws, the index is dropped.
   /// - Throws: what `progress` throws; ``DatabaseError`` `invalidParameter` if there can be no such
-  ///   index, `conflict` if another has the name, `notUnique` if two documents have the same values;
-  ///   `notWritable`, `notOpen`.
+  ///   index, `conflict` if another has the name, `notUnique` if two documents have the same
+  ///   values; `notWritable`, `notOpen`.
   public func createIndex(
     _ name: String, on fields: [IndexField],
     where condition: ((QueryDocument<Document>) -> QueryCondition)? = nil, unique: Bool = false,
@@ -78,8 +78,8 @@ extension DocumentCollection {
     try createIndex(name, definition) { _ in }
   }
 
-  /// Makes an index without blocking the caller's thread. If the task is cancelled before it is built,
-  /// there is none, and this throws `CancellationError`.
+  /// Makes an index without blocking the caller's thread. If the task is cancelled before it is
+  /// built, there is none, and this throws `CancellationError`.
   public func createIndex(
     _ name: String, on fields: [IndexField],
     where condition: ((QueryDocument<Document>) -> QueryCondition)? = nil, unique: Bool = false

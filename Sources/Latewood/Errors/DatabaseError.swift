@@ -5,8 +5,8 @@ import LatewoodFleece
 /// Two exceptions: what your own closures throw passes through unchanged, and so do the
 /// `EncodingError` and `DecodingError` of your own types.
 public struct DatabaseError: Error, Sendable, Equatable {
-  /// What kind of error it is. The numbers are those that Couchbase Lite uses for the same, and from
-  /// 20001 on those of errors that it does not have. New ones may come in minor versions.
+  /// What kind of error it is. The numbers are those that Couchbase Lite uses for the same, and
+  /// from 20001 on those of errors that it does not have. New ones may come in minor versions.
   public enum Code: Int, Sendable, CaseIterable {
     /// A revision id is not of the form `generation-digest`.
     case badRevisionID = 4

@@ -24,13 +24,13 @@ public struct IndexField: Sendable, ExpressibleByStringLiteral {
   /// The field that a path leads to, from the least value to the greatest.
   public init(stringLiteral path: String) { self.init(path) }
 
-  /// The field that a path leads to, from the least value to the greatest. A backslash stands before a
-  /// dot that belongs to a name.
+  /// The field that a path leads to, from the least value to the greatest. A backslash stands
+  /// before a dot that belongs to a name.
   public static func ascending(_ path: String) -> IndexField { IndexField(path) }
   /// The field that a path leads to, from the greatest value to the least.
   public static func descending(_ path: String) -> IndexField { IndexField(path, isDescending: true) }
-  /// The elements of the array that a path leads to. Documents without an array there are not in the
-  /// index, and an index has one such field at most.
+  /// The elements of the array that a path leads to. Documents without an array there are not in
+  /// the index, and an index has one such field at most.
   public static func each(_ path: String) -> IndexField { IndexField(path, isEach: true) }
 }
 

@@ -21,10 +21,11 @@ import LatewoodQuery
 /// data, arrays, objects; what is missing comes before all of them. CouchDB has the same, but for
 /// strings, which it orders by the rules of ICU.
 ///
-/// An index of the collection (``DocumentCollection/createIndex(_:on:where:unique:progress:)``) is used
-/// where that costs less; what is found is the same. Without one every document is read whose id a
-/// condition does not rule out: O(documents). ``explain()`` tells. A sort that no index has done holds
-/// the keys of all documents that match in memory, or with a limit those of as many as it asks for.
+/// An index of the collection (``DocumentCollection/createIndex(_:on:where:unique:progress:)``) is
+/// used where that costs less; what is found is the same. Without one every document is read whose
+/// id a condition does not rule out: O(documents). ``explain()`` tells. A sort that no index has
+/// done holds the keys of all documents that match in memory, or with a limit those of as many as
+/// it asks for.
 ///
 /// Errors: ``DatabaseError`` `invalidParameter` if a condition, an order or a column cannot be,
 /// `notOpen`, `corruptData`; the `DecodingError` of a document that is not of the type.

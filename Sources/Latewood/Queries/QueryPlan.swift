@@ -9,8 +9,8 @@ import LatewoodDocuments
 public struct QueryPlan: Sendable, Equatable {
   /// The indexes that are read, by name; none if all documents are looked at.
   public let indexes: [String]
-  /// Entries of indexes, or documents, that are in the ranges that are read. With a limit it may end
-  /// before the last.
+  /// Entries of indexes, or documents, that are in the ranges that are read. With a limit it may
+  /// end before the last.
   public let candidates: Int
   /// Whether documents have to be looked at to know whether they match.
   public let filters: Bool

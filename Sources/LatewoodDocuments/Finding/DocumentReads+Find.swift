@@ -6,9 +6,9 @@ extension DocumentReads {
   /// Calls a closure with each document that a request wants, until it returns false.
   ///
   /// Without an order, documents come by id. How they are found, by an index or by looking at all,
-  /// never changes what is found, nor its order; ``explain(_:)`` tells. Of a range of an index whose
-  /// order is not the one that is asked for, ids or keys are held in memory: those of `skip + limit`
-  /// documents where there is a limit and an order.
+  /// never changes what is found, nor its order; ``explain(_:)`` tells. Of a range of an index
+  /// whose order is not the one that is asked for, ids or keys are held in memory: those of `skip +
+  /// limit` documents where there is a limit and an order.
   ///
   /// - Returns: how many documents were looked at.
   /// - Throws: what the closure throws; ``DocumentError`` `corruptData` if the body of one that was
@@ -19,8 +19,8 @@ extension DocumentReads {
     return try find(request, by: FindPlanner(self, request).best(), body)
   }
 
-  /// How many documents a request wants. O(log n) where an index has just those, and what has expired
-  /// and is not purged yet; else as ``find(_:_:)``.
+  /// How many documents a request wants. O(log n) where an index has just those, and what has
+  /// expired and is not purged yet; else as ``find(_:_:)``.
   package func count(_ request: FindRequest) throws -> Int {
     var unsorted = request
     unsorted.order = []

@@ -4,7 +4,8 @@ import LatewoodStore
 /// Finds the ways in which a request can be answered, and what each costs: how many entries a range
 /// has is exact.
 struct FindPlanner {
-  /// To read an entry of an index and then its document takes longer than to read the next document.
+  /// To read an entry of an index and then its document takes longer than to read the next
+  /// document.
   private static let entryCost = 3.0
   /// To sort what was found, and read it once more, takes a part more.
   private static let sortCost = 1.3
@@ -83,7 +84,8 @@ struct FindPlanner {
     }
     let order = request.order.map { ($0.path, $0.isDescending) }
     if !order.isEmpty, let isReversed = access.index.definition.isReversed(for: order, in: bounds) {
-      // Without a filter it ends at the limit; with one it can be hoped to end long before the last.
+      // Without a filter it ends at the limit; with one it can be hoped to end long before the
+      // last.
       let most = access.isExact ? wanted : needed == .max ? .max : max(needed, access.candidates / 4)
       plans.append(
         FindPlan(

@@ -75,8 +75,8 @@ struct FindRun {
     }
   }
 
-  /// The index has the order. What is equal in it comes by id whatever the direction, and what is cut
-  /// is put in order by its whole values: so runs of equal keys are read as a whole.
+  /// The index has the order. What is equal in it comes by id whatever the direction, and what is
+  /// cut is put in order by its whole values: so runs of equal keys are read as a whole.
   private mutating func runByIndex(
     _ access: IndexAccess, _ isReversed: Bool, _ body: (FoundDocument) throws -> Bool
   ) throws {
@@ -193,8 +193,8 @@ struct FindRun {
   }
   // MARK: Skipping
 
-  /// The ranges of a plan without entries that would be passed over, found by their rank. Those of one
-  /// key stay together: what comes first among them is not told by the index.
+  /// The ranges of a plan without entries that would be passed over, found by their rank. Those of
+  /// one key stay together: what comes first among them is not told by the index.
   private mutating func rangesAfterSkipping(
     _ access: IndexAccess, _ isReversed: Bool
   ) throws -> [KeyRange] {

@@ -20,9 +20,10 @@ extension DocumentStore {
   /// O(documents).
   ///
   /// - Parameters:
-  ///   - progress: called after each step; if it throws, the index is dropped, and this throws that.
-  /// - Throws: what `progress` throws; ``DocumentError``: what the store throws, and then what has been
-  ///   built stays, and another call goes on; `alreadyExists` if there is an index of that
+  ///   - progress: called after each step; if it throws, the index is dropped, and this throws
+  ///     that.
+  /// - Throws: what `progress` throws; ``DocumentError``: what the store throws, and then what has
+  ///   been built stays, and another call goes on; `alreadyExists` if there is an index of that
   ///   name with another definition; `notUnique` if two documents have the same values: then there
   ///   is no index.
   package func createIndex(
@@ -61,7 +62,8 @@ extension DocumentStore {
 }
 
 extension DocumentError {
-  /// Whether an index that was being built stays: it is another one, or the next attempt may succeed.
+  /// Whether an index that was being built stays: it is another one, or the next attempt may
+  /// succeed.
   fileprivate var leavesIndex: Bool { code != .notUnique }
 }
 

@@ -22,8 +22,8 @@ extension DocumentWriter {
   ///
   /// - Parameters:
   ///   - limit: documents of the step.
-  ///   - isSalvaged: whether a unique index takes documents that are alike, as replicas make them, and
-  ///     any index leaves out those whose body is lost.
+  ///   - isSalvaged: whether a unique index takes documents that are alike, as replicas make them,
+  ///     and any index leaves out those whose body is lost.
   /// - Returns: how far it has come.
   /// - Throws: ``DocumentError`` `alreadyExists` if another index has the name; `badArgument` for
   ///   names that cannot be; `notUnique`.

@@ -112,8 +112,8 @@ extension DocumentWriter {
     return keys
   }
 
-  /// The same of a revision that is replaced. If its body cannot be read, indexes are looked through
-  /// for what they have of the document.
+  /// The same of a revision that is replaced. If its body cannot be read, indexes are looked
+  /// through for what they have of the document.
   private func oldKeys(
     _ id: String, _ head: DocumentRecord.Head, _ indexes: [CollectionIndex], _ work: CollectionWork
   ) throws(DocumentError) -> [[IndexKey]] {

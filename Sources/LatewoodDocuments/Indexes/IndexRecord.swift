@@ -4,7 +4,8 @@ import LatewoodStore
 /// What is kept of an index: what it is of, and how far it has been built.
 ///
 /// In the keyspace of the database under `index/`, the name of the collection, `/` and the name of
-/// the index: `format 1 byte, flags 1 byte, number, parts, condition, built through`. See FORMAT.md.
+/// the index: `format 1 byte, flags 1 byte, number, parts, condition, built through`. See
+/// FORMAT.md.
 struct IndexRecord: Sendable, Equatable {
   static let format: UInt8 = 1
   static let keyPrefix = "index/"

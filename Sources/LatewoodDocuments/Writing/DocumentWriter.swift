@@ -120,7 +120,8 @@ final class CollectionWork {
   let spaces: CollectionSpaces
   let startState: CollectionState
   var state: CollectionState
-  /// What the batch has found of the indexes; nil: it has not looked yet, or has changed them since.
+  /// What the batch has found of the indexes; nil: it has not looked yet, or has changed them
+  /// since.
   var indexes: [CollectionIndex]?
   /// In the order in which they were made.
   private(set) var changes: [DocumentChange] = []

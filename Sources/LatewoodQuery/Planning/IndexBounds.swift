@@ -2,7 +2,8 @@
 package struct IndexBounds: Sendable {
   /// Runs of keys, in order and without overlaps.
   package var ranges: [KeyInterval]
-  /// Whether the documents outside of `needsCheck` are just those of the query: no condition is left.
+  /// Whether the documents outside of `needsCheck` are just those of the query: no condition is
+  /// left.
   package var isWhole: Bool
   /// Leading parts of the index that have one value in all of it.
   package var fixedParts: Int
@@ -70,8 +71,8 @@ extension IndexDefinition {
     return true
   }
 
-  /// Whether a range of the index gives documents in an order: in its own direction or reversed. Nil
-  /// if it does not.
+  /// Whether a range of the index gives documents in an order: in its own direction or reversed.
+  /// Nil if it does not.
   ///
   /// - Parameters:
   ///   - order: fields to sort by, and whether descending.

@@ -7,8 +7,8 @@ import LatewoodTree
 /// Every method throws ``StoreError``: `closed`, `snapshotClosed` or `transactionFinished` when it
 /// is too late; `keyEmpty`, `keyTooLong`, `noSuchKeyspace` for bad arguments; `damaged` with the
 /// offset when bytes of the file are not what was written. n is the number of entries in the
-/// database. Counts are O(log n). The first one over a range also looks up the entries of it that were
-/// written since the last checkpoint, each once: O(log n) for each.
+/// database. Counts are O(log n). The first one over a range also looks up the entries of it that
+/// were written since the last checkpoint, each once: O(log n) for each.
 public protocol Readable {
   // None of these is for use outside of this module.
 
@@ -171,8 +171,8 @@ extension Readable {
     try read { (state) throws(Fault) in try state.edge(of: keyspace, range, isLast: true) }
   }
 
-  /// How many keys a range has. O(log n), and the first time as much for each entry of the range that
-  /// was written since the last checkpoint.
+  /// How many keys a range has. O(log n), and the first time as much for each entry of the range
+  /// that was written since the last checkpoint.
   ///
   /// - Parameters:
   ///   - keyspace: where to look.

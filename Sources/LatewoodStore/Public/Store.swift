@@ -141,9 +141,9 @@ public final class Store: Sendable {
   /// memory, now. Writers and readers go on. O(changes x log n).
   ///
   /// - Throws: ``StoreError`` `damaged` if the log is not what was written. Nothing of it is merged
-  ///   then, and the store is `poisoned` for writing: commits after the damage would be out of reach
-  ///   for whoever opens the file. `outOfSpace`, after which it can be tried again; `inputOutput`,
-  ///   `poisoned`, `fileMoved`, `readOnly`, `closed`.
+  ///   then, and the store is `poisoned` for writing: commits after the damage would be out of
+  ///   reach for whoever opens the file. `outOfSpace`, after which it can be tried again;
+  ///   `inputOutput`, `poisoned`, `fileMoved`, `readOnly`, `closed`.
   public func checkpoint() throws(StoreError) {
     do { try engine.requestCheckpoint() } catch { throw StoreError(error, path: engine.path) }
   }

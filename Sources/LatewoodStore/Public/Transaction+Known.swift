@@ -5,8 +5,8 @@ import LatewoodBytes
 extension Transaction {
   /// Puts an entry, as the public form does.
   ///
-  /// - Parameter wasThere: whether the key is there now. A wrong one makes wrong counts until the next
-  ///   checkpoint, and nothing worse.
+  /// - Parameter wasThere: whether the key is there now. A wrong one makes wrong counts until the
+  ///   next checkpoint, and nothing worse.
   package func put(
     _ key: some ByteSource, _ value: some ByteSource, in keyspace: Keyspace, wasThere: Bool
   ) throws(StoreError) {

@@ -55,8 +55,8 @@ public struct VerifyReport: Sendable, Equatable {
 extension Store {
   /// Reads everything that the newest state reaches and checks all of it: checksums, order of keys,
   /// separators, counts, live bytes, extents within the file, no overlaps; header, root slots, the
-  /// log that reads still need; that the catalog of keyspaces agrees with itself, and names all that have entries, unless
-  /// the log is damaged.
+  /// log that reads still need; that the catalog of keyspaces agrees with itself, and names all
+  /// that have entries, unless the log is damaged.
   ///
   /// What the disk has is read, and not what the system caches of it, where the system has a way to
   /// do that (Linux, but for file systems in memory). A block that cannot be read is a fault like

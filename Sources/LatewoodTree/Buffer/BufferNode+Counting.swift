@@ -11,18 +11,18 @@ import Synchronization
 /// ```
 ///
 /// Whether a key is beneath is the same for all versions that show the entry. The writer says so if
-/// it knows; else the first reader who counts over the leaf looks it up and notes it there: the leaf
-/// is *settled*. A branch is settled by adding up its children. Several readers may do so at once,
-/// and find the same. The writer takes what they found over into the nodes that it makes in the place
-/// of settled ones.
+/// it knows; else the first reader who counts over the leaf looks it up and notes it there: the
+/// leaf is *settled*. A branch is settled by adding up its children. Several readers may do so at
+/// once, and find the same. The writer takes what they found over into the nodes that it makes in
+/// the place of settled ones.
 extension BufferNode {
   /// Says whether what lies beneath the buffer has a key.
   typealias Lookup = (_ key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Bool
 
   /// The change by the entries from one key on and below another; nil is no bound.
   ///
-  /// O(log n), and a lookup for each entry in the leaves of the range that nobody has known or looked
-  /// up before.
+  /// O(log n), and a lookup for each entry in the leaves of the range that nobody has known or
+  /// looked up before.
   func change(
     from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace, _ isBeneath: Lookup
   ) throws(Fault) -> Int {
@@ -102,8 +102,8 @@ extension BufferNode {
 }
 
 extension BufferNode {
-  /// The last key of an entry, or of a separator on the way to it, that satisfies a condition, as all
-  /// lesser ones do. O(log n) calls.
+  /// The last key of an entry, or of a separator on the way to it, that satisfies a condition, as
+  /// all lesser ones do. O(log n) calls.
   func last(
     in space: borrowing RecordSpace,
     where isBefore: (_ key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Bool
@@ -140,8 +140,8 @@ struct KeyPointer {
 
 // MARK: - What readers note in nodes
 
-// SAFETY: `sums` and `beneath` lie inside of the node, by `length(capacity:isBranch:)`, at multiples
-// of 8, and are only accessed atomically.
+// SAFETY: `sums` and `beneath` lie inside of the node, by `length(capacity:isBranch:)`, at
+// multiples of 8, and are only accessed atomically.
 extension BufferNode {
   private func word(_ offset: Int) -> UnsafeMutablePointer<Atomic<UInt64>> {
     (pointer + offset).assumingMemoryBound(to: Atomic<UInt64>.self)

@@ -66,7 +66,8 @@ struct BufferNode {
   @inline(__always) var children: UnsafeMutablePointer<UnsafeMutableRawPointer> {
     (pointer + Self.headerLength + capacity &* 12).assumingMemoryBound(to: UnsafeMutableRawPointer.self)
   }
-  // SAFETY: a word of a node is a valid Atomic<UInt64> whatever it holds, and lies at a multiple of 8.
+  // SAFETY: a word of a node is a valid Atomic<UInt64> whatever it holds, and lies at a multiple of
+  // 8.
   @inline(__always) var settled: UnsafeMutablePointer<Atomic<UInt64>> {
     (pointer + 16).assumingMemoryBound(to: Atomic<UInt64>.self)
   }

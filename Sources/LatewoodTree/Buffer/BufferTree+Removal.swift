@@ -2,8 +2,8 @@ import LatewoodBytes
 import LatewoodFile
 
 extension BufferTree {
-  /// Takes out the entries from one key on and below another, which a range delete makes void. O(log
-  /// n), and what it costs to give up the nodes that lie wholly between.
+  /// Takes out the entries from one key on and below another, which a range delete makes void.
+  /// O(log n), and what it costs to give up the nodes that lie wholly between.
   ///
   /// Throws as `insert`: the version that is being written must be given up then.
   mutating func removeRange(

@@ -44,8 +44,8 @@ final class RangeNode: Sendable {
     return found
   }
 
-  /// The last node the beginning of whose interval satisfies a condition, as all lesser ones do. O(log
-  /// n).
+  /// The last node the beginning of whose interval satisfies a condition, as all lesser ones do.
+  /// O(log n).
   func last(where begins: (_ low: [UInt8]) throws(Fault) -> Bool) throws(Fault) -> RangeNode? {
     var found: RangeNode?
     var next: RangeNode? = self
@@ -60,8 +60,8 @@ final class RangeNode: Sendable {
     return found
   }
 
-  /// How many entries are hidden by the intervals that lie between two bounds; nil is no bound. O(log
-  /// n), and a call for each that was never counted.
+  /// How many entries are hidden by the intervals that lie between two bounds; nil is no bound.
+  /// O(log n), and a call for each that was never counted.
   func hidden(
     from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeSet.Interval) throws(Fault) -> Int
   ) throws(Fault) -> Int {

@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// A range delete hides what is older than itself. Entries of its own buffer are taken out of that;
 /// what lies beneath the buffer is hidden as long as the range is here. A record's file offset says
-/// how old it is, since the log only grows: an entry at offset `e`, of either buffer, is hidden by a
-/// range that contains its key and lies at an offset greater than `e`.
+/// how old it is, since the log only grows: an entry at offset `e`, of either buffer, is hidden by
+/// a range that contains its key and lies at an offset greater than `e`.
 ///
 /// Invariant: intervals are not empty, do not overlap, and ascend. Where two range deletes overlap,
 /// the newer one's offset counts.
@@ -80,15 +80,17 @@ package final class RangeSet: Sendable {
     return node
   }
 
-  /// The last interval whose beginning satisfies a condition, as all lesser ones do. O(log n) calls.
+  /// The last interval whose beginning satisfies a condition, as all lesser ones do. O(log n)
+  /// calls.
   func last(
     where begins: (_ low: [UInt8]) throws(Fault) -> Bool
   ) throws(Fault) -> Interval? {
     try root?.last(where: begins)?.interval
   }
 
-  /// How many entries beneath the buffer are hidden in a range, into whose bounds no interval reaches
-  /// from within. O(log n), and a call for each interval in the range that was never counted.
+  /// How many entries beneath the buffer are hidden in a range, into whose bounds no interval
+  /// reaches from within. O(log n), and a call for each interval in the range that was never
+  /// counted.
   func hidden(
     low: [UInt8], high: [UInt8], _ count: (Interval) throws(Fault) -> Int
   ) throws(Fault) -> Int {

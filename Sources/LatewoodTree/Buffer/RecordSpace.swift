@@ -1,9 +1,9 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// A place in the write buffer's leaves: the file offset of a record in the log, whether that record
-/// is a delete, what is known of the same key beneath the buffer, and some bits by which the record's
-/// bytes are known again.
+/// A place in the write buffer's leaves: the file offset of a record in the log, whether that
+/// record is a delete, what is known of the same key beneath the buffer, and some bits by which the
+/// record's bytes are known again.
 ///
 /// ```
 /// bit 63      the record is a delete

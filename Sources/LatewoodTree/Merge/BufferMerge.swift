@@ -135,7 +135,8 @@ package struct BufferMerge: ~Copyable {
     }
   }
 
-  /// The buffer's entry itself: nothing, if it is a delete. None is older than a range delete over it.
+  /// The buffer's entry itself: nothing, if it is a delete. None is older than a range delete over
+  /// it.
   private mutating func takeEntry() throws(Fault) {
     builder.releaseUnused()
     let reference = buffer.reference

@@ -1,9 +1,9 @@
 import LatewoodBytes
 import LatewoodFile
 
-// Counting. The base tree answers from the totals in its branches, and each write buffer over it from
-// what its nodes know: by how many entries they change what lies beneath, and how many entries of
-// that each deleted range hides.
+// Counting. The base tree answers from the totals in its branches, and each write buffer over it
+// from what its nodes know: by how many entries they change what lies beneath, and how many entries
+// of that each deleted range hides.
 //
 //     shown(layer) = shown(beneath it), without what its deleted ranges hide
 //                    + the change by its entries
@@ -28,8 +28,8 @@ extension ReadView {
     (layer == .active ? activeRanges : frozenRanges)?.takeUnretainedValue()
   }
 
-  /// How many entries a range of full keys has. O(log n), and O(log n) for each pending entry of the
-  /// range of which nobody has known or asked yet whether the tree has its key.
+  /// How many entries a range of full keys has. O(log n), and O(log n) for each pending entry of
+  /// the range of which nobody has known or asked yet whether the tree has its key.
   package func count(low: [UInt8], high: [UInt8]) throws(Fault) -> UInt64 {
     UInt64(max(0, try shown(low, high, by: .active)))
   }

@@ -4,8 +4,8 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// `count`, `rank` and `key(at:)` beside changes that no checkpoint has merged yet, against a sorted
-/// array.
+/// `count`, `rank` and `key(at:)` beside changes that no checkpoint has merged yet, against a
+/// sorted array.
 @Suite struct PendingCountTests {
   private struct Run {
     var random: SeededRandom
