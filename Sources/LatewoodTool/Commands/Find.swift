@@ -51,8 +51,9 @@ extension CommandDescription {
       #"{"collection":"NAME","documents":[{...}, ...],"count":NUMBER,"read":NUMBER}"#,
       #"count: of documents that were found; read: of those that were looked at;"#,
       #"with --count there are no documents;"#,
-      #"with --explain {"collection":"NAME","indexes":["NAME", ...],"candidates":NUMBER,"#,
-      #"  "filters":BOOLEAN,"sorts":BOOLEAN,"suggestion":"FIELDS" or null}"#,
+      #"with --explain {"collection":"NAME","indexes":["NAME", ...],"#,
+      #"  "candidates":NUMBER,"filters":BOOLEAN,"sorts":BOOLEAN,"#,
+      #"  "suggestion":"FIELDS" or null}"#,
     ]
   ) { arguments, console throws(Failure) in
     let request = try FindRequest(arguments)

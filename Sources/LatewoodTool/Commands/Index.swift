@@ -39,8 +39,8 @@ extension CommandDescription {
       ExampleDescription(line: "latewood index films.latewood", explanation: "What indexes there are."),
     ],
     json: [
-      #"list: {"collection":"NAME","indexes":[{"name":"NAME","fields":["PATH", ...],"unique":BOOLEAN,"#,
-      #"  "partial":BOOLEAN,"ready":BOOLEAN,"entries":NUMBER}, ...]}"#,
+      #"list: {"collection":"NAME","indexes":[{"name":"NAME","fields":["PATH", ...],"#,
+      #"  "unique":BOOLEAN,"partial":BOOLEAN,"ready":BOOLEAN,"entries":NUMBER}, ...]}"#,
       #"create, drop: {"collection":"NAME","name":"NAME"}"#,
     ]
   ) { arguments, console throws(Failure) in

@@ -81,6 +81,13 @@ struct GoldenCommand {
       ],
       printsData: true),
     GoldenCommand(
+      name: "index", source: .documents,
+      lines: [
+        ["index", "FILE", "--collection", "films"],
+        ["index", "create", "FILE", "by-id", "_id:desc", "--collection", "films"],
+        ["index", "drop", "FILE", "by-id", "--collection", "films"],
+      ]),
+    GoldenCommand(
       name: "blobs", source: .documents,
       lines: [
         ["blobs", "FILE"], ["blobs", "get", "FILE", "sha256-eNuwHdqe9MICVoaj5zcv5ud6w1rJeviEG9IYOzj1qHw="],
