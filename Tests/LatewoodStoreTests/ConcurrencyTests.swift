@@ -42,7 +42,7 @@ import Testing
               for index in 0..<50 { try transaction.put("key\(index)", "\(round)", in: space) }
             }
           }
-          // On a busy machine the others come later.
+          // On a busy machine the others come later. A checkpoint may stay for a moment only.
           try Patience.wait { try reads.withLock { $0 } > 0 && store.history().count > 1 }
           isDone.set()
           return
@@ -71,7 +71,6 @@ import Testing
     #expect(failure.withLock { $0 } == nil)
     #expect(reads.withLock { $0 } > 0)
     #expect(try store.verify().faults == [])
-    #expect(try store.history().count > 1)
     try store.close()
   }
 

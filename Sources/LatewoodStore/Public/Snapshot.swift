@@ -33,7 +33,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
   public func _begin() throws(StoreError) -> ShortRead {
     do {
       try engine.checkOpen()
-      return try engine.begin(version) { Self.closedFault }
+      return try engine.begin(version) { closedFault }
     } catch {
       throw StoreError(error, path: engine.path)
     }
@@ -44,7 +44,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
   ) throws(StoreError) -> FoundValue {
     do {
       try engine.checkOpen()
-      return try engine.find(key, in: keyspace, of: version) { Self.closedFault }
+      return try engine.find(key, in: keyspace, of: version) { closedFault }
     } catch {
       throw StoreError(error, path: engine.path)
     }
@@ -55,11 +55,15 @@ public final class Snapshot: Readable, ReadGate, Sendable {
 
   func held() throws(Fault) -> Version {
     try engine.checkOpen()
-    guard let version = version.held() else { throw Self.closedFault }
+    guard let version = version.held() else { throw closedFault }
     return version
   }
 
-  private static var closedFault: Fault { Fault(.snapshotClosed, "the snapshot has been closed") }
+  /// A store that closes takes its snapshots along, perhaps after a read has seen it open.
+  private var closedFault: Fault {
+    engine.closed.load(ordering: .relaxed)
+      ? Engine.closedFault : Fault(.snapshotClosed, "the snapshot has been closed")
+  }
 
   func currentReader() throws(Fault) -> Reader {
     let version = try held()
@@ -68,7 +72,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
 
   func checkOpen() throws(Fault) {
     try engine.checkOpen()
-    if version.isClear { throw Self.closedFault }
+    if version.isClear { throw closedFault }
   }
 
   var path: String? { engine.path }

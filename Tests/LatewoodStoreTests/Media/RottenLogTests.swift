@@ -28,6 +28,7 @@ import Testing
     print("RottenLogTests", random.replay)
     let rotten = try RottenLog()
     #expect(rotten.readAll("before"))
+    rotten.toleratedDamages = 2
     for round in 0..<120 {
       let offset = rotten.log.lowerBound + random.below(rotten.log.count)
       let mask = round % 2 == 0 ? 1 << UInt8(random.below(8)) : UInt8(1 + random.below(255))
@@ -46,6 +47,7 @@ import Testing
     var random = SeededRandom(seed: SeededRandom.seed())
     print("RottenLogTests", random.replay)
     let rotten = try RottenLog()
+    rotten.toleratedDamages = 2
     for length in [1, 8, 64, 512, rotten.log.count] {
       for _ in 0..<(length < rotten.log.count ? 8 : 1) {
         let start = rotten.log.lowerBound + random.below(rotten.log.count - length + 1)
@@ -66,6 +68,7 @@ import Testing
     print("RottenLogTests", random.replay)
     for length in [1, 2, 8, 64, 512] {
       let rotten = try RottenLog(entries: 24)
+      rotten.toleratedDamages = 1
       let start = rotten.log.lowerBound + random.below(rotten.log.count - length + 1)
       let restore = try rotten.overwrite(content.bytes(length, &random), at: start)
       let context = "\(content) at \(start), \(length) bytes, \(random.replay)"
