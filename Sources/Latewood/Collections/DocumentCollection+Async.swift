@@ -1,14 +1,15 @@
 import LatewoodDocuments
 
-/// The same changes for code that must not block its thread: they wait for the disk on a Dispatch
-/// queue. Many that run at once share their waits, and so are far faster than one after the other.
+/// The same changes for code that must not block its thread: they wait in line, run one after the
+/// other on a Dispatch queue, and those that wait at the same time share a sync. Many that run at
+/// once are far faster than one after the other, and need no more threads.
 extension DocumentCollection {
   /// Saves a document without blocking the caller's thread. Otherwise as the blocking form.
   @discardableResult
   public func save(
     _ document: MutableDocument, _ control: ConcurrencyControl = .failOnConflict
   ) async throws(DatabaseError) -> Document {
-    try await database.perform { try self.save(document, control) }
+    try await save(prepare(document, control))
   }
 
   /// Saves a document without blocking the caller's thread, and asks a handler when somebody else
@@ -18,7 +19,21 @@ extension DocumentCollection {
     _ document: MutableDocument,
     conflictHandler handler: @escaping @Sendable (inout MutableDocument, Document?) throws -> Bool
   ) async throws -> Document? {
-    try await database.performing { try self.save(document, conflictHandler: handler) }
+    var document = document
+    while true {
+      do throws(DatabaseError) {
+        return try await save(document, .failOnConflict)
+      } catch {
+        guard error.code == .conflict else { throw error }
+      }
+      let answer = try await database.performing { [self, document] () -> MutableDocument? in
+        var document = document
+        let current = try self.document(document.id)
+        return try handler(&document, current) ? document.rebased(on: current) : nil
+      }
+      guard let answer else { return nil }
+      document = answer
+    }
   }
 
   /// Reads a document, has it changed and saves it, without blocking the caller's thread. Otherwise
@@ -27,7 +42,18 @@ extension DocumentCollection {
   public func update(
     _ id: String, _ change: @escaping @Sendable (inout MutableDocument) throws -> Bool
   ) async throws -> Document? {
-    try await database.performing { try self.update(id, change) }
+    while true {
+      let edit = try await database.performing { [self] () -> PreparedEdit? in
+        var document = try self.document(id)?.toMutable() ?? MutableDocument(id: id)
+        return try change(&document) ? prepare(document, .failOnConflict) : nil
+      }
+      guard let edit else { return nil }
+      do throws(DatabaseError) {
+        return try await save(edit)
+      } catch {
+        guard error.code == .conflict else { throw error }
+      }
+    }
   }
 
   /// Saves what an `Encodable` encodes under an id, without blocking the caller's thread, in the
@@ -43,21 +69,21 @@ extension DocumentCollection {
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict
   ) async throws(DatabaseError) {
-    try await database.perform { try self.delete(document, keeping: members, control) }
+    try await save(prepareDeletion(of: document, keeping: members, control))
   }
 
   /// Deletes a document without blocking the caller's thread, whatever its current revision is.
   /// False if there is none.
   @discardableResult
   public func delete(_ id: String) async throws(DatabaseError) -> Bool {
-    try await database.perform { try self.delete(id) }
+    try await database.queueing { () throws(DatabaseError) in try self.delete(id) }
   }
 
   /// Forgets a document without blocking the caller's thread. Otherwise as the blocking form. False
   /// if there is none.
   @discardableResult
   public func purge(_ id: String) async throws(DatabaseError) -> Bool {
-    try await database.perform { try self.purge(id) }
+    try await database.queueing { () throws(DatabaseError) in try self.purge(id) }
   }
 }
 
@@ -66,19 +92,22 @@ extension Database {
   /// thread. Otherwise as the blocking form; the closure runs on a Dispatch queue.
   @discardableResult
   public func inBatch<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-    try await performing { try self.inBatch(body) }
+    do {
+      return try await documents.write { _ in try body() }
+    } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Runs a call that throws what the closures of the caller throw, too.
+  /// Runs a call that reads, and throws what the closures of the caller throw, too.
   func performing<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     do { return try await documents.perform(body) } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Runs a call that throws nothing else than errors of the database.
-  func perform<R: Sendable>(
-    _ body: @escaping @Sendable () throws -> R
+  /// Runs a call that changes something in its turn, as a batch. It throws nothing else than errors
+  /// of the database.
+  func queueing<R: Sendable>(
+    _ body: @escaping @Sendable () throws(DatabaseError) -> R
   ) async throws(DatabaseError) -> R {
-    do { return try await documents.perform(body) } catch let error as DatabaseError {
+    do { return try await documents.write { _ in try body() } } catch let error as DatabaseError {
       throw error
     } catch let error as DocumentError {
       throw DatabaseError(error)

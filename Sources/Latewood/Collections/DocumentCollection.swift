@@ -97,15 +97,7 @@ public final class DocumentCollection: Sendable {
   public func save(
     _ document: MutableDocument, _ control: ConcurrencyControl = .failOnConflict
   ) throws(DatabaseError) -> Document {
-    let body = try document.encodedBody(isStrict: database.configuration.isStrict)
-    let blobs = BlobReferences.places(in: body)
-    let saved = try write { (writer) throws(DocumentError) in
-      try writer.save(
-        document.id, in: spaces, body: body, parent: document.revision, blobs: blobs.map(\.digest),
-        policy: control.policy)
-    }
-    database.release(blobs, saved.addedBlobs)
-    return Document(document.id, saved, body)
+    try save(prepare(document, control))
   }
 
   /// Saves a document, and asks a handler when somebody else has saved it since.
@@ -183,16 +175,7 @@ public final class DocumentCollection: Sendable {
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict
   ) throws(DatabaseError) {
-    let revision = try document.parsedRevision
-    let body = try MutableDocument(id: document.id, members).encodedBody(
-      isStrict: database.configuration.isStrict)
-    let blobs = BlobReferences.places(in: body)
-    let saved = try write { (writer) throws(DocumentError) in
-      try writer.save(
-        document.id, in: spaces, body: body, parent: revision, isDeleted: true, blobs: blobs.map(\.digest),
-        policy: control.policy)
-    }
-    database.release(blobs, saved.addedBlobs)
+    try save(prepareDeletion(of: document, keeping: members, control))
   }
 
   /// Deletes a document, whatever its current revision is. False if there is none.

@@ -38,8 +38,8 @@ final class DocumentCore: Sendable {
   let depth: Guarded<Int>
   /// How often somebody has asked for another depth.
   let depthChanges = Guarded<UInt64>(0)
-  /// Where batches run that do not block their caller.
-  let queue = DispatchQueue(label: "latewood.batches", qos: .userInitiated, attributes: .concurrent)
+  /// Where reads of callers run that must not block.
+  let queue = DispatchQueue(label: "latewood.reads", qos: .userInitiated, attributes: .concurrent)
   /// One sweep at a time.
   let sweeping = Monitor()
   let writing = Guarded<DocumentWriter?>(nil)

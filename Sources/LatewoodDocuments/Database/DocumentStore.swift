@@ -289,17 +289,18 @@ package final class DocumentStore: Sendable {
     try openedForWriting().write(BatchDurability(asked: durability, usual: self.durability), body)
   }
 
-  /// The same without blocking the caller's thread: the closure runs on a Dispatch queue.
+  /// The same without blocking the caller's thread. Batches of this form run one after the other on
+  /// a Dispatch queue, in the order in which they were called, and those that wait at the same time
+  /// share a sync.
   @discardableResult
   package func write<R: Sendable>(
     durability: Durability? = nil, _ body: @escaping @Sendable (DocumentWriter) throws -> R
   ) async throws -> R {
-    let core = try openedForWriting()
-    let durability = BatchDurability(asked: durability, usual: self.durability)
-    return try await core.perform { try core.write(durability, body) }
+    try await openedForWriting().write(
+      BatchDurability(asked: durability, usual: self.durability), body)
   }
 
-  /// Runs calls of this database that may block, on a Dispatch queue.
+  /// Runs calls of this database that may block, and begin no batch, on a Dispatch queue.
   package func perform<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await opened().perform(body)
   }

@@ -11,54 +11,37 @@ extension DocumentCore {
   /// Runs a batch, or joins the one that this thread is in.
   func write<R>(_ durability: BatchDurability, _ body: (DocumentWriter) throws -> R) throws -> R {
     if let outer = currentWriter { return try outer.join(durability, body) }
-    let ticket = Guarded<UInt64?>(nil)
-    var announcements: [Announcement] = []
-    var alarmTime: UInt64?
-    var running: DocumentWriter?
-    defer { if let ticket = ticket.withLock({ $0 }) { hub.deliver(ticket, announcements) } }
-    let result: R
-    do {
-      result = try store.write(durability: durability.asked ?? durability.usual) { transaction in
-        // Under the writer lock: tickets are in the order of commits.
-        ticket.withLock { $0 = hub.takeTicket() }
-        let writer = DocumentWriter(self, transaction, durability.usual)
-        running = writer
-        writing.withLock { $0 = writer }
-        writingThread.store(Monitor.currentThread, ordering: .relaxed)
-        defer {
-          writingThread.store(0, ordering: .relaxed)
-          // It goes outside of the lock: it may have the last reference to an error of the
-          // caller's.
-          let ended = writing.withLock { writing in
-            defer { writing = nil }
-            return writing
-          }
-          withExtendedLifetime(ended) {}
-        }
-        let result = try body(writer)
-        try writer.finish()
-        (announcements, alarmTime) = (writer.announcements, writer.firstExpiry)
-        return result
-      }
-    } catch {
-      announcements = []
-      running?.end(isCommitted: false)
-      throw (error as? StoreError).map { DocumentError($0) } ?? error
+    let batch = RunningBatch(self, durability)
+    let result = Result {
+      try store.write(durability: durability.forStore) { try batch.run(in: $0, body) }
     }
-    // It is committed: nothing from here on may say otherwise.
-    running?.end(isCommitted: true)
-    if let alarmTime { setAlarm(for: alarmTime) }
-    return result
+    return try batch.end(result).get()
   }
 
-  /// Runs work that may block on a Dispatch queue, so that the caller's thread does not.
+  /// Runs a batch in its turn, without blocking the caller's thread: those that wait at the same
+  /// time share a sync.
+  func write<R: Sendable>(
+    _ durability: BatchDurability, _ body: @escaping @Sendable (DocumentWriter) throws -> R
+  ) async throws -> R {
+    let batch = RunningBatch(self, durability)
+    return try await withCheckedThrowingContinuation { continuation in
+      store.enqueue(durability: durability.forStore) {
+        try batch.run(in: $0, body)
+      } completion: {
+        continuation.resume(with: batch.end($0))
+      }
+    }
+  }
+
+  /// Runs what a caller does outside of batches, and what may block, on a Dispatch queue, so that
+  /// the caller's thread does not.
   func perform<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await withCheckedThrowingContinuation { continuation in
       queue.async { continuation.resume(with: Result { try body() }) }
     }
   }
 
-  /// The same for work that throws nothing else.
+  /// Runs a batch that throws nothing else.
   func batch<R>(
     _ durability: BatchDurability, _ body: (DocumentWriter) throws(DocumentError) -> R
   ) throws(DocumentError) -> R {
@@ -74,6 +57,9 @@ struct BatchDurability: Sendable, Equatable {
   var asked: Durability?
   /// For all batches of a handle that say nothing else; nil: what the options of the store say.
   var usual: Durability?
+
+  /// Nil: what the options of the store say.
+  var forStore: Durability? { asked ?? usual }
 
   /// For the work of the database itself.
   static let usual = BatchDurability()

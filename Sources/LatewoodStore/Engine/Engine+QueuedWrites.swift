@@ -24,12 +24,19 @@ extension Engine {
     let write = QueuedWrite(durability, body)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        guard write.wait(continuation) else { return }
-        queuedWrites.add([write]) { [self] in runQueued() }
+        enqueue(write) { continuation.resume(with: $0) }
       }
     } onCancel: {
       write.cancel()
     }
+  }
+
+  /// Runs a transaction in its turn, and tells when it is settled.
+  func enqueue<R: Sendable>(
+    _ write: QueuedWrite<R>, _ completion: @escaping QueuedWrite<R>.Completion
+  ) {
+    guard write.wait(completion) else { return }
+    queuedWrites.add([write]) { [self] in runQueued() }
   }
 
   private func runQueued() {

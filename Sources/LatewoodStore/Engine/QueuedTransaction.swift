@@ -19,16 +19,19 @@ struct QueuedOutcome: @unchecked Sendable {
   let tell: ((any Error)?) -> Void
 }
 
-/// A transaction of a task that waits for it.
+/// A transaction that somebody, usually a task, waits for.
 ///
 /// ```
-/// new -> waiting -> taken        the closure runs, and the task is told when the commit is settled
-///    \________\-> cancelled      the task is told at once; the closure never runs
+/// new -> waiting -> taken        the closure runs, and who waits is told when the commit is settled
+///    \________\-> cancelled      who waits is told at once; the closure never runs
 /// ```
 final class QueuedWrite<R: Sendable>: QueuedTransaction {
+  /// Called once, by any thread, under no lock.
+  typealias Completion = @Sendable (Result<R, any Error>) -> Void
+
   private enum Stage {
     case new
-    case waiting(CheckedContinuation<R, any Error>)
+    case waiting(Completion)
     case taken, cancelled
   }
   private let stage = Guarded(Stage.new)
@@ -40,33 +43,32 @@ final class QueuedWrite<R: Sendable>: QueuedTransaction {
     self.body = body
   }
 
-  /// Has the task wait; false if it was cancelled before, which it is told.
-  func wait(_ continuation: CheckedContinuation<R, any Error>) -> Bool {
+  /// Has somebody wait; false if it was cancelled before, which they are told.
+  func wait(_ completion: @escaping Completion) -> Bool {
     let isWaiting = stage.withLock { stage in
       if case .cancelled = stage { return false }
-      stage = .waiting(continuation)
+      stage = .waiting(completion)
       return true
     }
-    if !isWaiting { continuation.resume(throwing: CancellationError()) }
+    if !isWaiting { completion(.failure(CancellationError())) }
     return isWaiting
   }
 
   /// Gives the closure up, unless it has begun to run.
   func cancel() {
-    let waiting = leave(for: .cancelled)
-    waiting?.resume(throwing: CancellationError())
+    leave(for: .cancelled)?(.failure(CancellationError()))
   }
 
-  /// The task, if it still waits for its turn.
-  private func leave(for next: Stage) -> CheckedContinuation<R, any Error>? {
+  /// Who is to be told, if they still wait for their turn.
+  private func leave(for next: Stage) -> Completion? {
     stage.withLock { stage in
       switch stage {
       case .new:
         stage = next
         return nil
-      case .waiting(let continuation):
+      case .waiting(let completion):
         stage = next
-        return continuation
+        return completion
       case .taken, .cancelled:
         return nil
       }
@@ -74,18 +76,18 @@ final class QueuedWrite<R: Sendable>: QueuedTransaction {
   }
 
   func run(in engine: Engine) -> QueuedOutcome? {
-    guard let task = leave(for: .taken) else { return nil }
+    guard let tell = leave(for: .taken) else { return nil }
     do {
       let ended = try engine.run(durability, body)
       return QueuedOutcome(awaited: ended.awaited.map { (ended.transaction, $0) }) { failure in
         // Why the closure threw is what its caller wants to know, whatever else has failed.
         let result = ended.result.flatMap { value in failure.map { .failure($0) } ?? .success(value) }
-        task.resume(with: result.mapError { engine.told($0) })
+        tell(result.mapError { engine.told($0) })
       }
     } catch {
-      return QueuedOutcome(awaited: nil) { _ in task.resume(throwing: engine.told(error)) }
+      return QueuedOutcome(awaited: nil) { _ in tell(.failure(engine.told(error))) }
     }
   }
 
-  func refuse(_ error: any Error) { leave(for: .taken)?.resume(throwing: error) }
+  func refuse(_ error: any Error) { leave(for: .taken)?(.failure(error)) }
 }

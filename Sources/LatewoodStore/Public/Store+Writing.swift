@@ -44,6 +44,18 @@ extension Store {
     try await engine.write(durability ?? engine.options.durability, body)
   }
 
+  /// The same for a layer above, which cannot be cancelled.
+  ///
+  /// - Parameter completion: called once with what the caller is to be told: on a Dispatch queue,
+  ///   under no lock, when the commit is settled. Those that come after wait for it, so that it
+  ///   must not block.
+  package func enqueue<R: Sendable>(
+    durability: Durability? = nil, _ body: @escaping @Sendable (Transaction) throws -> R,
+    completion: @escaping @Sendable (Result<R, any Error>) -> Void
+  ) {
+    engine.enqueue(QueuedWrite(durability ?? engine.options.durability, body), completion)
+  }
+
   /// Puts one entry, in a transaction of its own.
   ///
   /// - Parameters:

@@ -1,0 +1,64 @@
+import LatewoodDocuments
+
+/// An edit of a document as it is to be saved: encoded before the batch begins, so that others do
+/// not wait for that.
+struct PreparedEdit: Sendable {
+  let id: String
+  let body: [UInt8]
+  let parent: RevisionID?
+  let isDeleted: Bool
+  let policy: SavePolicy
+  /// The blobs that the body refers to, and how often.
+  let blobs: [(digest: BlobDigest, count: Int)]
+
+  /// - Parameter parent: of a deletion; a document that is saved says it itself.
+  init(
+    _ document: MutableDocument, deleting parent: RevisionID? = nil, _ control: ConcurrencyControl,
+    isStrict: Bool
+  ) throws(DatabaseError) {
+    id = document.id
+    body = try document.encodedBody(isStrict: isStrict)
+    self.parent = parent ?? document.revision
+    isDeleted = parent != nil
+    policy = control.policy
+    blobs = BlobReferences.places(in: body)
+  }
+
+  func save(
+    _ writer: DocumentWriter, in collection: LatewoodDocuments.DocumentCollection
+  ) throws(DocumentError) -> SavedRevision {
+    try writer.save(
+      id, in: collection, body: body, parent: parent, isDeleted: isDeleted, blobs: blobs.map(\.digest),
+      policy: policy)
+  }
+}
+
+extension DocumentCollection {
+  func prepare(
+    _ document: MutableDocument, _ control: ConcurrencyControl
+  ) throws(DatabaseError) -> PreparedEdit {
+    try PreparedEdit(document, control, isStrict: database.configuration.isStrict)
+  }
+
+  func prepareDeletion(
+    of document: Document, keeping members: [String: DocumentValue], _ control: ConcurrencyControl
+  ) throws(DatabaseError) -> PreparedEdit {
+    try PreparedEdit(
+      MutableDocument(id: document.id, members), deleting: document.parsedRevision, control,
+      isStrict: database.configuration.isStrict)
+  }
+
+  /// Saves an edit, alone or as part of the batch that this thread is in.
+  @discardableResult
+  func save(_ edit: PreparedEdit) throws(DatabaseError) -> Document {
+    let saved = try write { (writer) throws(DocumentError) in try edit.save(writer, in: spaces) }
+    database.release(edit.blobs, saved.addedBlobs)
+    return Document(edit.id, saved, edit.body)
+  }
+
+  /// Saves an edit in its turn, without blocking the caller's thread.
+  @discardableResult
+  func save(_ edit: PreparedEdit) async throws(DatabaseError) -> Document {
+    try await database.queueing { () throws(DatabaseError) in try self.save(edit) }
+  }
+}

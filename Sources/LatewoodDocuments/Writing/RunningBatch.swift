@@ -1,0 +1,58 @@
+import LatewoodDevice
+import LatewoodStore
+
+/// A batch that no other contains, from its beginning until all who must know of its end do.
+// SAFETY: it belongs to one thread at a time: to the one that runs the batch, and then to the one
+// that ends it.
+final class RunningBatch: @unchecked Sendable {
+  private let core: DocumentCore
+  private let durability: Durability?
+  private var ticket: UInt64?
+  private var writer: DocumentWriter?
+  private var announcements: [Announcement] = []
+  private var alarmTime: UInt64?
+
+  init(_ core: DocumentCore, _ durability: BatchDurability) {
+    self.core = core
+    self.durability = durability.usual
+  }
+
+  /// Runs the closure. Under the writer lock, once.
+  func run<R>(in transaction: Transaction, _ body: (DocumentWriter) throws -> R) throws -> R {
+    // Under that lock, tickets are in the order of commits.
+    ticket = core.hub.takeTicket()
+    let writer = DocumentWriter(core, transaction, durability)
+    self.writer = writer
+    core.writing.withLock { $0 = writer }
+    core.writingThread.store(Monitor.currentThread, ordering: .relaxed)
+    defer {
+      core.writingThread.store(0, ordering: .relaxed)
+      // This has it still: it may have the last reference to an error of the caller's, which must
+      // not go under a lock.
+      core.writing.withLock { $0 = nil }
+    }
+    let result = try body(writer)
+    try writer.finish()
+    (announcements, alarmTime) = (writer.announcements, writer.firstExpiry)
+    return result
+  }
+
+  /// Tells the parts of the database, and then observers, how the batch has ended; once, under no
+  /// lock.
+  ///
+  /// - Returns: what its caller is told.
+  func end<R>(_ result: Result<R, any Error>) -> Result<R, any Error> {
+    defer { if let ticket { core.hub.deliver(ticket, announcements) } }
+    switch result {
+    case .success:
+      // It is committed: nothing from here on may say otherwise.
+      writer?.end(isCommitted: true)
+      if let alarmTime { core.setAlarm(for: alarmTime) }
+      return result
+    case .failure(let error):
+      announcements = []
+      writer?.end(isCommitted: false)
+      return .failure((error as? StoreError).map { DocumentError($0) } ?? error)
+    }
+  }
+}
