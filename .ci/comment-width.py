@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Finds comment lines of Swift that are wider than 100 columns. Pictures in fences and rows of tables may be wider.
+"""Finds comment lines that are wider than 100 columns: of Swift, shell, Python and TOML.
+
+Pictures in fences and rows of tables may be wider.
 
 usage: .ci/comment-width.py FILE...
 """
@@ -9,10 +11,11 @@ import sys
 found = 0
 for path in sys.argv[1:]:
     in_fence = False
+    opening = r"\s*//" if path.endswith(".swift") else r"\s*# "
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             line = line.rstrip("\n")
-            comment = re.match(r"\s*//", line)
+            comment = re.match(opening, line)
             if not comment:
                 in_fence = False
                 continue

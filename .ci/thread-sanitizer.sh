@@ -2,9 +2,10 @@
 # What many threads do at once, under the thread sanitizer.
 # usage: .ci/thread-sanitizer.sh
 #
-# It does not see references being counted. So it calls it a race, now and then, when the writer uses memory of the write buffer again after the
-# last reference to the version that kept it has gone: the last, but not the one of the reader that read there. A report of that kind alone
-# is looked at three times: what is always there is a fault.
+# It does not see references being counted. So it calls it a race, now and then, when the writer
+# uses memory of the write buffer again after the last reference to the version that kept it has
+# gone: the last, but not the one of the reader that read there. A report of that kind alone is
+# looked at three times: what is always there is a fault.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 log=.build-thread/log

@@ -11,7 +11,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# Cores of trees, with the width of each ring; `rows ROUND` has all 1,200 in the first round and two in five in the others.
+# Cores of trees, with the width of each ring; `rows ROUND` has all 1,200 in the first round and two
+# in five in the others.
 rows() {
   awk -v round="$1" 'function next_number(below) { state = state * 16807 % 2147483647; return state % below }
   BEGIN {

@@ -1,17 +1,18 @@
 #!/bin/bash
-# Runs Latewood and its peers side by side and prints how it stands against what is required of it.
+# Runs Latewood and its peers side by side and compares its figures with the targets.
 #
 # usage: Benchmarks/compare.sh ROUNDS [options for both drivers, as --n 100000 --scale 0.1]
 #
 #   PEERS    engines of the peers' driver                default: "lmdb leveldb sqlite"
 #   GROUPS_  groups of workloads                         default: "rand seq sync ycsb extra"
-#   SOURCES  where the peers' driver is                  default: ../shared/peers beside the repository
+#   SOURCES  the folder of the peers' driver            default: ../shared/peers by the repository
 #   KVBENCH  the driver, already built                   default: built from SOURCES
-#   OUT      where results are appended                  default: .build-peers/results.csv
-#   LIMIT    seconds after which a group is given up     default: 300
+#   OUT      the file to append results to              default: .build-peers/results.csv
+#   LIMIT    seconds after which a group is stopped      default: 300
 #
-# In each round every group goes through all engines before the next group begins, so that a slow minute of the machine
-# falls on all of them; every second round takes the engines in reverse. The status is that of report.py: 1 after a wrong answer or a failure.
+# In each round every group goes through all engines before the next group begins, so that a slow
+# minute of the machine affects all of them; every second round takes the engines in reverse. The
+# status is that of report.py: 1 after a wrong answer or a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ROUNDS=${1:?usage: Benchmarks/compare.sh ROUNDS [options]}
@@ -46,7 +47,7 @@ run() { # ENGINE GROUP ROUND OPTIONS...
   local engine=$1 group=$2 round=$3 driver=$KVBENCH status=0
   shift 3
   if [ "$engine" = latewood ]; then driver=$LATEWOOD; elif [ "$group" = extra ]; then return 0; fi
-  # What earlier engines left to be written must not be written during this one's turn.
+  # Pending writes of earlier engines must not slow this one.
   sync
   limited "$driver" --engine "$engine" --group "$group" --round "$round" --dir "$DATA.$engine" "$@" >> "$OUT" ||
     status=$?

@@ -11,7 +11,8 @@ from collections import defaultdict
 
 LATEWOOD = "latewood"
 
-# Rates against a peer's: workload, peer, least ratio. A peer has several names where it can be built in several ways.
+# Rates compared with a peer's: workload, peer, least ratio. A peer that can be built in several
+# ways has several names.
 AGAINST_PEERS = [
     ("readrandom", "lmdb", 1.3),
     ("readrandom-snap", "lmdb", 1.3),
@@ -24,10 +25,10 @@ AGAINST_PEERS = [
 ]
 BUILDS = {"leveldb": ["leveldb-rel", "leveldb"]}
 
-# Rates against another workload of Latewood's own.
+# Rates compared with another workload of Latewood's own.
 AGAINST_ITSELF = [("fillsync-mt", "fillsync", 2.3)]
 
-# Figures by themselves: workload, metric, how they compare with what.
+# Figures with a fixed target: workload, metric, comparison, target.
 LIMITS = [
     ("overwrite", "wchar_op", "<=", 500),
     ("fillsync", "wchar_op", "<=", 300),
@@ -35,7 +36,7 @@ LIMITS = [
     ("open", "open_ms", "<", 5),
     ("recover", "seconds", "<", 2),
 ]
-# Two and a half times the write buffer of 64 MiB, whatever the workload.
+# Two and a half times the write buffer of 64 MiB, for every workload.
 MEMORY_LIMIT = 160
 
 

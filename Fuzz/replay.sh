@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Replays the corpus and all regressions of every target with the ordinary optimized build, and runs mutations of them.
-# Each input has a second of processor time, 64 MiB beside its own length, and a stack of 512 KiB.
+# Replays the corpus and all regressions of every target with the ordinary optimized build, and runs
+# mutations of them. Each input has a second of processor time, 64 MiB beside its own length, and a
+# stack of 512 KiB.
 # usage: Fuzz/replay.sh [EXECUTIONS over all targets, 0 if not given] [SEED]
 set -euo pipefail
 cd "$(dirname "$0")/.."

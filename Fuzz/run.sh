@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Runs the targets under libFuzzer, most of them with the address sanitizer, and prints what that brought. First the planted fault of the canary must be
-# found within a minute. What is new in coverage is kept in .build-fuzz/corpus from one run to the next.
-# usage: Fuzz/run.sh [SECONDS per target, 60 if not given] [TARGET ...]      LATEWOOD_FUZZ_BUILT=1: with what was built last
+# Runs the targets under libFuzzer, most of them with the address sanitizer, and prints the
+# findings. First the planted fault of the canary must be found within a minute. Inputs with new
+# coverage are kept in .build-fuzz/corpus from one run to the next.
+# usage: Fuzz/run.sh [SECONDS per target, 60 if not given] [TARGET ...]      LATEWOOD_FUZZ_BUILT=1:
+#   use the last build
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . Fuzz/targets.sh
@@ -10,13 +12,15 @@ shift || true
 targets=("$@")
 if [ ${#targets[@]} = 0 ]; then for entry in $shares; do targets+=("${entry%%:*}"); done; fi
 
-# Without optimization and with the address sanitizer where memory is read by hand. But optimized and without it where a database is opened
-# for every input: that maps a large range of addresses, which costs the sanitizer a fifth of a second each time.
+# Targets that read memory by hand are built without optimization and with the address sanitizer.
+# Targets that open a database for every input are optimized and run without it: opening maps a
+# large range of addresses, which costs the sanitizer a fifth of a second each time.
 build() {
   swift build --product Fuzz --sanitize fuzzer "$@" -Xswiftc -DFUZZING -Xswiftc -parse-as-library 2>&1 |
     { grep -E 'error|Build of' || true; }
 }
-# The compiler minds only the last -sanitize it is given, and the package manager gives two in any order: so both in one.
+# The compiler uses only the last -sanitize option, and the package manager passes two in any
+# order: so both are in one.
 if [ -z "${LATEWOOD_FUZZ_BUILT:-}" ]; then
   build -Xswiftc -sanitize=fuzzer,address --scratch-path .build-fuzz
   build -c release --scratch-path .build-fuzz-plain
@@ -24,7 +28,7 @@ fi
 work=.build-fuzz/corpus
 finds=.build-fuzz/finds
 mkdir -p "$work" "$finds"
-# The quarantine of the sanitizer would count as memory of the input.
+# The sanitizer's quarantine would count as memory used by the input.
 export ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=16:symbolize=0
 
 # fuzz TARGET SECONDS FOLDER...: runs one target; its log is in .build-fuzz/finds.

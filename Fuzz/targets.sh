@@ -1,7 +1,8 @@
-# What run.sh and replay.sh share: the targets, and the files that each begins with. For bash; sourced at the top of the repository.
+# Shared by run.sh and replay.sh: the targets, and the files that each begins with. For bash;
+# sourced at the top of the repository.
 
-# Executions of each target of one mutation run, in thousandths of all: slow targets get few.
-shares="node:240 fleece:220 json:200 roundtrip:180 selector:40 record:90 arguments:15 recovery:8 open:3 operations:2 documents:2"
+# The share of each target in the executions of a mutation run, in thousandths: slow ones get few.
+shares="node:240 fleece:220 json:200 roundtrip:180 selector:40 sql:20 record:90 arguments:15 recovery:8 open:3 operations:2 documents:2"
 
 # The corpus and the regressions of a target, one file a line.
 inputs_of() {

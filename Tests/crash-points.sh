@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Simulated power cuts: every call of every workload, with what of the unsynced data the disk may then have; second cuts during and after the
-# recovery among them. Prints the sum. A failure prints the seed that repeats it.
-# usage: Tests/crash-points.sh [POINTS, about; 2000000 if not given] [LEAST, that there must be; 1 if not given]
+# Simulated power cuts: every call of every workload, with what of the unsynced data the disk may
+# then have; second cuts during and after the recovery among them. Prints the sum. A failure prints
+# the seed that repeats it.
+# usage: Tests/crash-points.sh [POINTS, about; 2000000 if not given] [LEAST, that there must be; 1
+#   if not given]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 points=${1:-2000000}

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Compares three readers of the file format on golden and random files: the reader in Tests/format (made from FORMAT.md alone),
-# the expected listings, and the tool.
-# usage: Tests/format-check.sh TOOL [COUNT]     TOOL: the built latewood binary; COUNT: of random files, 20 if not given
-# LATEWOOD_SEED is the seed of the first random file (1 if not set); LATEWOOD_SWIFT_TEST the command that runs the tests ("swift test").
+# Compares three readers of the file format on golden and random files: the reader in Tests/format
+# (made from FORMAT.md alone), the expected listings, and the tool.
+# usage: Tests/format-check.sh TOOL [COUNT]     TOOL: the built latewood binary; COUNT: of random
+#   files, 20 if not given
+# LATEWOOD_SEED is the seed of the first random file (1 if not set); LATEWOOD_SWIFT_TEST the command
+# that runs the tests ("swift test").
 set -euo pipefail
 if [ $# -lt 1 ]; then
-  sed -n '2,5s/^# //p' "$0" >&2
+  sed -n '2,7s/^# //p' "$0" >&2
   exit 2
 fi
 tool=$(realpath "$1")
@@ -104,7 +106,8 @@ done
 random=$((listings + refusals - golden))
 [ "$random" = "$count" ] || fail "$random random files in place of $count"
 
-# Document bodies: random values and edges of the format, read by another reader and compared with their JSON.
+# Document bodies: random values and edges of the format, read by another reader and compared with
+# their JSON.
 mkdir "$work/fleece"
 LATEWOOD_FLEECE_DIR=$work/fleece LATEWOOD_SEED=${LATEWOOD_SEED:-1} \
   ${LATEWOOD_SWIFT_TEST:-swift test} --filter IndependentReaderTests > "$work/log" 2>&1 \

@@ -3,7 +3,8 @@
 #
 #   Tests/tool-smoke.sh [path of the tool]
 #
-# The files of ../shared/data are imported and exported too, and compared by Python; without them that part is SKIPPED.
+# The files of ../shared/data are imported and exported too, and compared by Python; without them
+# that part is SKIPPED.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 tool=${1:-.build/debug/latewood}
@@ -64,7 +65,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find changes blobs expiry demo help; do
+for command in info map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
@@ -294,6 +295,10 @@ expect 0 "purge" doc purge edit.lw a ; expect 1 "no trace" doc revisions edit.lw
 expect 1 "no conflict" doc resolve edit.lw b --revision 1-
 expect 0 "find" find edit.lw '{"x":{"$elemMatch":{"$lt":2}}}' --fields _id,x ; is "what was found" "$out" '{"_id":"b","x":[1]}'
 expect 6 "no selector" find edit.lw '{"x":{"$gtt":2}}' ; has "where" "$err" 'x.$gtt'
+expect 0 "query" query edit.lw 'SELECT meta().id, x[0] AS y FROM _ WHERE x[0] >= $n' --param n=1 ; is "rows" "$out" '{"id":"b","y":1}'
+expect 0 "query JSON" query edit.lw 'SELECT COUNT(*) AS n FROM _' --json ; query "a count" 'd["rows"],d["count"]' "([{'n': 1}], 1)"
+expect 6 "no statement" query edit.lw 'SELECT x FORM _' ; has "where" "$err" 'column 15' ; has "a caret" "$err" '              ^'
+expect 1 "no such collection" query edit.lw 'SELECT x FROM none'
 expect 0 "changes" changes edit.lw ; has "b" "$out" "  b"
 expect 0 "changes JSON" changes edit.lw --json --documents
 query "the feed" '[(c["id"],c["document"]["x"]) for c in d["changes"]],d["lastSequence"]' "([('b', [1])], 5)"

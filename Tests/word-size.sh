@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Compiles what knows nothing of the operating system (bytes, the codecs of the file format, limits) for machines with words of 32 bits,
-# without a standard library of their systems: with that of Embedded Swift. Finds numbers that do not fit an Int there.
+# Compiles what knows nothing of the operating system (bytes, the codecs of the file format, limits)
+# for machines with words of 32 bits, without a standard library of their systems: with that of
+# Embedded Swift. Finds numbers that do not fit an Int there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$(mktemp -d)

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Not part of the package above, so that SQLite is no dependency of anything that is used.
+// Separate from the main package, so that SQLite is not a dependency of the products.
 let package = Package(
   name: "DocumentBenchmark",
   platforms: [.macOS(.v15)],

@@ -29,8 +29,8 @@ enum LatewoodBenchmark {
     }
   }
 
-  /// - Parameter extra: runs groups that not every engine has; returns false if it does not know
-  ///   the group.
+  /// - Parameter extra: runs groups that only some engines have; returns false for an unknown
+  ///   group.
   private static func run<Engine>(_ run: Run<Engine>, extra: (Run<Engine>) throws -> Bool) throws -> Bool {
     let group = run.options.group
     if !ExtraPart.isInside(group) { run.report.figure(group, "load1", Process.load) }
@@ -44,7 +44,7 @@ enum LatewoodBenchmark {
         throw BenchmarkFailure("\(Engine.name) has no group \(group)\n\(BenchmarkOptions.usage)")
       }
     }
-    // What `extra` starts as processes of their own clean up after themselves.
+    // Processes that `extra` starts clean up after themselves.
     if !ExtraPart.leavesFiles(group) { run.options.directory.makeEmpty() }
     return run.report.isSound
   }

@@ -1,11 +1,11 @@
 import Foundation
 import LatewoodFleece
 
-/// Measures JSON to Fleece and back beside Foundation's JSON, on the files that it is given. A
-/// program of its own, so that the benchmark of the store does not load Foundation.
+/// Measures JSON to Fleece and back, compared with Foundation's JSON, on given files. A program of
+/// its own, so that the benchmark of the store does not load Foundation.
 ///
-/// Prints a line for each figure: `file,what,engine,MB_s`. A rate is bytes of JSON text over the
-/// least time of several runs.
+/// Prints a line for each figure: `file,what,engine,MB_s`. A rate is bytes of JSON text divided by
+/// the least time of several runs.
 @main
 enum LatewoodJSONBenchmark {
   static func main() throws {
@@ -58,7 +58,7 @@ struct Comparison {
     }
   }
 
-  /// An array's elements as documents of their own, each parsed by itself, as an import does.
+  /// Parses the elements of an array as separate documents, as an import does.
   private func documents(_ bytes: [UInt8]) throws {
     let root = try FleeceBody(JSON.fleece(from: bytes)).root
     guard let count = try root.count(), let first = try root.element(at: 0), try first.kind == .dictionary
@@ -69,7 +69,7 @@ struct Comparison {
     if name.hasPrefix("movies") { try movies(root) }
   }
 
-  /// What a line of the film files holds.
+  /// A line of the movie files.
   private struct Movie: Codable {
     var title: String
     var year: Int
@@ -96,7 +96,7 @@ struct Comparison {
     try measure("encode", "foundation") { try JSONEncoder().encode(movies).count }
   }
 
-  /// Runs `work` for half a second at least, and three times.
+  /// Runs `work` at least three times, and for at least half a second.
   private func measure(_ what: String, _ engine: String, _ work: () throws -> Int) throws {
     let clock = ContinuousClock()
     var best = Duration.seconds(1000)

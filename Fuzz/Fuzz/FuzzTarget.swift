@@ -1,20 +1,20 @@
 import LatewoodSimulation
 
-/// Something that takes any bytes whatever, and must neither trap nor take long nor take much
-/// memory.
+/// A component that accepts arbitrary bytes, and must neither trap nor take much time or memory.
 ///
-/// `run` looks at the bytes in every way it knows. An error that is thrown is right; an answer that
-/// contradicts another one is a find.
+/// `run` examines the bytes in every way it knows. A thrown error is correct; two answers that
+/// contradict each other are a find.
 protocol FuzzTarget: AnyObject {
   init()
   func run(_ input: UnsafeRawBufferPointer)
-  /// Makes right what would keep a mutation from being looked at, such as checksums.
+  /// Repairs what would keep a mutation from being examined, such as checksums.
   func repair(_ bytes: inout [UInt8])
-  /// Where mutations tell most; nil for everywhere, and then the length may change.
+  /// Returns the range in which mutations are most effective; nil for the whole input, whose length
+  /// may then change.
   func window(_ bytes: [UInt8], _ random: inout SeededRandom) -> Range<Int>?
-  /// Pieces of the language that the target speaks.
+  /// Tokens of the language that the target understands.
   var words: [[UInt8]] { get }
-  /// No input is made longer than that.
+  /// The greatest length of an input.
   var longest: Int { get }
 }
 
@@ -25,7 +25,7 @@ extension FuzzTarget {
   var longest: Int { 4096 }
 }
 
-/// All of them, by the names that the command line and the folders of the corpus use.
+/// All targets, by the names that the command line and the folders of the corpus use.
 enum FuzzTargets {
   static var all: [(name: String, type: any FuzzTarget.Type)] {
     [
@@ -33,7 +33,7 @@ enum FuzzTargets {
       ("node", NodeTarget.self), ("fleece", FleeceTarget.self), ("json", JSONTarget.self),
       ("roundtrip", RoundTripTarget.self), ("record", RecordTarget.self),
       ("operations", OperationsTarget.self), ("documents", DocumentsTarget.self),
-      ("arguments", ArgumentsTarget.self), ("selector", SelectorTarget.self),
+      ("arguments", ArgumentsTarget.self), ("selector", SelectorTarget.self), ("sql", SQLTarget.self),
     ]
   }
 
@@ -43,9 +43,9 @@ enum FuzzTargets {
 /// Ends the process as a find: an answer was wrong, although nothing trapped by itself.
 func find(_ message: String) -> Never { fatalError("FIND: \(message)") }
 
-/// Does what may throw any typed error.
+/// Runs code that may throw any typed error.
 func tolerate(_ body: () throws -> Void) {
   do { try body() } catch {
-    // Bad bytes are to be refused.
+    // Refusing bad bytes is correct.
   }
 }

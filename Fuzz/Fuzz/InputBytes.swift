@@ -1,4 +1,4 @@
-/// Takes decisions from an input, byte by byte; zeros once it is used up.
+/// Takes decisions from an input, byte by byte; gives zeros once the input is used up.
 struct InputBytes {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0
@@ -13,7 +13,7 @@ struct InputBytes {
     return bytes[position]
   }
 
-  /// One of `0 ..< bound`, which is at most 256.
+  /// Returns a number in `0 ..< bound`, which is at most 256.
   mutating func below(_ bound: Int) -> Int { Int(byte()) % bound }
 
   mutating func word() -> Int { Int(byte()) | Int(byte()) << 8 }

@@ -4,8 +4,8 @@ import LatewoodDocuments
 import LatewoodSimulation
 import LatewoodStore
 
-/// The process that is ended: it commits, checkpoints and compacts without end, and says what it
-/// does, a line each.
+/// The process that is killed: it commits, checkpoints and compacts without end, and reports what
+/// it does, a line each.
 ///
 /// ```
 /// a 0 17      transaction 17 of lane 0 is durable             c    a checkpoint begins
@@ -22,8 +22,7 @@ enum Child {
     }
   }
 
-  /// - Parameter keepsUp: false if nothing is checkpointed or compacted unless the engine does it
-  ///   by itself.
+  /// - Parameter keepsUp: false to checkpoint and compact only when the engine does so by itself.
   static func run(_ subject: Subject, _ path: String, seed: UInt64, keepsUp: Bool) throws {
     let upkeep = keepsUp ? seed : nil
     do {
@@ -34,19 +33,19 @@ enum Child {
     } catch { fail(error) }
   }
 
-  /// Reads beside a child, and so keeps in the cache what that wrote.
+  /// Reads beside a child, and so keeps in the page cache what the child wrote.
   static func read(_ path: String) throws {
     let store = try Store.open(at: path, mode: .readOnly, options: Subject.options())
     say("open")
     while true {
       do throws(StoreError) { try store.refresh() } catch {
-        // The file may be in a state that is no state; the reader only keeps what it has.
+        // The file may be in an invalid state; the reader keeps the state that it has.
       }
       Monitor.sleep(milliseconds: 1)
     }
   }
 
-  /// The parent knows which failures there may be.
+  /// Reports a failure and ends; the parent knows which failures are allowed.
   private static func fail(_ error: any Error) -> Never {
     switch error {
     case let error as StoreError: say("e \(error.code.rawValue) \(error)")

@@ -12,12 +12,12 @@ enum Signals {
   static let bus = SIGBUS
 }
 
-/// What programs that are started find set.
+/// The environment of programs that are started.
 enum ChildEnvironment {
-  /// Children that a signal ends are to end at once: a program that looks at what is left of them
+  /// Makes children end at once when a signal ends them: a backtrace program that examines them
   /// would keep their pipe open, and wait for files that are gone.
   static func endWithoutBacktrace() { setenv("SWIFT_BACKTRACE", "enable=no", 1) }
 
-  /// mkfs.ext4 writes zeros where it wants zeros, in place of making holes in the image.
+  /// Makes mkfs.ext4 write zeros instead of punching holes into the image.
   static func formatWithoutHoles() { setenv("UNIX_IO_NOZEROOUT", "1", 1) }
 }

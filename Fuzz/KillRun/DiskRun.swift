@@ -1,13 +1,13 @@
 import LatewoodDevice
 import LatewoodSimulation
 
-/// The parent's side of writing to a disk that fails: a child writes until a write or sync fails,
-/// and must say so; another one opens what the cache still shows, and goes on; then the file system
-/// is mounted anew, so that only the disk speaks.
+/// The parent's side of writing to a failing disk: a child writes until a write or sync fails, and
+/// must report that; another child opens what the cache still shows, and continues; then the file
+/// system is mounted anew, so that only the disk's contents count.
 struct DiskRun {
   struct Counts {
     var failures: [String: Int] = [:]
-    /// The second child could not open the database, or not write to it.
+    /// The number of times that the second child could not open the database, or not write to it.
     var refusals = 0
     var acknowledged = 0
     var withReader = 0
@@ -17,7 +17,7 @@ struct DiskRun {
   let seed: UInt64
   private(set) var counts = Counts()
   private var random: SeededRandom
-  /// What happened in this round.
+  /// The events of this round.
   private var story: [String] = []
 
   init(_ disk: SmallDisk, seed: UInt64) {
@@ -43,7 +43,7 @@ struct DiskRun {
     try subject.prepare(path)
     var known = KnownState(of: subject)
     var lines = ChildLines(after: known.last)
-    // Somebody who has mapped the end of the log keeps its pages in the cache.
+    // A process that has mapped the end of the log keeps its pages in the cache.
     let reader = random.oneIn(2) ? try ChildProcess(executable(), arguments: ["reader", path]) : nil
     if reader != nil {
       counts.withReader += 1
@@ -72,7 +72,7 @@ struct DiskRun {
     counts.acknowledged += lines.acknowledged.reduce(0, +)
   }
 
-  /// Lets a child write until it fails, for so long at most.
+  /// Lets a child write until it fails, or until a time limit.
   private mutating func write(
     _ subject: Subject, _ path: String, _ lines: inout ChildLines, milliseconds: UInt64
   ) throws {
@@ -114,7 +114,7 @@ struct DiskRun {
       try reader?.kill()
       _ = try reader?.wait()
     } catch {
-      // It is gone already.
+      // The file system is unmounted already.
     }
   }
 }

@@ -3,8 +3,8 @@ import LatewoodFleece
 import LatewoodModels
 import LatewoodStore
 
-/// What a child writes into a database of documents: batch by batch, each of which follows from its
-/// number and what was before.
+/// The documents that a child writes: batch by batch, each of which follows from its number and the
+/// state before.
 struct DocumentLane {
   static let documents = 40
   static let counter = "counter"
@@ -15,7 +15,7 @@ struct DocumentLane {
   /// One change of a batch.
   private enum Change {
     case save(String, parent: RevisionID?, body: [UInt8], isDeleted: Bool, blob: BlobDigest?)
-    /// What another replica has made of the first revision on.
+    /// A revision that another replica has made after the first revision.
     case insert(String, history: [RevisionID], body: [UInt8])
     case purge(String)
     case expire(String, UInt64)
@@ -26,7 +26,7 @@ struct DocumentLane {
     "document \((number &* 7919 &+ place &* 131) % documents)"
   }
 
-  /// The blob that the batch brings; nil: none. Some have several chunks.
+  /// Returns the blob of a batch; nil if it has none. Some have several chunks.
   private static func blob(_ number: Int) -> [UInt8]? {
     guard number % 6 == 0 else { return nil }
     let length = number % 24 == 0 ? 1_100_000 : number % 12 == 0 ? 70_000 : 40
@@ -42,7 +42,7 @@ struct DocumentLane {
       from: #"{"number":\#(number),"place":\#(place),"text":"\#(text)"\#(picture ?? "")}"#)
   }
 
-  /// The next batch, in memory; what it does, and the blob that must be there before.
+  /// Makes the next batch in memory; returns its changes, and the blob that must exist before.
   private mutating func prepare() throws -> (changes: [Change], blob: [UInt8]?) {
     last += 1
     let blob = Self.blob(last)
@@ -92,10 +92,10 @@ struct DocumentLane {
     while last < number { _ = try prepare() }
   }
 
-  /// The next batch, in the database.
+  /// Commits the next batch to the database.
   mutating func commit(to store: DocumentStore, _ collection: DocumentCollection) throws {
     let (changes, blob) = try prepare()
-    // Keeps the blob until the batch is done, which refers to it.
+    // Pins the blob until the batch that refers to it is done.
     let handle = try blob.map { try store.putBlob($0) }
     try store.write(durability: .synchronous) { writer in
       for change in changes {
@@ -121,7 +121,7 @@ struct DocumentLane {
     return found
   }
 
-  /// The number of the newest batch in a database.
+  /// Returns the number of the newest batch in a database.
   static func newest(in reads: DocumentReads) throws -> Int {
     guard let body = try reads.local(counter) else { return 0 }
     let number = try FleeceBody(body).withRoot { value throws(FleeceError) in
@@ -131,7 +131,8 @@ struct DocumentLane {
     return Int(integer)
   }
 
-  /// What is wrong with the database, as the state after `last`; nil: nothing.
+  /// Returns the first difference between the database and the state after `last`; nil if there is
+  /// none.
   func difference(to store: DocumentStore) throws -> String? {
     if let difference = try model.difference(to: store.reads(Self.collection(of: store))) {
       return difference

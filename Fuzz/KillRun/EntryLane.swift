@@ -1,13 +1,13 @@
 import LatewoodStore
 
-/// What one thread of a child writes into a store: transaction by transaction, each of which
-/// follows from its number alone, so that the parent can tell what there must be after any of them.
+/// The entries that one thread of a child writes: transaction by transaction, each of which follows
+/// from its number alone, so that the parent knows the state after any of them.
 struct EntryLane {
   static let slots = 300
   static let counter = "counter"
 
   let name: String
-  /// The number of the transaction that wrote each slot; nil: it was deleted, or never written.
+  /// The number of the transaction that wrote each slot; nil if it was deleted, or never written.
   private var writers = [Int?](repeating: nil, count: slots)
   private(set) var last = 0
 
@@ -18,7 +18,8 @@ struct EntryLane {
   private static func key(_ slot: Int) -> [UInt8] { Array("slot \(slot)".utf8) }
 
   private static func value(_ number: Int, _ slot: Int) -> [UInt8] {
-    // Some are stored beside the tree, and a few are written straight from the caller's memory.
+    // Some values are stored beside the tree, and a few are written straight from the caller's
+    // memory.
     let length =
       number % 40 == 7 && slot == Self.slot(number, 0)
       ? (1 << 20) + number
@@ -27,13 +28,13 @@ struct EntryLane {
     return head + [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: length)
   }
 
-  /// Whether the transaction only has to survive the end of the process.
+  /// Returns whether the transaction only has to survive the end of the process.
   static func isRelaxed(_ number: Int) -> Bool { number % 7 == 3 }
 
-  /// Whether it first deletes all slots whose numbers begin with 1.
+  /// Returns whether it first deletes all slots whose numbers begin with 1.
   private static func clears(_ number: Int) -> Bool { number % 33 == 5 }
 
-  /// The next transaction, in memory.
+  /// Advances to the next transaction in memory.
   mutating func advance() {
     last += 1
     if Self.clears(last) {
@@ -47,7 +48,7 @@ struct EntryLane {
     while last < number { advance() }
   }
 
-  /// The next transaction, in the store.
+  /// Commits the next transaction to the store.
   mutating func commit(to store: Store, _ keyspace: Keyspace) throws {
     advance()
     let number = last
@@ -62,7 +63,7 @@ struct EntryLane {
     }
   }
 
-  /// The number of the newest transaction in a store.
+  /// Returns the number of the newest transaction in a store.
   func newest(in store: Store) throws -> Int {
     guard let keyspace = try store.existingKeyspace(name),
       let text = try store.get(Self.counter, in: keyspace)
@@ -73,7 +74,8 @@ struct EntryLane {
     return number
   }
 
-  /// What is wrong with the store, as the state after `last`; nil: nothing.
+  /// Returns the first difference between the store and the state after `last`; nil if there is
+  /// none.
   func difference(to store: Store) throws -> String? {
     guard let keyspace = try store.existingKeyspace(name) else {
       return last == 0 ? nil : "\(name) is missing"

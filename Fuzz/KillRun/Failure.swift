@@ -1,4 +1,4 @@
-/// A promise that was not kept, or a run that could not go on.
+/// A broken promise, or a run that could not continue.
 struct Failure: Error, CustomStringConvertible {
   let description: String
 

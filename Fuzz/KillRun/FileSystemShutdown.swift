@@ -8,15 +8,15 @@ import LatewoodDevice
   import Darwin
 #endif
 
-/// The end of a file system that is in use, as a power cut would be it.
+/// Shuts a file system down that is in use, as a power failure would.
 enum FileSystemShutdown {
-  /// EXT4_IOC_SHUTDOWN, which no header shows here.
+  /// EXT4_IOC_SHUTDOWN, which no header declares here.
   private static let request: UInt = 0x8004_587D
-  /// EXT4_GOING_FLAGS_NOLOGFLUSH: what is in memory of the journal stays there.
+  /// EXT4_GOING_FLAGS_NOLOGFLUSH: the journal in memory is not written.
   private static let withoutFlush: UInt32 = 2
 
-  /// From here on nothing is written to the disk of the file system that is mounted at a directory,
-  /// and all that is asked of it fails.
+  /// Shuts down the file system that is mounted at a directory: from now on nothing is written to
+  /// its disk, and all calls fail.
   static func shutDown(_ directory: String) throws {
     #if os(Linux)
       let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -9,8 +9,8 @@ import LatewoodStore
   import Darwin
 #endif
 
-/// A process forks with a database open. The child has the parent's memory and open files, but not
-/// its right to write: it must be refused, and the parent must go on as if there were no child.
+/// Forks a process with a database open. The child has the parent's memory and open files, but not
+/// its right to write: it must be refused, and the parent must continue as if there were no child.
 enum ForkRun {
   private enum Verdict: Int32 {
     case refused = 10
@@ -25,7 +25,7 @@ enum ForkRun {
     let store = try Store.open(at: path)
     let keyspace = try store.keyspace("a")
     var count = 0
-    // Before a checkpoint, after one, and after a compaction: the file is another one then.
+    // Before a checkpoint, after one, and after a compaction, which replaces the file.
     for step in [{}, { try store.checkpoint() }, { _ = try store.compact() }] {
       try store.put("parent \(count)", "here", in: keyspace)
       try step()
@@ -49,7 +49,7 @@ enum ForkRun {
     Main.say("KillRun: \(count) forks with the database open: each child was refused, the parent went on")
   }
 
-  /// What the child does.
+  /// Runs in the child.
   private static func attempt(_ store: Store, _ keyspace: Keyspace, reading key: String) -> Verdict {
     do throws(StoreError) {
       guard try store.get(key, in: keyspace) == Array("here".utf8) else { return .misread }
@@ -60,18 +60,18 @@ enum ForkRun {
     }
   }
 
-  /// The exit status of a child of this process that runs `body`; for one that does not end within
-  /// ten seconds, that of the alarm.
+  /// Returns the exit status of a forked child that runs `body`; if it does not end within ten
+  /// seconds, that of the alarm.
   private static func statusOfFork(_ body: () -> Verdict) throws -> Int32 {
-    // Swift hides fork, for who calls it with several threads must know what the child may do:
-    // look, and end.
+    // Swift hides fork, because in a process with several threads the child may do very little.
+    // This one only reads, and ends.
     #if canImport(Darwin)
       let everywhere = UnsafeMutableRawPointer(bitPattern: -2)
     #else
       let everywhere: UnsafeMutableRawPointer? = nil
     #endif
     guard let address = dlsym(everywhere, "fork") else { throw Failure("the system has no fork") }
-    // SAFETY: this is the type that POSIX gives it.
+    // SAFETY: this is the type that POSIX specifies.
     let fork = unsafeBitCast(address, to: (@convention(c) () -> pid_t).self)
     let process = fork()
     if process == 0 {

@@ -1,15 +1,16 @@
 import LatewoodDevice
 import LatewoodStore
 
-/// A store of 100 MiB in a process that may not have many addresses: opened, written, compacted,
-/// and opened again.
+/// A store of 100 MiB in a process with a limited address space: opened, written, compacted, and
+/// opened again.
 enum LargeStore {
   private static let count = 100
-  /// Entries that are overwritten, so that a compaction has something to give back.
+  /// The number of entries that are overwritten, so that a compaction has space to free.
   private static let overwritten = 25
   private static let length = 1 << 20
 
-  /// A store that was closed keeps its addresses until nobody holds it: each part has its own.
+  /// Runs the parts one after the other. A closed store keeps its addresses until its last
+  /// reference goes, so each part has its own.
   static func run(_ path: String) throws {
     try fill(path)
     try compact(path)

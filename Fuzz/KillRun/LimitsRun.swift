@@ -1,18 +1,18 @@
 import LatewoodDevice
 
-/// Children that may not have all of the system: files, addresses, length of a file. What they
-/// cannot do they must say with a typed error, and nothing that they acknowledged may be lost.
+/// Children with limits on system resources: files, address space, length of a file. They must
+/// report what they cannot do with a typed error, and nothing that they acknowledged may be lost.
 struct LimitsRun {
   /// A limit, as a shell sets it, and how a child may end under it.
   private struct Limit {
     var commands: String
-    /// Codes of errors; "" stands for a child that goes on until it is killed.
+    /// The allowed codes of errors; "" if the child may continue until it is killed.
     var codes: Set<String>
   }
 
   private static let limits = [
-    // The system ends who writes too far with a signal, unless that is ignored. A library does not
-    // try how far it may go.
+    // The system ends a process that writes too far with a signal, unless that is ignored. A
+    // library must not find the limit by trying.
     Limit(commands: "ulimit -f 30000; trap '' XFSZ", codes: ["outOfSpace"]),
     Limit(commands: "ulimit -f 30000", codes: ["outOfSpace"]),
     Limit(commands: "ulimit -n 20", codes: ["", "inputOutput"]),
@@ -40,7 +40,7 @@ struct LimitsRun {
       do {
         while MonotonicClock.nanoseconds < end, lines.failure == nil, !lines.isAtEnd {
           try lines.readWhatIsThere(from: child)
-          // Long enough to meet a limit that it meets at all.
+          // Long enough to reach the limit, if it can be reached at all.
           if limit.codes.contains(""), lines.durable[0] > 200 { break }
           Monitor.sleep(milliseconds: 2)
         }
@@ -71,7 +71,7 @@ struct LimitsRun {
       "KillRun: \(limits.count + 1) limits, each met with a typed error or not at all; none lost, none half")
   }
 
-  /// A child that needs nothing it may not have.
+  /// Runs a child that stays within the limits.
   private static func runLarge(_ commands: String, in directory: String) throws {
     let program = try CurrentProcess.executablePath()
     let child = try ChildProcess(

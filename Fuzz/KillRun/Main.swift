@@ -2,9 +2,9 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodSimulation
 
-/// Ends processes that write and compact, at random moments, again and again, and looks at what
-/// they leave: everything that they have acknowledged must be there, nothing half, and nothing but
-/// the database beside it.
+/// Kills processes that write and compact, at random moments, again and again, and checks the
+/// remaining files: everything acknowledged must be there, nothing by halves, and no files beside
+/// the database.
 @main enum Main {
   private static let usage = """
     usage: KillRun COUNT [SEED]         kills of the process
@@ -60,13 +60,13 @@ import LatewoodSimulation
     report("\(count) kills", run)
   }
 
-  /// Where it cannot be done that is said, and counted; it is no failure.
+  /// If the machine does not support it, this is reported and counted; it is no failure.
   private static func cut(_ count: Int, _ seed: UInt64) throws {
     do {
       let stage = try PowerStage()
       var run = Run(stage, seed: seed)
       do { try run.run(count) } catch {
-        // The images stay, to be looked at.
+        // The images stay for examination.
         try stage.unmount()
         throw error
       }

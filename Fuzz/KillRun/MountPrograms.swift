@@ -1,20 +1,20 @@
 import LatewoodDevice
 
-/// Why something cannot be tried on this machine.
+/// The reason why something cannot be tried on this machine.
 struct Skipped: Error, CustomStringConvertible {
   let description: String
 
   init(_ description: String) { self.description = description }
 }
 
-/// The programs of the system that make, mount and unmount file systems.
+/// The system's programs that make, mount and unmount file systems.
 struct MountPrograms {
   private let makeFileSystem: String
   private let mountProgram: String
   private let unmountProgram: String
   private let trimProgram: String
 
-  /// Throws `Skipped` where they are not there, or not for this user.
+  /// Throws `Skipped` if they do not exist, or not for this user.
   init() throws {
     guard CurrentProcess.isPrivileged else { throw Skipped("only root can mount a file system") }
     makeFileSystem = try Self.find("mkfs.ext4")
@@ -31,7 +31,7 @@ struct MountPrograms {
     throw Skipped("there is no \(name)")
   }
 
-  /// A file whose blocks are all there.
+  /// Makes a file with all of its blocks allocated.
   static func makeImage(_ path: String, length: Int) throws {
     let image = try FileVolume().open(path, .createExclusive(permissions: 0o600))
     defer { image.close() }
@@ -48,14 +48,14 @@ struct MountPrograms {
     }
   }
 
-  /// Throws `Skipped`, since what cannot be mounted first cannot be tried.
+  /// Mounts an image. Throws `Skipped` if that fails, because then nothing can be tried.
   func mount(_ image: String, at directory: String) throws {
     guard try Self.run(mountProgram, "-t", "ext4", "-o", "loop", image, directory) == 0 else {
       throw Skipped("\(mountProgram) does not mount \(image) through a loop device")
     }
   }
 
-  /// A file system in memory, with so many bytes.
+  /// Mounts a file system in memory with a given number of bytes.
   func mountMemory(at directory: String, length: Int) throws {
     let options = "size=\(length),mode=0700"
     guard try Self.run(mountProgram, "-t", "tmpfs", "-o", options, "tmpfs", directory) == 0 else {
@@ -63,10 +63,11 @@ struct MountPrograms {
     }
   }
 
-  /// Makes every request to the loop device of an image one page.
+  /// Limits requests to the loop device of an image to one page.
   ///
-  /// Linux takes a request that its image could take only a part of for one that succeeded. That is
-  /// a disk that lies, and no engine can do anything about it; a page is taken whole or not at all.
+  /// Linux reports a request as successful even if its image could take only a part of it. That is
+  /// a disk that lies, which no engine can handle; a single page is written completely or not at
+  /// all.
   static func limitRequests(of image: String) throws {
     for device in try Directories.names(in: "/sys/block") where device.hasPrefix("loop") {
       let backing = "/sys/block/\(device)/loop/backing_file"
@@ -87,14 +88,14 @@ struct MountPrograms {
     return String(decoding: bytes[..<count], as: UTF8.self)
   }
 
-  /// Gives the free blocks of a mounted file system back to its image.
+  /// Returns the free blocks of a mounted file system to its image.
   func trim(_ directory: String) throws {
     guard try Self.run(trimProgram, directory) == 0 else {
       throw Skipped("\(trimProgram) does not make holes in an image")
     }
   }
 
-  /// A process that has just ended may keep it busy for a moment.
+  /// Unmounts a file system. A process that has just ended may keep it busy for a moment.
   func unmount(_ directory: String) throws {
     for attempt in 0..<50 {
       if try Self.run(unmountProgram, "-q", directory) == 0 { return }

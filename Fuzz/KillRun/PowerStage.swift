@@ -1,32 +1,32 @@
 import LatewoodDevice
 import LatewoodSimulation
 
-/// An ext4 file system inside of another one, both of which can lose their power.
+/// An ext4 file system inside another one, both of which can lose power.
 ///
 /// ```
 /// TMPDIR/latewood-cut-XXXXXX/
 ///   outer.image  --loop-->  outer/            ext4: stands for the disk and its cache
-///     inner.image  --loop-->  inner/          ext4: has the databases
+///     inner.image  --loop-->  inner/          ext4: contains the databases
 /// ```
 ///
 /// A cut is the shutdown of one of them (EXT4_IOC_SHUTDOWN without a flush of the journal): from
-/// that moment on nothing reaches what lies below.
+/// that moment on nothing reaches the layer below.
 ///
-/// - Of the *inner* one: what was not synced is gone with the page cache and the unwritten journal.
-///   What the file system had handed to its disk stays, whether or not it asked for a flush: the
-///   disk has no cache of its own to lose. A sync that is under way at that moment may say that it
-///   succeeded when it did not: Linux forgets to look once more whether the journal was given up
-///   (seen with a program of twenty lines in 27 of 209 cuts; never with the other kind). No power
-///   cut lets a process hear of it, so what is acknowledged after the cut began does not count
-///   here.
-/// - Of the *outer* one: what the inner file system wrote to its disk and did not flush is gone
-///   too, for a flush of that disk is an fsync of its image. So this is a disk with a volatile
-///   write cache. Before the cut some of that cache, at random places, is sent on its way, so that
-///   parts survive in another order than they were written in.
+/// - A cut of the *inner* one loses everything that was not synced, with the page cache and the
+///   unwritten journal. Blocks that the file system has passed to its disk stay, whether or not it
+///   asked for a flush: the disk has no cache of its own to lose. A sync in progress at that moment
+///   may report success although it failed: Linux does not check again whether the journal was
+///   aborted (seen with a program of twenty lines in 27 of 209 cuts; never with the other kind).
+///   After a real power failure no process would hear of it, so acknowledgements after the
+///   beginning of the cut do not count here.
+/// - A cut of the *outer* one also loses blocks that the inner file system wrote to its disk and
+///   did not flush, because a flush of that disk is an fsync of its image. So this is a disk with a
+///   volatile write cache. Before the cut, random parts of that cache are written out, so that
+///   blocks survive in another order than they were written in.
 ///
-/// What it is not: blocks are lost or kept by pages of 4 KiB, so no sector is torn; the processor,
-/// memory and firmware of a real disk have no part in it; and the ext4 below is trusted to keep
-/// what it says it has kept.
+/// Its limits: blocks are lost or kept by pages of 4 KiB, so no sector is torn; the processor,
+/// memory and firmware of a real disk have no part in it; and the lower ext4 is trusted to keep
+/// what it reports as kept.
 final class PowerStage: Stage {
   private static let outerLength = 320 << 20
   private static let innerLength = 192 << 20
@@ -39,13 +39,13 @@ final class PowerStage: Stage {
   private let programs: MountPrograms
   private var isOuterMounted = false
   private var isInnerMounted = false
-  /// Cuts that took the cache of the disk along.
+  /// The number of cuts that lost the cache of the disk.
   private(set) var cacheLosses = 0
 
   var directory: String { inner }
   let losesUnsynced = true
 
-  /// Throws `Skipped` where the machine cannot do it.
+  /// Throws `Skipped` if the machine does not support it.
   init() throws {
     programs = try MountPrograms()
     root = try Directories.makeTemporary("latewood-cut")
@@ -63,7 +63,7 @@ final class PowerStage: Stage {
     }
   }
 
-  /// Unmounts everything, and removes it.
+  /// Unmounts and removes everything.
   func remove() throws {
     try unmount()
     try Directories.removeTree(root)

@@ -1,33 +1,34 @@
 import LatewoodDevice
 import LatewoodSimulation
 
-/// The parent's side: starts children, ends them at moments that the seed says, and compares what
-/// they leave with what they acknowledged.
+/// The parent's side: starts children, kills them at moments that the seed determines, and compares
+/// their files with what they acknowledged.
 struct Run {
-  /// When a child is ended.
+  /// The moment at which a child is killed.
   fileprivate enum Moment: Int, CaseIterable {
-    /// While it opens the database, perhaps.
+    /// Possibly while it opens the database.
     case opening
     case anyTime
     case checkpoint
     case rename
   }
 
-  /// Of ends so far.
+  /// The counts of events so far.
   struct Counts {
     var ends = 0
     var atCheckpoints = 0
     var nearRenames = 0
-    /// The new file of a compaction was left behind.
+    /// The number of times that the new file of a compaction was left behind.
     var inCompactions = 0
     var tornTails = 0
     var acknowledged = 0
-    /// Children that the system ended because they read a mapping whose disk was gone.
+    /// The number of children that the system ended because they read a mapping whose disk was
+    /// gone.
     var busErrors = 0
   }
 
-  /// From so many transactions on a database is given up for a new one: a child first counts
-  /// through all of them.
+  /// The number of transactions after which a database is replaced by a new one, because a child
+  /// first counts through all of them.
   private static let longest = 1500
 
   let stage: any Stage
@@ -58,7 +59,7 @@ struct Run {
     }
   }
 
-  /// What is known of a subject's database, which is made if there is none.
+  /// Returns the known state of a subject's database, which is created if there is none.
   private mutating func state(of subject: Subject) throws -> KnownState {
     let directory = directory(of: subject)
     if let known = states[subject] {
@@ -85,7 +86,7 @@ struct Run {
       try lines.readWhatIsThere(from: child)
       let before = lines.durable
       let isBelieved = try stage.strike(child, random.next())
-      // What comes after the end of the file system is a failure; it is no news.
+      // Failures after the end of the file system are expected.
       if stage.losesUnsynced { Monitor.sleep(milliseconds: 1) }
       try child.kill()
       try lines.read(from: child, until: nil)
@@ -108,8 +109,8 @@ struct Run {
 
   private mutating func judge(_ lines: ChildLines, _ status: Int32?, _ signal: Int32?) throws {
     if let signal, signal != Signals.kill {
-      // A page that is not in memory, of a file whose disk is gone: the system knows no other way
-      // to say so to who reads a mapping.
+      // A page that is not in memory, of a file whose disk is gone: the system has no other way to
+      // report this to a process that reads a mapping.
       guard stage.losesUnsynced, signal == Signals.bus else {
         throw Failure("signal \(signal) ended the child")
       }
@@ -123,7 +124,7 @@ struct Run {
     }
   }
 
-  /// What calls may say when the disk is gone.
+  /// The errors that calls may report when the disk is gone.
   private static let expected = ["inputOutput", "poisoned", "readOnlyMedia", "closed", "cancelled", "store"]
 
   private mutating func check(
@@ -133,7 +134,7 @@ struct Run {
       counts.inCompactions += 1
     }
     let least = stage.losesUnsynced ? lines.durable : lines.acknowledged
-    // One may have been committed and not yet acknowledged.
+    // One transaction may have been committed and not yet acknowledged.
     let allowed = zip(least, lines.greatest).map { $0.0...$0.1 }
     let isReadOnly = random.oneIn(3)
     if try known.check(path, allowed: allowed, isReadOnly: isReadOnly) { counts.tornTails += 1 }
@@ -146,7 +147,7 @@ struct Run {
 }
 
 extension Run.Moment {
-  /// What the child says then.
+  /// The line that the child prints at that moment.
   fileprivate var line: String? {
     switch self {
     case .opening: nil
@@ -157,20 +158,21 @@ extension Run.Moment {
   }
 }
 
-/// What a child has said.
+/// The output of a child so far.
 struct ChildLines {
-  /// The newest transaction of each lane that was acknowledged at all.
+  /// The newest transaction of each lane that was acknowledged, durable or not.
   private(set) var acknowledged: [Int]
-  /// The newest that was acknowledged as durable.
+  /// The newest transaction of each lane that was acknowledged as durable.
   private(set) var durable: [Int]
   private(set) var failure: String?
   private(set) var failureCode: String?
 
-  /// The pipe has come to its end.
+  /// Whether the pipe has come to its end.
   private(set) var isAtEnd = false
-  /// For each lane, up to where the next number may leap: what was not acknowledged may be there.
+  /// The greatest number to which each lane may jump: transactions that were not acknowledged may
+  /// be there.
   private var leapLimit: [Int]
-  /// The greatest number that each lane may have come to.
+  /// The greatest number that each lane may have reached.
   private(set) var greatest: [Int]
 
   init(after last: [Int]) {
@@ -180,7 +182,7 @@ struct ChildLines {
     greatest = last.map { $0 + 1 }
   }
 
-  /// Another child goes on from here.
+  /// Prepares for another child that continues from here.
   mutating func expectNewChild() {
     greatest = greatest.map { $0 + 1 }
     leapLimit = greatest
@@ -190,7 +192,7 @@ struct ChildLines {
     failureCode = nil
   }
 
-  /// Reads lines to the end, or to one that is `mark`; "" is any line.
+  /// Reads lines to the end, or until a line equals `mark`; "" matches any line.
   mutating func read(from child: ChildProcess, until mark: String?) throws {
     while let bytes = try child.output.readLine() {
       let line = String(decoding: bytes, as: UTF8.self)
@@ -200,7 +202,7 @@ struct ChildLines {
     if mark != nil, failure == nil { throw Failure("the child ended before it said \(mark ?? "")") }
   }
 
-  /// Reads the lines that the child has said by now.
+  /// Reads the lines that the child has printed so far.
   mutating func readWhatIsThere(from child: ChildProcess) throws {
     while try child.output.hasMore() {
       guard let bytes = try child.output.readLine() else {
@@ -211,7 +213,7 @@ struct ChildLines {
     }
   }
 
-  /// What was acknowledged as durable since then was not.
+  /// Corrects the acknowledgements: later ones were not durable.
   mutating func forget(after durable: [Int]) { self.durable = durable }
 
   private mutating func take(_ line: String) throws {

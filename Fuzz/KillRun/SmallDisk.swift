@@ -2,16 +2,16 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodSimulation
 
-/// An ext4 file system whose disk turns out to be smaller than it says: its image has a hole
-/// wherever a block is free, and lies in a memory file system that has no room left to fill them.
-/// Writes go to the page cache as ever; to write them back, or to sync, fails with EIO, once. What
-/// the file system itself needs is there, so that it goes on, and loses nothing that it has said to
-/// be durable.
+/// An ext4 file system whose disk turns out to be smaller than it claims: its image has a hole
+/// wherever a block is free, and lies in a memory file system without space to fill the holes.
+/// Writes go to the page cache as usual; writing them back, or a sync, fails with EIO once. The
+/// blocks that the file system itself needs exist, so that it continues, and loses nothing that it
+/// has reported as durable.
 ///
 /// ```
 /// TMPDIR/latewood-disk-XXXXXX/
 ///   memory/           tmpfs, little larger than the image
-///     image           48 MiB        ballast      takes the room
+///     image           48 MiB        ballast      uses up the space
 ///   disk/             ext4 in image, through a loop device
 /// ```
 final class SmallDisk {
@@ -28,7 +28,7 @@ final class SmallDisk {
 
   var directory: String { "\(root)/disk" }
 
-  /// Throws `Skipped` where the machine cannot do it.
+  /// Throws `Skipped` if the machine does not support it.
   init() throws {
     programs = try MountPrograms()
     ChildEnvironment.formatWithoutHoles()
@@ -36,7 +36,7 @@ final class SmallDisk {
     for name in [memory, directory] { try Directories.make(name) }
   }
 
-  /// A new file system with nothing on it.
+  /// Makes a new, empty file system.
   func renew() throws {
     try unmount()
     try programs.mountMemory(at: memory, length: Self.memoryLength)
@@ -67,7 +67,7 @@ final class SmallDisk {
     try Directories.removeTree(root)
   }
 
-  /// Makes all free blocks holes, and leaves room for about so many bytes.
+  /// Turns all free blocks into holes, and leaves space for about `rest` bytes.
   func fill(leaving rest: Int) throws {
     try MountPrograms.limitRequests(of: image)
     try programs.trim(directory)
@@ -83,7 +83,7 @@ final class SmallDisk {
       }
       if !isFull { length += UInt64(page.count) }
     }
-    // From its beginning on: a hole there is room for others.
+    // Punch from its beginning: a hole there is space for others.
     _ = try file.punch(offset: 0, length: min(length, UInt64(rest) & ~4095))
   }
 

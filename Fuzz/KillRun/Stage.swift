@@ -1,22 +1,21 @@
 import LatewoodDevice
 
-/// Where children work, and what becomes of what they wrote when they are ended.
+/// The place where children work, and how their files fare when they are killed.
 protocol Stage: AnyObject {
-  /// For databases.
+  /// The directory for databases.
   var directory: String { get }
-  /// Whether what was not synced may be gone afterwards.
+  /// Whether data that was not synced may be lost.
   var losesUnsynced: Bool { get }
 
-  /// Ends it all for the child, at this moment.
+  /// Ends the child's work at this moment.
   ///
-  /// - Returns: whether a sync that was under way, and tells the child that it succeeded, can be
-  ///   believed.
+  /// - Returns: whether a sync in progress that reports success to the child can be believed.
   func strike(_ child: ChildProcess, _ random: UInt64) throws -> Bool
-  /// Makes the directory one that can be used again. The child is gone.
+  /// Makes the directory usable again, after the child has ended.
   func restore() throws
 }
 
-/// A directory of the machine: the child is killed, and what it wrote stays.
+/// A directory of the machine: the child is killed, and its writes stay.
 final class OrdinaryStage: Stage {
   let directory: String
   let losesUnsynced = false

@@ -2,7 +2,7 @@ import LatewoodDevice
 import LatewoodDocuments
 import LatewoodStore
 
-/// What a child has open, and what the parent looks at afterwards.
+/// The kind of database that a child has open, and that the parent checks afterwards.
 enum Subject: String, CaseIterable {
   case entries
   case documents
@@ -28,7 +28,7 @@ enum Subject: String, CaseIterable {
     try DocumentStore.open(at: path, mode: mode, options: documentOptions())
   }
 
-  /// The database as the first child finds it.
+  /// Creates the database that the first child finds.
   func prepare(_ path: String) throws {
     switch self {
     case .entries:
@@ -45,7 +45,7 @@ enum Subject: String, CaseIterable {
   }
 }
 
-/// Entries that never change; they give a compaction something to do.
+/// Entries that never change, so that a compaction has something to copy.
 enum StillEntries {
   static let keyspace = "still"
   static let count = 20_000
@@ -56,7 +56,7 @@ enum StillEntries {
   }
 }
 
-/// What the parent knows of a database: as far as it was acknowledged, or found.
+/// The parent's knowledge of a database: as far as it was acknowledged, or found.
 struct KnownState {
   enum Lanes {
     case entries([EntryLane])
@@ -80,11 +80,11 @@ struct KnownState {
     }
   }
 
-  /// Compares a database with what it must be, and takes over what it is.
+  /// Compares a database with its possible states, and adopts the state that it has.
   ///
   /// - Parameters:
   ///   - allowed: for each lane, the transactions after which the state may be.
-  ///   - isReadOnly: the database is left as it is for the next child.
+  ///   - isReadOnly: whether to leave the database unchanged for the next child.
   mutating func check(_ path: String, allowed: [ClosedRange<Int>], isReadOnly: Bool) throws -> Bool {
     switch lanes {
     case .entries(var lanes):

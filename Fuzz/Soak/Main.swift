@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Uses one database in every way at once, for a given time, with a model beside it. One line a
-/// minute; at the end what should be flat must be.
+/// Uses one database in every way at once, for a given time, compared with a model. Prints one line
+/// a minute; at the end, memory and sizes must not have grown.
 ///
 /// usage: Soak SECONDS [SEED]
 @main enum Main {
@@ -20,7 +20,7 @@ import LatewoodDevice
       try run.finish()
       let size = try SoakFigures.taken(of: run.path)
       var growth = SoakFigures.growth(in: figures)
-      // Documents and blobs that live are a few MiB.
+      // Live documents and blobs take a few MiB.
       if size.fileSize > 64 << 20 {
         growth.append("the file has \(size.fileSize) bytes after a last compaction")
       }
@@ -32,7 +32,7 @@ import LatewoodDevice
     }
   }
 
-  /// Figures of every second; a line a minute.
+  /// Records figures every second, and prints a line a minute.
   private static func watch(_ run: SoakRun, _ seconds: Int) throws -> [SoakFigures] {
     let start = MonotonicClock.nanoseconds
     var figures: [SoakFigures] = []

@@ -1,11 +1,12 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// What the run has come to, minute by minute.
+/// The figures of a run at one moment.
 struct SoakFigures: Sendable {
-  /// Bytes of memory of this process alone, mapped files apart; nil where the system does not tell.
+  /// The private memory of this process in bytes, without mapped files; nil if the system does not
+  /// tell.
   var memory: UInt64?
-  /// Open file descriptors; nil where the system does not tell.
+  /// The number of open file descriptors; nil if the system does not tell.
   var descriptors: Int?
   var fileSize: UInt64 = 0
   var allocated: UInt64 = 0
@@ -17,7 +18,7 @@ struct SoakFigures: Sendable {
     figures.fileSize = try device.size()
     figures.allocated = try device.allocatedSize()
     guard Directories.isDirectory("/proc/self/fd") else { return figures }
-    // The one that lists them is among them, and the one above.
+    // Without the descriptor of the listing itself, and `..`.
     figures.descriptors = try Directories.names(in: "/proc/self/fd").count - 2
     figures.memory = try memory()
     return figures
@@ -36,9 +37,11 @@ struct SoakFigures: Sendable {
     return nil
   }
 
-  /// What grew where it should be flat, in a run's figures; the first third is for warming up.
+  /// Returns the figures of a run that grew although they should be flat; the first third is for
+  /// warming up.
   static func growth(in all: [SoakFigures]) -> [String] {
-    // Snapshots are held for two minutes: in less than ten, one of them explains everything.
+    // Snapshots are held for two minutes; in a run of less than ten minutes, a single one could
+    // explain the growth.
     guard all.count >= 600 else { return [] }
     let third = all.count / 3
     var result: [String] = []

@@ -4,13 +4,15 @@ import LatewoodDocuments
 import LatewoodStore
 import Synchronization
 
-/// Everything at once on one database, at full speed, for as long as it is told to.
+/// Runs everything at once on one database, at full speed, for a given time.
 ///
 /// ```
-/// writers     batches of documents, blobs, deletions, documents that expire     the model follows from the number of the batch
-/// readers     single documents, against what was acknowledged before and begun after; the whole of a state; the feed
-/// holders     a snapshot, kept for up to two minutes, looked at whole before and after
-/// compactor   compactions by hand, now and then a sweep and a verification; others come by themselves
+/// writers     batches of documents, blobs, deletions, documents that expire;
+///             the batch number determines the model
+/// readers     single documents, checked against batches acknowledged before and begun after;
+///             whole states; the feed
+/// holders     a snapshot, kept for up to two minutes, checked completely before and after
+/// compactor   explicit compactions beside automatic ones; occasionally a sweep and a verification
 /// ```
 ///
 /// Thread safety: threads share the database, the counters and the first failure, which ends the
@@ -30,7 +32,7 @@ final class SoakRun: Sendable {
   private let isOver = Atomic<Bool>(false)
   private let running = Atomic<Int>(0)
   private let failure = Guarded<String?>(nil)
-  /// The last batch that each writer began, and the last one that was acknowledged.
+  /// The last batch that each writer has begun, and the last that was acknowledged.
   private let begun = Guarded([Int](repeating: 0, count: writers))
   private let acknowledged = Guarded([Int](repeating: 0, count: writers))
   let counts = Guarded(SoakCounts())
@@ -48,7 +50,7 @@ final class SoakRun: Sendable {
     brief = try database.createCollection(SoakWorkload.brief)
   }
 
-  // MARK: From outside
+  // MARK: Control
 
   func start() {
     for number in 0..<Self.writers { run("writer \(number)") { try self.write(number) } }
@@ -72,7 +74,7 @@ final class SoakRun: Sendable {
 
   var hasFailed: Bool { failure.withLock { $0 != nil } }
 
-  /// Ends all threads, and looks at what is left, also after a close.
+  /// Ends all threads, and checks the result, also after closing and opening again.
   func finish() throws {
     isOver.store(true, ordering: .releasing)
     while running.load(ordering: .acquiring) > 0 { Monitor.sleep(milliseconds: 20) }
@@ -80,7 +82,7 @@ final class SoakRun: Sendable {
     try checkWhole(database.snapshot(), deeply: true)
     try checkExpired()
     try verify()
-    // With nothing held, all that is dead goes: what stays is bounded by what lives.
+    // With nothing pinned, all dead data goes: the size is limited by the live data.
     _ = try database.compact()
     try database.close()
     let again = try DocumentStore.open(at: path, mode: .openExisting)
@@ -95,7 +97,7 @@ final class SoakRun: Sendable {
     try again.close()
   }
 
-  /// Sleeps, but for no longer than the run goes on.
+  /// Sleeps, but not beyond the end of the run.
   private func rest(milliseconds: UInt64) {
     var rest = milliseconds
     while rest > 0, !isOver.load(ordering: .acquiring) {
@@ -193,7 +195,7 @@ final class SoakRun: Sendable {
     }
   }
 
-  // MARK: Against the model
+  // MARK: Comparison with the model
 
   private func verify() throws {
     let report = try database.verify()
@@ -205,8 +207,8 @@ final class SoakRun: Sendable {
     return text.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
   }
 
-  /// A document is not older than what was acknowledged before it was asked for, nor newer than
-  /// what had been begun after.
+  /// Checks that a document is not older than the last batch that was acknowledged before the read,
+  /// nor newer than the last that had begun after it.
   private func checkOne(_ writer: Int, _ slot: Int) throws {
     let before = acknowledged.withLock { $0[writer] }
     let body = try database.reads(collections[writer]).document(SoakWorkload.id(slot))
@@ -226,7 +228,7 @@ final class SoakRun: Sendable {
     )
   }
 
-  /// All documents of all writers, as the numbers of the last batches in this state say.
+  /// Checks all documents of all writers, by the numbers of the last batches in this state.
   private func checkWhole(
     _ snapshot: DocumentSnapshot, of others: [DocumentCollection]? = nil, deeply: Bool = false
   ) throws {
@@ -249,7 +251,7 @@ final class SoakRun: Sendable {
     counts.withLock { $0.states += 1 }
   }
 
-  /// All documents of the collection expire within seconds.
+  /// Checks that all documents of the collection expire within seconds.
   private func checkExpired() throws {
     for _ in 0..<300 {
       if try database.reads(brief).totals().documents == 0 { return }
@@ -258,7 +260,8 @@ final class SoakRun: Sendable {
     throw Failure(description: "documents that expired are still there")
   }
 
-  /// Those of a state of the past may have been swept; but a blob that is found is whole.
+  /// Checks blobs: those of an earlier state may have been swept, but a blob that is found is
+  /// complete.
   private func checkBlobs(_ documents: [Int: Int]) throws {
     for (slot, batch) in documents
     where SoakWorkload.hasBlob(batch) && SoakWorkload.slot(batch, 0) == slot && batch % 3 == 0 {
@@ -269,14 +272,14 @@ final class SoakRun: Sendable {
   }
 }
 
-/// What was done.
+/// The counts of operations.
 struct SoakCounts: Sendable {
   var batches = 0
   var reads = 0
   var states = 0
   var snapshots = 0
   var blobs = 0
-  /// Compactions, sweeps and verifications.
+  /// The number of compactions, sweeps and verifications.
   var upkeep = 0
 }
 

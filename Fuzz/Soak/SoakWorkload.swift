@@ -1,31 +1,31 @@
 import LatewoodBytes
 
-/// What one writer writes: batch by batch, each of which follows from the writer's number and its
-/// own alone. So whoever sees a state of the database can tell from the number of the last batch in
-/// it what every document of this writer must be.
+/// The documents of one writer: batch by batch, each of which follows from the writer's number and
+/// its own alone. So any reader of a state can tell from the number of the last batch in it what
+/// every document of this writer must be.
 struct SoakWorkload: Sendable {
-  /// Documents of one writer.
+  /// The number of documents of one writer.
   static let slots = 400
   static let places = 4
-  /// Every batch of so many brings a blob, and one that expires.
+  /// The intervals, in batches, at which a batch adds a blob, or a document that expires.
   static let blobEvery = 16
   static let briefEvery = 8
 
   let writer: Int
 
   static func collection(_ writer: Int) -> String { "writer\(writer)" }
-  /// Documents that expire.
+  /// The collection of documents that expire.
   static let brief = "brief"
-  /// Of the local document that has the number of the last batch.
+  /// The name of the local document with the number of the last batch.
   static let counter = "batch"
 
   static func slot(_ batch: Int, _ place: Int) -> Int { (batch &* 7919 &+ place &* 131) % slots }
-  /// Which document a batch deletes, if any.
+  /// Returns the document that a batch deletes, if any.
   static func deleted(_ batch: Int) -> Int? { batch % 5 == 0 ? slot(batch, 9) : nil }
   static func id(_ slot: Int) -> String { "document \(slot)" }
 
-  /// The batch that made the document what it is after batch `last`, and whether it deleted it;
-  /// nil: there has been none.
+  /// Returns the batch that last changed a document up to batch `last`, and whether it deleted the
+  /// document; nil if there was none.
   static func author(of wanted: Int, after last: Int) -> (batch: Int, isDeletion: Bool)? {
     var batch = last
     while batch > 0 {
@@ -36,7 +36,7 @@ struct SoakWorkload: Sendable {
     return nil
   }
 
-  /// All that there are after batch `last`: the batch that wrote each, by slot.
+  /// Returns all documents after batch `last`: by slot, the batch that wrote each.
   static func documents(after last: Int) -> [Int: Int] {
     var authors: [Int: (batch: Int, isDeletion: Bool)] = [:]
     var batch = last
@@ -50,20 +50,20 @@ struct SoakWorkload: Sendable {
     return authors.compactMapValues { $0.isDeletion ? nil : $0.batch }
   }
 
-  /// A body is bytes of any kind to the database.
+  /// Returns a body; to the database it is arbitrary bytes.
   func body(_ batch: Int, _ slot: Int) -> [UInt8] {
     let length = (batch &+ slot) % 29 == 0 ? 5000 : 40 + (batch &* 31 &+ slot) % 400
     return Array("\(writer) \(batch) \(slot) ".utf8)
       + (0..<length).map { UInt8(truncatingIfNeeded: batch &+ $0 &* 7) }
   }
 
-  /// The number of the batch that a body says to be of.
+  /// Returns the number of the batch that a body claims to be from.
   static func batch(ofBody body: [UInt8]) -> Int? {
     let words = body.prefix(60).split(separator: UInt8(ascii: " "), maxSplits: 2)
     return words.count < 2 ? nil : Int(String(decoding: words[1], as: UTF8.self))
   }
 
-  /// Blobs come again, so that they are shared by documents and swept in between.
+  /// Blobs recur, so that documents share them and sweeps remove them in between.
   static func hasBlob(_ batch: Int) -> Bool { batch % blobEvery == 0 }
   static func blob(_ batch: Int) -> [UInt8] {
     let kind = batch / blobEvery % 97

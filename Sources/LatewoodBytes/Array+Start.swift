@@ -1,6 +1,6 @@
 extension Array where Element == UInt8 {
-  /// Calls `body` with the address of the first byte and the number of bytes. With no bytes the
-  /// address is of something else, and is not to be read.
+  /// Calls `body` with the address of the first byte and the number of bytes. If there are no
+  /// bytes, the address is a placeholder that must not be read.
   package func withStart<R>(
     _ body: (_ start: UnsafeRawPointer, _ count: Int) throws(Fault) -> R
   ) throws(Fault) -> R {

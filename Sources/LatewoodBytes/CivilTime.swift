@@ -1,11 +1,11 @@
-/// Points in time as ISO 8601 text, `2026-03-01T09:30:00`, by the calendar that everybody uses and
-/// without leap seconds.
+/// Converts points in time to and from ISO 8601 text such as `2026-03-01T09:30:00`, in the
+/// Gregorian calendar and without leap seconds.
 package enum CivilTime {
-  /// The date and the time of day in UTC, to the second. Years after 9999 have more digits.
+  /// Returns the date and the time of day in UTC, to the second. Years after 9999 have more digits.
   ///
   /// - Parameters:
-  ///   - seconds: since 1970-01-01 00:00 UTC.
-  ///   - separator: between date and time.
+  ///   - seconds: seconds since 1970-01-01 00:00 UTC.
+  ///   - separator: the text between date and time.
   package static func text(seconds: Int64, separator: String = "T") -> String {
     var day = seconds / 86_400
     var rest = seconds % 86_400
@@ -18,12 +18,11 @@ package enum CivilTime {
       + "\(padded(rest / 3600, 2)):\(padded(rest / 60 % 60, 2)):\(padded(rest % 60, 2))"
   }
 
-  /// The point in time of a text, in seconds since 1970-01-01 00:00 UTC, and the rest of a second;
-  /// nil if it is none.
+  /// Parses a text into seconds since 1970-01-01 00:00 UTC and the fraction of a second; nil if the
+  /// text is no point in time.
   ///
-  /// Read are a date, `T` or a blank, hours and minutes, seconds with or without a fraction if they
-  /// are there, and `Z` or an offset like `+02:00`, without which it is UTC; also a date alone,
-  /// which is its midnight in UTC.
+  /// Accepts a date, `T` or a blank, hours and minutes, optional seconds with an optional fraction,
+  /// and `Z` or an offset like `+02:00` (default: UTC). A date alone is its midnight in UTC.
   package static func parse(_ text: String) -> (seconds: Int64, fraction: Double)? {
     var scanner = Scanner(Array(text.utf8))
     guard let year = scanner.number(4), scanner.take("-"), let month = scanner.number(2), scanner.take("-"),
@@ -53,14 +52,14 @@ package enum CivilTime {
     return (Int64(seconds), fraction)
   }
 
-  /// A number with zeros in front.
+  /// A number padded with leading zeros.
   package static func padded(_ number: Int64, _ width: Int) -> String {
     let digits = String(number)
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
   }
 
-  /// The proleptic Gregorian calendar, after Howard Hinnant's `civil_from_days`: years start in
-  /// March, so that leap days come last.
+  /// The proleptic Gregorian date of a day since 1970, after Howard Hinnant's `civil_from_days`:
+  /// years start in March, so that leap days come last.
   private static func civil(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let shifted = day + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -72,7 +71,7 @@ package enum CivilTime {
     return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * march + 2) / 5 + 1)
   }
 
-  /// Days since 1970, the reverse of `civil`. Years are 0 to 9999.
+  /// The number of days since 1970, the inverse of `civil`. Years are 0 to 9999.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let shifted = month <= 2 ? year - 1 : year
     let era = (shifted >= 0 ? shifted : shifted - 399) / 400
@@ -86,7 +85,7 @@ package enum CivilTime {
     return [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]
   }
 
-  /// Reads a text from its start on.
+  /// Reads a text from left to right.
   private struct Scanner {
     private let bytes: [UInt8]
     private var at = 0
@@ -116,7 +115,7 @@ package enum CivilTime {
       return value
     }
 
-    /// Digits behind the point; more than nine change nothing.
+    /// Reads the digits after the point. Digits after the ninth are ignored.
     mutating func fraction() -> Double? {
       guard var value = digit().map({ Double($0) }) else { return nil }
       var scale = 10.0
@@ -129,7 +128,7 @@ package enum CivilTime {
       return value / scale
     }
 
-    /// Seconds ahead of UTC.
+    /// Reads the offset from UTC, in seconds.
     mutating func zone() -> Int? {
       if isAtEnd || take("Z") || take("z") { return 0 }
       let isNegative = take("-")

@@ -1,8 +1,8 @@
-/// The one error of every layer below the public products.
+/// The error type of all layers below the public products.
 ///
-/// A fault says what is wrong (`kind`), where in the file (`offset`), and in one sentence for a
-/// person what that means and, where it is known, what to do about it. The public products turn it
-/// into their own error type.
+/// A fault says what is wrong (`kind`), where in the file (`offset`), in one sentence for a person
+/// what that means (`reason`) and, if known, what to do about it (`advice`). The public products
+/// convert it to their own error types.
 @usableFromInline package struct Fault: Error, Sendable, Equatable {
   package enum Kind: String, Sendable, Equatable, CaseIterable {
     case notADatabase, tooNew, damaged, emptyFile, isDirectory, notFound, permissionDenied, readOnlyMedia
@@ -12,13 +12,13 @@
   }
 
   package var kind: Kind
-  /// In the file; nil where the fault is not about a place in it.
+  /// The offset in the file; nil if the fault is not about a place in it.
   package var offset: UInt64?
   package var reason: String
-  /// Of the system call that failed.
+  /// The error number of the system call that failed.
   package var errno: Int32?
   package var path: String?
-  /// A sentence: what to do about it. Nil: what usually helps with faults of this kind.
+  /// A sentence that says what to do about it; nil for the usual advice for this kind of fault.
   package var advice: String?
 
   package init(

@@ -4,7 +4,8 @@
     UInt64(bigEndian: pointer.loadUnaligned(fromByteOffset: at, as: UInt64.self))
   }
 
-  /// Less than, equal to or greater than zero, as `a` is less than, equal to or greater than `b`.
+  /// A number less than, equal to or greater than zero, as `a` is less than, equal to or greater
+  /// than `b`.
   @inlinable package static func compare(
     _ a: UnsafeRawPointer, _ aCount: Int, _ b: UnsafeRawPointer, _ bCount: Int
   ) -> Int {
@@ -25,12 +26,12 @@
     return aCount &- bCount
   }
 
-  /// Whether both are the same bytes; `count` of each.
+  /// Whether `count` bytes of both are equal.
   @inlinable package static func isEqual(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ count: Int) -> Bool {
     compare(a, count, b, count) == 0
   }
 
-  /// How many bytes both start with.
+  /// The length of the longest common prefix.
   @inlinable package static func commonPrefix(
     _ a: UnsafeRawPointer, _ aCount: Int, _ b: UnsafeRawPointer, _ bCount: Int
   ) -> Int {
@@ -45,7 +46,7 @@
     return at
   }
 
-  /// The first four bytes as a big-endian number; bytes that are missing count as zero.
+  /// The first four bytes as a big-endian number; missing bytes count as zero.
   @inlinable @inline(__always) package static func head(_ pointer: UnsafeRawPointer, _ count: Int) -> UInt32 {
     if count >= 4 { return UInt32(bigEndian: pointer.loadUnaligned(fromByteOffset: 0, as: UInt32.self)) }
     var value: UInt32 = 0

@@ -1,20 +1,20 @@
-/// Guesses what was meant by a word that is not known.
+/// Suggests a known word for an unknown one.
 package enum Suggestion {
   package static func advice(for word: String, among known: [String], otherwise: String) -> String {
     best(for: word, among: known).map { "Did you mean \($0)?" } ?? otherwise
   }
 
-  /// The known word that the fewest edits lead to, if they are few for its length.
+  /// The known word with the smallest edit distance, if that is small for its length.
   package static func best(for word: String, among known: [String]) -> String? {
     let candidates = known.map { (word: $0, edits: edits(from: Array(word.utf8), to: Array($0.utf8))) }
     guard let best = candidates.min(by: { $0.edits < $1.edits }) else { return nil }
     return best.edits <= max(1, best.word.utf8.count / 3) ? best.word : nil
   }
 
-  /// Insertions, removals and replacements of single bytes, and swaps of neighbours (optimal string
-  /// alignment).
+  /// The edit distance: insertions, removals and replacements of single bytes, and swaps of
+  /// neighbours (optimal string alignment).
   private static func edits(from a: [UInt8], to b: [UInt8]) -> Int {
-    // A word far longer than all commands is none of them, however its letters lie.
+    // A word far longer than all commands is a typing error of none of them.
     guard a.count < 64 else { return a.count }
     var rows = [Array(0...b.count)]
     for (i, left) in a.enumerated() {

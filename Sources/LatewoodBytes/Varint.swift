@@ -1,12 +1,13 @@
 /// Unsigned integers in 1 to 10 bytes (LEB128): seven bits a byte, least significant first, the top
 /// bit says "more".
 @usableFromInline package enum Varint {
-  /// Bytes that `value` takes.
+  /// The number of bytes that `value` takes.
   @inlinable package static func length(_ value: UInt64) -> Int {
     (70 &- (value | 1).leadingZeroBitCount) / 7
   }
 
-  /// Writes `value` and returns how many bytes that took. There is room for them: `length(value)`.
+  /// Writes `value` and returns the number of bytes written. `target` has room for `length(value)`
+  /// bytes.
   @inlinable @inline(__always) package static func write(
     _ value: UInt64, to target: UnsafeMutableRawPointer
   ) -> Int {
@@ -39,12 +40,12 @@
     }
   }
 
-  /// Reads bytes from outside: nil if the number runs over `end`, does not fit 64 bits, or is
-  /// longer than it need be.
+  /// Reads untrusted bytes; nil if the number reaches beyond `end`, does not fit in 64 bits, or is
+  /// longer than necessary.
   @inlinable @inline(__always) package static func read(
     _ source: UnsafeRawPointer, end: UnsafeRawPointer
   ) -> (value: UInt64, length: Int)? {
-    // Nearly all there are have one or two bytes.
+    // Nearly all numbers have one or two bytes.
     guard end - source >= 2 else { return readAny(source, end: end) }
     let first = UInt64(source.u8(0))
     if first < 0x80 { return (first, 1) }

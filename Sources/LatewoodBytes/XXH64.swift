@@ -95,7 +95,7 @@
     return hash(start, bytes.count, seed: seed)
   }
 
-  /// The same hash over bytes that come in pieces.
+  /// Computes the same hash over bytes that come in pieces.
   package struct Stream {
     private let seed: UInt64
     private var lanes: Lanes
@@ -129,7 +129,7 @@
 
     package func finish() -> UInt64 {
       let start = (total >= 32 ? lanes.merged : seed &+ prime5) &+ total
-      // One spare byte keeps the pointer real when nothing is pending; it is not read.
+      // One spare byte, which is not read, keeps the pointer valid if nothing is pending.
       return (pending + [0]).withUnsafeBytes { rest in
         rest.baseAddress.map { XXH64.finish(start, $0, 0, rest.count - 1) } ?? 0
       }

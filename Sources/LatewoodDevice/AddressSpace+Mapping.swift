@@ -2,11 +2,12 @@ import LatewoodBytes
 import Synchronization
 
 extension AddressSpace {
-  /// One bit for each 64 bytes, for nodes and for values.
+  /// The length of the bitmap, in bytes: two bits for each 64 bytes of the file, one for nodes and
+  /// one for values.
   static func verifiedLength(for capacity: UInt64) -> Int { Int(capacity / 256) }
 
-  /// A mapping of the first `capacity` bytes of an open file, which may have fewer. The descriptor
-  /// may be closed afterwards.
+  /// Maps the first `capacity` bytes of an open file, which may be shorter. The descriptor may be
+  /// closed afterwards.
   static func overFile(_ descriptor: Int32, capacity: UInt64, path: String) throws(Fault) -> AddressSpace {
     do throws(ErrorNumber) {
       guard let length = Int(exactly: capacity) else { throw ErrorNumber.noMemory }
@@ -26,8 +27,8 @@ extension AddressSpace {
     }
   }
 
-  /// The addresses of `space`, which is a mapping of this file, and those that follow them up to
-  /// `capacity`, a greater one. Nil if these are not to be had.
+  /// Extends `space`, a mapping of this file, to a greater capacity at the addresses that follow
+  /// it. Nil if these are not available.
   static func extending(
     _ space: AddressSpace, over descriptor: Int32, capacity: UInt64
   ) -> AddressSpace? {
@@ -45,13 +46,13 @@ extension AddressSpace {
     return AddressSpace(base: space.base, capacity: capacity, verified: verified) { base, verified in
       SystemCalls.unmap(base + end, length: length - end)
       SystemCalls.unmap(verified, length: verifiedLength(for: capacity))
-      // What comes before is needed as long as this.
+      // The mapping before this one is needed as long as this one.
       withExtendedLifetime(space) {}
     }
   }
 
-  /// Addresses over a file's bytes in memory, all of them unless fewer are asked for. `owner`, or
-  /// else the range itself, is kept as long as they are.
+  /// Makes an address space over a file's bytes in memory, all of them or the first `capacity`. It
+  /// keeps `owner`, or by default the range itself.
   package static func over(
     _ range: MemoryRange, capacity: UInt64 = .max, keeping owner: (any AnyObject & Sendable)? = nil
   ) throws(Fault) -> AddressSpace {
@@ -71,14 +72,14 @@ extension AddressSpace {
 }
 
 /// A range of zeroed memory that is taken from the system only where it is touched.
-// SAFETY: the pointer never changes and is valid until `deinit`; those who share a range agree on
-// who writes where.
+// SAFETY: the pointer never changes and is valid until `deinit`; the users of a range never write
+// to the same place at once.
 package final class MemoryRange: @unchecked Sendable {
   package let base: UnsafeMutableRawPointer
   package let capacity: UInt64
 
-  /// - Parameter capacities: in bytes, multiples of 64 KiB: the first that the system grants is
-  ///   taken.
+  /// - Parameter capacities: capacities in bytes, multiples of 64 KiB, of which the first that the
+  ///   system grants is taken.
   package init(capacities: [UInt64]) throws(Fault) {
     for capacity in capacities {
       guard let length = Int(exactly: capacity) else { continue }
@@ -94,23 +95,22 @@ package final class MemoryRange: @unchecked Sendable {
   deinit { SystemCalls.unmap(base, length: Int(capacity)) }
 }
 
-/// How many addresses to reserve for a file that grows.
+/// The number of addresses to reserve for a growing file.
 package enum Reservation {
-  /// The least range. All are multiples of this, or of `step`.
+  /// The least capacity wanted for a file, in bytes. Capacities are multiples of `step`.
   package static let least: UInt64 = 1 << 20
   private static let step: UInt64 = 64 << 10
-  /// The longest file of ext4. Today's processes have addresses for eight.
+  /// The greatest length of a file on ext4. Today's processes have addresses for eight such files.
   private static let limit: UInt64 = 1 << 44
 
-  /// Capacities to ask the system for in turn, until it grants one: first one that leaves the file
-  /// room to grow by a quarter, and then what a process that may have little must have. None if
-  /// the file is longer than 16 TiB.
+  /// The capacities to try in turn until the system grants one: first one that lets the file grow
+  /// by a quarter, then the least that suffices. Empty if the file is longer than 16 TiB.
   ///
   /// - Parameters:
-  ///   - end: bytes of the file that must be covered.
-  ///   - ahead: bytes behind it that must be covered too.
-  ///   - isRepeated: the file has outgrown a range that it keeps. A power of two comes first then,
-  ///     so that all such ranges together take no more than the newest.
+  ///   - end: the number of bytes of the file that must be covered.
+  ///   - ahead: the number of bytes behind it that must be covered too.
+  ///   - isRepeated: whether the file has outgrown a range that it keeps. Then a power of two comes
+  ///     first, so that all older ranges together take no more addresses than the newest.
   package static func capacities(
     covering end: UInt64, ahead: UInt64 = 0, isRepeated: Bool = false
   ) -> [UInt64] {
@@ -123,24 +123,25 @@ package enum Reservation {
   }
 }
 
-/// Where new mappings of files are asked for, so that they can be extended in place.
+/// Chooses addresses for new mappings of files, so that they can be extended in place.
 ///
-/// Left to itself, Linux puts each mapping right below the one before, so that none can grow. Here
-/// each gets a place of its own, with 63 times as many free addresses behind it.
+/// By default Linux puts each mapping right below the previous one, so that none can grow. Here
+/// each gets a separate place, with 63 times as many free addresses behind it.
 enum Placement {
   #if os(Linux) && _pointerBitWidth(_64)
-    /// 16 TiB in the middle of what a process has. They hold neither programs nor heaps, stacks or
-    /// libraries, nor what the sanitizers keep for themselves; where a processor has fewer
-    /// addresses, the system looks for a place as it does for everybody.
+    /// The range to choose from: 16 TiB in the middle of a process's addresses. They contain
+    /// neither programs nor heaps, stacks, libraries or memory of the sanitizers. If a processor
+    /// has fewer addresses, the system chooses a place itself.
     private static let range: Range<UInt64> = 0x4000_0000_0000..<0x5000_0000_0000
-    /// Nobody outside can know where a mapping is.
+    /// The first address to give out. It is random, so that nobody outside can know where a mapping
+    /// is.
     private static let start = UInt64.random(in: range) & ~((1 << 30) - 1)
-    /// Bytes given out since the process began.
+    /// The number of bytes given out since the process began.
     private static let used = Atomic<UInt64>(0)
   #endif
 
-  /// An address to ask for; nil for any. Places are given out again after 16 TiB: whoever finds
-  /// his taken gets another from the system.
+  /// The address to request; nil for any. After 16 TiB, places are given out again; if one is
+  /// taken, the system chooses another.
   static func next(for length: Int) -> UnsafeRawPointer? {
     #if os(Linux) && _pointerBitWidth(_64)
       let space = UInt64(range.count)

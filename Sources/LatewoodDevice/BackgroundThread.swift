@@ -1,12 +1,12 @@
 import Dispatch
 
-/// A thread for work that helps and that nobody should notice: it takes a smaller share of the
-/// processor than others.
+/// A thread for optional work, which gets a smaller share of the processor than others.
 ///
-/// A queue of utility priority does not do on Linux, where Dispatch leaves the priority of its
-/// threads alone; and one of its threads must not be made slower, since it comes back to others.
+/// A queue of utility priority is not enough on Linux, where Dispatch does not change the priority
+/// of its threads. And the priority of a Dispatch thread must not be lowered, because it is reused
+/// for other work.
 package enum BackgroundThread {
-  /// Runs `body` once. If there is no room for another thread it runs on a queue.
+  /// Runs `body` once. If no thread can be started, it runs on a queue.
   package static func run(_ body: @escaping @Sendable () -> Void) {
     if SystemCalls.startThread({
       SystemCalls.yieldToOthers()

@@ -1,13 +1,13 @@
 import LatewoodBytes
 
-/// A program that this process has started; its standard output comes through `output`.
+/// A program that this process has started. Its standard output is read through `output`.
 package final class ChildProcess {
   package let output: ByteInput
   private let number: Int32
   private let outputDescriptor: Int32
   private var isOver = false
 
-  /// What asks a program to end.
+  /// A signal that asks a program to end.
   package enum EndingSignal: CaseIterable, Sendable {
     case interrupt, termination, hangUp
 
@@ -22,7 +22,7 @@ package final class ChildProcess {
 
   /// Starts the program at `path`; its error output and input are this process's own.
   ///
-  /// - Parameter hasUsualSignals: it is to end on the signals that ask for it, also if this process
+  /// - Parameter hasUsualSignals: whether the program ends on `EndingSignal`s even if this process
   ///   ignores them.
   package init(_ path: String, arguments: [String], hasUsualSignals: Bool = false) throws(Fault) {
     do {
@@ -37,10 +37,10 @@ package final class ChildProcess {
 
   deinit { SystemCalls.closeFile(outputDescriptor) }
 
-  /// Runs a program to its end on the streams of this process: its exit status, or nil if a signal
-  /// ended it.
+  /// Runs a program to its end on the streams of this process. Returns its exit status, or nil if a
+  /// signal ended it.
   ///
-  /// - Parameter hasInput: false if reading standard input is to fail.
+  /// - Parameter hasInput: whether the program can read standard input; if false, reading fails.
   package static func run(_ path: String, arguments: [[UInt8]], hasInput: Bool) throws(Fault) -> Int32? {
     do {
       var streams = SystemCalls.SpawnStreams()
@@ -51,7 +51,7 @@ package final class ChildProcess {
     }
   }
 
-  /// Ends it at once, as a crash would: it gets no chance to do anything.
+  /// Ends the program at once, as a crash would.
   package func kill() throws(Fault) {
     if isOver { return }
     do {
@@ -61,7 +61,7 @@ package final class ChildProcess {
     }
   }
 
-  /// Asks it to end; nothing happens if it has.
+  /// Asks the program to end. Does nothing after `wait`.
   package func send(_ signal: EndingSignal) throws(Fault) {
     if isOver { return }
     do {
@@ -71,10 +71,12 @@ package final class ChildProcess {
     }
   }
 
-  /// Waits for its end, once: its exit status, or nil if it was killed.
+  /// Waits for the end of the program. Returns its exit status, or nil if it was killed. Called
+  /// once.
   package func wait() throws(Fault) -> Int32? { try waitForEnd().status }
 
-  /// The same, and the number of the signal that ended it.
+  /// Waits for the end of the program like `wait`, and also returns the number of the signal that
+  /// ended it.
   package func waitForEnd() throws(Fault) -> (status: Int32?, signal: Int32?) {
     precondition(!isOver, "a process is waited for once")
     isOver = true
@@ -86,9 +88,9 @@ package final class ChildProcess {
   }
 }
 
-/// The process itself.
+/// This process.
 package enum CurrentProcess {
-  /// Where its program is, for starting another one of it.
+  /// The path of its program, for starting it again.
   package static func executablePath() throws(Fault) -> String {
     do {
       return try SystemCalls.ownExecutablePath()
@@ -100,17 +102,17 @@ package enum CurrentProcess {
   /// The value of an environment variable; nil if there is none by this name.
   package static func environmentVariable(_ name: String) -> String? { SystemCalls.environmentVariable(name) }
 
-  /// From now on an interrupt from the terminal ends programs that this process has started, but
-  /// not the process itself.
+  /// Makes this process survive interrupts from the terminal, which still end the programs that it
+  /// has started.
   package static func outliveInterrupts() {
-    // A handler that does nothing is the default again in a program that is started; an ignored
+    // In a started program, a handler that does nothing becomes the default again; an ignored
     // signal would stay ignored.
     _ = SystemCalls.handle(SystemCalls.interruptingSignals) { _ in }
   }
 
-  /// Whether file permissions do not bind it.
+  /// Whether this process may ignore file permissions.
   package static var isPrivileged: Bool { SystemCalls.isPrivileged }
 
-  /// Flush streams before: nothing else does.
+  /// Ends the process. Flush streams first: this does not.
   package static func exit(_ status: Int32) -> Never { SystemCalls.exitProcess(status) }
 }

@@ -1,146 +1,162 @@
 import LatewoodBytes
 
-/// One open file. All input and output of the engine goes through this protocol, so that tests can
-/// put a simulated disk in its place.
+/// An open file. All input and output of the engine goes through this protocol, so that tests can
+/// use a simulated disk instead.
 ///
-/// Thread safety: every call may come from any thread. Reads and writes at places that do not
+/// Thread safety: every call may come from any thread. Reads and writes of ranges that do not
 /// overlap may run at the same time.
 package protocol Device: AnyObject, Sendable {
-  /// Reads at `offset` until `target` is full or the file ends; returns how many bytes were read.
+  /// Reads at `offset` until `target` is full or the file ends; returns the number of bytes read.
   func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int
 
-  /// Writes all of `bytes` at `offset`, past the end of the file where need be. If it throws, any
-  /// part may have been written.
+  /// Writes all of `bytes` at `offset`, extending the file if necessary. If this throws, any part
+  /// may have been written.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault)
 
-  /// On return everything written before survives a power cut. If it throws, nothing is known about
-  /// those writes, and no later call can make up for it: a sync is never retried.
+  /// Makes everything written before survive a power cut. If this throws, nothing is known about
+  /// those writes, and no later call can change that: a sync is never retried.
   func sync() throws(Fault)
 
   func size() throws(Fault) -> UInt64
-  /// Bytes the file takes on the disk; less than `size` where it has holes.
+  /// The number of bytes that the file takes on the disk; less than `size` if it has holes.
   func allocatedSize() throws(Fault) -> UInt64
 
-  /// Who may do what with the file: the lower nine bits of a mode.
+  /// The permission bits of the file: the lower nine bits of its mode.
   func permissions() throws(Fault) -> UInt16
 
-  /// Gives this new file what the other carries beside its bytes: owner, group, permissions, access
-  /// control list and extended attributes. It does so durably, and does nothing where both are
-  /// alike.
+  /// Durably copies the owner, group, permissions, access control list and extended attributes of
+  /// another file to this new one. Does nothing if they are equal.
   ///
-  /// The system may refuse extended attributes that have nothing to do with access, and those that
-  /// it keeps for itself; they are left out.
+  /// Extended attributes that have nothing to do with access are left out if the system refuses
+  /// them, and so are its own.
   ///
-  /// Throws `permissionDenied` if owner and group cannot be kept, and what the system says of the
-  /// rest; then the new file must not be used in place of the other, because others could open it
-  /// than before.
+  /// Throws `permissionDenied` if owner and group cannot be set, and the system's errors for the
+  /// rest. Then the new file must not replace the other one, because different users could open it.
   func copyAttributes(from other: any Device) throws(Fault)
 
-  /// What has become of the name that the file was opened or renamed by. Takes about a microsecond.
+  /// Whether the path of the file still leads to it. Takes about a microsecond.
   func place() throws(Fault) -> FilePlace
 
-  /// Maps the first `capacity` bytes of the file, which may have fewer. The mapping shows what is
-  /// written later, by whomever.
+  /// Maps the first `capacity` bytes of the file, which may be shorter. The mapping shows later
+  /// writes of any process.
   ///
   /// - Parameter capacity: a multiple of 64 KiB.
   ///
   /// Throws `outOfMemory` if the system does not grant the process so many addresses.
   func map(capacity: UInt64) throws(Fault) -> AddressSpace
 
-  /// Maps what follows a mapping from `map` or `extend` at the addresses that follow it, so that
-  /// whoever looks at that one need not look elsewhere.
+  /// Extends a mapping from `map` or `extend` at the addresses that follow it, so that its readers
+  /// can stay at the same addresses.
   ///
   /// - Parameter capacity: a multiple of 64 KiB, greater than that of `space`.
-  /// - Returns: a mapping with the same base, which keeps `space`; nil if the addresses are not to
-  ///   be had, or the device has no such way.
+  /// - Returns: a mapping with the same base, which keeps `space`; nil if the addresses are not
+  ///   available or the device does not support this.
   func extend(_ space: AddressSpace, capacity: UInt64) throws(Fault) -> AddressSpace?
 
-  /// Brings bytes of the file into memory where a mapping has them, so that to touch them does not
-  /// fail. If nobody touches them for long the system may take them back, and read them again
-  /// later.
+  /// Reads bytes of the file into memory under a mapping, so that touching them does not fail. The
+  /// system may drop bytes that are not touched for long, and read them again later.
   ///
   /// - Parameters:
   ///   - bytes: a part of a mapping of this file, all of it below the file's size.
-  ///   - offset: of its first byte in the file.
+  ///   - offset: the file offset of the first byte.
   ///
-  /// Throws `inputOutput`, with the offset, if the disk does not give them. Goes on after `close`,
-  /// as the mapping does.
+  /// Throws `inputOutput`, with the offset, if the disk cannot read them. Still works after
+  /// `close`, like the mapping.
   func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault)
 
-  /// Asks the system to forget what it caches of the range, so that reads see the disk. An upper
-  /// bound of `UInt64.max` is the end of the file. Best effort.
+  /// The cache that fills the addresses returned by `map`; nil if they show the file itself.
+  var cache: PageCache? { get }
+
+  /// Keeps a part of the file in memory in all mappings until calls of `PageCache.unpin` release
+  /// it. Does nothing if mappings show the file itself. Throws the same as `makeReadable`.
+  func keepMapped(_ range: Range<UInt64>) throws(Fault)
+
+  /// Whether the file is known to be on another machine, or in a file system served by a process.
+  /// If such a file becomes unavailable, reading a mapping of it can end this process.
+  var isRemote: Bool { get }
+
+  /// The file that a buffering device reads; otherwise the device itself.
+  var file: any Device { get }
+
+  /// Asks the system to drop its cache of the range, so that reads see the disk. An upper bound of
+  /// `UInt64.max` means the end of the file. Best effort.
   func dropCache(_ range: Range<UInt64>)
-  /// Reads as `read` does, but what the disk has and not what the system caches of it. What was
-  /// written there before goes to the disk first, which makes nothing durable; the cache stays as
-  /// it is.
+  /// Reads like `read`, but from the disk instead of the system's cache. Earlier writes to the
+  /// range go to the disk first, which does not make them durable. The cache stays as it is.
   ///
   /// - Parameters:
-  ///   - target: its address and length are multiples of `directAlignment`.
-  ///   - offset: a multiple of that too.
-  /// - Returns: how many bytes were read; nil where there is no such way. Then it need not be asked
+  ///   - target: memory whose address and length are multiples of `directAlignment`.
+  ///   - offset: also a multiple of `directAlignment`.
+  /// - Returns: the number of bytes read; nil if this is not supported. Then it need not be tried
   ///   again.
   func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int?
 
   /// Asks the system to start writing the range to the disk without waiting. Best effort.
   func startWriteback(offset: UInt64, length: UInt64)
 
-  /// Makes the file long enough for this range and has the disk set blocks aside for it; what is
-  /// new reads as zeros. Best effort; it never makes a file shorter. A sync after a write into such
-  /// room has no new size to record, which takes a third of its time.
+  /// Makes the file long enough for this range and allocates blocks for it; new bytes read as
+  /// zeros. Best effort; never makes a file shorter. A sync after a write into preallocated space
+  /// does not have to record a new size, which takes a third of its time.
   func reserve(offset: UInt64, length: UInt64)
 
-  /// Whether the first sync after a write into room that was only reserved is dearer than one after
-  /// a write into room that was written before: a file system notes when a block comes into use.
+  /// Whether the first sync after a write into space that was only reserved is slower than one
+  /// after a write into space that was written before, because the file system records when a block
+  /// comes into use.
   var prefersWrittenRoom: Bool { get }
 
-  /// Blocks of this length, at multiples of it, can be given back one by one; a power of two.
+  /// The length of the blocks that can be given back one by one, at multiples of it; a power of
+  /// two.
   var blockLength: UInt64 { get }
 
   /// Gives whole blocks back to the file system: they read as zeros at once, and the size of the
   /// file stays. Until the next sync a power cut may bring any of them back.
   ///
-  /// - Returns: false if the file system or the system cannot do it; then nothing was changed, and
-  ///   it need not be asked again.
+  /// - Returns: false if the file system or the operating system does not support this. Then
+  ///   nothing was changed, and it need not be tried again.
   func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool
 
-  /// The first stretch from `offset` on that takes no room on the disk and reads as zeros; nil if
-  /// there is none, or nobody can tell.
+  /// The first range from `offset` on that takes no space on the disk and reads as zeros; nil if
+  /// there is none, or this is not supported.
   func nextHole(from offset: UInt64) throws(Fault) -> Range<UInt64>?
 
   var identity: FileIdentity { get }
 
-  /// Takes a lock on the file, shared with other readers and held until `close`, that says that a
-  /// reader is there. Waits for whoever has it exclusively: a writer does for moments only. Throws
-  /// `lockedByOtherProcess` if it is not to be had for many seconds.
+  /// Takes a lock on the file that is shared with other readers and held until `close`. Waits while
+  /// a writer holds it exclusively, which is only for moments. Throws `lockedByOtherProcess` if the
+  /// lock is still held after 10 seconds.
   func lockForReading() throws(Fault)
 
-  /// The same without waiting: false if somebody has it exclusively.
+  /// Takes the lock of readers without waiting; returns false if it is held exclusively.
   func tryLockForReading() throws(Fault) -> Bool
 
-  /// Takes the lock exclusively if nobody else has it in any way, in this process or another, and
-  /// else returns false at once. For a device that does not hold it for reading.
+  /// Takes the lock exclusively, or returns false at once if anyone else holds it, in this process
+  /// or another. For a device that does not hold it for reading.
   func tryLockExclusively() throws(Fault) -> Bool
 
-  /// Gives back what `tryLockExclusively` took.
+  /// Releases the lock taken by `tryLockExclusively`.
   func unlockExclusively()
 
-  /// Takes the lock of the one open of this very file that writes to it, until `close`; false if
-  /// another open has it. The lock of the writing process lies in a file of its own that somebody
-  /// can remove; this one cannot be lost. True where the system has no such lock.
+  /// Takes the write lock on this file itself, until `close`; returns false if another open of the
+  /// file has it. The lock of the writing process is in a separate file, which can be removed; this
+  /// one cannot be lost. Returns true if the system has no such lock.
   func lockForWriting() throws(Fault) -> Bool
 
-  /// Gives back what `lockForWriting` took.
+  /// Releases the lock taken by `lockForWriting`.
   func unlockWriting()
 
-  /// Says that the file has another path now, which errors are to name.
+  /// Sets the file's new path after it was renamed, for errors and `place`.
   func wasRenamed(to path: String)
 
-  /// Idempotent. Address spaces stay valid until they are released.
+  /// Closes the file. Idempotent. Address spaces stay valid until they are released.
   func close()
 }
 
 extension Device {
   package func extend(_ space: AddressSpace, capacity: UInt64) throws(Fault) -> AddressSpace? { nil }
+  package var cache: PageCache? { nil }
+  package func keepMapped(_ range: Range<UInt64>) throws(Fault) {}
+  package var isRemote: Bool { false }
+  package var file: any Device { self }
   package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {}
   package func nextHole(from offset: UInt64) throws(Fault) -> Range<UInt64>? { nil }
   package func tryLockForReading() throws(Fault) -> Bool {
@@ -154,20 +170,20 @@ extension Device {
   package func place() throws(Fault) -> FilePlace { .kept(links: 1) }
 }
 
-/// What has become of the name of an open file.
+/// The state of an open file's name.
 package enum FilePlace: Sendable, Equatable {
-  /// The name leads to the file still, and so many names in its file system do, this one included.
+  /// The name still leads to the file, which has this many names (hard links), this one included.
   case kept(links: UInt64)
-  /// Nothing has the name any more, or something else has it.
+  /// Nothing has the name any more, or another file has it.
   case lost
-  /// The system does not tell this process.
+  /// The system does not tell.
   case unknown
 }
 
-/// What memory and offsets of reads past the cache are multiples of: no disk has longer blocks.
+/// The alignment of memory and offsets for reads past the cache. No disk has longer blocks.
 package let directAlignment = 4096
 
-/// What a file is, whatever it is called: the same for every open of it.
+/// The identity of a file, independent of its name and the same for every open of it.
 package struct FileIdentity: Hashable, Sendable {
   package var device: UInt64
   package var inode: UInt64
@@ -178,34 +194,34 @@ package struct FileIdentity: Hashable, Sendable {
   }
 }
 
-/// How a file is opened.
+/// The mode in which a file is opened.
 package enum OpenMode: Sendable, Equatable {
   case readOnly
   case readWrite
-  /// Fails with `alreadyExists` if there is anything at the path, a symbolic link too.
+  /// Fails with `alreadyExists` if there is anything at the path, even a symbolic link.
   case createExclusive(permissions: UInt16)
 }
 
-/// A file system: what the engine needs beside the files themselves.
+/// A file system: the operations that the engine needs besides those on open files.
 package protocol Volume: AnyObject, Sendable {
   func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device
   func exists(_ path: String) throws(Fault) -> Bool
   /// The file that the path leads to; nil if it leads to none.
   func identity(of path: String) throws(Fault) -> FileIdentity?
-  /// The path with symbolic links followed: what is put beside the file, or renamed over it,
-  /// belongs there. The last part of the path need not exist.
+  /// The path with symbolic links followed, at which side files belong and over which files are
+  /// renamed. The last part of the path need not exist.
   func resolved(_ path: String) throws(Fault) -> String
-  /// Atomically puts `from` in the place of `to`.
+  /// Atomically renames `from` to `to`, replacing it.
   func rename(_ from: String, to: String) throws(Fault)
   func remove(_ path: String) throws(Fault)
   /// Makes creations, renames and removals in the directory of `path` durable.
   func syncDirectory(containing path: String) throws(Fault)
-  /// Takes the lock of the one writing process of the database at `path`; it lies in a file of its
-  /// own, `SideName.lock`.
+  /// Takes the lock of the one writing process of the database at `path`. The lock is a separate
+  /// file; see `SideName.lock`.
   ///
   /// Throws `lockedByThisProcess` or `lockedByOtherProcess`.
   func lockForWriting(_ path: String) throws(Fault) -> any FileLock
-  /// Whether a process, this one included, has that lock. To ask creates no file.
+  /// Whether a process, this one included, has that lock. Creates no file.
   func isLockedForWriting(_ path: String) throws(Fault) -> Bool
 }
 
@@ -223,8 +239,8 @@ extension Volume {
     }
   }
 
-  /// Removes what has this name, if anything has: also a symbolic link that leads nowhere, which
-  /// `exists` does not see and which would keep a file from being created in its place.
+  /// Removes the file with this name if there is one. Also removes a dangling symbolic link, which
+  /// `exists` does not see and which would prevent creating a file in its place.
   package func removeIfPresent(_ path: String) throws(Fault) {
     do throws(Fault) {
       try remove(path)
@@ -237,6 +253,6 @@ extension Volume {
 /// A lock that is held until `unlock`.
 package protocol FileLock: AnyObject, Sendable {
   func unlock()
-  /// False in a child process that inherited the lock by fork.
+  /// Whether this process took the lock; false in a child process that inherited it by fork.
   var isOwnedByThisProcess: Bool { get }
 }

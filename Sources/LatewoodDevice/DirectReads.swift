@@ -1,18 +1,19 @@
 import LatewoodBytes
 
-/// Reads of a file that go past the system's cache, through an open of its own that is made when
-/// the first is asked for.
+/// Reads a file past the system's cache, through a separate open of it that is made for the first
+/// read.
 ///
-/// An open of its own, because the system would read and write everything so through the other one,
-/// and because it tells each open of a failed write once: what is waited for here takes nothing
-/// from what a sync has to tell.
+/// A separate open, because otherwise all reads and writes of the file would go past the cache. And
+/// because the system reports a failed write once to each open: a failure reported here is still
+/// reported to the next sync.
 ///
 /// Thread safety: all calls from any thread.
 final class DirectReads: Sendable {
   private enum State: Sendable {
     case unasked
     case open(OpenDescriptor)
-    /// The system or the file system has no such reads, or the file is not at its path any more.
+    /// The operating system or the file system has no such reads, or the file is no longer at its
+    /// path.
     case impossible
     case closed
   }
@@ -20,20 +21,20 @@ final class DirectReads: Sendable {
   private let identity: FileIdentity
   private let state = Guarded(State.unasked)
 
-  /// - Parameter identity: what the file at the path must be.
+  /// - Parameter identity: identity that the file at the path must have.
   init(identity: FileIdentity) { self.identity = identity }
 
-  /// How many bytes were read; nil where there are no such reads. As `Device.readFromDisk`.
+  /// Returns the number of bytes read; nil if there are no such reads. See `Device.readFromDisk`.
   ///
-  /// - Parameter path: where the file is, as far as is known.
+  /// - Parameter path: last known path of the file.
   func read(
     into target: UnsafeMutableRawBufferPointer, at offset: UInt64, path: String
   ) throws(Fault) -> Int? {
     guard let descriptor = try opened(path), let start = Int64(exactly: offset) else { return nil }
     return try descriptor.use { number throws(Fault) in
       do throws(ErrorNumber) {
-        // To read waits for what is not written yet, but keeps writers of the file out while it
-        // waits; this does not.
+        // Reading would wait for unwritten pages and block writers of the file meanwhile; this call
+        // does not block them.
         try retried { () throws(ErrorNumber) in
           try SystemCalls.writeBack(number, start, Int64(target.count))
         }
@@ -43,7 +44,7 @@ final class DirectReads: Sendable {
             try SystemCalls.readFile(number, .init(rebasing: target[done...]), start + Int64(done))
           }
           done += count
-          // Less than was asked for, and no whole blocks: the file ends here.
+          // Fewer bytes than requested, and not a multiple of a block: the file ends here.
           if count == 0 || count % directAlignment != 0 { break }
         }
         return done

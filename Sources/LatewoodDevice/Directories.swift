@@ -1,8 +1,10 @@
 import LatewoodBytes
 
-/// Directories, for the command-line tool and the tests: the engine itself makes none.
+/// Operations on directories, for the command-line tool and the tests. The engine itself makes
+/// none.
 package enum Directories {
-  /// Makes a new directory in the system's place for temporary files, readable by this user only.
+  /// Makes a new directory in the system's directory for temporary files, readable by this user
+  /// only.
   package static func makeTemporary(_ name: String = "latewood") throws(Fault) -> String {
     let parent = CurrentProcess.environmentVariable("TMPDIR") ?? "/tmp"
     do {
@@ -20,8 +22,8 @@ package enum Directories {
     }
   }
 
-  /// Removes the directory at `path` with all that is in it, or the file. Symbolic links are
-  /// removed, not followed.
+  /// Removes the file or the directory with its contents at `path`. Symbolic links are removed, not
+  /// followed.
   package static func removeTree(_ path: String) throws(Fault) {
     do {
       try remove(path)
@@ -47,7 +49,7 @@ package enum Directories {
     }
   }
 
-  /// False also for what cannot be looked at.
+  /// Whether there is a directory at `path`. False if that cannot be determined.
   package static func isDirectory(_ path: String) -> Bool {
     do throws(ErrorNumber) {
       return try SystemCalls.status(ofPath: path, followLink: true).kind == .directory
@@ -78,7 +80,7 @@ package enum Directories {
     }
   }
 
-  /// User and group that a file belongs to.
+  /// The user and group that own a file.
   package static func owner(of path: String) throws(Fault) -> (user: UInt32, group: UInt32) {
     do {
       let status = try SystemCalls.status(ofPath: path, followLink: true)

@@ -1,18 +1,18 @@
 import LatewoodBytes
 
-/// What a command-line program leaves behind when a signal asks it to end: nothing.
+/// Cleans up when a signal asks a command-line program to end.
 ///
-/// Files that are not finished are removed and the line of the terminal is wiped; then the signal
-/// takes its effect, so that whoever started the program learns that it was stopped. A database
-/// needs nothing of this: what was committed is there, whenever the process ends.
+/// Unfinished files are removed and the line of the terminal is wiped. Then the signal takes its
+/// default effect, so that the parent process learns that the program was stopped. A database needs
+/// none of this: committed data is there, whenever the process ends.
 package enum EndingSignals {
-  /// What the handler needs: it may take no lock and no memory, so it finds everything laid out.
+  /// The data of the handler, prepared in advance because it may take no lock and no memory.
   private struct Prepared {
-    /// Paths, each ended by a zero; nil where there is none.
+    /// Zero-terminated paths, or nil.
     var paths: (Path, Path, Path, Path) = (nil, nil, nil, nil)
     var wipesLine = false
-    /// Written once, before there is a second thread. A program that does not heed signals, as one
-    /// that tests the tool, prepares nothing.
+    /// Written once, before there is a second thread. A program that does not handle signals, such
+    /// as a test of the tool, prepares nothing.
     var isHeeding = false
     typealias Path = UnsafeMutablePointer<CChar>?
   }
@@ -25,12 +25,12 @@ package enum EndingSignals {
     return memory
   }()
 
-  /// Begins to heed them. Those that the process was started to ignore, as by `nohup`, stay
+  /// Installs the handlers. Signals that the process was started to ignore, as by `nohup`, stay
   /// ignored.
   package static func heed() {
     prepared.pointee.isHeeding = true
-    // The first use of a type takes memory from the runtime. There is nothing to remove yet; this
-    // is that use, and not in the handler.
+    // The first use of a type takes memory from the runtime. This call, which has nothing to remove
+    // yet, makes that happen here and not in the handler.
     removeUnfinished()
     SystemCalls.handleUnlessIgnored(SystemCalls.endingSignals) { signal in EndingSignals.end(signal) }
   }
@@ -46,8 +46,8 @@ package enum EndingSignals {
     return try body()
   }
 
-  /// Says whether the last line of standard error is one that goes away, as a line of progress
-  /// does.
+  /// Sets whether the last line of standard error is temporary, such as a progress line, and must
+  /// be wiped.
   package static func wipesLine(_ wipes: Bool) {
     if prepared.pointee.isHeeding { prepared.pointee.wipesLine = wipes }
   }
@@ -57,8 +57,8 @@ package enum EndingSignals {
     SystemCalls.endInHandler(signal, wipesLine: prepared.pointee.wipesLine)
   }
 
-  /// Without a collection or anything else that would need memory: what was interrupted may have
-  /// been taking some.
+  /// Removes the unfinished files. Uses no collection or anything else that needs memory, because
+  /// the signal may have interrupted an allocation.
   private static func removeUnfinished() {
     if let path = prepared.pointee.paths.0 { SystemCalls.removeInHandler(path) }
     if let path = prepared.pointee.paths.1 { SystemCalls.removeInHandler(path) }

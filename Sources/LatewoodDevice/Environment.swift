@@ -1,6 +1,6 @@
-/// What the engine takes from the machine beside its files, injected so that tests are repeatable.
+/// The clock and the random numbers of the engine, injected so that tests are repeatable.
 package struct Environment: Sendable {
-  /// Microseconds since 1970-01-01 00:00 UTC.
+  /// Returns the time, in microseconds since 1970-01-01 00:00 UTC.
   package var now: @Sendable () -> UInt64
   package var random: @Sendable () -> UInt64
 
@@ -18,8 +18,8 @@ package struct Environment: Sendable {
     })
 }
 
-/// A clock for measuring: it only goes forward.
+/// A clock for measuring durations, which only goes forward.
 package enum MonotonicClock {
-  /// Since a moment that does not change while the machine runs.
+  /// The number of nanoseconds since a moment that does not change while the machine runs.
   package static var nanoseconds: UInt64 { SystemCalls.monotonicNanoseconds() }
 }

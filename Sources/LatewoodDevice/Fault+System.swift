@@ -1,7 +1,7 @@
 import LatewoodBytes
 
 extension Fault {
-  /// The fault of a system call that failed, with what it means for the one who called.
+  /// Makes the fault of a failed system call, with its meaning for the caller.
   ///
   /// `action` completes "could not …": "open the file".
   package init(_ error: ErrorNumber, _ action: String, path: String?, offset: UInt64? = nil) {
@@ -52,7 +52,7 @@ extension Fault {
     }
   }
 
-  /// There is no directory for a file.
+  /// The fault of a missing directory for a file.
   static func noDirectory(_ directory: String, for path: String, _ error: ErrorNumber) -> Fault {
     var fault = Fault(error, "find the directory \(directory)", path: path)
     guard fault.kind == .notFound else { return fault }

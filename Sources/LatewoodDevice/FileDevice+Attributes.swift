@@ -1,9 +1,9 @@
 import LatewoodBytes
 
-/// What a file carries beside its bytes, brought to another.
+/// Copies a file's owner, permissions and attributes to another.
 extension FileDevice {
   package func copyAttributes(from other: any Device) throws(Fault) {
-    guard let other = other as? FileDevice else { return }
+    guard let other = other.file as? FileDevice else { return }
     try other.descriptor.use { source throws(Fault) in
       try descriptor.use { target throws(Fault) in try copyAttributes(source, target) }
     }
@@ -41,7 +41,7 @@ extension FileDevice {
       try SystemCalls.setOwner(target, user: wanted.user, group: wanted.group)
       return true
     } catch {
-      // A group that may do nothing with the file is as good as any other.
+      // A group without any permissions does not matter.
       if wanted.user == found.user, wanted.permissions & 0o070 == 0 { return false }
       throw Fault(
         .permissionDenied,
@@ -51,8 +51,7 @@ extension FileDevice {
     }
   }
 
-  /// Makes the extended attributes those of the source, as far as they are the owner's: what the
-  /// system keeps for itself is its own affair.
+  /// Copies the extended attributes of the source, except for the system's own.
   private func copyExtended(_ source: Int32, _ target: Int32) throws(ErrorNumber) -> Bool {
     let (wanted, found) = try (FileDevice.attributes(source), FileDevice.attributes(target))
     if wanted == found { return false }
@@ -67,8 +66,8 @@ extension FileDevice {
     return true
   }
 
-  /// Those that a file's owner set, access control lists, and the label of the system's own access
-  /// control; none where the file system has none.
+  /// The extended attributes to copy: those set by the file's owner, access control lists, and
+  /// security labels. Empty if the file system has none.
   private static func attributes(_ descriptor: Int32) throws(ErrorNumber) -> [String: [UInt8]] {
     var attributes: [String: [UInt8]] = [:]
     do throws(ErrorNumber) {
@@ -89,8 +88,9 @@ extension FileDevice {
     labels.contains(name) || !(name.hasPrefix("security.") || name.hasPrefix("trusted."))
   }
 
-  /// A file without its access control list would be open to others than the old one was; without
-  /// any other attribute it is as safe as before.
+  /// Runs `body` and ignores its error unless the attribute is an access control list. Without
+  /// that, other users could open the file than before; without any other attribute it is as safe
+  /// as before.
   private static func attempt(
     _ name: String, _ body: () throws(ErrorNumber) -> Void
   ) throws(ErrorNumber) {

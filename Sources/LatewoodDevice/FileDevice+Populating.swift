@@ -2,7 +2,7 @@ import LatewoodBytes
 import Synchronization
 
 extension FileDevice {
-  /// False once the system has said that it cannot populate mappings: Linux can from 5.14 on.
+  /// Whether the system can populate mappings. Linux can since 5.14.
   private static let canPopulate = Atomic<Bool>(true)
   private static let pieceLength = 256 << 10
 
@@ -17,11 +17,11 @@ extension FileDevice {
         }
       }
     }
-    // What the disk does not give is found out again here, with its place and the system's reason.
+    // Reading finds the failing place again, with the system's reason.
     try readThrough(bytes.count, at: offset)
   }
 
-  /// Reads a range for nothing but to learn whether it can be read, and to have it in the cache.
+  /// Reads a range only to find out whether it can be read, and to bring it into the cache.
   private func readThrough(_ length: Int, at offset: UInt64) throws(Fault) {
     let piece = UnsafeMutableRawBufferPointer.allocate(
       byteCount: min(length, FileDevice.pieceLength), alignment: 16)

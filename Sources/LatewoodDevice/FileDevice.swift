@@ -2,12 +2,12 @@ import LatewoodBytes
 
 /// A file of the operating system.
 ///
-/// Interrupted and short calls go on where they stopped. A sync that was interrupted has not
-/// reported anything and is waited for again; a sync that failed is not repeated, because the
-/// system reports a failure once and then forgets the data.
+/// Interrupted and short calls are continued where they stopped. An interrupted sync has reported
+/// nothing and is repeated; a failed sync is not repeated, because the system reports a failure
+/// once and then drops the data.
 ///
-/// Thread safety: all calls from any thread. `close` waits for nothing; calls that are under way
-/// finish on the open file.
+/// Thread safety: all calls from any thread. `close` does not wait; running calls finish on the
+/// open file.
 package final class FileDevice: Device {
   package let identity: FileIdentity
   private let currentPath: Guarded<String>
@@ -15,11 +15,12 @@ package final class FileDevice: Device {
   private let calls: FileCalls
   private let direct: DirectReads
 
-  /// The system moves at most about 2 GiB at once, some systems refuse more.
+  /// The greatest number of bytes for one call. Systems transfer at most about 2 GiB at once, and
+  /// some refuse more.
   private static let longestCall = 1 << 30
   private static let leastBlock: UInt64 = 4096
-  /// How long a reader waits for the lock. A writer that gives blocks back has it for milliseconds,
-  /// with pauses between.
+  /// The longest time that a reader waits for the lock. A writer that gives blocks back holds it
+  /// for milliseconds, with pauses between.
   private static let patienceMilliseconds: UInt64 = 10_000
 
   /// Takes over `number`, the descriptor of the open file.
@@ -69,8 +70,8 @@ package final class FileDevice: Device {
         do throws(ErrorNumber) {
           try FileDevice.checkLimit(position + UInt64(piece))
           let count = try calls.write(number, .init(rebasing: bytes[done..<done + piece]), Int64(position))
-          // Nothing written and no error: no system says so for a file, and going round again might
-          // never end.
+          // Nothing written and no error: no system returns that for a file, and a retry might loop
+          // forever.
           guard count > 0 else { throw ErrorNumber.inputOutput }
           done += count
         } catch .interrupted {
@@ -82,9 +83,9 @@ package final class FileDevice: Device {
     }
   }
 
-  /// Beyond the limit that a process can have for the length of files, the system does not only
-  /// refuse: it ends the process by a signal, unless that is ignored. A library must not change
-  /// that for a whole process, so the limit is not tried.
+  /// Throws if a write would exceed the process's limit for file lengths. The system would not only
+  /// refuse it but also end the process with a signal, unless that is ignored, and a library must
+  /// not change that for a whole process.
   private static func checkLimit(_ end: UInt64) throws(ErrorNumber) {
     if let limit = SystemCalls.fileLengthLimit, end > limit { throw .fileTooBig }
   }
@@ -144,7 +145,7 @@ package final class FileDevice: Device {
 
   package func dropCache(_ range: Range<UInt64>) {
     guard let position = Int64(exactly: range.lowerBound), !range.isEmpty else { return }
-    // A length of 0 is all to the end.
+    // A length of 0 means everything to the end of the file.
     let length = Int64(exactly: range.upperBound) == nil ? 0 : Int64(range.upperBound) - position
     advise { SystemCalls.forgetCache($0, position, length) }
   }
@@ -162,8 +163,8 @@ package final class FileDevice: Device {
 
   package var prefersWrittenRoom: Bool { true }
 
-  /// Blocks smaller than a page gain nothing; of an answer that is no power of two or very large
-  /// nothing is known.
+  /// The block length that the file system reports, but at least a page, because smaller blocks
+  /// gain nothing. A reported length that is no power of two, or very large, is ignored.
   package var blockLength: UInt64 {
     let told = FileDevice.leastBlock
     do {
@@ -200,7 +201,7 @@ package final class FileDevice: Device {
     }
   }
 
-  // Advice to a file that has been closed has nobody to go to; that is its only fault.
+  // Runs `body` with the descriptor. The only possible error, that the file is closed, is ignored.
   private func advise(_ body: (Int32) -> Void) {
     do {
       try descriptor.use { number throws(Fault) in body(number) }
@@ -226,7 +227,7 @@ package final class FileDevice: Device {
     do {
       try descriptor.use { number throws(Fault) in SystemCalls.unlockFile(number) }
     } catch {
-      // To close a file gives its lock back.
+      // The file is closed, which has released its lock.
     }
   }
 
@@ -237,7 +238,7 @@ package final class FileDevice: Device {
         return true
       } catch {
         if error == .wouldBlock || error == .accessDenied { return false }
-        // The file system has no such lock, and the lock file has to do.
+        // The file system has no such lock, so the lock file must suffice.
         if error == .invalid || error == .noLocks || error == .notSupported { return true }
         throw Fault(error, "lock the file for writing", path: path)
       }
@@ -248,7 +249,7 @@ package final class FileDevice: Device {
     do {
       try descriptor.use { number throws(Fault) in SystemCalls.unlockWriting(number) }
     } catch {
-      // To close a file gives its lock back.
+      // The file is closed, which has released its lock.
     }
   }
 

@@ -17,11 +17,11 @@ package final class FileVolume: Volume {
     return try device(over: number, path)
   }
 
-  /// Opens a file of the command-line tool that is for this user alone, or makes it.
+  /// Opens or makes a file of the command-line tool that only this user may access.
   ///
-  /// A symbolic link in its place is refused: somebody else may have put it there, to have
-  /// something else written to. A file that others may read is taken from them; throws
-  /// `permissionDenied` if it belongs to one of them.
+  /// A symbolic link in its place is refused, because somebody else may have put it there to
+  /// redirect writes. If others may read the file, that permission is removed; throws
+  /// `permissionDenied` if the file belongs to another user.
   package func openPrivate(_ path: String) throws(Fault) -> any Device {
     try checkName(path)
     let number: Int32
@@ -42,7 +42,7 @@ package final class FileVolume: Volume {
     return device
   }
 
-  /// Takes over the descriptor of an open file, if it is one that can be a device.
+  /// Makes a device of an open descriptor, which must be a regular file. Takes over the descriptor.
   private func device(over number: Int32, _ path: String) throws(Fault) -> any Device {
     do throws(ErrorNumber) {
       let status = try SystemCalls.status(number)
@@ -123,8 +123,7 @@ package final class FileVolume: Volume {
       defer { SystemCalls.closeFile(number) }
       try retried { () throws(ErrorNumber) in try SystemCalls.syncAll(number) }
     } catch .invalid {
-      // The file system has no such thing as syncing a directory; there is nothing more that could
-      // be done.
+      // The file system cannot sync directories, so nothing more can be done.
     } catch {
       throw Fault(error, "make the directory durable", path: directory)
     }
@@ -160,7 +159,7 @@ package final class FileVolume: Volume {
     return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
   }
 
-  // The C library would take the part before a zero byte for the whole.
+  // The C library would ignore everything after a zero byte.
   private func checkName(_ path: String) throws(Fault) {
     if path.utf8.contains(0) { throw Fault(.invalidName, "a path cannot contain a zero byte", path: path) }
   }

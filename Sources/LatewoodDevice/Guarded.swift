@@ -1,8 +1,8 @@
-/// A value that is only touched with its lock held.
+/// A value that is only accessed with its lock held.
 ///
-/// Like `Mutex` of the Synchronization module, but on a POSIX mutex: an uncontended lock costs a
-/// third, and the thread sanitizer understands it.
-// SAFETY: `value` is only reached through `withLock`.
+/// Like `Mutex` of the Synchronization module, but with a POSIX mutex: an uncontended lock costs a
+/// third of the time, and the thread sanitizer understands it.
+// SAFETY: `value` is only accessed in `withLock`.
 package final class Guarded<Value>: @unchecked Sendable {
   private let monitor = Monitor()
   private var value: Value

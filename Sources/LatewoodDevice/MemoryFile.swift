@@ -3,9 +3,9 @@ import Synchronization
 
 /// The bytes of one file of a `MemoryVolume`.
 ///
-/// They lie in a range of addresses in proportion to the file. When it outgrows that, they are
-/// copied to a larger one; the smaller ones stay as long as somebody has them mapped, and what is
-/// written below their end goes to them as well.
+/// They are in a range of addresses that is proportional to the file. When the file outgrows it,
+/// they are copied to a larger range. The smaller ranges stay as long as they are mapped, and
+/// writes below their end go to them as well.
 ///
 /// Invariant: every range that is alive has all bytes of the file that it covers.
 final class MemoryFile: Sendable {
@@ -17,10 +17,10 @@ final class MemoryFile: Sendable {
     var newest: MemoryRange
     var older: [Older] = []
     var size: UInt64 = 0
-    /// Bytes that were given back.
+    /// The number of bytes given back.
     var punched: UInt64 = 0
 
-    /// Calls `body` with all ranges that somebody may look at.
+    /// Calls `body` with all ranges that may still be read.
     func eachAlive(_ body: (MemoryRange) -> Void) {
       for older in older {
         if let range = older.range { body(range) }
@@ -32,7 +32,7 @@ final class MemoryFile: Sendable {
   private static let pageLength = 4096
 
   let inode: UInt64
-  /// How many devices hold it for reading; -1: one has it exclusively.
+  /// The number of devices that hold the lock for reading; -1 if one holds it exclusively.
   let readers = Atomic<Int>(0)
   private let content: Guarded<Content>
 
@@ -70,8 +70,8 @@ final class MemoryFile: Sendable {
       }
       content.eachAlive { range in
         guard offset < range.capacity else { return }
-        // SAFETY: the part lies within the range; writers of the same place take turns, as the
-        // protocol says.
+        // SAFETY: the part lies within the range; writes to the same place do not overlap in time,
+        // as the protocol requires.
         (range.base + Int(offset)).copyMemory(
           from: address, byteCount: Int(min(UInt64(bytes.count), range.capacity - offset)))
       }
@@ -86,7 +86,7 @@ final class MemoryFile: Sendable {
     }
   }
 
-  /// Makes sure that the newest range has the last of these capacities.
+  /// Makes sure that the newest range has at least the last of these capacities.
   private static func grow(_ content: inout Content, _ capacities: [UInt64]) throws(Fault) {
     guard let least = capacities.last, least > content.newest.capacity else { return }
     let larger = try MemoryRange(capacities: capacities)
@@ -96,7 +96,7 @@ final class MemoryFile: Sendable {
       let count = min(pageLength, Int(content.size) - at)
       // SAFETY: both ranges have all bytes below `size`.
       let page = UnsafeRawBufferPointer(start: old.base + at, count: count)
-      // What is a hole takes no memory over there either.
+      // A hole takes no memory in the new range either.
       if !page.allSatisfy({ $0 == 0 }) {
         (larger.base + at).copyMemory(from: old.base + at, byteCount: count)
       }
@@ -107,15 +107,15 @@ final class MemoryFile: Sendable {
     content.newest = larger
   }
 
-  /// False if the system cannot do it. The range is one of whole pages.
+  /// Gives the memory of whole pages back; returns false if the system cannot.
   func punch(offset: UInt64, length: UInt64) -> Bool {
     content.withLock { content in
       var isDone = true
       content.eachAlive { range in
         guard offset < range.capacity else { return }
         let count = min(length, range.capacity - offset)
-        // SAFETY: the pages are in the range, and nobody needs what is in them: the protocol says
-        // so.
+        // SAFETY: the pages are in the range, and their contents are not needed, as the protocol
+        // requires.
         if !SystemCalls.discardPages(range.base + Int(offset), length: Int(count)) { isDone = false }
       }
       if isDone, offset < content.newest.capacity { content.punched += length }

@@ -1,10 +1,10 @@
 import LatewoodBytes
 import Synchronization
 
-/// Files that live in memory and are gone with the volume, for stores that keep nothing.
+/// A volume of files in memory, which are gone with it, for in-memory stores.
 ///
-/// What the devices of a file map is the memory that its bytes lie in: nothing is copied twice, but
-/// where it outgrows that (`MemoryFile`).
+/// A mapping of a file is the memory that holds its bytes, so nothing is copied, except when the
+/// file outgrows that memory (`MemoryFile`).
 ///
 /// Thread safety: all calls from any thread, as for real files.
 package final class MemoryVolume: Volume {
@@ -123,7 +123,7 @@ private final class MemoryDevice: Device {
     try checkOpen()
     return try file.map(capacity: capacity)
   }
-  /// There is no disk behind this memory.
+  /// Returns nil, because there is no disk behind this memory.
   func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int? {
     nil
   }

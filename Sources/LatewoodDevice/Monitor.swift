@@ -1,10 +1,10 @@
-/// A mutex and a condition in one: mutual exclusion, and waiting for a change of what it protects.
-/// Where threads wait for several things, each is a `Condition` of its own.
+/// A mutex with a condition variable: mutual exclusion, and waiting for a change of the protected
+/// state. If threads wait for several different things, each gets its own `Condition`.
 ///
-/// An uncontended lock and unlock cost about 6 ns. Not recursive. Every wait is in a loop over the
-/// condition that is waited for, because waits may end without a signal.
-// SAFETY: the pointers never change, what they point to is made for use from many threads, and it
-// has the one address from `init` to `deinit` that the system's threads need.
+/// An uncontended lock and unlock cost about 6 ns. Not recursive. Every wait must be in a loop that
+/// checks the awaited state, because waits may end without a signal.
+// SAFETY: the pointers never change; the objects they point to are made for use from many threads,
+// and stay at one address from `init` to `deinit`, as the system requires.
 package final class Monitor: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<SystemCalls.NativeMutex>
   private let condition: UnsafeMutablePointer<SystemCalls.NativeCondition>
@@ -26,32 +26,32 @@ package final class Monitor: @unchecked Sendable {
   }
 
   package func lock() { SystemCalls.lock(mutex) }
-  /// False, at once, if the lock is taken.
+  /// Takes the lock, or returns false at once if it is taken.
   package func tryLock() -> Bool { SystemCalls.tryLock(mutex) }
   package func unlock() { SystemCalls.unlock(mutex) }
 
-  /// Gives the lock up, waits for a signal, and takes it again. The caller holds the lock.
+  /// Releases the lock, waits for a signal, and takes the lock again. The caller holds the lock.
   package func wait() { SystemCalls.wait(condition, mutex) }
 
-  /// The same with a limit by a clock that nobody sets; false if it ran out. The caller holds the
-  /// lock.
+  /// Waits like `wait()`, but at most for the given time by a monotonic clock; returns false if it
+  /// ran out. The caller holds the lock.
   package func wait(milliseconds: UInt64) -> Bool {
     let (nanoseconds, overflow) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
     return SystemCalls.wait(condition, mutex, nanoseconds: overflow ? UInt64(Int64.max) : nanoseconds)
   }
 
-  /// Wakes one of those that wait.
+  /// Wakes one waiting thread.
   package func signal() { SystemCalls.wakeOne(condition) }
-  /// Wakes all that wait.
+  /// Wakes all waiting threads.
   package func broadcast() { SystemCalls.wakeAll(condition) }
 
   /// A number that no other living thread has.
   package static var currentThread: UInt { SystemCalls.thread }
 
-  /// Lets threads go first that are ready to run.
+  /// Yields the processor to threads that are ready to run.
   package static func giveUpProcessor() { SystemCalls.giveUpProcessor() }
 
-  /// Lets this thread rest.
+  /// Suspends this thread.
   package static func sleep(milliseconds: UInt64) {
     let monitor = Monitor()
     monitor.lock()
@@ -69,9 +69,10 @@ package final class Monitor: @unchecked Sendable {
 }
 
 extension Monitor {
-  /// One of several things that threads wait for under the same monitor. The rules of `Monitor`
-  /// hold: the caller of `wait` has the monitor, and waits in a loop.
-  // SAFETY: the pointer never changes, and what it points to is made for use from many threads.
+  /// A condition variable of a monitor that has several. The rules of `Monitor` apply: the caller
+  /// of `wait` holds the monitor, and waits in a loop.
+  // SAFETY: the pointer never changes, and the object it points to is made for use from many
+  // threads.
   package final class Condition: @unchecked Sendable {
     private let monitor: Monitor
     private let condition: UnsafeMutablePointer<SystemCalls.NativeCondition>
@@ -88,11 +89,11 @@ extension Monitor {
       condition.deallocate()
     }
 
-    /// Gives the monitor up, waits for a signal of this condition, and takes the monitor again.
+    /// Releases the monitor, waits for a signal of this condition, and takes the monitor again.
     package func wait() { SystemCalls.wait(condition, monitor.mutex) }
-    /// Wakes one of those that wait for this.
+    /// Wakes one thread that waits for this condition.
     package func signal() { SystemCalls.wakeOne(condition) }
-    /// Wakes all that wait for this.
+    /// Wakes all threads that wait for this condition.
     package func broadcast() { SystemCalls.wakeAll(condition) }
   }
 }

@@ -1,10 +1,11 @@
 import LatewoodBytes
 import Synchronization
 
-/// A file descriptor that is closed once, and not while a call uses it.
+/// A file descriptor that is closed exactly once, and never while a call uses it.
 ///
-/// A descriptor's number is given to the next file as soon as it is closed; a read that came late
-/// would then read a stranger. So calls in flight are counted, and the last of them closes.
+/// The system reuses a descriptor's number for the next file as soon as it is closed, so a late
+/// read would read another file. So calls in flight are counted, and the last of them closes the
+/// descriptor.
 ///
 /// ```
 /// state   bit 63: closing    bits 0 ..< 63: calls in flight
@@ -35,14 +36,14 @@ final class OpenDescriptor: Sendable {
     return try body(number)
   }
 
-  /// Idempotent.
+  /// Closes the descriptor when no call uses it any more. Idempotent.
   func close() {
     let before = state.bitwiseOr(OpenDescriptor.closing, ordering: .acquiringAndReleasing).oldValue
     if before == 0 { finish() }
   }
 
-  // Two calls that come after the close may both see the count fall to zero, but only one takes the
-  // state from "closing, none in flight" to its final value.
+  // Two calls after the close may both see the count fall to zero, but only one changes the state
+  // from "closing, none in flight" to its final value.
   private func finish() {
     let done = OpenDescriptor.closing | 1 << 62
     if state.compareExchange(
@@ -53,8 +54,8 @@ final class OpenDescriptor: Sendable {
   }
 
   private func release() {
-    // A mapping keeps the open file, and a lock on it, alive after the close. In a child made by
-    // fork the lock is the parent's.
+    // A mapping keeps the open file, and its locks, alive after the close, so unlock first. In a
+    // forked child the locks are the parent's.
     if forkGeneration == SystemCalls.forkGeneration {
       SystemCalls.unlockFile(number)
       SystemCalls.unlockWriting(number)

@@ -1,12 +1,13 @@
 import LatewoodBytes
 
-/// A program on a terminal that this process plays: for tests of what a person would see.
+/// A program on a terminal that this process simulates, for tests of what a user would see.
 package final class PseudoTerminal {
   private let controller: Int32
-  /// Kept open so that what the program left on the terminal can be looked at after its end.
+  /// The program's end, kept open so that the terminal can be inspected after the program has
+  /// ended.
   private let program: Int32
   private let process: Int32
-  /// What the program has written and nobody has taken.
+  /// The program's output that was not taken yet.
   package private(set) var text: [UInt8] = []
   private var isOver = false
 
@@ -28,7 +29,7 @@ package final class PseudoTerminal {
   }
 
   deinit {
-    // A program that is still there would wait for a person who never comes.
+    // A program that is still running would wait for input that never comes.
     do throws(ErrorNumber) {
       if !isOver {
         try SystemCalls.endProcess(process)
@@ -39,7 +40,7 @@ package final class PseudoTerminal {
     SystemCalls.closeFile(controller)
   }
 
-  /// Types.
+  /// Types a text.
   package func write(_ text: String) throws(Fault) {
     var bytes = Array(text.utf8)[...]
     do throws(ErrorNumber) {
@@ -60,8 +61,8 @@ package final class PseudoTerminal {
     }
   }
 
-  /// Reads what has come, for at most `milliseconds`, or until `isEnough` says so of all text so
-  /// far. True if it did.
+  /// Reads output for at most `milliseconds`, or until `isEnough` returns true for all text so far.
+  /// Returns whether it did.
   package func read(milliseconds: Int, until isEnough: ([UInt8]) -> Bool) throws(Fault) -> Bool {
     let deadline = SystemCalls.monotonicNanoseconds() &+ UInt64(milliseconds) &* 1_000_000
     while !isEnough(text) {
@@ -72,8 +73,8 @@ package final class PseudoTerminal {
     return true
   }
 
-  /// Waits for the end of the program, reading what it still writes: its exit status, or nil if a
-  /// signal ended it; throws if it is too late.
+  /// Waits for the end of the program while reading its output. Returns its exit status, or nil if
+  /// a signal ended it. Throws if the time runs out.
   package func wait(milliseconds: Int) throws(Fault) -> Int32? {
     var status: Int32??
     let over = try read(milliseconds: milliseconds) { _ in
@@ -86,7 +87,7 @@ package final class PseudoTerminal {
     return status
   }
 
-  /// Takes what has been read.
+  /// Removes and returns the output read so far.
   package func take() -> [UInt8] {
     defer { text = [] }
     return text
@@ -98,22 +99,22 @@ package final class PseudoTerminal {
     }
   }
 
-  /// Asks the program to end, as `kill` does.
+  /// Sends the program a signal that asks it to end.
   package func send(_ signal: ChildProcess.EndingSignal) throws(Fault) {
     do { try SystemCalls.send(signal.number, to: process) } catch {
       throw Fault(error, "send the signal", path: nil)
     }
   }
 
-  /// Whether the terminal itself shows and edits what is typed.
+  /// Whether the terminal itself echoes and edits typed lines.
   package func editsLines() throws(Fault) -> Bool {
     do { return SystemCalls.editsLines(try SystemCalls.terminalModes(program)) } catch {
       throw Fault(error, "ask the terminal", path: nil)
     }
   }
 
-  /// At most a short wait, so that whoever calls can look at other things, too. False if nothing
-  /// came.
+  /// Reads output once, waiting at most 20 milliseconds so that the caller can check other things
+  /// too. Returns false if there was none.
   @discardableResult
   private func readOnce(milliseconds: Int32) throws(Fault) -> Bool {
     do throws(ErrorNumber) {
@@ -129,7 +130,7 @@ package final class PseudoTerminal {
         }
       }
       if failure == .inputOutput {
-        // The program is ending, and the system has taken the terminal away; there may be no status
+        // The program is ending, and the system has removed the terminal; there may be no status
         // yet.
         Monitor.sleep(milliseconds: 1)
         return false

@@ -1,12 +1,11 @@
 import LatewoodBytes
 
-/// A terminal whose every key comes to the program at once, until `restore`.
+/// A terminal in raw mode, in which every key is passed to the program at once, until `restore`.
 ///
-/// If a signal asks the process to end in between, the terminal is put back first. One at a time in
-/// a process.
+/// If a signal asks the process to end meanwhile, the terminal is restored first. Only one at a
+/// time in a process.
 package final class RawTerminal {
-  /// What the signal handler needs: it may take no lock and no memory, so it reads what was laid
-  /// out before.
+  /// The data of the signal handler, prepared in advance because it may take no lock and no memory.
   private struct Saved {
     var descriptor: Int32
     var modes: SystemCalls.TerminalModes
@@ -21,7 +20,7 @@ package final class RawTerminal {
   private var isRestored = false
   private typealias SavedHandler = (signal: Int32, before: SystemCalls.SignalAction)
 
-  /// Standard input must be a terminal.
+  /// Switches a terminal, by default standard input, to raw mode.
   package init(descriptor: Int32 = 0) throws(Fault) {
     self.descriptor = descriptor
     do throws(ErrorNumber) {
@@ -41,11 +40,11 @@ package final class RawTerminal {
 
   deinit { restore() }
 
-  /// Puts the terminal back as it was.
+  /// Restores the terminal's previous mode.
   package func restore() {
     guard !isRestored else { return }
     isRestored = true
-    // A terminal that has gone away cannot be put back, and nobody sees it.
+    // A terminal that no longer exists cannot be restored, and does not need to be.
     do { try SystemCalls.setTerminalModes(descriptor, Self.saved.pointee.modes) } catch {}
     SystemCalls.restoreHandlers(handlers)
   }

@@ -1,68 +1,71 @@
 import Synchronization
 
-/// Who is reading right now, so that what was replaced is released only when nobody can have it any
-/// more, and nobody ever waits.
+/// The registry of running reads: replaced objects are released once no reader can use them any
+/// more, and no thread ever waits.
 ///
 /// A short read registers instead of counting references: it writes to a cache line that no other
-/// thread writes to, where a lock or a reference count is one line for all threads. Whoever
-/// replaces something hands it to `retire`; it is released there and then if nobody is registered
-/// who could have it, and else by a later call of `retire` or `collect`, or by one that the
-/// registry asks `later` for. Readers release nothing, and are waited for by nobody.
+/// thread writes to, while a lock or a reference count is one line for all threads. A thread that
+/// replaces an object passes it to `retire`. The object is released at once if no registered reader
+/// could have it, and otherwise by a later call of `retire` or `collect`, or by one that the
+/// registry schedules through `later`. Readers release nothing, and no thread waits for them.
 ///
 /// ```
-/// line 0      epoch: counts what was retired, from 1 on | used: a bit for each slot that was ever taken | length of the crowd
-/// line 1 ...  one slot each: epoch of its reader, or 0 | the object that is all it reads, or 0
+/// line 0      epoch: grows with each retired object, from 1 on
+///             used: a bit for each slot that was ever taken
+///             length of the crowd
+/// line 1 ...  one slot each: epoch of its reader, or 0 | the only object that it uses, or 0
 /// ```
 ///
-/// A reader                                          Whoever replaces an object
-/// 1. reads the epoch `e`                            1. puts another in the object's place
-/// 2. takes a slot: changes it from 0 to `e`         2. advances the epoch from `r`: the object is
-///    retired in `r`
-/// 3. finds an object by some atomic pointer         3. reads all slots
-/// 4. says which, uses it
+/// ```
+/// A reader                                       A thread that replaces an object
+/// 1. reads the epoch `e`                         1. puts another one in the object's place
+/// 2. takes a slot: changes it from 0 to `e`      2. advances the epoch from `r`, in which
+///                                                   the object is retired
+/// 3. finds an object by an atomic pointer        3. reads all slots
+/// 4. notes which object, and uses it
 /// 5. clears the slot
+/// ```
 ///
 /// Why that is safe. All of these steps but the reader's last two are sequentially consistent, so
-/// that they have one order. A reader that found the object before it was replaced did 1 and 2
+/// they have one order. A reader that found the object before it was replaced did steps 1 and 2
 /// earlier still: `e` is not greater than `r`, and the scan, which comes later, sees its slot
 /// taken, or taken and cleared. So the object is kept while a slot has an epoch from 1 to `r`.
-/// Readers with a greater one found the pointer changed. A slot is cleared with release ordering
-/// and scanned with acquire ordering: what a reader did happened before the release of what it
-/// read, also if others took the slot after it, since to take it is a change of the value that it
-/// left.
+/// Readers with a greater epoch found the changed pointer. A slot is cleared with release ordering
+/// and scanned with acquire ordering: everything that a reader did happened before the release of
+/// the object it read, even if others took the slot after it, because taking it changes the value
+/// that the reader left.
 ///
-/// A reader that stays long (it may run a caller's closure) would so keep all that is retired
-/// meanwhile. But it has said which object it uses, so every other object need not wait for it. A
-/// scan that sees the epoch of one reader and the object of the next in the same slot errs in no
-/// direction: the next one can only have come after the scan began, when the object could no longer
-/// be found.
+/// A long read (it may run a caller's closure) would keep everything that is retired meanwhile. But
+/// it has noted which object it uses, so other objects need not wait for it. A scan that sees the
+/// epoch of one reader and the object of the next in the same slot is still right: the next reader
+/// can only have registered after the scan began, when the object could no longer be found.
 ///
 /// Invariants:
-/// 1. What is retired can no longer be found by whoever registers from then on.
-/// 2. A slot's object is 0 whenever its epoch is.
-/// 3. Retired objects that are not released yet are at most as many as there are readers. Retired
-///    closures wait for every reader that was there before.
+/// 1. A reader that registers after an object was retired can no longer find it.
+/// 2. A slot's object is 0 whenever its epoch is 0.
+/// 3. There are at most as many unreleased retired objects as there are readers. Retired closures
+///    wait for every reader that registered before.
 ///
-/// A thread starts at the slot of its own number, and goes on to others if that is taken: by a read
-/// of its own, in whose closure it reads again, or because more threads live than there are slots.
-/// If all are taken it joins a crowd that a lock guards.
+/// A thread starts at the slot of its own number, and tries others if that is taken: by another
+/// read of the same thread, whose closure reads again, or because there are more threads than
+/// slots. If all are taken, it joins the crowd, which is guarded by a lock.
 ///
-/// Thread safety: any thread. Nobody is registered when it goes.
+/// Thread safety: any thread. No reader may be registered when it is destroyed.
 // SAFETY: the memory is only accessed atomically and stays at one address from `init` to `deinit`.
 package final class ReaderRegistry: @unchecked Sendable {
-  /// A read that is registered, to be ended once.
+  /// A registered read, which must be ended exactly once.
   package struct Ticket: @unchecked Sendable {
-    /// Nil of a reader in the crowd.
+    /// The slot; nil for a reader in the crowd.
     fileprivate let slot: UnsafeMutableRawPointer?
     fileprivate let epoch: UInt64
-    /// Nil of a reader that has a slot: a reference to the registry would be counted, and the count
-    /// is one line for all threads.
+    /// The registry; nil for a reader that has a slot, to avoid a counted reference, whose count is
+    /// one cache line for all threads.
     fileprivate let crowd: Unmanaged<ReaderRegistry>?
 
-    /// Of a read that need not be registered.
+    /// The ticket of a read that need not be registered.
     package static var none: Ticket { Ticket(slot: nil, epoch: 0, crowd: nil) }
 
-    /// Says that the read uses nothing that could be retired but this object.
+    /// Notes that this object is the only one in use by the read that could be retired.
     @inline(__always) package func uses(_ object: UnsafeRawPointer) {
       guard let slot else { return }
       ReaderRegistry.word(slot, 1).pointee.store(UInt64(UInt(bitPattern: object)), ordering: .releasing)
@@ -100,26 +103,27 @@ package final class ReaderRegistry: @unchecked Sendable {
 
   private struct Waiting {
     var list: [(epoch: UInt64, what: Retired)] = []
-    /// Milliseconds until the next try, and whether `later` has been asked for it.
+    /// The number of milliseconds until the next attempt; `isAskedFor` tells whether it has been
+    /// scheduled with `later`.
     var pause = shortestPause
     var isAskedFor = false
   }
 
-  /// Two lines of 64 bytes: processors fetch them in pairs.
+  /// The length of a line: two cache lines of 64 bytes, because processors fetch them in pairs.
   private static let stride = 128
   private static let slotCount = 64
   private static let shortestPause = 1
   private static let longestPause = 64
 
   private let memory: UnsafeMutableRawPointer
-  /// The epochs of the readers that found no slot, and how many there are of each.
+  /// The number of readers without a slot, by epoch.
   private let crowd = Guarded<[UInt64: Int]>([:])
   private let waiting = Guarded(Waiting())
   private let isWaiting = Atomic<Bool>(false)
   private let later: @Sendable (_ milliseconds: Int, _ body: @escaping @Sendable () -> Void) -> Void
 
-  /// - Parameter later: runs a closure on another thread some milliseconds from now. It is asked,
-  ///   once at a time, while something retired could not be released.
+  /// - Parameter later: runs a closure on another thread after some milliseconds. Called, for one
+  ///   closure at a time, while a retired object cannot be released.
   package init(
     later: @escaping @Sendable (_ milliseconds: Int, _ body: @escaping @Sendable () -> Void) -> Void
   ) {
@@ -152,8 +156,8 @@ package final class ReaderRegistry: @unchecked Sendable {
 
   // MARK: Reading
 
-  /// Registers a read of this thread. What it loads from atomic pointers after this, sequentially
-  /// consistent, stays until the ticket's `leave`.
+  /// Registers a read of this thread. Objects that it finds through sequentially consistent loads
+  /// of atomic pointers after this stay valid until the ticket's `leave`.
   @inline(__always) package func enter() -> Ticket {
     enter(at: SystemCalls.threadNumber & (ReaderRegistry.slotCount &- 1))
   }
@@ -193,16 +197,17 @@ package final class ReaderRegistry: @unchecked Sendable {
 
   // MARK: Retiring
 
-  /// Takes over one reference to an object, and gives it up when nobody registered can have found
-  /// the object.
+  /// Takes over one reference to an object, and releases it when no registered reader can have
+  /// found the object.
   ///
-  /// Nobody who registers from now on can find it by the way that this reference stood for.
+  /// The pointer that held this reference must already have been changed, so that later readers do
+  /// not find the object through it.
   package func retire<Object: AnyObject>(_ object: Unmanaged<Object>) {
     retire(.object(Unmanaged<AnyObject>.fromOpaque(object.toOpaque())))
   }
 
-  /// Calls a closure once, on this thread or another, when nobody registered can have found what it
-  /// will free. It must not block.
+  /// Calls a closure once, on this thread or another, when no registered reader can use the memory
+  /// that it frees. It must not block.
   package func retire(_ body: @escaping @Sendable () -> Void) { retire(.action(body)) }
 
   private func retire(_ what: Retired) {
@@ -215,8 +220,8 @@ package final class ReaderRegistry: @unchecked Sendable {
     collect()
   }
 
-  /// One reference to an object is enough to wait with: of several, snapshots of one state, the one
-  /// retired last.
+  /// Keeps a retired object for later. If several references to the same object are retired, as by
+  /// snapshots of one state, only one is kept, with the latest epoch.
   private func wait(for what: Retired, _ retiredIn: UInt64) {
     let identity = what.identity
     let isThere = waiting.withLock { waiting in
@@ -232,7 +237,7 @@ package final class ReaderRegistry: @unchecked Sendable {
     if isThere { what.release() }
   }
 
-  /// Releases what was retired and can no longer be found. A load if there is nothing.
+  /// Releases retired objects that can no longer be in use. Costs one load if there are none.
   package func collect() {
     guard isWaiting.load(ordering: .relaxed) else { return }
     var released: [Retired] = []
@@ -248,7 +253,7 @@ package final class ReaderRegistry: @unchecked Sendable {
       waiting.isAskedFor = true
       return waiting.pause
     }
-    // Outside of the lock: what goes may retire something itself.
+    // Outside the lock, because a released object may retire others.
     for what in released { what.release() }
     guard let pause else { return }
     later(pause) { [weak self] in self?.collectAgain() }
@@ -263,7 +268,25 @@ package final class ReaderRegistry: @unchecked Sendable {
     waiting.withLock { if $0.list.isEmpty { $0.pause = ReaderRegistry.shortestPause } }
   }
 
-  /// How many retired things are not released yet.
+  // MARK: Waiting without retiring
+
+  /// Ends an epoch and returns it. Readers that register from now on see everything written before.
+  package func advance() -> UInt64 {
+    epoch.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
+  }
+
+  /// Returns whether all readers that were registered when `advance` returned this epoch have left.
+  package func isPast(_ epoch: UInt64) -> Bool { epoch < oldestReader }
+
+  /// Returns whether no epoch has ended since a reader registered.
+  package func isCurrent(_ ticket: Ticket) -> Bool {
+    ticket.epoch == epoch.pointee.load(ordering: .sequentiallyConsistent)
+  }
+
+  /// Whether any reader is registered.
+  package var isOccupied: Bool { oldestReader != .max }
+
+  /// The number of retired objects and closures that are not released yet.
   package var waitingCount: Int { waiting.withLock { $0.list.count } }
 
   private func canRelease(_ what: Retired, _ retiredIn: UInt64, oldest: UInt64) -> Bool {
@@ -274,14 +297,14 @@ package final class ReaderRegistry: @unchecked Sendable {
     forEachUsedSlot { slot in
       let epoch = ReaderRegistry.word(slot, 0).pointee.load(ordering: .sequentiallyConsistent)
       guard epoch != 0, epoch <= retiredIn else { return }
-      // It has said what it uses, or is just about to find it.
+      // The reader has noted its object, or is about to find one.
       let object = ReaderRegistry.word(slot, 1).pointee.load(ordering: .acquiring)
       if object == 0 || object == identity { isFree = false }
     }
     return isFree && retiredIn < oldestInCrowd
   }
 
-  /// The least epoch of those who are registered; `.max` if nobody is.
+  /// The least epoch of all registered readers; `.max` if there are none.
   private var oldestReader: UInt64 {
     var oldest = oldestInCrowd
     forEachUsedSlot { slot in

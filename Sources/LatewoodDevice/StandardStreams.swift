@@ -1,17 +1,17 @@
 import LatewoodBytes
 
-/// The streams and the terminal of a command-line program.
+/// The standard streams of a command-line program.
 ///
 /// Output is collected and written in pieces of 64 KiB, on `flush`, and line by line on a terminal.
-/// The first failure is kept, and what is written after it goes nowhere: a program looks at
-/// `failure` where it would stop early, and once at its end.
+/// The first failure is kept, and later output is dropped. A program checks `failure` where it
+/// could stop early, and once at its end.
 package struct StandardStreams {
   package let input: ByteInput
   package let output: ByteOutput
   package let error: ByteOutput
 
-  /// Also makes writes fail to a pipe that nobody reads, and to a file past the limit of its
-  /// length, where they would end the process.
+  /// Opens the streams of this process. Also makes writes to a pipe without a reader, and to a file
+  /// past its length limit, fail instead of ending the process.
   package init() {
     SystemCalls.ignoreOutputSignals()
     input = ByteInput(descriptor: 0)
@@ -26,14 +26,15 @@ package struct StandardStreams {
 
 /// A buffered stream of bytes to a descriptor. For one thread.
 package final class ByteOutput {
-  /// Nil: what is written is kept in `pending`.
+  /// The descriptor to write to; nil if output is kept in `pending`.
   private let descriptor: Int32?
   package private(set) var pending: [UInt8] = []
   private let limit = 64 << 10
 
-  /// Whether a person reads it.
+  /// Whether it is written to a terminal.
   package let isTerminal: Bool
-  /// The first failure; `isBrokenPipe` where the reader has gone, which is no fault of the program.
+  /// The first failure. If the reader has gone away, it `isBrokenPipe`, which is no error of the
+  /// program.
   package private(set) var failure: Fault?
 
   package init(descriptor: Int32) {
@@ -42,13 +43,13 @@ package final class ByteOutput {
     pending.reserveCapacity(limit)
   }
 
-  /// Keeps what is written in memory, where a test can look at it.
+  /// Makes a stream that keeps its output in memory, for tests.
   package init() {
     descriptor = nil
     isTerminal = false
   }
 
-  /// In columns; nil if it is not a terminal or does not say.
+  /// The width of the terminal in columns; nil if it is not a terminal or does not tell.
   package var terminalWidth: Int? { descriptor.flatMap { SystemCalls.terminalWidth($0) } }
 
   package func write(_ bytes: UnsafeRawBufferPointer) {
@@ -97,14 +98,14 @@ package final class ByteInput {
     isTerminal = SystemCalls.isTerminal(descriptor)
   }
 
-  /// The next bytes, as many as there are at once; none at the end.
+  /// Reads the bytes that are available at once, waiting for the first; empty at the end.
   package func readSome() throws(Fault) -> [UInt8] {
     if position == buffer.count { try fill() }
     defer { position = buffer.count }
     return Array(buffer[position...])
   }
 
-  /// Everything to the end.
+  /// Reads everything to the end.
   package func readAll() throws(Fault) -> [UInt8] {
     var all: [UInt8] = []
     while true {
@@ -114,7 +115,7 @@ package final class ByteInput {
     }
   }
 
-  /// Whether there is something to be read at once, the end of it all too.
+  /// Whether bytes or the end of the input can be read without waiting.
   package func hasMore() throws(Fault) -> Bool {
     if position < buffer.count || isAtEnd { return true }
     do {
@@ -124,7 +125,7 @@ package final class ByteInput {
     }
   }
 
-  /// The next line without its newline; nil at the end.
+  /// Reads the next line without its newline; nil at the end.
   package func readLine() throws(Fault) -> [UInt8]? {
     var line: [UInt8] = []
     while true {

@@ -1,4 +1,4 @@
-// What the system is told about the bytes of a file: what to cache, write, set aside or take back.
+// Calls that tell the system which bytes of a file to cache, write, preallocate or free.
 #if canImport(Glibc)
   @preconcurrency import Glibc
 #elseif canImport(Musl)
@@ -17,7 +17,7 @@ extension SystemCalls {
   #if canImport(Glibc)
     private typealias SyncFileRange = @convention(c) (Int32, Int64, Int64, UInt32) -> Int32
 
-    // The importer does not show sync_file_range; the library has it.
+    // The importer does not show sync_file_range, but the library has it.
     private static let syncFileRange: SyncFileRange? = {
       guard let symbol = dlsym(nil, "sync_file_range") else { return nil }
       // SAFETY: the type is that of sync_file_range(2) with 64-bit offsets, on 64-bit Linux the
@@ -29,8 +29,8 @@ extension SystemCalls {
   #if canImport(Glibc)
     private typealias Allocate = @convention(c) (Int32, Int32, Int64, Int64) -> Int32
 
-    // The importer does not show fallocate either. posix_fallocate would write where the file
-    // system cannot do it.
+    // The importer does not show fallocate either. posix_fallocate would write zeros if the file
+    // system does not support preallocation.
     private static let allocate: Allocate? = {
       guard let symbol = dlsym(nil, "fallocate") else { return nil }
       // SAFETY: the type is that of fallocate(2) with 64-bit offsets, on 64-bit Linux the only one
@@ -45,8 +45,8 @@ extension SystemCalls {
     #endif
   }
 
-  /// Takes the blocks of a range from a file, whose size stays. Throws `notSupported` or
-  /// `noSuchCall` where there is no such thing.
+  /// Frees the blocks of a range of a file, whose size stays. Throws `notSupported` or `noSuchCall`
+  /// if that is not supported.
   static func punchHole(_ descriptor: Int32, _ offset: Int64, _ length: Int64) throws(ErrorNumber) {
     #if canImport(Glibc)
       let keepSize: Int32 = 1
@@ -77,28 +77,28 @@ extension SystemCalls {
       if errno == EINVAL || errno == ENXIO || errno == ENOTSUP { return nil }
       throw ErrorNumber(errno)
     }
-    // Every file ends with a hole that is none.
+    // Every file has a virtual hole at its end.
     guard start < size else { return nil }
     let end = Int64(lseek(descriptor, off_t(start), seekData))
     return start..<(end > start ? min(end, size) : size)
   }
 
-  /// Makes whole pages of a mapping from `mapZeroes` zero again, and gives their memory back. False
-  /// where that cannot be done.
+  /// Zeroes whole pages of a mapping from `mapZeroes` and gives their memory back. Returns false if
+  /// that is not supported.
   static func discardPages(_ address: UnsafeMutableRawPointer, length: Int) -> Bool {
     #if canImport(Glibc) || canImport(Musl)
       return madvise(address, length, MADV_DONTNEED) == 0
     #else
-      // Elsewhere the advice need not make them zero.
+      // On other systems the advice need not zero them.
       return false
     #endif
   }
 
-  /// Reads the pages of a part of a mapping, as if each had been touched, but fails where that
-  /// would end the process. Throws `invalid` or `noSuchCall` where there is no such thing.
+  /// Reads the pages of a part of a mapping, as if each were touched, but throws where touching one
+  /// would end the process. Throws `invalid` or `noSuchCall` if that is not supported.
   static func populate(_ start: UnsafeRawPointer, length: Int) throws(ErrorNumber) {
     #if os(Linux)
-      // MADV_POPULATE_READ, which not all C libraries know.
+      // MADV_POPULATE_READ, which not all C libraries define.
       let populateRead: Int32 = 22
       let skipped = Int(UInt(bitPattern: start) & UInt(pageLength - 1))
       _ = try checked(
@@ -108,7 +108,7 @@ extension SystemCalls {
     #endif
   }
 
-  /// Of the machine, in bytes.
+  /// The page length of the machine, in bytes.
   static let pageLength = UInt64(max(4096, sysconf(Int32(_SC_PAGESIZE))))
 
   static func startWriteback(_ descriptor: Int32, _ offset: Int64, _ length: Int64) {
@@ -118,7 +118,7 @@ extension SystemCalls {
     #endif
   }
 
-  /// Returns when the range has been written to the disk, or at once where the system has no call
+  /// Waits until the range has been written to the disk; returns at once if the system has no call
   /// for that. Throws if writing failed.
   static func writeBack(_ descriptor: Int32, _ offset: Int64, _ length: Int64) throws(ErrorNumber) {
     #if canImport(Glibc)

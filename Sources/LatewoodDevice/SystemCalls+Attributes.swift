@@ -1,5 +1,4 @@
-// Who owns a file, and what it carries beside its bytes: extended attributes and access control
-// lists.
+// Calls for a file's owner, extended attributes and access control lists.
 #if canImport(Glibc)
   @preconcurrency import Glibc
 #elseif canImport(Musl)
@@ -17,7 +16,7 @@ extension SystemCalls {
     _ = try checked(chown(path, uid_t(user), gid_t(group)))
   }
 
-  /// The user that this process acts as.
+  /// The effective user of this process.
   static var effectiveUser: UInt32 { UInt32(geteuid()) }
 
   static func makeHardLink(_ path: String, to target: String) throws(ErrorNumber) {
@@ -34,10 +33,10 @@ extension SystemCalls {
       @convention(c) (Int32, UnsafePointer<CChar>, UnsafeRawPointer?, Int, Int32) -> Int32
     private typealias Remove = @convention(c) (Int32, UnsafePointer<CChar>) -> Int32
 
-    // The importer does not show sys/xattr.h; the library has these four.
+    // The importer does not show sys/xattr.h, but the library has these four functions.
     private static func function<F>(_ name: String, _ type: F.Type) -> F? {
       guard let symbol = dlsym(nil, name) else { return nil }
-      // SAFETY: the callers below give the types of flistxattr(2), fgetxattr(2), fsetxattr(2) and
+      // SAFETY: the callers below pass the types of flistxattr(2), fgetxattr(2), fsetxattr(2) and
       // fremovexattr(2).
       return unsafeBitCast(symbol, to: type)
     }
@@ -73,7 +72,7 @@ extension SystemCalls {
     #endif
   }
 
-  /// The names of all that this process may see.
+  /// The names of all extended attributes that this process may see.
   static func attributeNames(_ descriptor: Int32) throws(ErrorNumber) -> [String] {
     let bytes = try grown { list(descriptor, $0, $1) }
     return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
@@ -107,8 +106,8 @@ extension SystemCalls {
     #endif
   }
 
-  /// What a call gives that tells its length when it is asked with no room; what grows meanwhile is
-  /// asked for again.
+  /// The result of a call that returns the needed length if it is given no buffer. Tries again if
+  /// the result grows meanwhile.
   private static func grown(
     _ body: (UnsafeMutableRawPointer?, Int) -> Int
   ) throws(ErrorNumber) -> [UInt8] {
@@ -124,10 +123,10 @@ extension SystemCalls {
     throw .inputOutput
   }
 
-  // MARK: What only Apple systems have
+  // MARK: Apple systems
 
-  /// Gives a file the access control list of another, and the class of data protection. Elsewhere
-  /// the first is an extended attribute, and there is no such thing as the second.
+  /// Copies the access control list and the data protection class to another file. On other systems
+  /// the former is an extended attribute, and the latter does not exist.
   static func copyAccessList(from source: Int32, to target: Int32) throws(ErrorNumber) {
     #if canImport(Darwin)
       _ = try checked(fcopyfile(source, target, nil, copyfile_flags_t(COPYFILE_ACL)))

@@ -9,11 +9,11 @@ import LatewoodBytes
 #endif
 
 extension SystemCalls {
-  /// What file a path leads to, without following a link at its end, and how many names it has.
+  /// The file that a path leads to, without following a link at its end, and the number of its
+  /// names.
   ///
-  /// Unlike `status` it asks for no times. Linux notes that somebody has seen the times of a file,
-  /// and then gives the next write a time of its own: a commit that was looked at before took
-  /// 60 µs longer to sync.
+  /// Unlike `status`, this does not ask for times. Linux notes that the times of a file were seen,
+  /// and then updates them at the next write: a commit after such a call took 60 µs longer to sync.
   static func place(ofPath path: String) throws(ErrorNumber) -> (identity: FileIdentity, links: UInt64) {
     #if canImport(Glibc)
       if let extendedStatus { return try place(ofPath: path, by: extendedStatus) }
@@ -26,7 +26,7 @@ extension SystemCalls {
     private typealias ExtendedStatus =
       @convention(c) (Int32, UnsafePointer<CChar>, Int32, UInt32, UnsafeMutableRawPointer) -> Int32
 
-    // The importer does not show statx; the library has it from 2.28 on.
+    // The importer does not show statx, but the library has it since 2.28.
     private static let extendedStatus: ExtendedStatus? = {
       guard let symbol = dlsym(nil, "statx") else { return nil }
       // SAFETY: the type is that of statx(2).
@@ -40,7 +40,7 @@ extension SystemCalls {
       static let inode = 32
       static let majorDevice = 136
       static let minorDevice = 140
-      /// Asks for the number of names and the inode, and for no times.
+      /// The mask that asks for the number of names and the inode, and for no times.
       static let wanted: UInt32 = 0x4 | 0x100
     }
 
@@ -53,7 +53,7 @@ extension SystemCalls {
         memory.initializeMemory(as: UInt8.self, repeating: 0)
         guard let start = memory.baseAddress else { return (FileIdentity(device: 0, inode: 0), UInt64(0)) }
         result = function(AT_FDCWD, path, noLink, Extended.wanted, start)
-        // SAFETY: all of these lie in the memory, whose bytes the call has set or left zero.
+        // SAFETY: all of these fields lie in the memory, whose bytes the call has set or left zero.
         let bytes = UnsafeRawBufferPointer(memory)
         let device = deviceNumber(
           major: UInt64(bytes.load(fromByteOffset: Extended.majorDevice, as: UInt32.self)),
@@ -68,7 +68,7 @@ extension SystemCalls {
       return place
     }
 
-    /// A device as stat(2) has it: makedev(3).
+    /// A device number as in stat(2): makedev(3).
     private static func deviceNumber(major: UInt64, minor: UInt64) -> UInt64 {
       (major & 0xFFFF_F000) << 32 | (major & 0xFFF) << 8 | (minor & 0xFFFF_FF00) << 12 | minor & 0xFF
     }

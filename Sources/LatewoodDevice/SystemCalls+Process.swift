@@ -1,5 +1,5 @@
-// What the command-line tool and the tests need of the system beside files: streams, terminal,
-// processes, directories.
+// Calls that only the command-line tool and the tests need: streams, terminal, processes,
+// directories.
 #if canImport(Glibc)
   @preconcurrency import Glibc
 #elseif canImport(Musl)
@@ -21,8 +21,8 @@ extension SystemCalls {
     try checked(write(descriptor, bytes.baseAddress, bytes.count))
   }
 
-  /// Writing to a pipe that nobody reads, or past the length that the process may give to a file,
-  /// then throws `brokenPipe` or `fileTooBig` in place of ending the process.
+  /// Makes writes to a pipe without a reader, or past the process's limit for file lengths, throw
+  /// `brokenPipe` or `fileTooBig` instead of ending the process.
   static func ignoreOutputSignals() {
     _ = signal(SIGPIPE, SIG_IGN)
     _ = signal(SIGXFSZ, SIG_IGN)
@@ -30,7 +30,7 @@ extension SystemCalls {
 
   static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-  /// Columns of the terminal; nil if it does not say.
+  /// The number of columns of the terminal; nil if it does not tell.
   static func terminalWidth(_ descriptor: Int32) -> Int? {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
@@ -84,7 +84,7 @@ extension SystemCalls {
   }
   static var isPrivileged: Bool { geteuid() == 0 }
 
-  /// Names in a directory, without `.` and `..`.
+  /// The names in a directory, without `.` and `..`.
   static func names(inDirectory path: String) throws(ErrorNumber) -> [String] {
     guard let stream = opendir(path) else { throw ErrorNumber(errno) }
     defer { closedir(stream) }

@@ -8,14 +8,14 @@
 #endif
 
 extension SystemCalls {
-  /// What a program gets for its streams; what is nil it has from this process.
+  /// The streams of a program to start. Streams that are not set are inherited from this process.
   struct SpawnStreams {
     var output: Int32?
-    /// There is no input: reading fails.
+    /// Whether reading standard input fails.
     var withoutInput = false
-    /// All three streams are this terminal, and the program leads a session that it controls.
+    /// The path of a terminal for all three streams. The program leads a session on that terminal.
     var terminal: String?
-    /// What asks a program to end does so even if this process was started to ignore it.
+    /// Whether the ending signals have their default effect even if this process ignores them.
     var hasUsualSignals = false
   }
 
@@ -25,7 +25,7 @@ extension SystemCalls {
     _ path: String, _ arguments: [[UInt8]], _ streams: SpawnStreams, environment: [String: String?] = [:]
   ) throws(ErrorNumber) -> Int32 {
     #if os(tvOS) || os(watchOS)
-      // These systems let no program start another.
+      // On these systems no program may start another.
       throw .notSupported
     #else
       #if canImport(Darwin)
@@ -46,7 +46,7 @@ extension SystemCalls {
         posix_spawn_file_actions_adddup2(&actions, 0, 1)
         posix_spawn_file_actions_adddup2(&actions, 0, 2)
       }
-      // Threads of the system's pools block signals, and programs inherit that: the new one could
+      // Threads of the system's pools block signals, which programs inherit, so the new one could
       // not be interrupted.
       var signals = sigset_t()
       sigemptyset(&signals)
@@ -71,8 +71,8 @@ extension SystemCalls {
     #endif
   }
 
-  /// Starts a program with its output going into a pipe; returns its number and the end of the pipe
-  /// to read from.
+  /// Starts a program whose output goes into a pipe; returns its number and the end of the pipe to
+  /// read from.
   static func spawn(_ path: String, _ arguments: [String], hasUsualSignals: Bool = false) throws(ErrorNumber)
     -> (
       process: Int32, output: Int32
@@ -80,8 +80,7 @@ extension SystemCalls {
   {
     var ends: [Int32] = [-1, -1]
     _ = try checked(pipe(&ends))
-    // Not inherited by programs that other threads start, except in the moment between the two
-    // calls.
+    // Not inherited by programs that other threads start, except between these two calls.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     defer { closeFile(ends[1]) }
     do {
@@ -102,7 +101,7 @@ extension SystemCalls {
     #endif
   }
 
-  /// A copy that ends with a zero byte; whoever asks for it frees it.
+  /// A zero-terminated copy, which the caller frees.
   static func duplicated(_ bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
     // SAFETY: the bytes are ended by a zero, and strdup copies up to the first one.
     (bytes + [0]).withUnsafeBufferPointer { buffer in
@@ -140,7 +139,8 @@ extension SystemCalls {
   /// Waits for the end of a child process: its exit status, or nil if a signal ended it.
   static func wait(for process: Int32) throws(ErrorNumber) -> Int32? { try waitForEnd(of: process).status }
 
-  /// The same, and which signal it was.
+  /// Waits for the end of a child process like `wait(for:)`, and also returns the number of the
+  /// signal.
   static func waitForEnd(of process: Int32) throws(ErrorNumber) -> (status: Int32?, signal: Int32?) {
     var status: Int32 = 0
     _ = try retried { () throws(ErrorNumber) in try checked(waitpid(process, &status, 0)) }
@@ -148,7 +148,7 @@ extension SystemCalls {
     return (exit, exit == nil ? status & 0x7F : nil)
   }
 
-  /// The same for one that may not have ended: nil then.
+  /// The exit status of a child process as in `wait(for:)`; nil if it has not ended yet.
   static func statusIfEnded(for process: Int32) throws(ErrorNumber) -> Int32?? {
     var status: Int32 = 0
     guard try checked(waitpid(process, &status, WNOHANG)) != 0 else { return .none }

@@ -1,5 +1,5 @@
-// Terminals and programs on them: what the shell of the command-line tool needs, and the tests that
-// watch it on a pseudo-terminal.
+// Calls for terminals, used by the shell of the command-line tool and by tests that run it on a
+// pseudo-terminal.
 #if canImport(Glibc)
   @preconcurrency import Glibc
 #elseif canImport(Musl)
@@ -18,15 +18,15 @@ extension SystemCalls {
     return modes
   }
 
-  /// What was typed already is kept, and what was written goes out under the modes that it was
-  /// written for.
+  /// Sets the modes of a terminal. Typed input is kept, and earlier output is written under the old
+  /// modes.
   static func setTerminalModes(_ descriptor: Int32, _ modes: TerminalModes) throws(ErrorNumber) {
     var modes = modes
     _ = try retried { () throws(ErrorNumber) in try checked(tcsetattr(descriptor, TCSADRAIN, &modes)) }
   }
 
-  /// Every byte comes as it is typed, and nothing is shown by the terminal itself. Line breaks in
-  /// output still begin a new line.
+  /// Modes in which every byte is passed on as it is typed, without an echo. Line breaks in output
+  /// still begin a new line.
   static func rawModes(from modes: TerminalModes) -> TerminalModes {
     var raw = modes
     cfmakeraw(&raw)
@@ -34,13 +34,13 @@ extension SystemCalls {
     return raw
   }
 
-  /// Whether the terminal edits lines itself and shows what is typed, as a user expects after a
-  /// program has ended.
+  /// Whether the terminal itself edits lines and echoes input, as a user expects after a program
+  /// has ended.
   static func editsLines(_ modes: TerminalModes) -> Bool {
     modes.c_lflag & tcflag_t(ICANON) != 0 && modes.c_lflag & tcflag_t(ECHO) != 0
   }
 
-  /// False if nothing came in this time.
+  /// Waits for input; returns false if there was none in this time.
   static func waitForInput(_ descriptor: Int32, milliseconds: Int32) throws(ErrorNumber) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     do throws(ErrorNumber) {
@@ -58,7 +58,7 @@ extension SystemCalls {
 
   typealias SignalHandler = @convention(c) (Int32) -> Void
 
-  /// Lets `handler` run on these signals; returns what was to happen before.
+  /// Installs `handler` for these signals; returns their previous actions.
   static func handle(_ signals: [Int32], with handler: SignalHandler) -> [(
     signal: Int32, before: SignalAction
   )] {
@@ -78,7 +78,7 @@ extension SystemCalls {
     }
   }
 
-  /// The same, but for signals that are ignored: those stay so.
+  /// Installs `handler` for these signals, except for those that are ignored.
   static func handleUnlessIgnored(_ signals: [Int32], with handler: SignalHandler) {
     restoreHandlers(handle(signals, with: handler).filter { isIgnored($0.before) })
   }
@@ -91,8 +91,7 @@ extension SystemCalls {
     #else
       let handler = action.__sigaction_handler.sa_handler
     #endif
-    // SAFETY: both are one word, a function or a small number that stands for none; they are only
-    // compared.
+    // SAFETY: both are one word, either a function or a small number; they are only compared.
     return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
@@ -103,16 +102,16 @@ extension SystemCalls {
     }
   }
 
-  /// Puts modes back from inside a signal handler, where only tcsetattr and its like are allowed,
-  /// and lets the signal end the process.
+  /// Restores a terminal's modes inside a signal handler, where only calls such as tcsetattr are
+  /// allowed, and lets the signal end the process.
   static func endAfterRestoring(_ signal: Int32, _ descriptor: Int32, _ modes: TerminalModes) {
     var modes = modes
     _ = tcsetattr(descriptor, TCSANOW, &modes)
     endInHandler(signal, wipesLine: false)
   }
 
-  /// Lets the signal end the process when the handler returns; before that the terminal's last line
-  /// may be wiped.
+  /// Lets the signal end the process when the handler returns. Wipes the terminal's last line first
+  /// if `wipesLine`.
   static func endInHandler(_ signal: Int32, wipesLine: Bool) {
     if wipesLine {
       var bytes: (UInt8, UInt8, UInt8, UInt8) = (0x0D, 0x1B, 0x5B, 0x4B)
@@ -120,13 +119,12 @@ extension SystemCalls {
     }
     var action = sigaction()
     sigemptyset(&action.sa_mask)
-    // A zeroed action is SIG_DFL: what the signal does by itself.
+    // A zeroed action is SIG_DFL, the default action.
     sigaction(signal, &action, nil)
     raise(signal)
   }
 
-  /// Removes a file from inside a signal handler, where unlink is allowed and nobody could be told
-  /// of an error.
+  /// Removes a file inside a signal handler, where unlink is allowed and errors cannot be reported.
   static func removeInHandler(_ path: UnsafePointer<CChar>) { _ = unlink(path) }
 
   static func send(_ signal: Int32, to process: Int32) throws(ErrorNumber) {
@@ -139,10 +137,10 @@ extension SystemCalls {
 
   // MARK: Pseudo-terminals
 
-  /// A new pseudo-terminal: the end that plays the person, and the path of the end that a program
-  /// sees.
+  /// Makes a pseudo-terminal. Returns the controlling end, which simulates the user, and the path
+  /// of the end that a program uses.
   static func makePseudoTerminal(columns: Int) throws(ErrorNumber) -> (controller: Int32, path: String) {
-    // The forms with a buffer of the caller's: others may be asking at the same time.
+    // The reentrant forms, because other threads may call these functions at the same time.
     var name = [CChar](repeating: 0, count: 128)
     #if canImport(Darwin)
       let controller = try checked(posix_openpt(O_RDWR | O_NOCTTY))
@@ -177,7 +175,7 @@ extension SystemCalls {
     _ = try checked(ioctl(descriptor, UInt(TIOCSWINSZ), &size))
   }
 
-  /// Keeps the program's end open, so that the modes can be read after the program has ended.
+  /// Opens the program's end, so that the modes can be read after the program has ended.
   static func openTerminal(_ path: String) throws(ErrorNumber) -> Int32 {
     try checked(open(path, O_RDWR | O_NOCTTY | O_CLOEXEC))
   }

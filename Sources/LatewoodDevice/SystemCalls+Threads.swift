@@ -13,7 +13,8 @@ extension SystemCalls {
   typealias NativeMutex = pthread_mutex_t
   typealias NativeCondition = pthread_cond_t
 
-  // These can only fail for want of memory that no library allocates here, or on wrong arguments.
+  // These can only fail for lack of memory, which no library allocates here, or with wrong
+  // arguments.
   static func start(_ mutex: UnsafeMutablePointer<NativeMutex>) {
     let failure = pthread_mutex_init(mutex, nil)
     precondition(failure == 0, "the system refused a mutex")
@@ -50,7 +51,7 @@ extension SystemCalls {
     pthread_cond_wait(condition, mutex)
   }
 
-  /// False if the time ran out.
+  /// Waits for a signal; returns false if the time ran out.
   static func wait(
     _ condition: UnsafeMutablePointer<NativeCondition>, _ mutex: UnsafeMutablePointer<NativeMutex>,
     nanoseconds: UInt64
@@ -81,10 +82,10 @@ extension SystemCalls {
 
   // MARK: Clocks
 
-  /// Since some moment that does not change while the machine runs.
+  /// The number of nanoseconds since a moment that does not change while the machine runs.
   static func monotonicNanoseconds() -> UInt64 { nanoseconds(of: CLOCK_MONOTONIC) }
 
-  /// Since 1970-01-01 00:00 UTC.
+  /// The number of microseconds since 1970-01-01 00:00 UTC.
   static func wallMicroseconds() -> UInt64 { nanoseconds(of: CLOCK_REALTIME) / 1000 }
 
   private static func nanoseconds(of clock: clockid_t) -> UInt64 {
@@ -100,10 +101,10 @@ extension SystemCalls {
     pthread_atfork(nil, nil, { SystemCalls.forks.add(1, ordering: .relaxed) }) == 0
   }()
 
-  /// How many forks lie between the first process that asked and this one: differs between a parent
-  /// and its child.
+  /// The number of forks between the first process that called this and this one, which differs
+  /// between a parent and its child.
   ///
-  /// Costs a load; asking the system for the process number would cost a call.
+  /// Costs one load; getting the process number would cost a system call.
   static var forkGeneration: UInt64 {
     _ = watchesForks
     return forks.load(ordering: .relaxed)
@@ -118,14 +119,14 @@ extension timespec {
   }
 }
 
-/// Threads of one's own.
+/// Threads started by the engine itself.
 extension SystemCalls {
   private final class Work: Sendable {
     let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
   }
 
-  /// False if the system has no room for another thread.
+  /// Starts a thread; returns false if the system has no resources for it.
   static func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
     let work = Unmanaged.passRetained(Work(body))
     #if canImport(Darwin)
@@ -149,22 +150,21 @@ extension SystemCalls {
   }
 
   private static func run(_ pointer: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-    // SAFETY: the pointer is the one that `startThread` made, and comes here once.
+    // SAFETY: the pointer is the one that `startThread` made, and is passed here once.
     Unmanaged<Work>.fromOpaque(pointer).takeRetainedValue().body()
     return nil
   }
 
-  /// Returns when other threads that are ready have had their turn, or at once if there are none.
+  /// Yields the processor to other threads that are ready, if there are any.
   static func giveUpProcessor() { _ = sched_yield() }
 
-  /// Gives this thread a smaller share of the processor, for good: a third on Linux. With the least
-  /// there is, a busy machine would leave it so little that those who wait for its work wait for
-  /// minutes.
+  /// Permanently gives this thread a smaller share of the processor: a third on Linux. With the
+  /// lowest priority, a busy machine could delay its work by minutes.
   static func yieldToOthers() {
     #if canImport(Darwin)
       pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0)
     #else
-      // On Linux the priority is one of the thread, not of the process.
+      // On Linux this sets the priority of the thread, not of the process.
       _ = setpriority(.init(PRIO_PROCESS.rawValue), 0, 5)
     #endif
   }

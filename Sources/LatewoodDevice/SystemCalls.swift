@@ -1,5 +1,5 @@
-// The files named SystemCalls are the only ones of the engine that import the C library. This one
-// has files, locks and mappings.
+// The files named SystemCalls are the only ones in the engine that import the C library. This one
+// has the calls for files, locks and mappings.
 #if canImport(Glibc)
   @preconcurrency import Glibc
 #elseif canImport(Musl)
@@ -8,7 +8,7 @@
   import Darwin
 #endif
 
-/// What a failed system call left in `errno`.
+/// The error number that a failed system call left in `errno`.
 package struct ErrorNumber: Error, Equatable, Sendable {
   package let code: Int32
 
@@ -38,7 +38,7 @@ package struct ErrorNumber: Error, Equatable, Sendable {
   package static let nameTooLong = ErrorNumber(ENAMETOOLONG)
   package static let tooManyLinks = ErrorNumber(ELOOP)
 
-  /// The system's own words for it.
+  /// The system's message for it.
   package var message: String {
     // SAFETY: strerror returns a terminated string, which is copied before this thread can call it
     // again.
@@ -46,7 +46,7 @@ package struct ErrorNumber: Error, Equatable, Sendable {
   }
 }
 
-/// Thin wrappers of the C library: no policy, no retries; a call that fails throws its `errno`.
+/// Thin wrappers of the C library, without policy or retries. A failed call throws its `errno`.
 enum SystemCalls {
   struct Status {
     enum Kind { case regular, directory, other }
@@ -54,10 +54,10 @@ enum SystemCalls {
     var identity: FileIdentity
     var size: UInt64
     var allocated: UInt64
-    /// What the file system likes to be asked for.
+    /// The file system's preferred length of reads and writes, in bytes.
     var blockLength: UInt64
     var permissions: UInt16
-    /// How many names it has; 0 once the last was removed.
+    /// The number of names of the file; 0 once the last was removed.
     var links: UInt64
     var user: UInt32
     var group: UInt32
@@ -75,8 +75,8 @@ enum SystemCalls {
 
   // MARK: Files
 
-  // O_NONBLOCK keeps the open of a named pipe from waiting for its other end; regular files do not
-  // know it.
+  // O_NONBLOCK keeps the open of a named pipe from waiting for its other end; regular files ignore
+  // it.
   static func openFile(_ path: String, _ mode: OpenMode) throws(ErrorNumber) -> Int32 {
     switch mode {
     case .readOnly: try checked(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK))
@@ -86,14 +86,13 @@ enum SystemCalls {
     }
   }
 
-  /// An open of its own for reads that go past the cache. Throws `notSupported` where the system
-  /// has none.
+  /// Opens a file for reads past the cache. Throws `notSupported` if the system has none.
   static func openDirect(_ path: String) throws(ErrorNumber) -> Int32 {
     guard let direct else { throw .notSupported }
     return try checked(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | direct))
   }
 
-  /// O_DIRECT, which the importer does not show. It is not the same number on all machines.
+  /// O_DIRECT, which the importer does not show. Its value differs between architectures.
   private static var direct: Int32? {
     #if os(Linux) && (arch(x86_64) || arch(i386) || arch(riscv64) || arch(s390x))
       0o40000
@@ -104,12 +103,12 @@ enum SystemCalls {
     #endif
   }
 
-  /// Opens or makes a file that nobody else shall open, and that no link shall lead elsewhere.
+  /// Opens or makes a file that only this user may open. Does not follow a symbolic link.
   static func openPrivate(_ path: String) throws(ErrorNumber) -> Int32 {
     try checked(open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode_t(0o600)))
   }
 
-  /// The same of one that exists.
+  /// Opens an existing file like `openPrivate`.
   static func openExistingPrivate(_ path: String) throws(ErrorNumber) -> Int32 {
     try checked(open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK))
   }
@@ -118,7 +117,8 @@ enum SystemCalls {
     try checked(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
   }
 
-  /// Throws `tooManyOpenInProcess` or `tooManyOpenInSystem` if not that many files can be opened.
+  /// Throws `tooManyOpenInProcess` or `tooManyOpenInSystem` if fewer files than `count` can be
+  /// opened.
   static func checkRoom(descriptors count: Int) throws(ErrorNumber) {
     var opened: [Int32] = []
     defer { for number in opened { closeFile(number) } }
@@ -130,8 +130,7 @@ enum SystemCalls {
   }
 
   static func closeFile(_ descriptor: Int32) {
-    // The descriptor is gone even where close reports an error, so there is nothing to do about
-    // one.
+    // The descriptor is gone even if close reports an error, so errors are ignored.
     _ = close(descriptor)
   }
 
@@ -182,8 +181,8 @@ enum SystemCalls {
     return Status(info)
   }
 
-  /// How long this process may make a file; nil: as long as it likes. Asked each time, because it
-  /// can change.
+  /// The process's limit for file lengths, in bytes; nil if there is none. Read each time, because
+  /// it can change.
   static var fileLengthLimit: UInt64? {
     var limit = rlimit()
     #if canImport(Glibc)
@@ -191,7 +190,7 @@ enum SystemCalls {
     #else
       let result = getrlimit(RLIMIT_FSIZE, &limit)
     #endif
-    // No limit is the greatest number on some systems, and the greatest signed one on others.
+    // "No limit" is the greatest number on some systems, and the greatest signed one on others.
     guard result == 0, limit.rlim_cur < rlim_t(Int64.max) else { return nil }
     return UInt64(limit.rlim_cur)
   }
@@ -204,7 +203,7 @@ enum SystemCalls {
     _ = try checked(unlink(path))
   }
 
-  /// The path without symbolic links, which names something that exists.
+  /// The path without symbolic links. It must exist.
   static func realPath(_ path: String) throws(ErrorNumber) -> String {
     guard let resolved = realpath(path, nil) else { throw ErrorNumber(errno) }
     // SAFETY: realpath returned a terminated string of its own, which is freed once, after the
@@ -223,8 +222,8 @@ enum SystemCalls {
     _ = flock(descriptor, LOCK_UN)
   }
 
-  /// A lock of the open file on a byte that no file has: apart from `flock`, which readers take.
-  /// Throws `wouldBlock` if another open has it.
+  /// Takes an open-file lock on a byte beyond every file, which is independent of the `flock` that
+  /// readers take. Throws `wouldBlock` if another open has it.
   static func lockWriting(_ descriptor: Int32) throws(ErrorNumber) {
     #if os(Linux)
       _ = try checked(writingLock(descriptor, Int16(F_WRLCK)))
@@ -239,8 +238,8 @@ enum SystemCalls {
 
   #if os(Linux)
     private static func writingLock(_ descriptor: Int32, _ kind: Int16) -> Int32 {
-      // F_OFD_SETLK, which the importer does not show. Unlike F_SETLK it belongs to the open file:
-      // no close of another one gives it up.
+      // F_OFD_SETLK, which the importer does not show. Unlike with F_SETLK, the lock belongs to the
+      // open file, so closing another open of it does not release the lock.
       let setLock: Int32 = 37
       var request = flock()
       request.l_type = kind
@@ -256,9 +255,9 @@ enum SystemCalls {
   /// Maps a part of a file for reading.
   ///
   /// - Parameters:
-  ///   - offset: of its first byte in the file, a multiple of the page length.
-  ///   - wish: the address that the system is asked for. It is free to choose another one, and does
-  ///     if a page there is taken.
+  ///   - offset: the file offset of the first byte, a multiple of the page length.
+  ///   - wish: the requested address. The system may choose another one, and does if a page there
+  ///     is taken.
   static func mapFile(
     _ descriptor: Int32, offset: Int = 0, length: Int, at wish: UnsafeRawPointer? = nil
   ) throws(ErrorNumber) -> UnsafeMutableRawPointer {
@@ -269,7 +268,7 @@ enum SystemCalls {
         position))
   }
 
-  /// Zeroed memory that is taken from the system page by page, as it is touched.
+  /// Maps zeroed memory, which is taken from the system page by page as it is touched.
   static func mapZeroes(length: Int) throws(ErrorNumber) -> UnsafeMutableRawPointer {
     #if canImport(Darwin)
       let flags = MAP_PRIVATE | MAP_ANON | MAP_NORESERVE
@@ -279,8 +278,7 @@ enum SystemCalls {
     return try mapped(mmap(nil, length, PROT_READ | PROT_WRITE, flags, -1, 0))
   }
 
-  /// Makes a whole mapping from `mapZeroes` zero again, at once for all who look at it, and gives
-  /// its memory back.
+  /// Zeroes a whole mapping from `mapZeroes`, at once for all threads, and gives its memory back.
   static func zeroPages(_ address: UnsafeMutableRawPointer, length: Int) {
     #if canImport(Darwin)
       _ = mmap(
@@ -293,7 +291,7 @@ enum SystemCalls {
   private static func mapped(_ address: UnsafeMutableRawPointer?) throws(ErrorNumber)
     -> UnsafeMutableRawPointer
   {
-    // mmap says "failed" with the address -1, which the importer does not know as MAP_FAILED on
+    // mmap reports a failure with the address -1, which the importer does not show as MAP_FAILED on
     // every platform.
     guard let address, address != UnsafeMutableRawPointer(bitPattern: -1) else { throw ErrorNumber(errno) }
     return address

@@ -1,16 +1,16 @@
 import Dispatch
 import LatewoodBytes
 
-/// The timers of Dispatch.
+/// Prepares the timers of Dispatch.
 package enum SystemTimers {
   private static let isReady = Guarded(false)
 
-  /// Makes sure that timers work; only the first call of a process does anything, and takes about a
+  /// Makes sure that timers work. Only the first call in a process does anything; it takes about a
   /// millisecond.
   ///
   /// On Linux, Dispatch opens descriptors for the first timer of each clock, and ends the process
-  /// where there are none left. So the first timers are set here, after a look whether there is
-  /// room.
+  /// if there are none left. So the first timers are set here, after a check that descriptors are
+  /// available.
   ///
   /// Throws `inputOutput` if too many files are open.
   package static func prepare() throws(Fault) {
@@ -26,7 +26,7 @@ package enum SystemTimers {
         let queue = DispatchQueue.global()
         queue.asyncAfter(deadline: .now() + .milliseconds(1)) { fired.signal() }
         queue.asyncAfter(wallDeadline: .now() + .milliseconds(1)) { fired.signal() }
-        // Where all threads are busy the descriptors are opened all the same.
+        // Even if all threads are busy, the descriptors are opened.
         for _ in 0..<2 { _ = fired.wait(timeout: .now() + .seconds(1)) }
         isReady = true
       }

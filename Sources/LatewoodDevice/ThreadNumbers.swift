@@ -6,12 +6,12 @@
   import Darwin
 #endif
 
-/// Small numbers for threads: as long as a thread lives no other has its number, and the least free
-/// one is given next.
+/// Small numbers for threads: no two living threads have the same number, and the least free one is
+/// assigned next.
 private enum ThreadNumbers {
   private static let taken = Guarded<[Bool]>([])
 
-  /// Where a thread keeps its number, plus one; nil if the system has no room for it.
+  /// The key under which a thread stores its number plus one; nil if the system has no key left.
   static let key: pthread_key_t? = {
     var key = pthread_key_t()
     #if canImport(Darwin)
@@ -31,8 +31,8 @@ private enum ThreadNumbers {
       taken.append(true)
       return taken.count - 1
     }
-    // If the thread cannot keep it the number is lost, and the next read takes another: slow, and
-    // still right.
+    // If the thread cannot store its number, it is freed again, and the next read takes a number
+    // anew: slow, but still right.
     if pthread_setspecific(key, UnsafeMutableRawPointer(bitPattern: number + 1)) != 0 {
       taken.withLock { $0[number] = false }
     }
@@ -45,8 +45,8 @@ private enum ThreadNumbers {
 }
 
 extension SystemCalls {
-  /// The number of this thread, from 0 on: small, and not that of another living thread unless the
-  /// system is short of room for it.
+  /// The number of this thread: small, starting at 0, and different from that of every other living
+  /// thread unless the system has no space to store it.
   ///
   /// Costs a call into the thread library; the first time on a thread, O(threads).
   static var threadNumber: Int {

@@ -1,16 +1,14 @@
 import LatewoodBytes
 
-/// The lock of the one writing process of a database: an exclusive `flock` on a file of its own
+/// The lock of the one writing process of a database: an exclusive `flock` on a separate file
 /// beside it.
 ///
-/// The lock file stays when the lock is given up: to remove it could take it from under a process
-/// that is just locking it. The system gives the lock up by itself when the process ends, however
-/// it ends.
+/// The lock file stays when the lock is released, because another process may just be locking it.
+/// The system releases the lock when the process ends, however it ends.
 ///
-/// `flock` cannot tell this process from another, so a registry of the locks that this process
-/// holds, by device and inode of the lock file, answers that. A child made by fork inherits both,
-/// but not the lock itself: it is not the owner, and must not unlock what it shares with its
-/// parent.
+/// `flock` does not tell whether this process or another holds the lock, so there is a registry of
+/// this process's locks by device and inode of the lock file. A forked child inherits both, but it
+/// is not the owner, and must not unlock the lock that it shares with its parent.
 final class WriterLock: FileLock {
   private static let held = Guarded<[FileIdentity: UInt64]>([:])
 
@@ -19,8 +17,8 @@ final class WriterLock: FileLock {
   private let descriptor: Guarded<Int32?>
 
   /// - Parameters:
-  ///   - path: of the lock file.
-  ///   - database: whose owner is to have the lock file, too.
+  ///   - path: path of the lock file.
+  ///   - database: path of the database, whose owner will own the lock file too.
   init(path: String, of database: String) throws(Fault) {
     let number: Int32
     do {
@@ -45,8 +43,8 @@ final class WriterLock: FileLock {
 
   deinit { unlock() }
 
-  /// Opens the lock file, or makes it. What root makes goes to the owner of the database, who could
-  /// not lock it otherwise.
+  /// Opens or makes the lock file. A file made by root is given to the owner of the database, who
+  /// could not lock it otherwise.
   private static func openFile(_ path: String, of database: String) throws(ErrorNumber) -> Int32 {
     do throws(ErrorNumber) { return try SystemCalls.openExistingPrivate(path) } catch .noSuchFile {}
     let number: Int32
@@ -55,14 +53,14 @@ final class WriterLock: FileLock {
     } catch .exists {
       return try SystemCalls.openExistingPrivate(path)
     }
-    // Only of a file that was just made: nobody can have put another's in its place.
+    // Only for a file that was just made: nobody can have put another user's file in its place.
     do throws(ErrorNumber) {
       let owner = try SystemCalls.status(ofPath: database, followLink: true)
       if owner.user != SystemCalls.effectiveUser {
         try SystemCalls.setOwner(number, user: owner.user, group: owner.group)
       }
     } catch {
-      // There is no database yet, or its owner is not for us to serve.
+      // There is no database yet, or this process may not change owners.
     }
     return number
   }
@@ -84,10 +82,10 @@ final class WriterLock: FileLock {
     SystemCalls.closeFile(number)
   }
 
-  /// Whether anybody has the lock whose file is at `path`.
+  /// Whether any process holds the lock whose file is at `path`.
   ///
-  /// The system answers that only to who tries to take it, for a moment, together with others who
-  /// ask.
+  /// The only way to find out is to take the lock for a moment, shared with other processes that
+  /// check it too.
   static func isHeld(path: String) throws(Fault) -> Bool {
     let number: Int32
     do {
@@ -113,8 +111,8 @@ final class WriterLock: FileLock {
     _ number: Int32, _ identity: FileIdentity, _ generation: UInt64, _ path: String
   ) throws(Fault) {
     try held.withLock { held throws(Fault) in
-      // An entry of another generation is the parent's, inherited by fork; flock will answer for
-      // that.
+      // An entry of another generation was inherited from the parent by fork; for that, flock
+      // decides.
       guard held[identity] != generation else {
         throw Fault(
           .lockedByThisProcess, "this process has already opened the database for writing",
@@ -133,7 +131,8 @@ final class WriterLock: FileLock {
     }
   }
 
-  /// Somebody may just be asking whether the lock is held.
+  /// Retries for a few milliseconds, because another process may just be checking whether the lock
+  /// is held.
   private static func lockPatiently(_ number: Int32) throws(ErrorNumber) {
     for _ in 0..<3 {
       do throws(ErrorNumber) {

@@ -1,38 +1,38 @@
 import LatewoodBytes
 import LatewoodStore
 
-/// The one error of this layer. The public product turns it into its own.
+/// The only error type of this layer. The public product translates it into its own.
 package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Code: String, Sendable, CaseIterable {
-    /// A revision id, or a history of them, that cannot be one.
+    /// A revision id, or a history of them, that is not valid.
     case badRevision
-    /// Bytes of a document's record that are not what was written.
+    /// A document's record is damaged.
     case corruptRevisions
-    /// Other bytes that are not what was written.
+    /// Other bytes are damaged.
     case corruptData
     case notOpen
     case notFound
-    /// A new database was asked for, and there is one.
+    /// A new database was asked for, and the file exists.
     case alreadyExists
-    /// The revision to be replaced is not current.
+    /// The revision to be replaced is no longer current.
     case conflict
     /// Another document has the same values in a unique index.
     case notUnique
     case notWritable
-    /// Something that must wait for the batch that is running.
+    /// The call must wait for the batch that is running.
     case busy
-    /// The file is a store, but not of documents.
+    /// The file is a store, but does not hold documents.
     case wrongFormat
     case tooNew
     case badArgument
-    /// The store below refused: see `store`.
+    /// The store refused: see `store`.
     case store
   }
 
   package var code: Code
-  /// One sentence: what is wrong.
+  /// One sentence that says what is wrong.
   package var message: String
-  /// What the store said, if it was the store.
+  /// The error of the store, if it comes from there.
   package var store: StoreError?
 
   package init(_ code: Code, _ message: String) {
@@ -60,7 +60,7 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
 
   package var description: String { store?.description ?? message }
 
-  /// What calls that throw nothing else have caught.
+  /// Returns any error that this layer can catch as one of its own.
   static func from(_ error: any Error) -> DocumentError {
     if let error = error as? DocumentError { return error }
     if let error = error as? StoreError { return DocumentError(error) }
@@ -68,7 +68,7 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
     return DocumentError(.store, String(describing: error))
   }
 
-  /// Runs calls of the store whose closures cannot say what they throw.
+  /// Runs calls of the store whose closures have untyped errors.
   static func typed<R>(_ body: () throws -> R) throws(DocumentError) -> R {
     do { return try body() } catch { throw from(error) }
   }

@@ -9,17 +9,18 @@ import LatewoodBytes
 ///                            memory         \ header 56 | records ... \ next record
 /// ```
 ///
-/// Invariants (all of it belongs to the writer: whoever holds the store's writer lock):
-/// 1. Byte `segmentOffset + n` of the file is, until it is written, byte `n` at `memory`, for `n`
+/// Invariants (all of it belongs to the writer, the thread that holds the store's writer lock):
+/// 1. Until it is written, byte `segmentOffset + n` of the file is byte `n` at `memory`, for `n`
 ///    below `position`.
-/// 2. `segmentOffset + frameStart` is the end of the log's last complete frame, rounded up: where
-///    the next one starts.
+/// 2. `segmentOffset + frameStart` is the end of the log's last complete frame, rounded up; the
+///    next frame starts there.
 /// 3. Everything in frames below `flushedThrough` is in the file and can be read through the
 ///    mapping.
 @usableFromInline package struct AppendState {
-  /// Of the mapping that covers what the writer has written and may write until it asks again.
+  /// The start of the mapping, which covers everything written and everything that may be appended
+  /// before the next `checkLength`.
   @usableFromInline var base: UnsafeRawPointer
-  /// Bytes that it covers.
+  /// The number of bytes that the mapping covers.
   var mappedThrough: UInt64
   /// Records below this are read through the mapping.
   @usableFromInline package var flushedThrough: UInt64
@@ -31,12 +32,12 @@ import LatewoodBytes
   let seed: UInt64
   var lastFrameChecksum: UInt64 = 0
   var durableThrough: UInt64 = 0
-  /// Of the open transaction, or the last one.
+  /// The number of the open transaction, or of the last one.
   var transaction: UInt64 = 0
   var isOpen = false
-  /// Where the log ended when that began.
+  /// The end of the log when that transaction began.
   var transactionStart: UInt64 = FileLayout.logStart
-  /// Frames of the open transaction that are complete: they can no longer be taken back.
+  /// The number of complete frames of the open transaction. They can no longer be taken back.
   var closedFrames = 0
 
   /// The record at `offset`, which the writer has appended, if it is in the open segment.
@@ -45,7 +46,17 @@ import LatewoodBytes
     return LogRecord(trusted: UnsafeRawPointer(memory) + Int(offset &- segmentOffset))
   }
 
-  /// Where the next frame starts.
+  /// Returns the record at `offset` if it was in the file when the writer last looked; nil if it
+  /// was not, or if the bytes there are not a valid record.
+  func recordInFile(at offset: UInt64) -> LogRecord? {
+    let end = min(flushedThrough, mappedThrough)
+    guard offset < end else { return nil }
+    // SAFETY: the mapping covers the bytes, and by invariant 3 they are in the file.
+    return LogRecord.validated(
+      at: base + Int(truncatingIfNeeded: offset), end: base + Int(truncatingIfNeeded: end))?.record
+  }
+
+  /// The offset of the next frame.
   var tail: UInt64 { segmentOffset &+ UInt64(frameStart) }
   var frameHasRecords: Bool { position > frameStart + FrameHeader.length }
 }
@@ -53,14 +64,14 @@ import LatewoodBytes
 /// A run of the file that is, or was, waiting in memory.
 struct Segment {
   var memory: UnsafeRawPointer
-  /// Of its first byte in the file.
+  /// The file offset of its first byte.
   var offset: UInt64
-  /// Bytes in memory: all in complete frames.
+  /// The number of bytes in memory, all of them in complete frames.
   var length: Int
-  /// Where the next segment starts. What lies between is written by other ways: a large value, or
-  /// nodes.
+  /// The file offset of the next segment. Bytes between the two, such as a large value or nodes,
+  /// are written separately.
   var end: UInt64
-  /// Up to where the file's bytes exist once this segment is written.
+  /// The file's bytes exist up to this offset once the segment is written.
   var touchable: UInt64
   var chunk: UnsafeMutableRawPointer
 }

@@ -1,24 +1,24 @@
-/// How many bytes of each block of a file are referred to: by a tree, by the log, or by what died
-/// and may still be read.
+/// Counts the bytes of each block of a file that are referred to by a tree, by the log, or by dead
+/// nodes and values that may still be read.
 ///
-/// What a file says of itself can be wrong although all its checksums are right: two entries can
-/// refer to one value, an entry to a node, to a frame of the log, or to bytes that are written only
-/// later. So that a reference dies is no proof that nothing else needs its bytes. A block that
-/// nobody claims is free whatever the references look like.
+/// The references in a file can be wrong although all its checksums are right: two entries can
+/// refer to one value, or an entry to a node, to a frame of the log, or to bytes that are written
+/// only later. So a dead reference does not prove that nothing else needs its bytes. A block that
+/// nobody claims is free, whatever the references look like.
 ///
 /// Invariants:
 /// 1. The count of a block is the sum, over all ranges that were added and not removed, of the
-///    bytes that these have in it; what is at or behind `limit` does not count.
+///    bytes that these have in it. Bytes at or behind `limit` do not count.
 /// 2. A count that ever passed `UInt16.max` stays there: the block is never free again. (In a sound
 ///    file none is above 4,159.)
 ///
 /// Memory: two bytes for 4 KiB of the file.
 package struct BlockClaims: Sendable {
   private static let blockLength: UInt64 = 4096
-  /// Longer files would take more than 128 MiB of memory.
+  /// The greatest length of a file. Longer ones would take more than 128 MiB of memory.
   private static let longestFile: UInt64 = 256 << 30
 
-  /// What lies at or behind this offset is nothing to this.
+  /// Bytes at or behind this offset are not counted.
   package let limit: UInt64
   private var counts: [UInt16]
   private var total: UInt64 = 0
@@ -31,9 +31,8 @@ package struct BlockClaims: Sendable {
     counts = Array(repeating: 0, count: Int((limit + BlockClaims.blockLength - 1) / BlockClaims.blockLength))
   }
 
-  /// Adds a reference. False if it cannot be right: it does not lie in the file before `limit`, or
-  /// there are more references than bytes that they could have for themselves. O(blocks); O(blocks
-  /// of the file) for all that are true.
+  /// Adds a reference and returns whether it can be right. It cannot if it does not lie before
+  /// `limit`, or if all references together are longer than twice `limit`. O(blocks of the range).
   package mutating func add(_ range: DeadRange) -> Bool {
     guard range.start >= FileLayout.logStart, range.start <= range.end, range.end <= limit else {
       return false
@@ -47,7 +46,7 @@ package struct BlockClaims: Sendable {
     return true
   }
 
-  /// Takes back what was added, in the same pieces or others.
+  /// Removes bytes that were added, in the same pieces or others.
   package mutating func remove(_ range: DeadRange) {
     change(range) { count, bytes in count == .max ? .max : count - min(count, bytes) }
   }
@@ -73,8 +72,8 @@ package struct BlockClaims: Sendable {
 }
 
 extension DeadRange {
-  /// A node claims the padding behind it too, so that nodes one after the other claim what they do
-  /// when they are one range.
+  /// A node claims the padding behind it too, so that adjacent nodes claim the same bytes as the
+  /// one range they are joined to.
   fileprivate var claimedEnd: UInt64 {
     endsInNode ? (end + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1) : end
   }

@@ -1,9 +1,9 @@
 import LatewoodBytes
 
-/// The payload of a checkpoint frame: the root of the tree, and where the log goes on that the tree
-/// does not hold. FORMAT.md, section 7.
+/// The payload of a checkpoint frame: the root of the tree, and the place in the log from which
+/// commits are not in the tree. FORMAT.md, section 7.
 package struct CheckpointRecord: Sendable, Equatable {
-  /// Where the fields lie in the payload. On disk.
+  /// The offsets of the fields in the payload. On disk.
   package enum Offset {
     package static let rootOffset = 0
     package static let rootLength = 8
@@ -22,19 +22,19 @@ package struct CheckpointRecord: Sendable, Equatable {
   }
   package static let length = 88
 
-  /// Nil: the tree is empty.
+  /// The root of the tree; nil if the tree is empty.
   package var root: Subtree?
   package var replay: ReplayPosition
-  /// The last one that the tree holds.
+  /// The number of the last transaction that the tree holds.
   package var transaction: UInt64
   /// Microseconds since 1970-01-01 00:00 UTC.
   package var time: UInt64
-  /// Offset of the checkpoint frame before this one; 0 if there is none.
+  /// The offset of the checkpoint frame before this one; 0 if there is none.
   package var previousCheckpoint: UInt64
-  /// The first of a file that a compaction or a copy wrote.
+  /// Whether this is the first checkpoint of a file that a compaction or a copy wrote.
   package var isCompaction: Bool
-  /// Drawn anew when somebody begins to write to a backup: two files of one id hold the same log
-  /// only as far as this is the same. 0 before.
+  /// A random number drawn when a backup is first opened for writing; 0 before that. Two files with
+  /// the same id share a log only as long as their branches are equal.
   package var branch: UInt64 = 0
 
   package init(
@@ -119,11 +119,11 @@ package struct CheckpointRecord: Sendable, Equatable {
   }
 }
 
-/// A place between two frames of the log: what a walk needs to go on from there.
+/// A place between two frames of the log, from which a walk can continue.
 package struct ReplayPosition: Sendable, Equatable {
   package var offset: UInt64
-  /// The checksum of the frame before; 0 at the start of a file and where the log began anew after
-  /// a skipped tail.
+  /// The checksum of the preceding frame; 0 at the start of a file, and where the log restarted
+  /// after a skipped tail.
   package var previousChecksum: UInt64
 
   package init(offset: UInt64, previousChecksum: UInt64) {

@@ -2,7 +2,7 @@
 package struct DeadRange: Sendable, Equatable {
   package var start: UInt64
   package var end: UInt64
-  /// It ends with a node, so that what follows up to the next multiple of 64 may be nothing but
+  /// Whether the range ends with a node, so that the bytes up to the next multiple of 64 may be
   /// padding.
   package var endsInNode: Bool
 
@@ -15,34 +15,34 @@ package struct DeadRange: Sendable, Equatable {
   package var length: UInt64 { end - start }
 }
 
-/// Dead stretches of the file, joined where they meet, and the whole blocks in them.
+/// The dead ranges of a file, joined where they meet, and the whole blocks in them.
 ///
 /// ```
 /// nodes     |====== a ======|pad|====== b ======|pad|header of the next frame ...
 /// blocks    |         |         |         |         |
-///                     \_ whole _/                       the rest waits for its neighbours to die
+///                     \_ whole _/             the rest waits until its neighbours are dead
 /// ```
 ///
 /// Invariants:
 /// 1. `ranges` ascend and neither overlap nor touch.
-/// 2. A range holds nothing but what was put in, and the padding between two nodes. Nothing live is
-///    shorter than a frame's header and lies between the end of a node and the next dead byte: a
-///    node starts at a multiple of 64 and is longer than `leastNode`, anything else has a frame's
-///    header before it.
+/// 2. A range holds only inserted bytes and the padding between two nodes. Between the end of a
+///    node and the next dead byte nothing live can be shorter than a frame's header: a node starts
+///    at a multiple of 64 and is longer than `leastNode`, and anything else has a frame's header
+///    before it.
 package struct DeadRanges: Sendable {
   package private(set) var ranges: [DeadRange] = []
 
-  /// Shorter than every node: a header, one head, one slot and one cell.
+  /// A lower bound of a node's length: a header, one head, one slot and one cell.
   private static let leastNode: UInt64 = 50
 
   package init() {}
 
   package var isEmpty: Bool { ranges.isEmpty }
 
-  /// Puts ranges in, in any order; they may overlap with each other and with what is there.
+  /// Inserts ranges in any order. They may overlap each other and the ranges already here.
   ///
-  /// O(all ranges). `isPadding` is asked about the less than 64 bytes between two ranges where
-  /// their length leaves it open.
+  /// O(all ranges). `isPadding` is called for the fewer than 64 bytes between two ranges if their
+  /// length alone does not tell.
   package mutating func insert(
     _ added: [DeadRange], isPadding: (_ bytes: Range<UInt64>) -> Bool = { _ in false }
   ) {
@@ -76,12 +76,11 @@ package struct DeadRanges: Sendable {
     return next.start - last.end < leastNode || isPadding(last.end..<next.start)
   }
 
-  /// Takes out all whole blocks, at multiples of `length`, a power of two and of 64. Ascending,
-  /// neighbours in one.
+  /// Removes and returns all whole blocks, in ascending order with neighbours joined. Blocks start
+  /// at multiples of `length`, a power of two and a multiple of 64.
   ///
-  /// Between a node and the end of its block there may be padding alone, of which `isPadding` is
-  /// asked: what follows the block can have been given back long ago, so there is no range to join
-  /// with.
+  /// `isPadding` is called for the bytes between a node and the end of its block. The next block
+  /// may have been given back long ago, so there may be no range to join with.
   package mutating func takeBlocks(
     of length: UInt64, isPadding: (_ bytes: Range<UInt64>) -> Bool = { _ in false }
   ) -> [Range<UInt64>] {
@@ -108,10 +107,10 @@ package struct DeadRanges: Sendable {
   }
 }
 
-/// What one new tree leaves behind: bytes that only the tree before it refers to, and what it took
-/// from the log.
+/// The space that a new tree leaves behind: bytes that only its predecessor refers to, and the
+/// values in the log that the new tree still uses.
 package struct DeadSpace: Sendable {
-  /// Nodes and extents, in the order in which they were left; neighbours in one.
+  /// Dead nodes and extents, in the order in which they died, with neighbouring nodes joined.
   package private(set) var ranges: [DeadRange] = []
   /// Values in the log that the new tree refers to.
   package private(set) var kept: [Range<UInt64>] = []
@@ -126,8 +125,8 @@ package struct DeadSpace: Sendable {
     leave(offset: offset, length: length, endsInNode: false)
   }
 
-  /// What cannot be in a file is left out: the reference comes from one, and nobody need have read
-  /// what it refers to.
+  /// Adds a dead range. The reference comes from a file and may never have been followed, so an
+  /// impossible range is ignored.
   private mutating func leave(offset: UInt64, length: UInt64, endsInNode: Bool) {
     let (end, overflow) = offset.addingReportingOverflow(length)
     guard length > 0, !overflow, offset >= FileLayout.logStart, end <= FileLayout.fileLimit else { return }
@@ -139,7 +138,7 @@ package struct DeadSpace: Sendable {
   }
 
   private mutating func add(_ range: DeadRange) {
-    // Leaves that were written one after the other die one after the other.
+    // Leaves that were written one after the other usually die one after the other.
     if range.endsInNode, let last = ranges.last, last.endsInNode, range.start >= last.end,
       range.start - last.end < 50
     {
@@ -154,7 +153,7 @@ package struct DeadSpace: Sendable {
     kept += other.kept
   }
 
-  /// Takes what was kept out of ranges of the log, and adds the rest to what is dead.
+  /// Subtracts the kept values from ranges of the log, and adds the rest to the dead ranges.
   package mutating func leave(log: [DeadRange]) {
     let kept = kept.sorted { $0.lowerBound < $1.lowerBound }
     var index = 0
@@ -166,7 +165,7 @@ package struct DeadSpace: Sendable {
           ranges.append(DeadRange(start: at, end: value.lowerBound, endsInNode: false))
         }
         at = max(at, value.upperBound)
-        // One that reaches into the next range counts there too.
+        // A value that reaches into the next range counts there too.
         if value.upperBound > range.end { break }
         index += 1
       }
@@ -174,8 +173,8 @@ package struct DeadSpace: Sendable {
     }
   }
 
-  /// Takes out what does not lie before `end`: no tree can own it whose checkpoint's frame is
-  /// there.
+  /// Removes ranges that do not lie before `end`. A tree whose checkpoint frame is at `end` cannot
+  /// own them.
   package mutating func removeAll(beyond end: UInt64) { ranges.removeAll { $0.end > end } }
 
   package var length: UInt64 { ranges.reduce(0) { $0 &+ $1.length } }

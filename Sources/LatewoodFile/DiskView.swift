@@ -1,19 +1,19 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// What the disk has of a file, to compare with what the mapping shows of it.
+/// The bytes of a file as the disk has them, for comparison with those that the mapping shows.
 ///
-/// After a sync that failed the system goes on to show what did not come to the disk, in pages that
-/// it takes for written. It forgets them when it is told to, but not those that another process, or
-/// a snapshot of this one, has mapped. To write the same bytes there once more is no cure: ext4 was
-/// seen to say that such a second write is durable, and to have zeros there after the next mount.
+/// After a failed sync the system keeps showing bytes that never reached the disk, in pages that it
+/// marks as clean. It drops them on request, but not pages that another process, or a snapshot of
+/// this one, has mapped. Writing the same bytes again does not help: ext4 was seen to report such a
+/// second write as durable, and to have zeros there after the next mount.
 struct DiskView: ~Copyable {
   private static let windowLength = 1 << 20
 
   private let device: any Device
   private let base: UnsafeRawPointer
   private let window: UnsafeMutableRawBufferPointer
-  /// What of the file is in the window.
+  /// The range of the file that is in the window.
   private var loaded: Range<UInt64> = 0..<0
   private var isImpossible = false
 
@@ -25,10 +25,10 @@ struct DiskView: ~Copyable {
 
   deinit { window.deallocate() }
 
-  /// Whether the disk has what the mapping shows of a range, all of which is in the file. True
-  /// where it cannot be asked.
+  /// Whether the disk has the same bytes as the mapping in a range of the file. True if the disk
+  /// cannot be read past the cache.
   ///
-  /// Throws what the device throws when it is asked twice.
+  /// Throws errors of the device if a second read fails too.
   mutating func agrees(on range: Range<UInt64>) throws(Fault) -> Bool {
     var at = range.lowerBound
     while at < range.upperBound {
@@ -52,7 +52,7 @@ struct DiskView: ~Copyable {
     do throws(Fault) {
       count = try device.readFromDisk(into: window, at: start)
     } catch {
-      // The system may have told of the old failure.
+      // The system may have reported the old failure, which it does once.
       count = try device.readFromDisk(into: window, at: start)
     }
     isImpossible = count == nil

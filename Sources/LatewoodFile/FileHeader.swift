@@ -2,9 +2,9 @@ import LatewoodBytes
 
 /// The immutable header at the start of a file: FORMAT.md, section 3.
 ///
-/// It stands in the file twice, so that a damaged sector does not cost the database its identity.
+/// The file has two copies of it, so that a damaged sector does not cost the database its identity.
 package struct FileHeader: Sendable, Equatable {
-  /// Where the fields lie. On disk.
+  /// The offsets of the fields. On disk.
   package enum Offset {
     package static let magic = 0
     package static let formatVersion = 8
@@ -26,14 +26,13 @@ package struct FileHeader: Sendable, Equatable {
   package var fileID: (first: UInt64, last: UInt64) { (idFirst, idLast) }
   private let idFirst: UInt64
   private let idLast: UInt64
-  /// The same in all files that a database has had: before and after a compaction, and in its
-  /// backups.
+  /// The id of the database, the same before and after a compaction and in its backups.
   package let databaseID: DatabaseID
   package let requiredFeatures: UInt32
   package let optionalFeatures: UInt32
   /// Microseconds since 1970-01-01 00:00 UTC.
   package let created: UInt64
-  /// What the checksums of this file start from: FORMAT.md, section 2.
+  /// The seed of this file's checksums: FORMAT.md, section 2.
   package let seed: UInt64
 
   package init(fileID: (first: UInt64, last: UInt64), databaseID: DatabaseID, created: UInt64) {
@@ -71,9 +70,9 @@ package struct FileHeader: Sendable, Equatable {
     base.set(XXH64.hash(base, Offset.checksum, seed: 0), at: Offset.checksum)
   }
 
-  /// Reads the header from the first 8 KiB of a file, or what there is of them.
+  /// Reads the header from the first 8 KiB of a file, or as much of them as there is.
   ///
-  /// Throws `notADatabase`, `damaged` if neither copy is whole, `tooNew`.
+  /// Throws `notADatabase`; `damaged` if neither copy is intact; `tooNew`.
   package static func decode(from bytes: UnsafeRawBufferPointer) throws(Fault) -> FileHeader {
     var sawMagic = false
     for copy in 0..<2 {
@@ -114,7 +113,7 @@ package struct FileHeader: Sendable, Equatable {
   }
 }
 
-/// Tells one database from others, whatever file it is in.
+/// Identifies a database, whichever file it is in.
 package struct DatabaseID: Sendable, Hashable {
   package var first: UInt64
   package var last: UInt64

@@ -1,10 +1,10 @@
-/// Where the fixed parts of a file lie, and how large things may be. All of it is on disk:
-/// FORMAT.md, sections 1 and 10.
+/// The offsets of a file's fixed parts, and the size limits. All of it is on disk: FORMAT.md,
+/// sections 1 and 10.
 @usableFromInline package enum FileLayout {
   package static let headerLength = 4096
   package static let headerCopyOffset: UInt64 = 4096
   package static let slotBlockLength = 4096
-  /// The first frame.
+  /// The offset of the first frame.
   @usableFromInline package static let logStart: UInt64 = 16384
   /// Frames start at multiples of this.
   package static let frameAlignment: UInt64 = 8
@@ -13,13 +13,14 @@
 
   // Computed, so that other modules have them as plain numbers where records are checked.
   @inlinable package static var keyLimit: Int { 16384 }
-  /// Of a key with the number of its keyspace in front.
+  /// The greatest length of a key with its keyspace number in front.
   @inlinable package static var fullKeyLimit: Int { keyLimit + 4 }
   /// A bound of a range may be the successor of the longest key.
   @inlinable package static var boundLimit: Int { fullKeyLimit + 1 }
-  /// More than an array can have where words have 32 bits.
+  /// The greatest length of a value: more than an array can hold on a 32-bit platform.
   @inlinable package static var valueLimit: UInt64 { 2_147_483_648 }
-  /// What of it this machine can have in memory, with a key and more beside it.
+  /// The greatest length of a value that this platform can hold in memory, with a key and more
+  /// beside it.
   @inlinable package static var valueLimitHere: UInt64 { min(valueLimit, UInt64(Int.max / 2)) }
   package static let keyspaceNameLimit = 1024
   package static let keyspaceLimit: UInt64 = 4_294_967_294
@@ -28,7 +29,7 @@
 
   package static func slotOffset(_ slot: Int) -> UInt64 { slot == 0 ? 8192 : 12288 }
 
-  /// The next multiple of 8, or nil where there is none.
+  /// Rounds an offset up to a multiple of 8; nil on overflow.
   package static func alignedToFrame(_ offset: UInt64) -> UInt64? {
     let (sum, overflow) = offset.addingReportingOverflow(frameAlignment - 1)
     return overflow ? nil : sum & ~(frameAlignment - 1)

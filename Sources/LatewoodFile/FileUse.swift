@@ -1,25 +1,26 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// An open file as all share it who may read its mapping: the log, and each version that was made
-/// from it.
+/// A shared reference to an open file, held by everyone who may read its mapping: the log, and each
+/// version made from it.
 ///
-/// What a mapping shows can be taken away under its readers: a writer gives dead blocks of the file
-/// back. It spares what versions of its own store still show, and gives nothing back while anybody
-/// else has locked the file for reading. So that lock must last as long as the mapping is read,
-/// which can be longer than the log is open: a scan goes on while its store is closed.
+/// A writer gives dead blocks of the file back, which takes them from anyone who reads the mapping.
+/// It keeps the blocks that versions of its own store still use, and gives nothing back while
+/// another process or store has locked the file for reading. So the read lock must last as long as
+/// the mapping is read. That can be longer than the log is open: a scan continues while its store
+/// is closed.
 ///
 /// ```
-/// open     the log has it          a log that writes knows its versions; one that reads has locked the file
-/// left     only versions have it   the file is locked for reading; another log may be opened to write to it
-/// over     nobody has it           the file is closed, which gives its locks back
+/// open     held by the log         a writing log knows its versions; a reading log locks the file
+/// left     held only by versions   locked for reading; another log may open it for writing
+/// over     not held                the file is closed, which releases its locks
 /// ```
 ///
 /// Thread safety: any thread.
 final class FileUse: Sendable {
   private let mapping: MappedFile
   private let device: any Device
-  /// The writer's lock, where that of readers was not to be had: then nobody else may write.
+  /// The writer's lock, kept if the read lock could not be taken, so that nobody else can write.
   private let writerLock = Guarded<(any FileLock)?>(nil)
 
   init(_ mapping: MappedFile, on device: any Device) {
@@ -32,8 +33,8 @@ final class FileUse: Sendable {
     writerLock.withLock { $0 }?.unlock()
   }
 
-  /// Goes from "open" to "left" for a log that wrote. It takes over the writer's lock, and gives it
-  /// back as soon as it may.
+  /// Moves from "open" to "left" for a log that wrote: takes over the writer's lock and releases it
+  /// as soon as the read lock is held.
   func leave(_ lock: any FileLock) {
     do throws(Fault) {
       try device.lockForReading()
@@ -43,4 +44,22 @@ final class FileUse: Sendable {
       writerLock.withLock { $0 = lock }
     }
   }
+}
+
+/// A shared use of a file that is read through a `PageCache`, held by the versions made from it. It
+/// also keeps in memory the log records that their write buffers refer to.
+final class RecordUse: Sendable {
+  private let use: FileUse
+  private let cache: PageCache
+  private let floor: UInt64
+
+  /// - Parameter floor: the offset of the first record that may be needed.
+  init(_ use: FileUse, _ cache: PageCache, _ floor: UInt64) {
+    self.use = use
+    self.cache = cache
+    self.floor = floor
+    cache.pin(from: floor)
+  }
+
+  deinit { cache.unpin(from: floor) }
 }

@@ -1,10 +1,10 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Ways to the bytes of a file that do not end the process where the disk fails.
+/// Reads of a file that throw, instead of ending the process, if the disk fails.
 extension FileView {
-  /// Sees to it that a range, which is below `limit`, can be touched through the mapping. Throws
-  /// `inputOutput` if the disk does not give it.
+  /// Makes a range below `limit` safe to read through the mapping. Throws `inputOutput` if the disk
+  /// cannot read it.
   package func makeReadable(_ offset: UInt64, _ length: Int) throws(Fault) {
     guard let owner, length > 0 else { return }
     // SAFETY: the owner lives as long as the mapping that this view is of.
@@ -12,8 +12,34 @@ extension FileView {
       UnsafeRawBufferPointer(start: base + Int(truncatingIfNeeded: offset), count: length), at: offset)
   }
 
-  /// Copies a range, which is below `limit`, into memory of the caller's by a call of the system.
-  /// Throws what the device throws.
+  /// Whether the bytes are those of a `PageCache`, which may release them once the reader that
+  /// asked for them is no longer registered.
+  package var isBuffered: Bool { owner?._withUnsafeGuaranteedRef { $0.isBuffered } ?? false }
+
+  /// The cache that the bytes are in; nil if the file is mapped.
+  var cache: PageCache? { isBuffered ? owner?.takeUnretainedValue().device.cache : nil }
+
+  /// Returns a hold that keeps everything read through this view from now on; nil if nothing is
+  /// ever released. Everyone who reads in place needs a hold, unless they are registered in a
+  /// registry that the file's cache waits for.
+  package func hold() -> CacheHold? { cache?.hold() }
+
+  /// Does the same for a single call, until the ticket's `leave`.
+  package func enter() -> ReaderRegistry.Ticket { cache?.enter() ?? .none }
+
+  /// Returns whether everything that was read while an earlier ticket was registered is certainly
+  /// still there. The caller must be registered again.
+  package func isUndisturbed(since ticket: ReaderRegistry.Ticket) -> Bool {
+    cache?.isUndisturbed(since: ticket) ?? true
+  }
+
+  /// Keeps a part of the log in memory for readers of records. The part must lie below `limit`.
+  func keep(_ part: Range<UInt64>) throws(Fault) {
+    try owner?.takeUnretainedValue().device.keepMapped(part)
+  }
+
+  /// Copies a range below `limit` into the caller's memory with a system call. Throws errors of the
+  /// device.
   package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) {
     guard let address = target.baseAddress, !target.isEmpty else { return }
     guard let owner else {
@@ -26,8 +52,8 @@ extension FileView {
     }
   }
 
-  /// Fills a window with what the disk has, not the cache; where that cannot be asked, with what
-  /// the cache has. Returns how many bytes there were.
+  /// Reads from the disk, past the cache, or from the cache if the system has no way around it.
+  /// Returns the number of bytes read.
   ///
   /// - Parameters: as `Device.readFromDisk`.
   package func readMedium(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int
@@ -43,8 +69,8 @@ extension FileView {
   }
 }
 
-/// Makes a file readable piece by piece for whoever goes through it from front to back: a call of
-/// the system for many frames.
+/// Makes a file readable piece by piece for a pass from front to back, so that one system call
+/// serves many frames.
 struct ReadableWindow {
   private static let length: UInt64 = 256 << 10
 
@@ -53,8 +79,8 @@ struct ReadableWindow {
 
   init(_ view: FileView) { self.view = view }
 
-  /// Sees to it that `length` bytes from `offset` on can be touched; they are in the file. Throws
-  /// `inputOutput` if the disk does not give them.
+  /// Makes `length` bytes of the file at `offset` safe to read through the mapping. Throws
+  /// `inputOutput` if the disk cannot read them.
   mutating func need(_ offset: UInt64, _ length: UInt64) throws(Fault) {
     let end = offset &+ length
     if offset >= range.lowerBound, end <= range.upperBound { return }
@@ -64,7 +90,7 @@ struct ReadableWindow {
       try view.makeReadable(start, Int(ahead - start))
       range = start..<ahead
     } catch {
-      // What is not needed may be as it likes.
+      // The failure may lie in bytes that were read ahead and are not needed.
       guard ahead > end else { throw error }
       try view.makeReadable(start, Int(end - start))
       range = start..<end

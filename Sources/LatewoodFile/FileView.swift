@@ -1,11 +1,12 @@
 import LatewoodBytes
+import LatewoodDevice
 import Synchronization
 
-/// What a reader needs of a file: its bytes in memory, how far they may be touched, and which of
-/// them have been proved.
+/// A reader's view of a file: its bytes in memory, how many of them may be touched, and which have
+/// been verified.
 ///
 /// A plain value of raw pointers, so that the hot paths above copy it without counting references.
-/// Whoever holds one also holds the `AddressSpace` that it points into.
+/// Its owner also keeps the `AddressSpace` that it points into.
 ///
 /// Invariants:
 /// 1. Every address in `base ..< base + limit` is a byte of the file.
@@ -17,9 +18,9 @@ import Synchronization
   @usableFromInline package let verified: UnsafeMutableRawPointer
   /// The file seed of FORMAT.md, section 2.
   @usableFromInline package let seed: UInt64
-  /// Bytes of the file that may be touched.
+  /// The number of bytes of the file that may be touched.
   @usableFromInline package var limit: UInt64
-  /// The file behind the mapping; nil: the bytes are in memory and nowhere else.
+  /// The file behind the mapping; nil if the bytes are only in memory.
   let owner: Unmanaged<MappedFile>?
 
   package init(
@@ -33,8 +34,8 @@ import Synchronization
     self.owner = owner.map { .passUnretained($0) }
   }
 
-  /// What a bit vouches for. Nodes and extents have bits of their own: the bytes of a value may
-  /// look like a node.
+  /// The kind of content that a bit marks as verified. Nodes and extents have separate bits,
+  /// because the bytes of a value may look like a node.
   @usableFromInline package enum Proof {
     @usableFromInline package static let node: UInt64 = 0
     @usableFromInline package static let extent: UInt64 = 1
@@ -48,22 +49,26 @@ import Synchronization
       .assumingMemoryBound(to: Atomic<UInt64>.self)
   }
 
-  /// Whether what starts at `offset` has been proved to be what `proof` says. `offset` is below
-  /// `limit`.
+  /// Whether the node or extent at `offset`, which is below `limit`, has been verified.
   @inlinable @inline(__always) package func isVerified(_ offset: UInt64, _ proof: UInt64) -> Bool {
     let bit = (offset &>> 6) &* 2 | proof
     return word(bit).pointee.load(ordering: .relaxed) & (1 &<< (bit & 63)) != 0
   }
 
-  /// Says that what starts at `offset` has been proved.
-  package func markVerified(_ offset: UInt64, _ proof: UInt64) {
-    owner?.takeUnretainedValue().noteProof()
+  /// Marks the node or extent at `offset` as verified.
+  ///
+  /// - Parameter length: its length in bytes.
+  package func markVerified(_ offset: UInt64, _ length: Int, _ proof: UInt64) {
     let bit = (offset &>> 6) &* 2 | proof
-    word(bit).pointee.bitwiseOr(1 &<< (bit & 63), ordering: .relaxed)
+    let mark = { _ = word(bit).pointee.bitwiseOr(1 &<< (bit & 63), ordering: .relaxed) }
+    owner?.takeUnretainedValue().noteProof()
+    guard let cache else { return mark() }
+    let start = base + Int(truncatingIfNeeded: offset)
+    cache.noteProof(of: UnsafeRawBufferPointer(start: start, count: length), mark)
   }
 
-  /// The bytes of a value that lies in a commit frame. Bounds are checked always, the checksum the
-  /// first time.
+  /// The bytes of a value that lies in a commit frame. Bounds are always checked, the checksum only
+  /// the first time.
   @inlinable package func extent(
     offset: UInt64, length: UInt64, checksum: UInt32
   ) throws(Fault) -> UnsafeRawBufferPointer {
@@ -86,6 +91,6 @@ import Synchronization
     guard UInt32(truncatingIfNeeded: XXH64.hash(start, count, seed: seed)) == checksum else {
       throw Fault.damaged(at: offset, "a value does not match its checksum")
     }
-    markVerified(offset, Proof.extent)
+    markVerified(offset, count, Proof.extent)
   }
 }

@@ -1,23 +1,24 @@
 import LatewoodDevice
 
-/// Turns at a kind of work that one thread at a time does for all who wait: to write frames, or to
-/// sync.
+/// Turns at a kind of work, writing frames or syncing, that one thread at a time does for all
+/// waiting threads.
 ///
 /// ```
 ///            begin                               end
-/// turn n     | covers what lies before `through` |        wakes all who wait for n, and one who waits for n + 1: it leads that
+/// turn n     | covers bytes before `through`     |     wakes all that wait for n, and one that
+///                                                      waits for n + 1, to lead it
 /// ```
 ///
 /// Invariants (all of it with the monitor of the flush held):
 /// 1. Turns do not overlap.
-/// 2. Each thread waits for the first turn that can cover what it needs: the one that runs, or the
-///    next. It is woken when that turn ends, and not before, but for the one who leads.
-/// 3. Whoever was woken to lead and gives up instead calls `wakeAll`, so that another one leads.
+/// 2. Each thread waits for the first turn that can cover what it needs: the running one or the
+///    next. It is woken when that turn ends and not before, except the one that leads it.
+/// 3. A thread that was woken to lead but gives up calls `wakeAll`, so that another one leads.
 struct FlushTurns {
   private(set) var isTaken = false
-  /// How many have begun; the number of the one that runs, or of the last one.
+  /// The number of turns begun, which is also the number of the running turn, or of the last one.
   private(set) var begun: UInt64 = 0
-  /// The number of the last one whose work was done.
+  /// The number of the last turn whose work succeeded.
   private(set) var done: UInt64 = 0
   private var through: UInt64 = 0
   private let even: Monitor.Condition
@@ -36,8 +37,8 @@ struct FlushTurns {
   }
 
   /// - Parameters:
-  ///   - isDone: its work was done.
-  ///   - isLast: those who wait for the next turn have to think again.
+  ///   - isDone: whether its work succeeded.
+  ///   - isLast: whether all threads that wait for the next turn must look at the state again.
   mutating func end(isDone: Bool, isLast: Bool) {
     isTaken = false
     if isDone { done = begun }
@@ -45,10 +46,10 @@ struct FlushTurns {
     if isLast { ended(begun + 1).broadcast() } else { ended(begun + 1).signal() }
   }
 
-  /// What to wait for while a turn runs, by one who needs everything before `target`.
+  /// The condition to wait for, while a turn runs, if everything before `target` is needed.
   func ended(covering target: UInt64) -> Monitor.Condition { ended(target <= through ? begun : begun + 1) }
 
-  /// The end of the turn with this number: the one that runs, or the next.
+  /// The condition that signals the end of a turn, the running one or the next.
   func ended(_ number: UInt64) -> Monitor.Condition { number & 1 == 0 ? even : odd }
 
   func wakeAll() {

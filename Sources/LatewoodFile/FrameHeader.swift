@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// What a frame holds. The raw values are on disk.
+/// The kind of a frame. The raw values are on disk.
 package enum FrameKind: UInt8, Sendable, CaseIterable {
   case commit = 1
   case nodes = 2
@@ -10,7 +10,7 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
 
 /// The 56 bytes in front of every frame's payload: FORMAT.md, section 5.
 package struct FrameHeader: Sendable, Equatable {
-  /// Where the fields lie. On disk.
+  /// The offsets of the fields. On disk.
   package enum Offset {
     package static let checksum = 0
     package static let magic = 8
@@ -27,7 +27,7 @@ package struct FrameHeader: Sendable, Equatable {
   package static let length = 56
   /// `LWFR` in ASCII, as a little-endian number.
   package static let magic: UInt32 = 0x5246_574C
-  /// In the flags of a commit frame: the transaction goes on in the next one.
+  /// In the flags of a commit frame: the transaction continues in the next one.
   package static let continuesFlag: UInt8 = 1
   /// In the flags of a seal: the log ends here, whatever follows in the file.
   package static let endsLogFlag: UInt8 = 1
@@ -35,7 +35,7 @@ package struct FrameHeader: Sendable, Equatable {
   package var checksum: UInt64 = 0
   package var kind: FrameKind
   package var continues = false
-  /// Of the seal that a backup ends in.
+  /// Whether this is the seal at the end of a backup, behind which the log does not continue.
   package var endsLog = false
   package var ownOffset: UInt64
   package var transaction: UInt64
@@ -55,7 +55,7 @@ package struct FrameHeader: Sendable, Equatable {
     self.payloadLength = payloadLength
   }
 
-  /// Where the payload ends; nil if that is beyond every file.
+  /// The end of the payload; nil if it is beyond the largest possible file.
   package var end: UInt64? {
     let (start, overflow) = ownOffset.addingReportingOverflow(UInt64(FrameHeader.length))
     let (end, overflowToo) = start.addingReportingOverflow(payloadLength)
@@ -117,14 +117,14 @@ package struct FrameHeader: Sendable, Equatable {
     }
   }
 
-  /// Where the bytes end that must be in the file: the payload of a nodes frame may not be there
+  /// The end of the bytes that must be in the file. The payload of a nodes frame may not be written
   /// yet.
   package var requiredEnd: UInt64? {
     kind == .nodes ? ownOffset + UInt64(FrameHeader.length) : end
   }
 
-  /// Whether the frame at `source`, all of whose required bytes are there, has the checksum that
-  /// its header says.
+  /// Whether the frame at `source` matches the checksum in its header. All bytes up to
+  /// `requiredEnd` must be readable.
   func checksumMatches(_ source: UnsafeRawPointer, seed: UInt64) -> Bool {
     let covered = FrameHeader.length - 8 + (kind == .nodes ? 0 : Int(truncatingIfNeeded: payloadLength))
     return XXH64.hash(source + 8, covered, seed: seed) == checksum

@@ -1,7 +1,8 @@
 import LatewoodBytes
 
 extension GroupFlush.State {
-  /// Why nothing can be written any more, if so.
+  /// The error for every write from now on; nil if writing is possible, or only stopped for lack of
+  /// space.
   var poisonRefusal: Fault? {
     if !isStopped { return nil }
     if isClosed { return Fault(.closed, "the file is closed") }
@@ -12,17 +13,16 @@ extension GroupFlush.State {
       errno: poison.errno)
   }
 
-  /// Why nothing can be appended now. `isStopped` is set.
+  /// The reason why nothing can be appended now. `isStopped` must be set.
   func stopFault(forThoseWhoWaited: Bool = false) -> Fault {
     if forThoseWhoWaited, let first = poison ?? shortage { return first }
     return poisonRefusal ?? shortage ?? .commitWithoutSpace
   }
 
-  /// Why a flush of everything before `target` fails, if it does.
+  /// The error of a flush of everything before `target`; nil if it can proceed.
   ///
-  /// Who was waiting when it happened gets the failure itself; who comes later learns that it is
-  /// too late. A lack of space keeps nothing from being synced that is in the file: others may see
-  /// it already.
+  /// Threads that were waiting get the failure itself; later ones get `poisoned`. A lack of space
+  /// does not prevent a sync of bytes already in the file, because others may see them already.
   func refusal(of target: UInt64, _ durable: Bool, hasWaited: Bool) -> Fault? {
     if isGivenUp(target) { return .commitWithoutSpace }
     if !isStopped || (durable && isSyncable(target)) { return nil }
@@ -49,14 +49,14 @@ extension GroupFlush.State {
     }
   }
 
-  /// Nothing is ever written again.
+  /// Ends all writing for good.
   mutating func end(with fault: Fault) {
     poison = poison ?? fault
     isStopped = true
   }
 
-  /// Everything before `through` has been written; `open` is the open segment as it was when that
-  /// began.
+  /// Notes that everything before `through` has been written; `written` is the open segment as it
+  /// was when the write began.
   mutating func finishWriting(through: UInt64, open written: Segment) {
     writtenThrough = through
     for segment in sealed where segment.end <= through {
@@ -68,10 +68,12 @@ extension GroupFlush.State {
     }
   }
 
-  /// What to reserve before a write that will be synced: room for the next small commits, once
-  /// there have been some. A sync that has no new length of the file to record is a third cheaper.
+  /// The range to preallocate before a write that will be synced, for the small commits that
+  /// follow; nil if there is no need. A sync that does not have to record a new file length is a
+  /// third cheaper.
   ///
-  /// - Parameter isWritten: long commits find their room written; see `roomToWrite`.
+  /// - Parameter isWritten: whether the space for long commits is filled with zeros by the writer;
+  ///   see `roomToWrite`.
   mutating func roomToReserve(from: UInt64, through: UInt64, isWritten: Bool) -> Range<UInt64>? {
     syncs += 1
     syncedLength = through - from
@@ -81,12 +83,14 @@ extension GroupFlush.State {
     return makeRoom(from: from, through: through)
   }
 
-  /// What to write zeros to before the next transaction, which begins at `tail`.
+  /// The range to fill with zeros before the next transaction, which begins at `tail`; nil if there
+  /// is no need.
   ///
-  /// In blocks that were only reserved, the first sync of each is dearer by half or more, because
-  /// the file system notes that they are in use now. Where commits are so long that they come upon
-  /// a new block every few times, the room is therefore written. Only the writer can do that:
-  /// nobody but it and those whom it gives a region to write at or behind `tail`.
+  /// The first sync of a block that was only reserved costs half as much again or more, because the
+  /// file system records that the block is now in use. If commits are so long that every few of
+  /// them reach a new block, the space is therefore filled with zeros ahead of time. Only the
+  /// writer can do that: nobody else writes at or behind `tail`, except into regions that the
+  /// writer handed out.
   mutating func roomToWrite(at tail: UInt64) -> Range<UInt64>? {
     guard syncs > LogFile.syncsBeforeReserving, tail + syncedLength > roomThrough,
       (LogFile.leastWrittenAhead..<LogFile.reservedLength / 4).contains(syncedLength),
@@ -114,8 +118,8 @@ extension GroupFlush.State {
     closedThrough = open.end
   }
 
-  /// The open segment ends at `length`, the bytes up to `end` come by other ways, and `next` is
-  /// open now.
+  /// Ends the open segment at `length` and opens `next`. The bytes in between, up to `end`, are
+  /// written separately.
   mutating func seal(length: Int, end: UInt64, touchable: UInt64, next: Segment) {
     close(length: length)
     open.end = end
@@ -125,7 +129,8 @@ extension GroupFlush.State {
     open = next
   }
 
-  /// Gives up what waits and goes on at `tail`, past everything that may have been written.
+  /// Gives up everything not yet written and continues at `tail`, past everything that may have
+  /// been written.
   mutating func restart(at tail: UInt64, open next: Segment) {
     if closedThrough > writtenThrough { givenUp.append(writtenThrough..<closedThrough) }
     if !needsCheckpoint { gapStart = writtenThrough }

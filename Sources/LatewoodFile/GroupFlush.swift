@@ -2,20 +2,20 @@ import LatewoodBytes
 import LatewoodDevice
 import Synchronization
 
-/// Brings what waits in memory to the file, for many threads at once.
+/// Writes waiting frames to the file, on behalf of many threads at once.
 ///
 /// The first thread that needs something in the file writes everything that is complete; the first
-/// that needs it durable writes and then syncs. Others whose commits they take along wait. Nobody
-/// is handed to another thread; a caller that is alone just writes.
+/// that needs it durable writes and then syncs. Other threads wait while their commits are written
+/// along. No work is handed to another thread: a single caller just writes.
 ///
 /// ```
 /// syncedThrough <= writtenThrough <= closedThrough          offsets in the file, all of them ends of frames
 /// | on the disk  | in the file    | in sealed and open segments
 /// ```
 ///
-/// The two kinds of work have turns of their own (`FlushTurns`): a sync takes long, and others
-/// write meanwhile. It covers what was in the file when it began. Who comes to wait for durability
-/// during a sync waits for the next one, which begins by writing what has gathered.
+/// Writing and syncing have separate turns (`FlushTurns`): a sync takes long, and others write
+/// meanwhile. A sync covers everything that was in the file when it began. A thread that asks for
+/// durability during a sync waits for the next one, which begins by writing what has gathered.
 ///
 /// Invariants:
 /// 1. `state` is only touched with the monitor held. Only the thread that has the turn writes
@@ -24,16 +24,16 @@ import Synchronization
 ///    reads them without a lock.
 /// 3. After the first failed sync, or a failed write for anything but lack of space, nothing is
 ///    ever written again.
-/// 4. After a write that failed for lack of space nothing is written until `restart` gave up what
-///    was waiting.
-/// 5. Syncs do not overlap: the system tells of a failure once, so that of two that overlap the
-///    other would say that all is well.
-/// 6. While a checkpoint is needed `durableMark` stands still. What the log says to be durable then
-///    never lies beyond a gap that a walk from an older checkpoint cannot cross.
-/// 7. Of the frames that are written together a walk finds all or none: of several the header of
-///    the first comes last. So a write that is refused part way for lack of space leaves none of
-///    them in the log, for readers beside and after the end of the process.
-// SAFETY: `state` never changes, what it points to is guarded by the monitor.
+/// 4. After a write that failed for lack of space nothing is written until `restart` has given up
+///    the waiting frames.
+/// 5. Syncs do not overlap: the system reports a failure only once, so of two overlapping syncs one
+///    would wrongly succeed.
+/// 6. While a checkpoint is needed, `durableMark` does not move. So the log never claims durability
+///    beyond a gap that a walk from an older checkpoint cannot cross.
+/// 7. A walk finds all frames that are written together, or none: of several, the header of the
+///    first is written last. So a write that runs out of space part way leaves none of them in the
+///    log, neither for concurrent readers nor after the end of the process.
+// SAFETY: the pointer `state` never changes, and the monitor guards the memory it points to.
 final class GroupFlush: @unchecked Sendable {
   struct State {
     var sealed: [Segment] = []
@@ -41,9 +41,9 @@ final class GroupFlush: @unchecked Sendable {
     var closedThrough: UInt64 = FileLayout.logStart
     var writtenThrough: UInt64 = FileLayout.logStart
     var syncedThrough: UInt64 = FileLayout.logStart
-    /// What frames and slots may say to be durable.
+    /// The offset up to which frames and slots may claim durability.
     var durableMark: UInt64 = FileLayout.logStart
-    /// Bytes of the file that exist.
+    /// The number of bytes of the file that exist and may be read.
     var touchableThrough: UInt64 = FileLayout.logStart
     var writing: FlushTurns
     var syncing: FlushTurns
@@ -52,26 +52,27 @@ final class GroupFlush: @unchecked Sendable {
     /// The lack of space that stopped writing for now.
     var shortage: Fault?
     var isClosed = false
-    /// Another open file has the lock of the writing process now.
+    /// Whether another open file owns the writing process's lock now.
     var keepsLock = false
-    /// One of the three above: asked at every begin and commit, so that it is a plain flag.
+    /// Whether there is a `poison` or a `shortage`, or the file is closed. A plain flag, because
+    /// every begin and commit reads it.
     var isStopped = false
-    /// A compaction of this process puts another file in the place of this one, or has done so.
+    /// Whether a compaction of this process is replacing this file, or has replaced it.
     var isReplaced = false
     var needsCheckpoint = false
-    /// Where the log began after the last gap, if there was one since the file was opened.
+    /// The start of the log after the last gap since the file was opened.
     var chainStart: UInt64 = FileLayout.logStart
-    /// While a checkpoint is needed: where the log ends before the gap.
+    /// The end of the log before the gap. Only valid while a checkpoint is needed.
     var gapStart: UInt64 = FileLayout.logStart
-    /// Ranges whose commits failed for lack of space; a commit that ends in one never comes to the
-    /// file.
+    /// Ranges whose commits failed for lack of space. A commit that ends in one will never be in
+    /// the file.
     var givenUp: [Range<UInt64>] = []
-    /// Commits that were synced.
+    /// The number of writes so far that were followed by a sync.
     var syncs = 0
-    /// Bytes that the last of them added.
+    /// The number of bytes that the last of them added.
     var syncedLength: UInt64 = 0
-    /// Where the room ends that was made ahead of the log, and how many commits had been synced
-    /// then.
+    /// The end of the space preallocated behind the log; `syncsAtRoom` is the value of `syncs` when
+    /// that was done.
     var roomThrough: UInt64 = 0
     var syncsAtRoom = 0
 
@@ -86,7 +87,7 @@ final class GroupFlush: @unchecked Sendable {
   let fileLock: (any FileLock)?
   let monitor = Monitor()
   let state: UnsafeMutablePointer<State>
-  /// Counts up when a thread begins to write frames and when it has: odd in between.
+  /// Incremented before and after frames are written, so it is odd in between.
   private let frameWrites = Atomic<UInt64>(0)
 
   init(device: any Device, fileLock: (any FileLock)?, open: Segment) {
@@ -113,8 +114,8 @@ final class GroupFlush: @unchecked Sendable {
     if let fault = locked({ $0.poisonRefusal }) { throw fault }
   }
 
-  /// Returns when the file has everything before `target`, and if `durable`, when that would
-  /// survive a power cut.
+  /// Waits until everything before `target` is in the file and, if `durable`, would survive a power
+  /// cut.
   func flush(through target: UInt64, durable: Bool) throws(Fault) {
     monitor.lock()
     defer { monitor.unlock() }
@@ -137,12 +138,12 @@ final class GroupFlush: @unchecked Sendable {
     }
   }
 
-  /// Makes everything durable that has been written to the file by now, frames or not. The first
-  /// failure ends all writing, and those who wait get it as it is; later calls throw `poisoned`.
+  /// Makes everything written to the file so far durable, frames or not. The first failure ends all
+  /// writing. Waiting threads get that failure; later calls throw `poisoned`.
   func sync() throws(Fault) {
     monitor.lock()
     defer { monitor.unlock() }
-    // One that runs already may have begun too early.
+    // A sync that is already running may have begun too early.
     let number = state.pointee.syncing.begun + 1
     var hasWaited = false
     while state.pointee.syncing.done < number {
@@ -159,17 +160,19 @@ final class GroupFlush: @unchecked Sendable {
     }
   }
 
-  /// The caller may have been woken to lead. With the monitor held.
+  /// Wakes all waiting threads, because the caller may have been woken to lead, and returns
+  /// `fault`. With the monitor held.
   private func givingUp(_ fault: Fault) -> Fault {
     state.pointee.writing.wakeAll()
     state.pointee.syncing.wakeAll()
     return fault
   }
 
-  /// Writes what is complete. Called, and returns, with the monitor held and the turn free.
+  /// Writes all complete frames. The monitor is held and the turn free, both on entry and on
+  /// return.
   ///
-  /// - Parameter isSyncing: a sync follows: room is made for the next one, and the file must be in
-  ///   its place.
+  /// - Parameter isSyncing: whether a sync follows: then space is preallocated for the next
+  ///   commits, and the file must still be at its path.
   private func leadWrite(isSyncing: Bool) {
     let from = state.pointee.writtenThrough
     let through = state.pointee.closedThrough
@@ -192,8 +195,8 @@ final class GroupFlush: @unchecked Sendable {
     state.pointee.writing.end(isDone: fault == nil, isLast: state.pointee.isStopped)
   }
 
-  /// Writes what is complete, if nobody else does, and makes it durable. Called, and returns, with
-  /// the monitor held and the turn free.
+  /// Writes all complete frames unless another thread does, then syncs. The monitor is held and the
+  /// turn free, both on entry and on return.
   private func leadSync() {
     let writes =
       !state.pointee.isStopped && !state.pointee.writing.isTaken
@@ -209,8 +212,8 @@ final class GroupFlush: @unchecked Sendable {
       }
       if let fault = unlocked(sync) {
         var fault = fault
-        // Some disks find out late that they are full. Unlike a refused write that leaves nobody to
-        // go on: what was written is lost.
+        // Some disks notice only now that they are full. Unlike after a refused write, there is no
+        // way to continue: the written frames are lost.
         if fault.kind == .outOfSpace { fault.kind = .inputOutput }
         state.pointee.end(with: fault)
       } else {
@@ -221,12 +224,12 @@ final class GroupFlush: @unchecked Sendable {
     state.pointee.syncing.end(isDone: isDone, isLast: state.pointee.isStopped)
   }
 
-  /// With the monitor held.
+  /// The range to preallocate before a write; see `State.roomToReserve`. With the monitor held.
   private func reserved(from: UInt64, through: UInt64) -> Range<UInt64>? {
     state.pointee.roomToReserve(from: from, through: through, isWritten: device.prefersWrittenRoom)
   }
 
-  /// Runs `body` without the monitor; returns what it threw.
+  /// Runs `body` without the monitor; returns the error that it threw, or nil.
   private func unlocked(_ body: () throws(Fault) -> Void) -> Fault? {
     monitor.unlock()
     defer { monitor.lock() }
@@ -238,8 +241,8 @@ final class GroupFlush: @unchecked Sendable {
     }
   }
 
-  /// Writes zeros, which a walk takes for room that was never used. A lack of space is for the
-  /// commits to meet.
+  /// Writes zeros, which a walk takes for space that was never used. A lack of space is ignored:
+  /// the next commits will report it.
   func writeRoom(_ range: Range<UInt64>) throws(Fault) {
     let zeros = [UInt8](repeating: 0, count: Int(range.upperBound - range.lowerBound))
     let fault: Fault? = zeros.withUnsafeBytes { bytes in
@@ -255,8 +258,7 @@ final class GroupFlush: @unchecked Sendable {
     throw fault
   }
 
-  /// Writes the frames from one offset to another so that a walk finds all of them or none; see
-  /// invariant 7.
+  /// Writes the frames between two offsets so that a walk finds all of them or none (invariant 7).
   private func writeFrames(
     _ sealed: [Segment], _ open: Segment, from: UInt64, through: UInt64
   ) throws(Fault) {
@@ -265,13 +267,22 @@ final class GroupFlush: @unchecked Sendable {
     // header is whole in memory.
     let header = first.memory + Int(from - first.offset)
     let end = FrameHeader.decode(from: header, at: from)?.end.flatMap(FileLayout.alignedToFrame)
-    // A frame that is there in part is none. Of several the first could be whole.
+    // A walk rejects an incomplete frame. But of several frames the first could be complete.
     let isAlone = (end ?? from) >= through
     let start = isAlone ? from : from + UInt64(FrameHeader.length)
     for segment in sealed { try write(segment, from: start) }
     try write(open, from: start)
-    if isAlone { return }
-    try device.write(UnsafeRawBufferPointer(start: header, count: FrameHeader.length), at: from)
+    if !isAlone {
+      try device.write(UnsafeRawBufferPointer(start: header, count: FrameHeader.length), at: from)
+    }
+    for segment in sealed { try keep(segment, from: from) }
+    try keep(open, from: from)
+  }
+
+  /// Keeps a segment in memory, because readers find its records through the mapping from now on.
+  private func keep(_ segment: Segment, from: UInt64) throws(Fault) {
+    let end = segment.offset + UInt64(segment.length)
+    if end > from { try device.keepMapped(max(from, segment.offset)..<end) }
   }
 
   private func write(_ segment: Segment, from: UInt64) throws(Fault) {
@@ -281,25 +292,25 @@ final class GroupFlush: @unchecked Sendable {
     try device.write(bytes, at: segment.offset + UInt64(done))
   }
 
-  /// A child process has the parent's file and none of its locks.
+  /// Throws in a forked child, which has the parent's file but none of its locks.
   func checkOwner() throws(Fault) {
     if let fileLock, !fileLock.isOwnedByThisProcess {
       throw Fault(.lockedByOtherProcess, "the store was opened before a fork: the child must open its own")
     }
   }
 
-  /// Ends all writing if the file is not where it was opened any more: nobody would find what is
-  /// written to it.
+  /// Ends all writing if the file is no longer where it was opened, because nobody would find what
+  /// is written to it.
   func checkPlace() throws(Fault) {
     guard try device.place() == .lost else { return }
-    // Asked after the look: it is set before the file loses its place.
+    // Read after `place()`: the flag is set before the file loses its place.
     if locked({ $0.isReplaced }) { return }
     let fault = Fault.fileMoved
     locked { $0.end(with: fault) }
     throw fault
   }
 
-  /// Returns when nobody writes frames or syncs.
+  /// Waits until no thread writes frames or syncs.
   func waitUntilIdle() {
     monitor.lock()
     defer { monitor.unlock() }
@@ -314,12 +325,11 @@ final class GroupFlush: @unchecked Sendable {
     }
   }
 
-  /// Lets the thread go first that is writing frames.
+  /// Yields to a thread that is writing frames.
   ///
-  /// File systems let one thread at a time change a file, and not in turn: whoever writes piece
-  /// after piece, or gives back block after block, would keep a small commit waiting for
-  /// milliseconds. So this comes before each of them. It promises nothing, and does not wait for
-  /// long.
+  /// File systems let one thread at a time change a file, without taking turns: writing piece after
+  /// piece, or giving back block after block, would keep a small commit waiting for milliseconds.
+  /// So this is called before each piece. It waits only briefly and guarantees nothing.
   func giveWay() {
     let turn = frameWrites.load(ordering: .relaxed)
     if turn & 1 == 0 { return }
@@ -329,7 +339,7 @@ final class GroupFlush: @unchecked Sendable {
     }
   }
 
-  /// Writes bytes that no frame's checksum waits for, past the log: from any thread.
+  /// Writes bytes outside the open frames, in pieces of at most `pieces` bytes. From any thread.
   func writeAside(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(Fault) {
     if let fault = locked({ $0.poisonRefusal }) { throw fault }
     var at = 0

@@ -2,18 +2,18 @@ import LatewoodBytes
 
 /// A checkpoint frame that has been appended.
 package struct AppendedCheckpoint: Sendable, Equatable {
-  /// Of the frame.
+  /// The offset of the frame.
   package var offset: UInt64
-  /// Of the frame.
+  /// The checksum of the frame.
   package var checksum: UInt64
-  /// What a flush needs for the frame to be in the file.
+  /// The position to flush through so that the frame is in the file.
   package var position: CommitPosition
   package var record: CheckpointRecord
 }
 
 extension LogFile {
-  /// *Writer, no transaction open.* Reserves room for nodes: returns the offset of the first one, a
-  /// multiple of 64.
+  /// *Writer, no transaction open.* Reserves space for nodes and returns the offset of the first
+  /// one, a multiple of 64.
   ///
   /// - Parameter length: bytes from that offset on, greater than 0.
   ///
@@ -32,36 +32,37 @@ extension LogFile {
     return first
   }
 
-  /// Writes nodes where there was room reserved for them. From any thread.
+  /// Writes nodes into space reserved by `reserveNodes`. From any thread.
   ///
-  /// In pieces of 32 KiB, unless nobody commits to this file: a commit waits for one of them at
-  /// most, which takes 10 µs. Throws `outOfSpace`, after which the log is as usable as before and
-  /// only these nodes are missing; `inputOutput`, which ends all writing; `poisoned`, `closed`.
+  /// Writes in pieces of 32 KiB by default, so that a concurrent commit waits for one piece at
+  /// most, about 10 µs; pass larger pieces if nobody commits to this file. Throws `outOfSpace`,
+  /// after which the log is as usable as before and only these nodes are missing; `inputOutput`,
+  /// which ends all writing; `poisoned`, `closed`.
   package func writeNodes(
     _ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int = LogFile.nodePieceLength
   ) throws(Fault) {
     try group.writeAside(bytes, at: offset, pieces: pieces)
-    // The file is this long now, and the tree may be read before a frame behind it is written: that
+    // The file is this long now. The tree may be read before a frame behind it is written, which
     // can fail for lack of space.
     let end = offset + UInt64(bytes.count)
     group.locked { $0.touchableThrough = max($0.touchableThrough, end) }
   }
 
-  /// Makes nodes that were written durable, and with them all of the file. From any thread.
+  /// Makes the written nodes durable, and with them the whole file. From any thread.
   ///
-  /// A flush is not enough for that: commits beyond a region may have been synced before its nodes
-  /// were written. The first failure ends all writing.
+  /// A flush is not enough: commits beyond a region may have been synced before its nodes were
+  /// written. The first failure ends all writing.
   package func syncNodes() throws(Fault) {
     let through = committedPosition.offset
     try group.flush(through: through, durable: false)
     try group.sync()
   }
 
-  /// *Writer, no transaction open.* Appends the frame of a checkpoint. What its tree consists of
-  /// must be durable already.
+  /// *Writer, no transaction open.* Appends the frame of a checkpoint. All nodes and values of its
+  /// tree must already be durable.
   ///
   /// Throws `unsupported` if the checkpoint was begun before a gap in the log (invariant 2 of
-  /// `LogFile`): it has to be done again. Otherwise as `reserveNodes`.
+  /// `LogFile`) and must be done again; otherwise as `reserveNodes`.
   package func appendCheckpoint(_ record: CheckpointRecord) throws(Fault) -> AppendedCheckpoint {
     precondition(!append.pointee.isOpen)
     try prepareToAppend()
@@ -79,8 +80,8 @@ extension LogFile {
       offset: offset, checksum: lastFrameChecksum, position: position, record: record)
   }
 
-  /// *Writer, no transaction open.* Appends a frame that only says how far the file is known to be
-  /// durable; `flush` writes it, and a sync is not needed. Does nothing right after another seal.
+  /// *Writer, no transaction open.* Appends a frame that only records how far the file is known to
+  /// be durable. `flush` writes it; it needs no sync. Does nothing right after another seal.
   package func appendSeal() throws(Fault) {
     precondition(!append.pointee.isOpen)
     try prepareToAppend()
@@ -103,12 +104,12 @@ extension LogFile {
   /// Overwrites the older root slot with one that names `checkpoint`. From one thread at a time.
   ///
   /// The slot is not synced: until it is durable, recovery starts from the older checkpoint and
-  /// replays more. But if `needsCheckpoint`, the checkpoint and then the slot are synced here, and
-  /// after that transactions can begin again.
+  /// replays more. But if `needsCheckpoint` is set, this syncs the checkpoint and then the slot,
+  /// after which transactions can begin again.
   ///
   /// Throws as `flush`. `outOfSpace` leaves everything as it was.
   package func writeSlot(naming checkpoint: AppendedCheckpoint) throws(Fault) {
-    // A checkpoint from before a gap may still be named, but it is not the one that is needed.
+    // A slot may still name a checkpoint from before a gap, but that is not the one that is needed.
     let isNeeded = group.locked { $0.needsCheckpoint && checkpoint.record.replay.offset >= $0.chainStart }
     try group.flush(through: checkpoint.position.offset, durable: isNeeded)
     let (generation, overflow) = slotGeneration.addingReportingOverflow(1)
@@ -118,8 +119,8 @@ extension LogFile {
     slot.checkpointChecksum = checkpoint.checksum
     slot.transaction = checkpoint.record.transaction
     slot.oldestWhole = oldestWholeCheckpoint
-    // Asked again: if the log began anew just now, what lies beyond that is not in the reach of
-    // this checkpoint.
+    // Checked again: if the log has just restarted behind a gap, this checkpoint's walk cannot
+    // reach what lies beyond it.
     slot.durableThrough = group.locked { state in
       isNeeded && checkpoint.record.replay.offset >= state.chainStart
         ? state.syncedThrough : state.durableMark
@@ -136,7 +137,7 @@ extension LogFile {
   private func makeSlotDurable(replay: ReplayPosition) throws(Fault) {
     try group.sync()
     group.locked { state in
-      // While the slot was written the log may have begun anew once more.
+      // While the slot was written, the log may have restarted once more.
       guard replay.offset >= state.chainStart else { return }
       state.needsCheckpoint = false
       state.durableMark = max(state.durableMark, state.syncedThrough)

@@ -1,13 +1,13 @@
 import LatewoodBytes
 
-/// Chunks: the memory that frames are encoded in. There are at most three; one is used again when
+/// Chunks: the memory that frames are encoded in. There are at most three. A chunk is reused once
 /// everything in it has been written.
 extension LogFile {
-  /// Room in the chunk below which a frame is not begun.
+  /// The least free space in a chunk, in bytes, with which a frame is begun.
   static var leastRoom: Int { 4096 }
 
-  /// Takes over what has been flushed since the writer last looked, and finds room to begin a
-  /// frame. No transaction is open.
+  /// Takes note of flushes by other threads, and makes room to begin a frame. No transaction is
+  /// open.
   ///
   /// Throws `unsupported` while a checkpoint is needed, if `beginning` a transaction.
   func prepareToAppend(beginning: Bool = false) throws(Fault) {
@@ -31,8 +31,8 @@ extension LogFile {
     try checkLength(of: 0)
   }
 
-  /// Sees to it that the format leaves room for this and what a transaction may add before it is
-  /// asked again, and that it is mapped.
+  /// Checks that the file may grow by `more` bytes and by everything that may be appended before
+  /// the next call, and maps that many bytes.
   func checkLength(of more: Int) throws(Fault) {
     let reserve = UInt64(2 * LogFile.chunkLength)
     let limit = FileLayout.fileLimit
@@ -45,8 +45,8 @@ extension LogFile {
     if end + LogFile.mappedAhead > append.pointee.mappedThrough { try growMapping(toCover: end) }
   }
 
-  /// Greater than everything that is appended before `checkLength` is called again: a chunk, and
-  /// the header and key of a large value.
+  /// An upper bound of the bytes appended before the next `checkLength`: a chunk, and the header
+  /// and key of a large value.
   static var mappedAhead: UInt64 { UInt64(chunkLength) + (64 << 10) }
 
   private func growMapping(toCover end: UInt64) throws(Fault) {
@@ -90,15 +90,15 @@ extension LogFile {
     append.pointee.position = append.pointee.frameStart + FrameHeader.length
   }
 
-  /// Completes the open frame, if it has records, and says that its transaction goes on. `position`
-  /// is the frame's start after that.
+  /// Completes the open frame, if it has records, and marks its transaction as continuing.
+  /// Afterwards `position` is the start of the next frame.
   func closeContinuingFrame() throws(Fault) {
     if let transactionFailure { throw transactionFailure }
     if append.pointee.frameHasRecords {
       closeFrame(continues: true)
       append.pointee.closedFrames += 1
       endsInSeal = false
-      // At once: what follows may be refused, and the frame stays part of the log all the same.
+      // At once: the next frame may be refused, but this one stays part of the log.
       let length = append.pointee.frameStart
       group.locked { $0.close(length: length) }
     } else {
@@ -106,10 +106,10 @@ extension LogFile {
     }
   }
 
-  /// Hands the chunk's frames to the flush and goes on in an empty chunk.
+  /// Hands the chunk's frames over for flushing and continues in an empty chunk.
   ///
-  /// The full one is written at once, so that a transaction of any size takes little memory; but
-  /// while another thread writes, the writer takes a new one and goes on.
+  /// The full chunk is written at once, so that a transaction of any size takes little memory. But
+  /// while another thread writes, the writer takes a spare or new chunk and continues.
   func nextChunk() throws(Fault) {
     let length = append.pointee.frameStart
     let tail = append.pointee.tail
@@ -132,7 +132,7 @@ extension LogFile {
     }
   }
 
-  /// The open transaction can only be aborted.
+  /// Drops the open frame. From now on the open transaction can only be aborted.
   func failTransaction(_ fault: Fault) {
     append.pointee.position = append.pointee.frameStart
     transactionFailure = fault

@@ -2,25 +2,25 @@ import LatewoodBytes
 import LatewoodDevice
 
 extension LogFile {
-  /// What an open file starts from.
+  /// The parts from which an open `LogFile` is made.
   struct Opened {
     var device: any Device
     var header: FileHeader
     var mapping: MappedFile
-    /// Nil: read only.
+    /// The lock of the writing process; nil if the file is read-only.
     var fileLock: (any FileLock)?
   }
 
-  /// Makes an empty database at `path`: after a crash at any point there is either none or a whole
-  /// one.
+  /// Makes an empty database at `path`. After a crash at any point there is either none or a
+  /// complete one.
   ///
-  /// It is written to NAME.creating, synced, renamed, and the directory is synced. What earlier
-  /// attempts have left is removed.
+  /// The database is written to NAME.creating, synced and renamed, and the directory is synced.
+  /// Leftovers of earlier attempts are removed.
   ///
-  /// - Parameter permissions: of the new file.
+  /// - Parameter permissions: permission bits of the new file.
   ///
-  /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and what the volume
-  /// throws.
+  /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and errors of the
+  /// volume.
   package static func create(
     on volume: any Volume, path: String, environment: Environment, permissions: UInt16 = 0o600
   ) throws(Fault) {
@@ -28,10 +28,10 @@ extension LogFile {
     try refuseExisting(path, on: volume)
     let lock = try volume.lockForWriting(path)
     defer { lock.unlock() }
-    // Once more: another process may have made it before the lock was ours.
+    // Checked again: another process may have made it before the lock was ours.
     try refuseExisting(path, on: volume)
-    // All of them: where one of these names is too long for the file system, no database is made
-    // that could not be compacted or backed up.
+    // All of them: if one of these names is too long for the file system, this throws, so that no
+    // database is made that could not be compacted or backed up.
     for leftover in LogFile.unfinished(of: path) { try volume.removeIfPresent(leftover) }
     removeStaging(of: path, on: volume)
     let unfinished = SideName.path(path, creationSuffix)
@@ -50,9 +50,9 @@ extension LogFile {
 
   static let creationSuffix = ".creating"
 
-  /// The first 16 KiB of a new file.
+  /// Writes the first 16 KiB of a new file.
   ///
-  /// - Parameter databaseID: nil: it is a database of its own.
+  /// - Parameter databaseID: nil for a new database with an id of its own.
   static func writeEmptyFile(
     to device: any Device, _ environment: Environment, of databaseID: DatabaseID? = nil
   ) throws(Fault) -> FileHeader {
@@ -76,7 +76,7 @@ extension LogFile {
 
   /// Writes the first 16 KiB of a file without commits.
   ///
-  /// - Parameter time: of its root slots.
+  /// - Parameter time: the time in its root slots, in microseconds since 1970.
   static func encodeEmptyFile(
     _ header: FileHeader, into block: UnsafeMutableRawBufferPointer, time: UInt64
   ) {
@@ -94,17 +94,18 @@ extension LogFile {
   /// a writer, also of another process.
   ///
   /// Throws `notFound`, `isDirectory`, `permissionDenied`, `readOnlyMedia`, `emptyFile`,
-  /// `notADatabase`, `tooNew`, `damaged`, `lockedByThisProcess`, `lockedByOtherProcess`, and what
-  /// the device throws.
+  /// `notADatabase`, `tooNew`, `damaged`, `lockedByThisProcess`, `lockedByOtherProcess`, and errors
+  /// of the device.
   package static func open(
     on volume: any Volume, path: String, readOnly: Bool, environment: Environment
   ) throws(Fault) -> LogFile {
     let path = try volume.resolved(path)
-    // Asked before the lock, which would make a file of its own beside one that is not there.
+    // Checked before locking, which would leave a lock file beside a database that does not exist.
     guard try volume.exists(path) else {
       throw Fault(.notFound, "there is no file of this name", path: path)
     }
-    // For the same reason: nothing is left beside what is no database, or cannot be written.
+    // For the same reason, no lock file is left beside a file that is no database or cannot be
+    // written.
     if !readOnly { try refuseForeign(path, on: volume) }
     let lock: (any FileLock)? = readOnly ? nil : try volume.lockForWriting(path)
     do throws(Fault) {
@@ -133,14 +134,14 @@ extension LogFile {
     }
   }
 
-  /// Makes sure that nobody else writes to this file, whatever has become of the lock file.
+  /// Makes sure that nobody else writes to this file, even if the lock file was removed.
   private static func claim(_ device: any Device, _ path: String, on volume: any Volume) throws(Fault) {
     guard try device.lockForWriting() else {
       throw Fault(
         .lockedByOtherProcess,
         "the database is open for writing, though its lock file was removed; open it read-only", path: path)
     }
-    // Whoever had it may have put another file in its place just before.
+    // The previous owner of the lock may just have put another file in its place.
     let there = try volume.open(path, .readOnly)
     defer { there.close() }
     guard there.identity == device.identity else {
@@ -149,23 +150,24 @@ extension LogFile {
     try letReadersIn(to: device, asking: there)
   }
 
-  /// Gives the lock for writing up again where it keeps readers out, this process's own among them.
+  /// Releases the write lock on the file where it would keep readers out, including those of this
+  /// process.
   ///
-  /// Readers take a `flock`, and the lock for writing is one on a byte beyond the end of the file,
-  /// so that both can be had at the same time. But NFS and SMB make each `flock` into a lock on all
-  /// bytes that a file can have. There the lock file alone has to do.
+  /// Readers take a `flock`, and the write lock is a byte-range lock beyond the end of the file, so
+  /// both can be held at the same time. But NFS and SMB turn each `flock` into a lock on all
+  /// possible bytes of a file. There the lock file alone must suffice.
   ///
   /// - Parameter other: another open of the same file.
   static func letReadersIn(to device: any Device, asking other: any Device) throws(Fault) {
     if try other.tryLockForReading() { return }
     device.unlockWriting()
     if try other.tryLockForReading() { return }
-    // Somebody else keeps readers out for a moment.
+    // Another process holds a lock that keeps readers out, but only for a moment.
     _ = try device.lockForWriting()
   }
 
-  /// Throws what opening for writing throws of a file that is no database. Only its header is
-  /// looked at, which nobody changes.
+  /// Throws the error that opening for writing would throw for a file that is no database. Reads
+  /// only the header, which never changes.
   private static func refuseForeign(_ path: String, on volume: any Volume) throws(Fault) {
     do throws(Fault) {
       let device = try volume.open(path, .readWrite)
@@ -194,7 +196,7 @@ extension LogFile {
   }
 }
 
-/// Runs `body` with `count` zeroed bytes that are gone afterwards.
+/// Runs `body` with `count` zeroed bytes of temporary memory.
 func withScratch<Result>(
   _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Fault) -> Result
 ) throws(Fault) -> Result {

@@ -2,17 +2,16 @@ import LatewoodBytes
 
 /// Giving dead parts of the file back to the file system: FORMAT.md, section 1.
 extension LogFile {
-  /// A multiple of every length of a block.
+  /// The greatest length given back by one call, in bytes: a multiple of every block length.
   private static let longestPunch: UInt64 = 1 << 20
 
-  /// The frames between two places of the log, without the room that nodes frames reserve: what a
-  /// replay needs that starts at the first and not one that starts at the second.
+  /// The frames between two places of the log, without the payloads of nodes frames: the bytes that
+  /// a replay from `start` needs and one from `end` does not.
   ///
-  /// It ends early where the log began anew after a gap; what is after that is found by nobody but
-  /// who reads the whole file. O(bytes of the log between). From any thread. Throws what the device
-  /// throws.
+  /// Stops early at a gap, after which the log restarted. O(bytes of the log between). From any
+  /// thread. Throws errors of the device.
   ///
-  /// - Returns: the ranges, and whether it came to `end`.
+  /// - Returns: the ranges, and whether they reach `end`.
   package func frames(
     from start: ReplayPosition, to end: UInt64
   ) throws(Fault) -> (ranges: [DeadRange], isWhole: Bool) {
@@ -20,7 +19,7 @@ extension LogFile {
     var walk = LogWalk(view: view, size: view.limit, from: start)
     var ranges: [DeadRange] = []
     var at = start.offset
-    // The frame's checksum is compared: to take a header for another would give live nodes away.
+    // `next` compares the frame's checksum: a wrong header could give live nodes away.
     while walk.position.offset < end, let frame = try walk.next() {
       guard frame.kind == .nodes else { continue }
       let room = frame.ownOffset + UInt64(FrameHeader.length)
@@ -34,12 +33,12 @@ extension LogFile {
     return (ranges, walk.position.offset >= end)
   }
 
-  /// Makes both root slots name `checkpoint`, durably: nothing that it does not need can be asked
-  /// for again, whichever slot is lost.
+  /// Durably makes both root slots name `checkpoint`. Whichever slot is lost afterwards, nothing
+  /// that this checkpoint does not need will be read again.
   ///
-  /// The slot that `writeSlot` wrote last must name it already. They are not written without a sync
-  /// between, so that a power cut spoils one of them at most. Two syncs; the first failure of one
-  /// ends all writing. Throws as `flush`. From the thread that checkpoints.
+  /// The slot that `writeSlot` wrote last must already name it. There is a sync between the two
+  /// slots, so that a power cut destroys one of them at most. Two syncs in all; a failed sync ends
+  /// all writing. Throws as `flush`. From the thread that checkpoints.
   package func writeBothSlots(naming checkpoint: AppendedCheckpoint, oldestWhole: UInt64) throws(Fault) {
     try syncNodes()
     oldestWholeCheckpoint = oldestWhole
@@ -47,28 +46,30 @@ extension LogFile {
     try syncNodes()
   }
 
-  /// Whether bytes between two dead ranges are zeros, as between two nodes, and not the header of a
-  /// frame.
+  /// Whether the bytes between two dead ranges are zeros, as between two nodes, and not a frame's
+  /// header. False if they cannot be read.
   package func isPadding(_ bytes: Range<UInt64>) -> Bool {
     let view = view
     guard bytes.upperBound <= view.limit else { return false }
-    // What cannot be read is not known to be anything.
+    let hold = view.hold()
+    defer { withExtendedLifetime(hold) {} }
+    // Unreadable bytes are not known to be padding.
     do throws(Fault) { try view.makeReadable(bytes.lowerBound, bytes.count) } catch { return false }
     // SAFETY: the bytes are below the limit of the view.
     return UnsafeRawBufferPointer(start: view.base + Int(bytes.lowerBound), count: bytes.count)
       .allSatisfy { $0 == 0 }
   }
 
-  /// Gives blocks back, `blocks` from the last on, until `enough` says so; whoever reads the file
-  /// in another process is not there then.
+  /// Gives blocks back to the file system, the last ones first, until `enough` returns true. Does
+  /// so only while nobody else has the file locked for reading.
   ///
-  /// - Parameter blocks: whole blocks of `device.blockLength` that nothing refers to. What was
-  ///   given back is taken out.
-  /// - Returns: `done`; `busy` if a reader is there or `enough` came first; `unsupported` if there
-  ///   is no such thing here.
+  /// - Parameter blocks: whole blocks of `device.blockLength` that nothing refers to. Those given
+  ///   back are removed from the array.
+  /// - Returns: `done`; `busy` if there is a reader or `enough` returned true first; `unsupported`
+  ///   if the file system cannot do this.
   ///
-  /// Throws what the device throws; what `blocks` has then may have been given back or not. The
-  /// failure does not end writing.
+  /// Throws errors of the device; the blocks then left in `blocks` may or may not have been given
+  /// back. The failure does not end writing.
   package func punch(_ blocks: inout [Range<UInt64>], until enough: () -> Bool) throws(Fault) -> PunchOutcome
   {
     if blocks.isEmpty { return .done }
@@ -81,7 +82,7 @@ extension LogFile {
       guard block.lowerBound >= FileLayout.logStart else {
         throw Fault.damaged(at: block.lowerBound, "the beginning of the file cannot be given back")
       }
-      // While the system gives some back nobody can write to the file.
+      // Nobody can write to the file while the system gives blocks back.
       let start = max(block.lowerBound, block.upperBound - min(block.upperBound, LogFile.longestPunch))
       group.giveWay()
       guard try device.punch(offset: start, length: block.upperBound - start) else {
@@ -93,7 +94,7 @@ extension LogFile {
     return .done
   }
 
-  /// Whether a reader is there now, in this process or another.
+  /// Whether the file has a reader now, in this process or another.
   package func hasReaders() throws(Fault) -> Bool {
     try group.checkOwner()
     guard try device.tryLockExclusively() else { return true }
@@ -102,5 +103,5 @@ extension LogFile {
   }
 }
 
-/// How far `LogFile.punch` got.
+/// The outcome of `LogFile.punch`.
 package enum PunchOutcome: Sendable { case done, busy, unsupported }

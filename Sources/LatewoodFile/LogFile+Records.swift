@@ -5,8 +5,9 @@ extension LogFile {
   ///
   /// - Parameters:
   ///   - fullKey: 5 to 16,388 bytes, the number of the keyspace first.
-  ///   - value: up to 2 GiB. From 1 MiB on it is written to the file at once, from where it is.
-  ///   - asExtent: the tree will refer to the value where the log has it.
+  ///   - value: up to 2 GiB. A value of 1 MiB or more is written to the file at once, straight from
+  ///     the caller's memory.
+  ///   - asExtent: whether the tree will refer to the value in the log instead of copying it.
   ///
   /// Throws `keyEmpty`, `keyTooLong`, `valueTooLarge` without any effect; `outOfSpace`, `poisoned`,
   /// `fileTooLarge`, after which the transaction can only be aborted.
@@ -16,7 +17,7 @@ extension LogFile {
     try put(keyspace: 0, prefix: 0, fullKey, value, asExtent)
   }
 
-  /// *Writer, transaction open.* The same; the full key is made here from the keyspace's number and
+  /// *Writer, transaction open.* Encodes a put whose full key is the keyspace's number followed by
   /// a key of 1 to 16,384 bytes.
   package func put(
     keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, asExtent: Bool
@@ -48,7 +49,7 @@ extension LogFile {
     return place.pointee.segmentOffset &+ UInt64(truncatingIfNeeded: start)
   }
 
-  /// Greater than everything in a record but key and value.
+  /// An upper bound of the bytes in a record besides key and value.
   static var recordOverhead: Int { 32 }
 
   @inline(__always) private func checkKey(_ fullCount: Int) throws(Fault) {
@@ -58,7 +59,7 @@ extension LogFile {
       : Fault(.keyEmpty, "a key has at least one byte")
   }
 
-  /// Encodes a put up to its value, and returns where that goes.
+  /// Encodes a put up to its value, and returns the address for the value.
   @inline(__always) func encodePutHead(
     _ start: UnsafeMutableRawPointer, keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer,
     _ value: UnsafeRawBufferPointer, _ asExtent: Bool
@@ -147,18 +148,18 @@ extension LogFile {
     return place.pointee.segmentOffset + UInt64(start)
   }
 
-  /// *Writer.* The record that it has appended at `offset`, where that is: in memory, or in the
-  /// file's mapping.
+  /// *Writer.* The record appended at `offset`, read from memory or from the file's mapping.
   ///
-  /// The pointers are valid until the writer appends or begins again. O(1), unless it has not been
-  /// flushed for 4 MiB or more. Throws `damaged` if the file does not have a record there any more.
+  /// The pointers are valid until the writer appends or begins again. O(1), unless 4 MiB or more
+  /// have not been flushed. Throws `damaged` if the file no longer has a record there.
   package func record(at offset: UInt64) throws(Fault) -> LogRecord {
     if let record = append.pointee.recordInMemory(at: offset) { return record }
+    if let record = append.pointee.recordInFile(at: offset) { return record }
     let pending = group.locked { state in state.sealed.last { $0.offset <= offset } }
     if let pending, offset < pending.offset + UInt64(pending.length) {
       return LogRecord(trusted: pending.memory + Int(offset - pending.offset))
     }
-    // It was sealed, and has been written.
+    // The record's segment was sealed and has been written.
     let view = view
     // SAFETY: the bytes below the limit exist.
     guard offset < view.limit,
@@ -169,7 +170,7 @@ extension LogFile {
 }
 
 extension LogRecord {
-  /// Thrown for a record that the log has, and that does not read as it was written.
+  /// The error for a record of the log that does not read as it was written.
   package static func changed(at offset: UInt64) -> Fault {
     Fault.damaged(at: offset, "an operation in the log is not what it was when it was written")
   }

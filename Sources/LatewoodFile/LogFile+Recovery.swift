@@ -1,48 +1,53 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// What `LogFile.recover` found.
+/// The result of `LogFile.recover`.
 package struct RecoveryReport: Sendable, Equatable {
-  /// Nil: none yet.
+  /// The checkpoint that recovery started from; nil if there is none yet.
   package var checkpoint: CheckpointRecord?
-  /// Of the checkpoint's frame; 0 if there is none.
+  /// The offset of the checkpoint's frame; 0 if there is none.
   package var checkpointOffset: UInt64 = 0
   package var framesReplayed = 0
   package var transactionsReplayed = 0
-  /// Of commit frames.
+  /// The number of bytes in commit frames.
   package var bytesReplayed: UInt64 = 0
-  /// What lay behind the log and was never acknowledged.
+  /// The range behind the log with the remains of commits that were never acknowledged; nil if
+  /// there are none.
   package var tornTail: Range<UInt64>?
-  /// The newest slot, or the checkpoint it names, was not sound, and the older one was taken.
+  /// Whether the older slot was used because the newest one, or the checkpoint it names, was not
+  /// sound.
   package var usedOlderSlot = false
-  /// See `LogFile.needsCheckpoint`.
+  /// Whether a checkpoint must be written; see `LogFile.needsCheckpoint`.
   package var needsCheckpoint = false
   /// The greatest transaction number in the file.
   package var lastTransaction: UInt64 = 0
 }
 
 extension LogFile {
-  /// Reads the newest state: picks the root slot, walks the log, and gives `apply` the operations
-  /// of each committed transaction in order.
+  /// Reads the newest state: picks the root slot, walks the log, and passes the operations of each
+  /// committed transaction to `apply` in order.
   ///
   /// `apply` is only called after the whole log has been found sound, and never again for the same
   /// record. For a writer, appending starts after the end of the log, or past the end of the file
   /// if there was a torn tail; then `needsCheckpoint` is set.
   ///
-  /// O(bytes of the log since the checkpoint). Throws `damaged` with the offset, and what the
-  /// device throws.
+  /// O(bytes of the log since the checkpoint). Throws `damaged` with the offset, and errors of the
+  /// device.
   ///
   /// - Parameter begin: called before the first operation, with the view that the records are in.
   package func recover(
     begin: (FileView) -> Void = { _ in }, apply: ReplayAction
   ) throws(Fault) -> RecoveryReport {
+    let hold = device.cache?.hold()
+    defer { withExtendedLifetime(hold) {} }
     let found = try findNewest()
     let size = found.size
     group.locked { $0.touchableThrough = size }
     let choice = found.choice
+    needRecords(from: choice.replay.offset)
     let view = found.walk.view
     begin(view)
-    // A reader may come here again, when there is a newer checkpoint.
+    // A reader calls this again when there is a newer checkpoint.
     var replay = LogReplay()
     try replay.apply(
       view: view, from: choice.replay.offset, to: found.walk.position.offset, apply)
@@ -51,9 +56,10 @@ extension LogFile {
     lastTransactionSeen = found.walk.lastTransaction
     lastFrameSeen = found.walk.lastFrame
     slotGeneration = choice.slot.generation
+    checkpointSeen = choice.slot.checkpointOffset
     oldestWholeCheckpoint = choice.slot.oldestWhole
     branch = choice.checkpoint?.branch ?? 0
-    // From here on this is no backup, and goes its own way.
+    // From here on this file is no longer a backup and takes a branch of its own.
     if !isReadOnly, found.walk.hasEnded { branch = environment.random() | 1 }
 
     var report = RecoveryReport()
@@ -69,8 +75,7 @@ extension LogFile {
       noteCommitted(through: replayed.offset)
     } else {
       try startAppending(after: found, lastTransaction: report.lastTransaction)
-      // Whoever gave the file its name, new or in the place of an older one, may not have got so
-      // far as to sync that.
+      // The process that gave the file its name may have ended before it synced the directory.
       if !group.locked({ $0.keepsLock }) { try volume.syncDirectory(containing: path) }
       report.needsCheckpoint = needsCheckpoint
     }
@@ -81,17 +86,17 @@ extension LogFile {
   struct Found {
     var choice: SlotChoice
     var walk: LogWalk
-    /// Bytes of the file when the walk began.
+    /// The size of the file, in bytes, when the walk began.
     var size: UInt64
-    /// What slots and frames say was durable.
+    /// The offset up to which slots and frames claim durability.
     var floor: UInt64
-    /// Something other than reserved room lies behind the log, or it ends for good: what is
-    /// appended goes past all that.
+    /// Whether something other than preallocated zeros lies behind the log, or its last frame ends
+    /// it for good. New frames then go past the end of the file.
     var hasTornTail: Bool
   }
 
-  /// A reader beside a live writer can see a frame or a slot half written: it looks again before it
-  /// speaks of damage.
+  /// Finds the newest state. A reader beside a live writer can see a half-written frame or slot, so
+  /// it tries again before it reports damage.
   func findNewest() throws(Fault) -> Found {
     var pause: UInt64 = 2
     while true {
@@ -106,14 +111,18 @@ extension LogFile {
   }
 
   private func findOnce() throws(Fault) -> Found {
-    // In this order: what a slot names was there before the slot was written, so it lies below the
-    // size read after it.
+    // In this order: a checkpoint is written before the slot that names it, so it lies below a size
+    // that is read after the slot.
     forgetCache(0..<FileLayout.logStart)
-    // What this process has just made hides nothing.
+    // After the checkpoint that was read last, the writer had reserved room for the nodes of the
+    // next one, and may have filled it since.
+    try mapping.device.cache?.compare(from: checkpointSeen)
+    mapping.device.cache?.forget(from: replayed.offset)
+    // A file that this process has just made has no failed syncs behind it.
     let mayBeFalse = !isReadOnly && !isReplacement
     let slots = try readSlots(fromDisk: mayBeFalse)
     let size = try checkedSize()
-    // What a slot says to have been durable is on the disk as the cache has it.
+    // Below the offset that a slot calls durable, cache and disk agree.
     forgetCache(slots.reduce(FileLayout.logStart) { max($0, $1.durableThrough) }..<UInt64.max)
     let view = try view(through: size)
     let choice = try chooseSlot(slots, in: view)
@@ -129,11 +138,11 @@ extension LogFile {
     return found
   }
 
-  /// Ends the log before the first frame that the disk does not have as the mapping shows it:
-  /// nobody may build on that.
+  /// Ends the log before the first frame that differs between disk and mapping, because nothing may
+  /// be built on it.
   ///
-  /// The room of a nodes frame is not looked at. What lies there proves itself, and is durable
-  /// before a slot leads to it.
+  /// The payload of a nodes frame is not compared. Nodes have checksums of their own, and are
+  /// durable before a slot leads to them.
   private func endWhereDiskEnds(_ found: inout Found) throws(Fault) {
     let end = found.walk.position.offset
     guard end > found.floor else { return }
@@ -157,7 +166,7 @@ extension LogFile {
     }
   }
 
-  /// The size of the file, if the format has files of this size.
+  /// The size of the file. Throws `fileTooLarge` if it exceeds the limit of the format.
   func checkedSize() throws(Fault) -> UInt64 {
     let size = try device.size()
     guard size <= FileLayout.fileLimit else {
@@ -166,7 +175,8 @@ extension LogFile {
     return size
   }
 
-  /// What was durable at least. Throws `damaged` if the walk ended before that.
+  /// The offset up to which the log is known to have been durable. Throws `damaged` if the walk
+  /// ended before it.
   func floor(of walk: LogWalk, slots: UInt64) throws(Fault) -> UInt64 {
     let floor = max(slots, walk.durableThrough)
     var isWhole = walk.position.offset >= floor
@@ -178,7 +188,7 @@ extension LogFile {
     return floor
   }
 
-  /// Tells `committedPosition` how far a log goes that others write.
+  /// Sets `committedPosition` to the end of a log that another process writes.
   func noteCommitted(through offset: UInt64) {
     group.locked { state in
       state.closedThrough = offset
@@ -186,8 +196,8 @@ extension LogFile {
     }
   }
 
-  /// Sets the writer's place after the log, or past the end of the file if what lies behind the log
-  /// must not be written to.
+  /// Sets the writer's place to the end of the log, or past the end of the file if the space behind
+  /// the log must not be used.
   private func startAppending(after found: Found, lastTransaction: UInt64) throws(Fault) {
     let end = found.walk.position
     let goesOn = found.hasTornTail ? false : try givesRoomBack(behind: found)

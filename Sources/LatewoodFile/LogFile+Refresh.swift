@@ -1,27 +1,28 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// What a reader finds when it looks for something newer.
+/// The result of a reader's look for newer commits.
 package enum RefreshOutcome: Sendable, Equatable {
   case unchanged
   /// Transactions were applied.
   case advanced
-  /// There is a newer checkpoint: recover anew. Nothing was applied.
+  /// There is a newer checkpoint: call `recover` again. Nothing was applied.
   case newCheckpoint
-  /// There is another file in this one's place: `reopened` opens it. Nothing was applied.
+  /// Another file has taken this one's place; `reopened` opens it. Nothing was applied.
   case replaced
 }
 
 extension LogFile {
-  /// For read-only opens: applies what another process has committed since `recover` or the last
-  /// call.
+  /// For read-only opens: applies the commits of another process since `recover` or the last call.
   ///
-  /// O(bytes of the new part of the log). Throws `damaged`, `closed`, and what the device throws.
+  /// O(bytes of the new part of the log). Throws `damaged`, `closed`, and errors of the device.
   /// - Parameter begin: called before the first operation, with the view that the records are in.
   package func refresh(
     begin: (FileView) -> Void = { _ in }, apply: ReplayAction
   ) throws(Fault) -> RefreshOutcome {
     precondition(isReadOnly, "only a reader has something to catch up with")
+    let hold = device.cache?.hold()
+    defer { withExtendedLifetime(hold) {} }
     try group.check()
     guard try isStillInPlace() else { return .replaced }
     guard let walk = try findNewer() else { return .newCheckpoint }
@@ -43,8 +44,7 @@ extension LogFile {
       do throws(Fault) {
         return try findNewerOnce()
       } catch {
-        // A frame half written, while the one after it is already there, looks like damage for a
-        // moment.
+        // A half-written frame followed by a complete one looks like damage for a moment.
         guard error.kind == .damaged, pause <= 64 else { throw error }
         Monitor.sleep(milliseconds: pause)
         pause *= 2
@@ -52,19 +52,19 @@ extension LogFile {
     }
   }
 
-  /// For read-only opens: the file that is in this one's place now. `recover` must be called for
-  /// it.
+  /// Opens the file that is at this one's path now, read-only. Call `recover` on it first.
   package func reopened() throws(Fault) -> LogFile {
     try LogFile.open(on: volume, path: path, readOnly: true, environment: environment)
   }
 
   private func isStillInPlace() throws(Fault) -> Bool {
-    // If somebody removed it, what is open can still be read.
+    // If the file was removed, the open one can still be read.
     guard let there = try volume.identity(of: path) else { return true }
     return there == device.identity
   }
 
   private func findNewerOnce() throws(Fault) -> LogWalk? {
+    mapping.device.cache?.forget(from: replayed.offset)
     let slots = try readSlots()
     let size = try checkedSize()
     let view = try view(through: size)

@@ -1,30 +1,32 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Another file that is written beside this one to take its place, or to be a copy: what a
-/// compaction works on.
+/// A second file, written beside this one to replace it or to be a copy of it, as a compaction
+/// does.
 ///
 /// ```
-/// createReplacement     NAME.compacting, under the lock of NAME          createCopy    under a lock of its own
-/// takePlace             NAME.compacting -> NAME, directory synced        settle        the same, where no NAME is
+/// createReplacement     NAME.compacting, under the lock of NAME
+/// takePlace             NAME.compacting -> NAME, directory synced
+/// createCopy            NAME.compacting, under a lock of its own
+/// settle                NAME.compacting -> NAME, where nothing was
 /// discard               NAME.compacting removed
 /// ```
 ///
-/// After a crash at any point NAME is the old file or the new one, whole; `removeLeftovers` clears
-/// what else there is.
+/// After a crash at any point, NAME is the complete old file or the complete new one;
+/// `removeLeftovers` removes everything else.
 extension LogFile {
   private static let replacementSuffix = ".compacting"
-  /// The owner reads and writes.
+  /// Permission bits that let the owner read and write.
   static let ownerWrites: UInt16 = 0o600
 
-  /// *Writer.* An empty file beside this one, opened for writing under this one's lock. `recover`
-  /// must be called for it.
+  /// *Writer.* Creates an empty file beside this one and opens it for writing under this one's
+  /// lock. Call `recover` on it first.
   ///
-  /// What an earlier attempt has left is removed. Owner, permissions and attributes are those of
-  /// this file.
+  /// Leftovers of an earlier attempt are removed. The new file gets the owner, permissions and
+  /// attributes of this one.
   ///
   /// Throws `fileMoved`, `hardLinked`; `permissionDenied` if it cannot be given the owner of this
-  /// file; and what the volume and the device throw.
+  /// file; and errors of the volume and the device.
   package func createReplacement() throws(Fault) -> LogFile {
     try checkWriting()
     guard let lock = group.fileLock else { throw Fault(.readOnly, "the file was opened for reading") }
@@ -35,8 +37,8 @@ extension LogFile {
     return file
   }
 
-  /// *Writer.* Throws what `createReplacement` would throw for the place, the names and the owner
-  /// of this file. Leaves nothing behind.
+  /// *Writer.* Checks that this file can be replaced: throws the errors that `createReplacement`
+  /// would throw because of its place, its names or its owner. Leaves nothing behind.
   package func proveReplaceable() throws(Fault) {
     try checkWriting()
     try checkReplaceable()
@@ -51,14 +53,14 @@ extension LogFile {
     try probe.copyAttributes(from: device)
   }
 
-  /// An empty file that is to be a database of its own at `path`, opened for writing under its own
-  /// lock. `recover` must be called for it.
+  /// Creates an empty file that will be a separate database at `path`, and opens it for writing
+  /// under its own lock. Call `recover` on it first.
   ///
-  /// It belongs to this process's user, who can write to it; otherwise permissions are those of
-  /// this file. Attributes do not come along.
+  /// The copy belongs to this process's user, who can write to it; otherwise its permissions are
+  /// those of this file. Attributes are not copied.
   ///
-  /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and what the volume and
-  /// the device throw.
+  /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and errors of the
+  /// volume and the device.
   package func createCopy(at path: String) throws(Fault) -> LogFile {
     let path = try volume.resolved(path)
     try LogFile.refuseExisting(path, on: volume)
@@ -77,8 +79,8 @@ extension LogFile {
   ) throws(Fault) -> LogFile {
     let unfinished = SideName.path(path, LogFile.replacementSuffix)
     try volume.removeIfPresent(unfinished)
-    // Until a replacement has the owner and the access control list of the old file, it is nobody
-    // else's.
+    // Nobody else may open a replacement before it has the owner and the access control list of the
+    // old file.
     let permissions: UInt16 =
       databaseID == nil ? try device.permissions() | LogFile.ownerWrites : LogFile.ownerWrites
     let old = device
@@ -102,10 +104,10 @@ extension LogFile {
     }
   }
 
-  /// Whether this file is to take the place of another, which has the lock.
+  /// Whether this file will replace another one, which holds the lock.
   package var isReplacement: Bool { group.locked { $0.keepsLock } }
 
-  /// Gives a copy, all of which is durable, its name.
+  /// Renames a copy, which must be durable as a whole, to its path.
   package func settle() throws(Fault) {
     try rename()
     try volume.syncDirectory(containing: path)
@@ -116,14 +118,13 @@ extension LogFile {
     device.wasRenamed(to: path)
   }
 
-  /// Puts this file, all of which is durable, in the place of the one that it was made beside.
+  /// Puts this file, which must be durable as a whole, in the place of `old`.
   ///
-  /// Owner, permissions and attributes are those that the old one has now. Throws `fileMoved` if
-  /// the old file is not at its path any more: somebody removed it, renamed it or put another
-  /// there, which must not be lost. `hardLinked` if it has another name, which would keep the old
-  /// file. After that, or a throw of the rename, nothing has changed. If the directory cannot be
-  /// synced, nobody knows which file a power cut would leave: nothing may be written to either any
-  /// more, and both are poisoned.
+  /// Owner, permissions and attributes are copied from the old file once more. Throws `fileMoved`
+  /// if the old file is no longer at its path: it was removed, renamed, or replaced by a file that
+  /// must not be lost. Throws `hardLinked` if it has a second name, which would keep the old file.
+  /// After these errors, or one of the rename, nothing has changed. If the directory cannot be
+  /// synced, it is unknown which file a power cut would leave, so both files are poisoned.
   package func takePlace(of old: LogFile) throws(Fault) {
     try old.checkReplaceable()
     try device.copyAttributes(from: old.device)
@@ -154,22 +155,22 @@ extension LogFile {
       path: path)
   }
 
-  /// Closes and removes a file that did not come to take the other's place. Best effort: the next
-  /// open for writing removes what is left.
+  /// Closes and removes a file that did not take the other's place. Best effort: the next open for
+  /// writing removes leftovers.
   package func discard() {
     close()
     LogFile.removeLeftover(SideName.path(path, LogFile.replacementSuffix), on: volume)
   }
 
-  /// Where interrupted work leaves files beside the database at `path`.
+  /// The paths of the files that interrupted work may leave beside the database at `path`.
   package static func unfinished(of path: String) -> [String] {
     [creationSuffix, replacementSuffix, BackupFile.suffix].map { SideName.path(path, $0) }
   }
 
-  /// Where a database is made, beside the place at `path` that it is to be put in once it is whole.
+  /// The path at which a database is built before it is moved to `path` as a whole.
   package static func staging(of path: String) -> String { SideName.path(path, ".installing") }
 
-  /// Removes a database that was made there, or what of it there is. Under the lock of `path`.
+  /// Removes a complete or partial database from the staging path. Under the lock of `path`.
   package static func removeStaging(of path: String, on volume: any Volume) {
     let staging = staging(of: path)
     for leftover in [staging, SideName.path(staging, SideName.lock)] + unfinished(of: staging) {
@@ -177,7 +178,7 @@ extension LogFile {
     }
   }
 
-  /// Removes what interrupted work has left beside a database. Under its lock.
+  /// Removes the files that interrupted work has left beside a database. Under its lock.
   static func removeLeftovers(of path: String, on volume: any Volume) {
     for leftover in unfinished(of: path) { removeLeftover(leftover, on: volume) }
     removeStaging(of: path, on: volume)
@@ -187,15 +188,16 @@ extension LogFile {
     do {
       try volume.removeIfPresent(path)
     } catch {
-      // It takes space and does nothing else; opening the database is worth more than removing it.
+      // A leftover only takes space; opening the database matters more than removing it.
       return
     }
   }
 
-  /// From here on closing this file leaves the lock of the writing process alone.
+  /// Makes closing this file leave the lock of the writing process alone from now on.
   private func keepLock() { group.locked { $0.keepsLock = true } }
 
-  /// *Writer, no transaction open.* The next transaction gets the number after this one.
+  /// *Writer, no transaction open.* Sets the number of the last transaction, so that the next one
+  /// gets `number + 1`.
   package func continueTransactions(after number: UInt64) {
     precondition(!append.pointee.isOpen && number >= append.pointee.transaction)
     append.pointee.transaction = number
@@ -203,8 +205,8 @@ extension LogFile {
 }
 
 extension LogFile {
-  /// All that a copy of this file is to have: what has been committed, which is flushed first; of a
-  /// file that was taken away, all that is in it.
+  /// Flushes all commits and returns the end of the log for a copy. For a file that was moved away,
+  /// returns the end of what it contains.
   package func flushForCopy() throws(Fault) -> CommitPosition {
     if isMoved { return writtenPosition }
     let end = committedPosition
@@ -213,24 +215,24 @@ extension LogFile {
   }
 }
 
-/// Reads what a log brings from some place on, in the process that writes it.
+/// Follows a log from a given place, in the process that writes it.
 package struct LogFollower {
   private let log: LogFile
   private var replay = LogReplay(provesFrames: true)
-  /// All frames before it have been read.
+  /// The offset before which all frames have been read.
   package private(set) var offset: UInt64
 
-  /// - Parameter start: where a checkpoint says that the log goes on.
+  /// - Parameter start: the replay position of a checkpoint.
   package init(_ log: LogFile, from start: ReplayPosition) {
     self.log = log
     offset = start.offset
   }
 
-  /// Gives `apply` the operations of the transactions that end before `position`, which has been
-  /// flushed, after each frame was proved once more.
+  /// Passes `apply` the operations of the transactions that end before `position`, which must be
+  /// flushed. Each frame is verified once more first.
   ///
-  /// Throws `outOfSpace` if the log had to begin anew beyond where this one stands; and what
-  /// `apply` throws.
+  /// Throws `outOfSpace` if the log had to restart behind a gap beyond `offset`; and errors of
+  /// `apply`.
   package mutating func advance(through position: CommitPosition, apply: ReplayAction) throws(Fault) {
     guard log.group.locked({ $0.chainStart }) <= offset else {
       throw Fault(.outOfSpace, "the disk was full meanwhile")

@@ -7,14 +7,14 @@ extension LogFile {
     var slot: RootSlot
     var checkpoint: CheckpointRecord?
     var replay = ReplayPosition.start
-    /// That the slot, or the frame of its checkpoint, knows of.
+    /// The newest transaction that the slot's checkpoint or its frame names.
     var newestTransaction: UInt64 = 0
     var isOlder = false
-    /// The greatest that either slot says.
+    /// The greater *durable through* of the two slots.
     var durableThrough: UInt64 = 0
   }
 
-  /// Throws `damaged` if neither slot is valid.
+  /// Picks the newest slot whose checkpoint is sound. Throws `damaged` if there is none.
   ///
   /// - Parameter slots: the newest first.
   func chooseSlot(_ slots: [RootSlot], in view: FileView) throws(Fault) -> SlotChoice {
@@ -31,9 +31,9 @@ extension LogFile {
     throw Fault.damaged(at: FileLayout.slotOffset(0), "neither root slot names a sound checkpoint")
   }
 
-  /// The slots whose own bytes are right, the newest first.
+  /// The slots with valid bytes of their own, the newest first.
   ///
-  /// - Parameter fromDisk: not as the cache has them, where the disk can be asked; see `DiskView`.
+  /// - Parameter fromDisk: whether to read past the cache where the system can; see `DiskView`.
   func readSlots(fromDisk: Bool = false) throws(Fault) -> [RootSlot] {
     try withScratch(FileLayout.slotBlockLength) { block throws(Fault) in
       var slots: [RootSlot] = []
@@ -45,7 +45,7 @@ extension LogFile {
         do throws(Fault) {
           slots.append(try RootSlot.decode(from: bytes, place: place, seed: header.seed))
         } catch {
-          // A slot that was torn while it was written: the other one is for that.
+          // A write tore this slot; the other one exists for this case.
           continue
         }
       }
@@ -60,7 +60,7 @@ extension LogFile {
     do throws(Fault) {
       count = try device.readFromDisk(into: block, at: offset)
     } catch {
-      // The system may have told of an old failure, which it does once.
+      // The system may have reported an old failure, which it does once.
       count = try device.readFromDisk(into: block, at: offset)
     }
     if let count { return count }
@@ -79,20 +79,23 @@ extension LogFile {
     return choice
   }
 
-  /// After a failed sync the cache can hold what the disk does not, a root slot too. A writer must
-  /// not build on that.
+  /// Drops cached bytes before a writer reads them. After a failed sync the cache can hold bytes
+  /// that the disk does not, even a root slot, and a writer must not build on them.
   func forgetCache(_ range: Range<UInt64>) {
     if !isReadOnly { device.dropCache(range) }
   }
 
-  /// The checkpoint whose frame is at `offset`, if it is one that FORMAT.md, section 7 accepts.
+  /// The checkpoint whose frame is at `offset`; nil if there is none that FORMAT.md, section 7
+  /// accepts.
   ///
-  /// - Parameter view: of this file.
+  /// - Parameter view: a view of this file.
   ///
-  /// Throws `inputOutput` if the disk does not give its bytes.
+  /// Throws `inputOutput` if the disk cannot read its bytes.
   package func checkpoint(
     at offset: UInt64, in view: FileView
   ) throws(Fault) -> (record: CheckpointRecord, frame: FrameHeader)? {
+    let hold = view.hold()
+    defer { withExtendedLifetime(hold) {} }
     guard offset >= FileLayout.logStart, offset % FileLayout.frameAlignment == 0,
       let frame = try LogWalk.frame(at: offset, view: view, size: view.limit), frame.kind == .checkpoint
     else { return nil }

@@ -1,28 +1,28 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// What lies behind the last whole frame of a log, when it is not room that was reserved.
+/// The bytes behind the last complete frame of a log, if they are not preallocated zeros.
 package struct TornTail: Sendable, Equatable {
-  /// In the file.
+  /// The range in the file.
   package var range: Range<UInt64>
-  /// Whether the file says that what was there had been durable. If not, it is what a crash, a
-  /// power cut or a full disk leaves of a write that was never acknowledged.
+  /// Whether the file says that these bytes had been durable. If not, they are the remains of a
+  /// write that was never acknowledged because of a crash, a power cut or a full disk.
   package var isDamage: Bool
 }
 
 extension LogFile {
-  /// What lies behind the log as a verification has walked it; nil if that is nothing, zeros, or
-  /// for a writer to say.
+  /// The torn tail behind a log that a verification has walked; nil if there is nothing, only
+  /// zeros, or bytes that a live writer may be writing.
   ///
   /// - Parameters:
-  ///   - walk: through all that this process knows of the log, and no further.
-  ///   - floor: what the root slots say to be durable.
-  /// - Throws: `inputOutput` if the disk does not give those bytes.
+  ///   - walk: a walk over all of the log that this process knows of, and no further.
+  ///   - floor: the offset up to which the root slots claim durability.
+  /// - Throws: `inputOutput` if the disk cannot read those bytes.
   func tornTail(behind walk: LogWalk, floor: UInt64) throws(Fault) -> TornTail? {
     if walk.hasEnded { return nil }
     if isReadOnly { return try strangersTail(behind: walk, floor: floor) }
-    // Recovery has found that nothing durable is in it. What lies behind a log without a gap is
-    // being written just now.
+    // Recovery has found nothing durable in the gap. Bytes behind a log without a gap are being
+    // written just now.
     let gap = group.locked { $0.needsCheckpoint ? $0.gapStart..<max($0.gapStart, $0.chainStart) : nil }
     guard let gap, walk.position.offset == gap.lowerBound else { return nil }
     let end = min(gap.upperBound, walk.size)
@@ -31,14 +31,14 @@ extension LogFile {
     return TornTail(range: gap.lowerBound..<end, isDamage: false)
   }
 
-  /// The same where another process writes, or has written, the file.
+  /// The torn tail of a file that another process writes or has written.
   private func strangersTail(behind walk: LogWalk, floor: UInt64) throws(Fault) -> TornTail? {
     if try volume.isLockedForWriting(path) { return nil }
     var walk = walk
     try walk.finish()
     if walk.hasEnded { return nil }
     if try walk.isFollowedByZeros() { return nil }
-    // Half a frame may be one that a writer has begun meanwhile.
+    // An incomplete frame may be one that a writer has begun meanwhile.
     if try volume.isLockedForWriting(path) { return nil }
     let start = walk.position.offset
     var isDamage = start < max(floor, walk.durableThrough)

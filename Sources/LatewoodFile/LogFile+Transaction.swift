@@ -21,9 +21,10 @@ extension LogFile {
 
   /// *Writer.* Completes the transaction in memory; `flush` brings it to the file.
   ///
-  /// The transaction is over, also if this throws; then it has left no trace, and what it put must
-  /// be forgotten. A transaction without operations writes nothing. Throws `poisoned`, `closed`,
-  /// `outOfSpace`; what a put has thrown, if it said so.
+  /// The transaction is over even if this throws; then it has left no trace, and the caller must
+  /// forget its operations. A transaction without operations writes nothing. Throws `poisoned`,
+  /// `closed`, `outOfSpace`, and the error of a put after which the transaction can only be
+  /// aborted.
   package func commitTransaction() throws(Fault) -> CommitPosition {
     precondition(append.pointee.isOpen, "no transaction is open")
     if let failure = transactionFailure {
@@ -53,10 +54,10 @@ extension LogFile {
     return position
   }
 
-  /// *Writer.* Forgets the transaction.
+  /// *Writer.* Drops the open transaction.
   ///
-  /// Frames of a long one that are complete already stay; without the last one, a reader passes
-  /// over them, and the number is not used again. Does nothing if no transaction is open.
+  /// Complete frames of a long transaction stay. Without its last frame, readers skip them, and the
+  /// transaction's number is not used again. Does nothing if no transaction is open.
   package func abortTransaction() {
     guard append.pointee.isOpen else { return }
     append.pointee.position = append.pointee.frameStart
@@ -64,9 +65,9 @@ extension LogFile {
     if append.pointee.closedFrames == 0 { append.pointee.transaction -= 1 }
   }
 
-  /// *Writer.* Bytes that complete frames of the open transaction take in the log, or, until
-  /// something else is appended, those of the last one: of one that was aborted too, whose frames
-  /// stay.
+  /// *Writer.* The number of bytes in the log that belong to complete frames of the open
+  /// transaction. Until something else is appended, those of the last transaction, even of an
+  /// aborted one, whose complete frames stay.
   package var transactionLength: UInt64 { append.pointee.tail - append.pointee.transactionStart }
 
   /// Completes the open commit frame in memory.
@@ -92,7 +93,7 @@ extension LogFile {
   func padFrame() {
     let position = append.pointee.position
     let end = (position + 7) & ~7
-    // SAFETY: whoever appends leaves 8 bytes of the chunk for this. Chunks are used again, so the
+    // SAFETY: every append leaves 8 bytes of the chunk for this. Chunks are used again, so the
     // zeros must be written.
     for at in position..<end { append.pointee.memory.set(UInt8(0), at: at) }
     append.pointee.position = end

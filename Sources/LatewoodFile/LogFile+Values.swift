@@ -1,17 +1,17 @@
 import LatewoodBytes
 
 extension LogFile {
-  /// A value of 1 MiB or more: a commit frame of its own, whose value goes to the file from the
-  /// caller's memory.
+  /// Encodes a value of 1 MiB or more in a commit frame of its own, and writes the value to the
+  /// file from the caller's memory.
   ///
   /// ```
   /// chunk   ... | header 56 | code, lengths, checksum, key |                       | next frame ...
   /// file    ... | header 56 | code, lengths, checksum, key | value ...... | 0 to 7 | next frame ...
   /// ```
   ///
-  /// The frame always says that its transaction continues: nobody knows yet what follows. The value
-  /// is written first, so that a flush by another thread never takes a frame for written whose
-  /// value is not.
+  /// The frame always says that its transaction continues, because the next operation is not known
+  /// yet. The value is written first, so that a flush by another thread never counts the frame as
+  /// written before its value is.
   func putLarge(
     keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
     _ asExtent: Bool
@@ -28,6 +28,7 @@ extension LogFile {
       let head = encodeHead(keyspace: keyspace, prefix: prefix, key, value, asExtent)
       let start = append.pointee.tail + UInt64(head.length)
       try group.writeAside(value, at: start, pieces: LogFile.valuePieceLength)
+      try device.keepMapped(start..<start + UInt64(value.count))
       append.pointee.lastFrameChecksum = head.checksum
       append.pointee.closedFrames += 1
       endsInSeal = false
@@ -73,7 +74,7 @@ extension LogFile {
   ///
   /// The next segment lies behind it in the same chunk.
   ///
-  /// - Parameter exists: the rest has been written.
+  /// - Parameter exists: whether the rest has been written.
   func sealGap(length: Int, end: UInt64, exists: Bool) {
     let place = append.pointee
     let used = place.frameStart + length

@@ -1,24 +1,22 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// What a verification of header, root slots and log found.
+/// The result of verifying the header, the root slots and the log.
 package struct LogVerification: Sendable, Equatable {
   package var frames: UInt64 = 0
   package var bytes: UInt64 = 0
   package var faults: [Fault] = []
   package var tornTail: TornTail?
-  /// Whether all frames are what was written, so that the operations in them can be read.
+  /// Whether all frames are intact, so that the operations in them can be read.
   package var hasWholeLog = true
 }
 
 extension LogFile {
-  /// Checks both copies of the header, both root slots, and the frames from the newest checkpoint's
-  /// replay offset, or from `known` if that comes before, to `end`; and looks at what lies behind
-  /// the log.
+  /// Verifies both copies of the header, both root slots, the frames from the newest checkpoint's
+  /// replay offset, or from `known` if that comes first, to `end`, and the bytes behind the log.
   ///
-  /// What the disk has is read, not what is cached of it, where the system has a way to do that.
-  /// O(bytes of that part of the log). From any thread; commits go on meanwhile. Throws what the
-  /// device throws.
+  /// Reads the disk instead of the cache where the system can. O(bytes of that part of the log).
+  /// From any thread; commits continue meanwhile. Throws errors of the device.
   package func verify(
     from known: ReplayPosition? = nil, through end: UInt64
   ) throws(Fault) -> LogVerification {
@@ -32,13 +30,13 @@ extension LogFile {
     for place in 0..<2 where !slots.contains(where: { $0.place == place }) {
       result.faults.append(.damaged(at: FileLayout.slotOffset(place), "a root slot is damaged"))
     }
-    // All of the file, as it was after the slots were read: they may name a checkpoint that another
-    // process has just written.
+    // The file as it is after the slots were read: they may name a checkpoint that another process
+    // has just written.
     let view = try view(through: try checkedSize())
     let choice = try chooseSlot(slots, in: view)
     var start = choice.replay
     if let known, known.offset < start.offset { start = known }
-    // What lies behind a gap does not count yet.
+    // Frames behind a gap do not count yet.
     let end = group.locked { $0.needsCheckpoint ? min(end, $0.gapStart) : end }
     var walk = LogWalk(view: view, size: view.limit, from: start)
     do throws(Fault) {
@@ -53,9 +51,9 @@ extension LogFile {
       newest.checkpointOffset >= walk.position.offset,
       newest.checkpointOffset < max(choice.durableThrough, walk.durableThrough)
     {
-      // A slot may reach the disk before its checkpoint does; but not if that is known to have been
-      // durable. Where the log is sound on both sides of that place, its checkpoint never was in
-      // it: a power cut took it, and what was written there since is right.
+      // A slot may reach the disk before its checkpoint does, but not if the log there is known to
+      // have been durable. If the log is sound on both sides of that place, a power cut took the
+      // checkpoint, and the frames written there since are right.
       result.faults.append(
         .damaged(at: newest.checkpointOffset, "the newest root slot names a checkpoint that is not sound"))
     }
@@ -70,7 +68,7 @@ extension LogFile {
     return result
   }
 
-  /// Reports what lies behind the log. It is a fault if it had been durable, or cannot be read.
+  /// Reports the bytes behind the log. They are a fault if they had been durable or cannot be read.
   private func lookBehind(
     _ walk: LogWalk, floor: UInt64, _ result: inout LogVerification
   ) throws(Fault) {
@@ -86,7 +84,7 @@ extension LogFile {
         at: tail.range.lowerBound, "the log is damaged here: commits that had been made durable follow"))
   }
 
-  /// Walks on, and compares what the mapping shows of each frame with what the disk has.
+  /// Continues the walk and compares each frame in the mapping with the disk.
   private func walkOnDisk(_ walk: inout LogWalk, through end: UInt64) throws(Fault) {
     var disk = DiskView(of: device, mappedAt: walk.view.base)
     while walk.position.offset < end, let frame = try walk.next() {
@@ -98,15 +96,15 @@ extension LogFile {
     }
   }
 
-  /// Proves the frames between two places of the log before what they say is made official.
+  /// Verifies the frames between two places of the log before a checkpoint relies on their
+  /// operations.
   ///
-  /// Where one is not what was written, throws `damaged`, and nothing is written after that:
-  /// whoever opens the file would not find what follows such a frame. Throws `inputOutput`, with no
-  /// such effect, if the disk does not give it; and as `checkWriting`. O(bytes of the log between).
-  /// From any thread.
+  /// Throws `damaged` and ends all writing if a frame is not as it was written, because recovery
+  /// would not find anything behind it. Throws `inputOutput`, without ending writing, if the disk
+  /// cannot read a frame; and as `checkWriting`. O(bytes of the log between). From any thread.
   package func proveFrames(from start: ReplayPosition, to end: UInt64) throws(Fault) {
     try checkWriting()
-    // What lies behind a gap holds no operations yet.
+    // There are no operations behind a gap yet.
     let end = group.locked { $0.needsCheckpoint ? min(end, $0.gapStart) : end }
     let view = view
     var walk = LogWalk(view: view, size: view.limit, from: start)

@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// An open database file: what the header says, the bytes through a mapping, and the log, to which
-/// one writer appends.
+/// An open database file: its header, a mapping of its bytes, and the log, to which one writer
+/// appends.
 ///
 /// ```
 ///   put, delete ...      commit                  flush
@@ -11,10 +11,10 @@ import LatewoodDevice
 /// ```
 ///
 /// Invariants:
-/// 1. Offsets are known when a record is encoded, and never change. A record is read in the chunk
-///    until it is written, and then through the mapping: the same bytes.
+/// 1. Offsets are known when a record is encoded, and never change. A record is read from the chunk
+///    until it is written, and then from the mapping: the same bytes.
 /// 2. No offset is used twice. After a torn tail, or a write that failed for lack of space, the log
-///    goes on past everything that may have been written, with a *previous checksum* of 0; and
+///    continues past everything that may have been written, with a *previous checksum* of 0; and
 ///    because no walk crosses the gap, `needsCheckpoint` is set until a slot that names a
 ///    checkpoint beyond it is durable. Until then no transaction can begin.
 /// 3. A frame's *durable through* never lies beyond such a gap until that slot is durable.
@@ -27,21 +27,23 @@ import LatewoodDevice
 ///    come from any thread.
 /// 6. `writeSlot`, `writeBothSlots` and `punch` come from one thread at a time: the one that
 ///    checkpoints. They need no writer lock.
-/// 7. What `record(at:)` returns is valid until the next call of the writer that appends or begins.
+/// 7. The result of `record(at:)` is valid until the next call of the writer that appends or
+///    begins.
 // SAFETY: by 4 to 6 every variable belongs to one thread at a time, or is guarded by the monitor in
 // `group`.
 package final class LogFile: @unchecked Sendable {
-  /// How much is encoded in memory before it is written.
+  /// The length of a chunk, in bytes: as much is encoded in memory before it is written.
   static let chunkLength = 4 << 20
   static let chunkLimit = 3
   /// Values from this length on are written straight from the caller's memory.
   package static let largeValueLength = 1 << 20
   static let valuePieceLength = 1 << 20
   package static let nodePieceLength = 32 << 10
-  /// Room that is reserved ahead of small synchronous commits.
+  /// The number of bytes preallocated for small synchronous commits.
   static let reservedLength: UInt64 = 64 << 10
   static let syncsBeforeReserving = 8
-  /// Bytes of a synchronous commit from which on the room is written.
+  /// The least length of a synchronous commit, in bytes, for which the preallocated space is filled
+  /// with zeros.
   static let leastWrittenAhead: UInt64 = 512
 
   package let path: String
@@ -52,28 +54,37 @@ package final class LogFile: @unchecked Sendable {
   let volume: any Volume
   let environment: Environment
   let group: GroupFlush
-  /// Until this is closed; versions have it too.
-  private let sharedUse: Guarded<FileUse?>
+  /// The shared use of the file, held until this is closed; versions hold it too.
+  private let sharedUse: Guarded<Use?>
+
+  private struct Use: Sendable {
+    var file: FileUse
+    /// The use of a file that is read through a `PageCache`.
+    var records: RecordUse?
+  }
   /// The writer's place, for hot loops above; see `AppendState`.
   @usableFromInline package let append: UnsafeMutablePointer<AppendState>
 
-  /// Of the writer: all chunks it has.
+  /// *Writer.* All chunks.
   var chunks: [UnsafeMutableRawPointer]
-  /// Of the writer: why the open transaction cannot commit, if it cannot.
+  /// *Writer.* The reason why the open transaction cannot commit; nil if it can.
   var transactionFailure: Fault?
-  /// Of the writer: the last frame is a seal.
+  /// *Writer.* Whether the last frame is a seal.
   var endsInSeal = false
-  /// Of the thread that checkpoints.
+  /// The generation of the newest root slot. Belongs to the thread that checkpoints.
   var slotGeneration: UInt64 = 0
-  /// Of a checkpoint frame: those before it are no longer to be read, as the newest root slot says
-  /// or the next one will. 0: all can be. Of the thread that checkpoints; before that, of recovery.
+  /// The offset of the oldest checkpoint frame whose tree can still be read, as written in the
+  /// newest root slot or in the next one; 0 if all can be. Belongs to the thread that checkpoints,
+  /// and before that to recovery.
   package internal(set) var oldestWholeCheckpoint: UInt64 = 0
-  /// `CheckpointRecord.branch` of the checkpoints to come. Set by recovery.
+  /// The `CheckpointRecord.branch` of new checkpoints. Set by recovery.
   var branch: UInt64 = 0
-  /// Of a reader: how far it has read.
+  /// *Reader.* The replay of the log, which has reached `replayed`.
   var replay = LogReplay()
   var replayed = ReplayPosition.start
   var lastTransactionSeen: UInt64 = 0
+  /// The offset of the frame of the checkpoint that was read last.
+  var checkpointSeen: UInt64 = 0
   var lastFrameSeen: FrameHeader?
 
   init(_ opened: Opened, on volume: any Volume, path: String, environment: Environment) {
@@ -83,7 +94,7 @@ package final class LogFile: @unchecked Sendable {
     header = opened.header
     device = opened.device
     mapping = opened.mapping
-    sharedUse = Guarded(FileUse(opened.mapping, on: opened.device))
+    sharedUse = Guarded(Use(file: FileUse(opened.mapping, on: opened.device)))
     isReadOnly = opened.fileLock == nil
     let length = opened.fileLock == nil ? 64 : LogFile.chunkLength
     let chunk = UnsafeMutableRawPointer.allocate(byteCount: length, alignment: 4096)
@@ -131,14 +142,14 @@ package final class LogFile: @unchecked Sendable {
       base: space.base, verified: space.verified, seed: header.seed, limit: limit, owner: mapping)
   }
 
-  /// Everything before this survives a power cut. From any thread.
+  /// Everything before this offset survives a power cut. From any thread.
   package var durableThrough: UInt64 { group.locked { $0.syncedThrough } }
 
   /// Whether a write or sync has failed, so that nothing will be written again. From any thread.
   package var isPoisoned: Bool { group.locked { $0.poison != nil } }
 
-  /// Whether the file was found to be removed, renamed or replaced: nothing will be written again,
-  /// and what was acknowledged can still be read. From any thread.
+  /// Whether the file was found to be removed, renamed or replaced. Nothing will be written again;
+  /// acknowledged commits can still be read. From any thread.
   package var isMoved: Bool { group.locked { $0.poison?.kind == .fileMoved } }
 
   /// Throws `poisoned`, `fileMoved` or `closed` if nothing will be written again. From any thread.
@@ -152,45 +163,65 @@ package final class LogFile: @unchecked Sendable {
   /// since. From any thread.
   package var isOutOfSpace: Bool { group.locked { $0.shortage != nil } }
 
-  /// Whether one of these two keeps transactions from beginning. From any thread.
+  /// Whether `isOutOfSpace` or `needsCheckpoint` prevents transactions from beginning. From any
+  /// thread.
   package var isInterrupted: Bool { group.locked { $0.shortage != nil || $0.needsCheckpoint } }
 
   /// *Writer.* Where the next frame will start.
   package var tail: UInt64 { append.pointee.tail }
 
-  /// *Writer.* The checksum of the log's last frame; 0 where it begins.
+  /// *Writer.* The checksum of the log's last frame; 0 at its start.
   package var lastFrameChecksum: UInt64 { append.pointee.lastFrameChecksum }
 
-  /// *Writer.* The end of what has been committed: what a flush needs for all of it.
+  /// *Writer.* The end of all commits, for a flush of everything.
   package var position: CommitPosition { CommitPosition(offset: tail) }
 
-  /// *Writer, no transaction open.* What a checkpoint of everything committed so far says about
-  /// where the log goes on.
+  /// *Writer, no transaction open.* The replay position for a checkpoint of everything committed so
+  /// far.
   package var replayPosition: ReplayPosition {
     ReplayPosition(offset: tail, previousChecksum: lastFrameChecksum)
   }
 
-  /// *Writer.* Below this offset the mapping has the log's records.
+  /// *Writer.* The offset below which the log's records are in the mapping.
   package var flushedThrough: UInt64 { append.pointee.flushedThrough }
 
-  /// The end of what has been committed. From any thread.
+  /// The end of all commits. From any thread.
   package var committedPosition: CommitPosition { CommitPosition(offset: group.locked { $0.closedThrough }) }
-  /// How far the log is in the file: what was committed or reserved since is still in memory.
+  /// The end of the log in the file. Later commits and reservations are still in memory. From any
+  /// thread.
   package var writtenPosition: CommitPosition { CommitPosition(offset: group.locked { $0.writtenThrough }) }
 
-  /// *Writer.* Bytes of memory that hold what is not yet written.
+  /// *Writer.* The number of bytes of memory in chunks.
   package var chunkMemory: UInt64 { UInt64(chunks.count * LogFile.chunkLength) }
 
   /// *Writer.* The number of the newest transaction in the log.
   package var lastTransaction: UInt64 { append.pointee.transaction }
 
-  /// What keeps the mapping, and what is in the file from being taken away under it: for versions.
-  /// From any thread.
-  package var use: any AnyObject & Sendable { sharedUse.withLock { $0 } ?? mapping }
+  /// A reference that keeps the mapping, and the blocks of the file under it, for as long as a
+  /// version holds it. From any thread.
+  package var use: any AnyObject & Sendable {
+    sharedUse.withLock { use in
+      guard let use else { return mapping }
+      return use.records ?? use.file
+    }
+  }
 
-  /// Releases the locks and the file. What was not flushed is lost. Idempotent; from any thread.
+  /// Announces that versions made from now on need no log records before an offset. From any
+  /// thread.
+  package func needRecords(from floor: UInt64) {
+    guard let cache = device.cache else { return }
+    // Releasing the old use gives memory back, so it happens outside of the lock.
+    let old = sharedUse.withLock { use in
+      defer { use = use.map { Use(file: $0.file, records: RecordUse($0.file, cache, floor)) } }
+      return use
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// Releases the locks and the file. Commits not yet flushed are lost. Idempotent; from any
+  /// thread.
   ///
-  /// As long as somebody holds `use` the file stays mapped, and locked for reading.
+  /// The file stays mapped, and locked for reading, as long as anyone holds `use`.
   package func close() {
     let wasClosed = group.locked { state in
       defer {
@@ -203,17 +234,18 @@ package final class LogFile: @unchecked Sendable {
     group.waitUntilIdle()
     let lock = group.locked { $0.keepsLock } ? nil : group.fileLock
     guard var last = sharedUse.withLock({ $0.take() }) else { return }
-    if isKnownUniquelyReferenced(&last) {
+    last.records = nil
+    if isKnownUniquelyReferenced(&last.file) {
       device.close()
       lock?.unlock()
     } else if let lock {
       // A child made by fork has nothing to give up: the locks are its parent's.
-      if lock.isOwnedByThisProcess { last.leave(lock) } else { lock.unlock() }
+      if lock.isOwnedByThisProcess { last.file.leave(lock) } else { lock.unlock() }
     }
   }
 }
 
-/// The end of a commit in the file: what a flush takes to say "as far as this".
+/// The end of a commit in the file, to which a flush can be asked to go.
 package struct CommitPosition: Sendable, Hashable, Comparable {
   package var offset: UInt64
 

@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// What an operation in a commit frame does. The raw values are on disk.
+/// The kinds of operations in a commit frame. The raw values are on disk.
 @usableFromInline package enum OperationCode {
   @usableFromInline package static let put: UInt8 = 1
   @usableFromInline package static let putExtent: UInt8 = 2
@@ -8,8 +8,8 @@ import LatewoodBytes
   @usableFromInline package static let deleteRange: UInt8 = 4
 }
 
-/// One operation of a commit frame, decoded where it lies. The pointers are valid as long as the
-/// bytes it was read from.
+/// One operation of a commit frame, decoded in place. The pointers are valid as long as the bytes
+/// it was read from.
 ///
 /// ```
 /// put           1 | varint keyCount | varint valueCount |               key | value
@@ -19,16 +19,16 @@ import LatewoodBytes
 /// ```
 @usableFromInline package struct LogRecord {
   @usableFromInline package let code: UInt8
-  /// The full key; of a range, its lower bound.
+  /// The full key; for a range, its lower bound.
   @usableFromInline package let key: UnsafeRawPointer
   @usableFromInline package let keyCount: Int
-  /// The value; of a range, its upper bound.
+  /// The value; for a range, its upper bound.
   @usableFromInline package let value: UnsafeRawPointer
   @usableFromInline package let valueCount: Int
-  /// Of an extent; else 0.
+  /// The checksum of an extent; otherwise 0.
   @usableFromInline package let valueChecksum: UInt32
 
-  /// Decodes a record that this process has in memory, and never in a file that others can change.
+  /// Decodes a record in this process's own memory, never one in a file that others can change.
   @inlinable @inline(__always) package init(trusted start: UnsafeRawPointer) {
     code = start.u8(0)
     let (keyLength, keyBytes) = Varint.readTrusted(start + 1)
@@ -73,17 +73,17 @@ import LatewoodBytes
 }
 
 extension LogRecord {
-  /// What stands in front of the key: enough to say where the record ends.
+  /// The fields in front of the key, which tell where the record ends.
   @usableFromInline package struct Lengths {
     @usableFromInline package var code: UInt8
-    /// Of the key; of a range, of its lower bound.
+    /// The length of the key; for a range, of its lower bound.
     @usableFromInline package var key: Int
-    /// Of the value; of a range, of its upper bound.
+    /// The length of the value; for a range, of its upper bound.
     @usableFromInline package var value: Int
     @usableFromInline package var valueChecksum: UInt32
-    /// Bytes before the key.
+    /// The number of bytes before the key.
     @usableFromInline package var start: Int
-    /// Bytes of the whole record.
+    /// The length of the whole record, in bytes.
     @inlinable package var total: Int { start + key + value }
 
     @inlinable @inline(__always) init(
@@ -97,8 +97,8 @@ extension LogRecord {
     }
   }
 
-  /// Reads the front of a record from outside that lies in `start ..< end`; nil if it does not obey
-  /// FORMAT.md, section 6. Key and value may reach beyond `end`.
+  /// Reads the front of an untrusted record in `start ..< end`; nil if it violates FORMAT.md,
+  /// section 6. Key and value may reach beyond `end`.
   @inlinable @inline(__always) package static func lengths(
     at start: UnsafeRawPointer, end: UnsafeRawPointer
   ) -> Lengths? {
@@ -125,8 +125,7 @@ extension LogRecord {
       code: code, key: Int(first.value), value: Int(second), valueChecksum: checksum, start: at - start)
   }
 
-  /// Decodes a record from outside that lies in `start ..< end`; nil if it does not obey FORMAT.md,
-  /// section 6.
+  /// Decodes an untrusted record in `start ..< end`; nil if it violates FORMAT.md, section 6.
   @inlinable @inline(__always) package static func validated(
     at start: UnsafeRawPointer, end: UnsafeRawPointer
   ) -> (record: LogRecord, length: Int)? {

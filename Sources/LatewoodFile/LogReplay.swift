@@ -1,34 +1,36 @@
 import LatewoodBytes
 
-/// What recovery does for each operation: number of the transaction, offset of the record in the
-/// file, the record.
+/// A function that applies one operation, given the number of its transaction, the offset of its
+/// record in the file, and the record.
 package typealias ReplayAction = (
   _ transaction: UInt64, _ recordOffset: UInt64, _ record: LogRecord
 ) throws(Fault) -> Void
 
 /// Applies the operations of the frames that a walk has accepted.
 ///
-/// A transaction is applied when its last frame is there; until then only the places of its frames
-/// are kept. They stay kept from one refresh to the next, so that a transaction may come in parts.
+/// A transaction is applied once its last frame has been read; until then only the places of its
+/// frames are kept. They are kept from one refresh to the next, so a transaction may arrive in
+/// parts.
 struct LogReplay {
-  /// Longer frames, of large values, are checked where the mapping has them.
+  /// The longest frame that is copied for verification, in bytes. Longer ones, of large values, are
+  /// verified in the mapping.
   private static let longestCopy: UInt64 = 64 << 20
 
-  /// Whether frames are read and proved once more, in memory of their own, before they are applied:
-  /// for whoever writes their operations elsewhere, under other checksums.
+  /// Whether frames are copied to memory and verified once more before they are applied, for
+  /// callers that write the operations elsewhere under new checksums.
   private let provesFrames: Bool
   private var openTransaction: UInt64 = 0
   private var openPayloads: [Range<UInt64>] = []
   private(set) var transactions = 0
-  /// Of commit frames.
+  /// The number of bytes in the commit frames taken so far.
   private(set) var bytes: UInt64 = 0
 
   init(provesFrames: Bool = false) { self.provesFrames = provesFrames }
 
   /// Applies the frames in `start ..< end`, all of which a walk over the same bytes has accepted.
   ///
-  /// If it throws, nothing has changed here: the same frames can be applied anew, once the caller
-  /// has forgotten what `action` did.
+  /// If this throws, the replay is unchanged. The same frames can be applied again once the caller
+  /// has undone what `action` did.
   mutating func apply(
     view: FileView, from start: UInt64, to end: UInt64, _ action: ReplayAction
   ) throws(Fault) {
@@ -40,16 +42,20 @@ struct LogReplay {
   private mutating func takeFrames(
     view: FileView, from start: UInt64, to end: UInt64, _ action: ReplayAction
   ) throws(Fault) {
+    let hold = view.hold()
+    defer { withExtendedLifetime(hold) {} }
     var offset = start
     var readable = ReadableWindow(view)
     while offset < end {
       try readable.need(offset, min(UInt64(FrameHeader.length), view.limit - min(view.limit, offset)))
-      // A walk went over these frames, so none of this fails.
+      // A walk has accepted these frames, so this fails only if the file changed since.
       guard let header = LogWalk.header(at: offset, view: view, size: view.limit), let frameEnd = header.end,
         let next = FileLayout.alignedToFrame(frameEnd)
       else { throw Fault.damaged(at: offset, "the log changed while it was read") }
       if header.kind == .commit {
         try readable.need(offset, frameEnd - offset)
+        // Records of these frames are read in place, without asking the cache first.
+        if !provesFrames { try view.keep(offset..<frameEnd) }
         try take(header, frameEnd, view, action)
       }
       offset = next
@@ -95,7 +101,7 @@ struct LogReplay {
     }
     try withScratch(Int(length)) { frame throws(Fault) in
       try view.read(into: frame, at: start)
-      // SAFETY: the frame was found to be so long, and a header is shorter.
+      // SAFETY: the frame has `length` bytes, and a header is shorter.
       guard let base = UnsafeRawPointer(frame.baseAddress),
         let header = FrameHeader.decode(from: base, at: start), header.end == payload.upperBound,
         header.checksumMatches(base, seed: view.seed)
@@ -108,7 +114,7 @@ struct LogReplay {
     Fault.damaged(at: offset, "a frame of the log is not what it was when it was written")
   }
 
-  /// - Parameter start: where the payload is in memory.
+  /// - Parameter start: the address of the payload in memory.
   private func applyPayload(
     _ payload: Range<UInt64>, at start: UnsafeRawPointer, _ transaction: UInt64, _ action: ReplayAction
   ) throws(Fault) {

@@ -1,11 +1,13 @@
 import LatewoodBytes
+import LatewoodDevice
 
-/// Goes through the frames of the log, as FORMAT.md, section 5 says, and finds where it ends.
+/// Walks the frames of the log, as FORMAT.md, section 5 says, and finds its end.
 ///
 /// ```
 /// replay offset                         end of the walk            size
 /// | frame | frame | nodes frame ~~~~~~ | frame |  ?????????????????  |
-///   each: own offset, checksum, and the checksum of the one before    \ skipped (torn) or damage: see `Floor`
+///   each: own offset, checksum, and the checksum of the one before    \ skipped (torn) or damage:
+///                                                                      FORMAT.md, section 5
 /// ```
 ///
 /// Invariants:
@@ -13,7 +15,7 @@ import LatewoodBytes
 /// 2. `position` only grows, and everything before it is part of the log.
 struct LogWalk {
   let view: FileView
-  /// Bytes of the file when the walk began.
+  /// The size of the file, in bytes, when the walk began.
   let size: UInt64
   private(set) var position: ReplayPosition
   /// The greatest *durable through* of the frames walked.
@@ -23,11 +25,13 @@ struct LogWalk {
   private(set) var frames = 0
   private(set) var lastFrame: FrameHeader?
   private var readable: ReadableWindow
+  /// Keeps the frames that were walked over in memory.
+  private let hold: CacheHold?
 
-  /// The last frame says that nothing of what follows counts.
+  /// Whether the last frame ends the log, whatever follows in the file.
   var hasEnded: Bool { lastFrame?.endsLog ?? false }
 
-  /// - Parameter lastFrame: the one before `position`, if a walk came there earlier.
+  /// - Parameter lastFrame: the frame before `position`, if an earlier walk ended there.
   init(
     view: FileView, size: UInt64, from position: ReplayPosition, lastTransaction: UInt64 = 0,
     after lastFrame: FrameHeader? = nil
@@ -35,15 +39,18 @@ struct LogWalk {
     self.lastFrame = lastFrame
     self.view = view
     self.size = size
+    hold = view.hold()
     readable = ReadableWindow(view)
     self.position = position
     self.lastTransaction = lastTransaction
   }
 
-  /// The frame at `offset` if it is right in itself, whatever is before it.
+  /// The frame at `offset`; nil if it is not valid by itself. The frames before it do not matter.
   ///
-  /// Throws `inputOutput` if the disk does not give its bytes.
+  /// Throws `inputOutput` if the disk cannot read its bytes.
   static func frame(at offset: UInt64, view: FileView, size: UInt64) throws(Fault) -> FrameHeader? {
+    let hold = view.hold()
+    defer { withExtendedLifetime(hold) {} }
     var readable = ReadableWindow(view)
     return try frame(at: offset, view: view, size: size, &readable)
   }
@@ -61,8 +68,8 @@ struct LogWalk {
     return header.checksumMatches(view.base + Int(offset), seed: view.seed) ? header : nil
   }
 
-  /// The header at `offset` if it is one and what the frame must have lies within the file; its
-  /// checksum is not compared. Its bytes can be touched.
+  /// The header at `offset`; nil if it is none or its required bytes do not lie within the file.
+  /// The checksum is not compared. The header's bytes must be readable.
   static func header(at offset: UInt64, view: FileView, size: UInt64) -> FrameHeader? {
     // SAFETY: the header's bytes, and then those that the checksum covers, are found to be below
     // `size` before they are read.
@@ -73,8 +80,8 @@ struct LogWalk {
     return header
   }
 
-  /// The next frame of the log, or nil where it ends. Throws `inputOutput` if the disk does not
-  /// give its bytes: that is no end.
+  /// Returns the next frame of the log, or nil at its end. Throws `inputOutput` if the disk cannot
+  /// read its bytes, which is no end.
   mutating func next() throws(Fault) -> FrameHeader? {
     guard !hasEnded,
       let header = try LogWalk.frame(at: position.offset, view: view, size: size, &readable),
@@ -95,8 +102,7 @@ struct LogWalk {
     while try next() != nil {}
   }
 
-  /// Whether all that follows in the file is zero: room that was reserved and never written, or
-  /// nothing.
+  /// Whether the rest of the file is zeros (preallocated and never written) or empty.
   func isFollowedByZeros() throws(Fault) -> Bool {
     var at = position.offset
     var readable = readable
@@ -114,12 +120,12 @@ struct LogWalk {
     return true
   }
 
-  /// Whether a frame that is valid by itself beyond the end of the walk says that more than the
-  /// walk found was durable.
+  /// Whether there is a valid frame beyond the end of the walk which says that more was durable
+  /// than the walk found.
   ///
-  /// Only headers that would say so are looked at closer: in a torn tail there is none, and the
-  /// search costs no checksums. Someone who fills a file with such headers makes it cost too much;
-  /// that counts as damage as well.
+  /// Checksums are computed only for headers that claim so. A torn tail has none, so the search is
+  /// cheap. A file crafted with so many such headers that the search becomes expensive counts as
+  /// damaged too.
   func isContradictedBeyond() throws(Fault) -> Bool {
     if hasEnded { return false }
     var budget = (size &- min(size, position.offset)).multipliedReportingOverflow(by: 16).partialValue

@@ -3,42 +3,45 @@ import LatewoodBytes
 import LatewoodDevice
 import Synchronization
 
-/// The mappings of one open file: the newest, and the smaller ones that it has outgrown.
+/// The mappings of one open file: the newest, and the smaller ones before it.
 ///
 /// ```
-/// 1 MiB    |----|                 the newest is extended where it is, as long as the addresses
+/// 1 MiB    |----|                 the newest is extended in place, as long as the addresses
 /// 4 MiB    |----·-----------|     behind it are free
 ///
-/// 16 MiB   |------------- ...     another place: whoever has an address in an older mapping may
-///                                 go on using it, new views are of the newest
+/// 16 MiB   |------------- ...     another place: addresses in an older mapping stay valid,
+///                                 new views use the newest
 /// ```
 ///
 /// Invariants:
-/// 1. A mapping that was given out stays until this object goes. Since one in another place is at
-///    least twice as large as the one before unless the system is short of addresses, all those
-///    that were outgrown take fewer addresses together than the newest.
-/// 2. The newest covers everything that the file's views may touch: it grows before they are told
-///    of more.
+/// 1. A mapping that was given out stays until this object is destroyed. A mapping at a new address
+///    is at least twice as large as the one before, unless the system is short of addresses, so all
+///    older ones together take fewer addresses than the newest.
+/// 2. The newest covers everything that the file's views may touch: it grows before their limit
+///    does.
 ///
 /// Thread safety: any thread.
 package final class MappedFile: Sendable {
   let device: any Device
+  /// Whether the addresses are those of a `PageCache`.
+  let isBuffered: Bool
   private let spaces: Guarded<[AddressSpace]>
-  // SAFETY: what it refers to is in `spaces`, which only grows.
+  // SAFETY: the object that it refers to is in `spaces`, which only grows.
   private let newest: Atomic<Unmanaged<AddressSpace>>
-  /// Nanoseconds; 0: as long as this object lives.
+  /// The lifetime of a proof, in nanoseconds; 0 if proofs live as long as this object.
   private let proofLifetime = Atomic<UInt64>(0)
-  /// Something was proved since all was forgotten, and somebody will forget it.
+  /// Whether a timer will forget the proofs made since they were last forgotten.
   private let willForget = Atomic<Bool>(false)
 
   /// - Parameters:
-  ///   - size: bytes of the file.
-  ///   - ahead: bytes behind them that a writer is about to append.
+  ///   - size: length of the file, in bytes.
+  ///   - ahead: the number of bytes behind them that a writer is about to append.
   ///
-  /// Throws `outOfMemory` if the system does not grant the process so many addresses; and what the
-  /// device throws.
+  /// Throws `outOfMemory` if the system does not grant the process so many addresses; and errors of
+  /// the device.
   package init(_ device: any Device, covering size: UInt64, ahead: UInt64 = 0) throws(Fault) {
     self.device = device
+    isBuffered = device.cache != nil
     let capacities = Reservation.capacities(covering: size, ahead: ahead)
     let first = try MappedFile.first(of: capacities) { capacity throws(Fault) in
       try device.map(capacity: capacity)
@@ -47,18 +50,17 @@ package final class MappedFile: Sendable {
     newest = Atomic(Unmanaged.passUnretained(first))
   }
 
-  /// The newest mapping. It covers everything that was in the file when a view was last told of
-  /// more.
+  /// The newest mapping. It covers everything below the limit of every view.
   package var space: AddressSpace { newest.load(ordering: .acquiring)._withUnsafeGuaranteedRef { $0 } }
 
-  /// A mapping that covers the first `end` bytes of the file and `ahead` more: the newest, or one
-  /// that is made now. Throws as `init`.
+  /// Returns a mapping of the first `end` bytes of the file and `ahead` more: the newest if it is
+  /// large enough, or a new one. Throws as `init`.
   func grown(toCover end: UInt64, ahead: UInt64 = 0) throws(Fault) -> AddressSpace {
     let (needed, overflow) = end.addingReportingOverflow(ahead)
     let now = space
     if !overflow, needed <= now.capacity { return now }
     return try spaces.withLock { spaces throws(Fault) in
-      // Another thread may have been here before.
+      // Another thread may have grown the mapping meanwhile.
       let last = space
       if !overflow, needed <= last.capacity { return last }
       let next: AddressSpace
@@ -67,23 +69,24 @@ package final class MappedFile: Sendable {
       } else {
         next = try moved(toCover: end, ahead: ahead)
       }
-      next.copyProofs(of: last)
+      // A cache has not read anything into the new range yet.
+      if !isBuffered { next.copyProofs(of: last) }
       spaces.append(next)
       newest.store(Unmanaged.passUnretained(next), ordering: .releasing)
       return next
     }
   }
 
-  // MARK: What was proved
+  // MARK: Proofs
 
-  /// Checksums that have been compared are compared again when a node or a value is read so many
-  /// seconds later, or earlier; 0: never.
+  /// Sets the time, in seconds, after which a compared checksum is compared again when its node or
+  /// value is read. It may also happen earlier; 0 means never.
   package func setProofLifetime(seconds: Double) {
     proofLifetime.store(UInt64(min(max(seconds, 0), 1e9) * 1e9), ordering: .relaxed)
   }
 
-  /// Something is about to be said to be proved. A timer runs only then, and once for all that is
-  /// proved while it does.
+  /// Notes that a proof is about to be marked, and starts the timer that forgets it. One timer
+  /// serves all proofs made while it runs.
   func noteProof() {
     let lifetime = proofLifetime.load(ordering: .relaxed)
     guard lifetime > 0, !willForget.load(ordering: .relaxed),
@@ -95,7 +98,7 @@ package final class MappedFile: Sendable {
   }
 
   private func forgetProofs() {
-    // In this order: what is proved from here on arms the timer again.
+    // In this order, so that a proof made from here on starts the timer again.
     willForget.store(false, ordering: .sequentiallyConsistent)
     for space in spaces.withLock({ $0 }) { space.forgetProofs() }
   }
@@ -118,7 +121,7 @@ package final class MappedFile: Sendable {
     }
   }
 
-  /// What the system grants first.
+  /// Returns the first mapping that the system grants.
   private static func first(
     of capacities: [UInt64], _ map: (UInt64) throws(Fault) -> AddressSpace
   ) throws(Fault) -> AddressSpace {

@@ -1,8 +1,8 @@
-/// Where a node lies in the file, and the part of its checksum that proves it is the one that was
-/// meant.
+/// The place of a node in the file, and the part of its checksum that proves it is the intended
+/// node.
 @usableFromInline package struct NodeReference: Sendable, Equatable {
   @usableFromInline package var offset: UInt64
-  /// In bytes.
+  /// The length of the node, in bytes.
   @usableFromInline package var length: UInt32
   /// The low 32 bits of the node's checksum.
   @usableFromInline package var checksum: UInt32
@@ -14,13 +14,13 @@
   }
 }
 
-/// The root of a tree or of a part of one, and what lies under it.
+/// The root of a tree or of a part of one, with the totals of everything under it.
 @usableFromInline package struct Subtree: Sendable, Equatable {
   @usableFromInline package var reference: NodeReference
-  /// 0 for a leaf.
+  /// The level of the root; 0 for a leaf.
   @usableFromInline package var level: UInt8
   @usableFromInline package var entries: UInt64
-  /// Lengths of all nodes, and of the extents that the entries refer to.
+  /// The sum of the lengths of all nodes and of the extents that the entries refer to.
   @usableFromInline package var liveBytes: UInt64
 
   @inlinable package init(reference: NodeReference, level: UInt8, entries: UInt64, liveBytes: UInt64) {

@@ -1,12 +1,12 @@
 import LatewoodBytes
 
-/// One of the two places that say where the newest checkpoint is: FORMAT.md, section 4.
+/// One of the two slots that name the newest checkpoint: FORMAT.md, section 4.
 ///
 /// They are the only bytes of a file that are ever overwritten, and never both at once: slot
 /// `generation mod 2` is written while the other, one generation older, still names a sound
 /// checkpoint.
 package struct RootSlot: Sendable, Equatable {
-  /// Where the fields lie. On disk.
+  /// The offsets of the fields. On disk.
   package enum Offset {
     package static let checksum = 0
     package static let generation = 8
@@ -20,14 +20,15 @@ package struct RootSlot: Sendable, Equatable {
   package static let length = 64
 
   package var generation: UInt64
-  /// Of a checkpoint frame; 0: there is none, and the log starts at 16384.
+  /// The offset of a checkpoint frame; 0 if there is none and the log starts at 16384.
   package var checkpointOffset: UInt64 = 0
   package var checkpointChecksum: UInt64 = 0
   package var durableThrough: UInt64 = FileLayout.logStart
   package var transaction: UInt64 = 0
   /// Microseconds since 1970-01-01 00:00 UTC.
   package var time: UInt64
-  /// Of a checkpoint frame: what those before it refer to may have been given back. 0: nothing has.
+  /// The offset of the oldest checkpoint frame whose tree can still be read; space of older ones
+  /// may have been given back. 0 if nothing has been.
   package var oldestWhole: UInt64 = 0
 
   package init(generation: UInt64, time: UInt64) {
@@ -35,7 +36,7 @@ package struct RootSlot: Sendable, Equatable {
     self.time = time
   }
 
-  /// Which of the two slots this one belongs in.
+  /// The index of the slot that this one belongs in, 0 or 1.
   package var place: Int { Int(generation & 1) }
 
   /// Writes the slot and the zeros after it: 4 KiB.
@@ -54,7 +55,7 @@ package struct RootSlot: Sendable, Equatable {
     base.set(XXH64.hash(base + 8, RootSlot.length - 8, seed: seed), at: Offset.checksum)
   }
 
-  /// Reads the slot at `place`. Whether its checkpoint is sound is not asked here.
+  /// Reads the slot at `place`. Does not check its checkpoint.
   ///
   /// Throws `damaged` if the checksum, the parity of the generation or a field is wrong.
   package static func decode(

@@ -1,31 +1,31 @@
-/// The one error of this module: what is wrong, and where in the bytes or in the text.
+/// The only error type of this module: what is wrong, and where in the bytes or in the text.
 package struct FleeceError: Error, Sendable, Equatable {
   package enum Kind: String, Sendable, CaseIterable {
-    /// Fleece bytes that break a rule of the format. `offset` says where.
+    /// Fleece bytes violate the format, at `offset`.
     case damaged
-    /// A text that is not JSON. `offset`, `line` and `column` say where.
+    /// A text is not JSON, at `offset`, `line` and `column`.
     case invalidJSON
-    /// Arrays and dictionaries inside each other, more than `FleeceLimits.depth` levels.
+    /// Arrays and dictionaries are nested more than `FleeceLimits.depth` levels deep.
     case tooDeep
-    /// More than the format or this module can hold, or bytes that stand for out of proportion more
-    /// than they are.
+    /// The value exceeds a limit of the format or this module, or the bytes stand for
+    /// disproportionately many values.
     case tooLarge
-    /// A number that has no form in JSON: infinite, or not a number.
+    /// A number has no form in JSON: infinite, or not a number.
     case notFinite
-    /// Calls to a writer that do not make one whole value.
+    /// The calls to a writer do not make exactly one complete value.
     case misuse
-    /// The receiver of a text did not take it.
+    /// The receiver of a text rejected it.
     case output
   }
 
   package var kind: Kind
-  /// In the bytes or the text, from zero; nil where the error is not about a place.
+  /// The offset in the bytes or the text, from zero; nil if the error is not about a place.
   package var offset: Int?
-  /// From 1; in a text.
+  /// The line in a text, from 1.
   package var line: Int?
-  /// In Unicode scalars, from 1; in a text.
+  /// The column in a text, in Unicode scalars, from 1.
   package var column: Int?
-  /// One sentence: what is wrong.
+  /// One sentence that says what is wrong.
   package var reason: String
 
   package init(

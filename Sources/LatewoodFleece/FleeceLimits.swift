@@ -1,32 +1,33 @@
-/// What bounds the work that bytes from outside can ask for. The same for reading and writing: what
-/// is written can be read.
+/// Limits on the work that bytes from outside can cause. They are the same for reading and writing,
+/// so that everything written can be read.
 package enum FleeceLimits {
-  /// Levels of arrays and dictionaries inside each other.
+  /// The greatest depth of nested arrays and dictionaries.
   package static let depth = 512
-  /// Levels that `Codable` types may encode or decode: they call each other, and each level costs
-  /// stack.
+  /// The greatest depth that `Codable` types may encode or decode: their calls are recursive, and
+  /// each level costs stack.
   package static let codingDepth = 100
-  /// Pointers to pointers that are followed for one value. A writer needs two, for a root that is
-  /// far from the end.
+  /// The greatest number of pointers to pointers to follow for one value. A writer needs two, for a
+  /// root that is far from the end.
   static let pointerHops = 4
-  /// Dictionaries that inherit from each other.
+  /// The greatest number of dictionaries in a line of inheritance.
   static let inheritance = 16
-  /// Bytes of one encoded value. Pointers could reach twice as far.
+  /// The greatest length of an encoded value in bytes. Pointers could reach twice as far.
   static let encodedLength = Int(Int32.max)
 
-  /// The longest string that is written once and pointed at again.
+  /// The length up to which a repeated string is written once and pointed at again.
   ///
-  /// A pointer of two bytes stands for no more than this many, so what this module writes stays
+  /// A pointer of two bytes stands for at most this many, so that the output of this module stays
   /// within `expansion`.
   static let sharedStringLength = 128
-  /// How far back a string is pointed at again. Beyond it a new copy costs less than a wide
+  /// The greatest distance of such a pointer. Beyond it, a new copy is cheaper than a wide
   /// collection.
   static let sharedStringReach = 60_000
 
-  /// How much all values of `length` bytes may be when shared ones are counted each time, in bytes.
+  /// Returns the greatest total size of all values in `length` bytes, counting shared ones each
+  /// time.
   ///
-  /// Few bytes can stand for exponentially many values: arrays of pointers to one array, and so on.
-  /// A walk ends here instead.
+  /// A few bytes can stand for exponentially many values: arrays of pointers to one array, and so
+  /// on. A walk ends at this limit.
   package static func expansion(ofLength length: Int) -> Int {
     let (product, overflow) = length.multipliedReportingOverflow(by: 256)
     return overflow

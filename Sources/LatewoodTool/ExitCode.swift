@@ -1,4 +1,4 @@
-/// What the tool tells the shell. The numbers are part of its interface and do not change.
+/// The exit codes of the tool. The numbers are part of its interface and do not change.
 enum ExitCode: Int32, CaseIterable, Sendable {
   case success = 0
   case no = 1
@@ -7,7 +7,8 @@ enum ExitCode: Int32, CaseIterable, Sendable {
   case damaged = 4
   case inputOutput = 5
   case badInput = 6
-  /// What a shell reports for a program that was stopped because nobody reads its output any more.
+  /// The code that shells report for a program that was stopped because nobody reads its output any
+  /// more.
   case brokenPipe = 141
 
   var meaning: String {

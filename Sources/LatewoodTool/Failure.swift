@@ -3,22 +3,24 @@ import LatewoodDocuments
 import LatewoodFleece
 import LatewoodStore
 
-/// Why a command stopped: the one error of the tool. It becomes two lines on standard error and an
-/// exit code.
+/// The only error type of the tool: the reason why a command stopped. It becomes two lines on
+/// standard error and an exit code.
 struct Failure: Error, Equatable {
   var exitCode: ExitCode
   /// A short stable word for programs.
   var code: String
-  /// What is wrong, in a sentence without the final full stop.
+  /// The problem, as a sentence without the final full stop.
   var message: String
-  /// What to do next; empty if there is nothing to say.
+  /// The next step; empty if there is no advice.
   var advice = ""
   var path: String?
-  /// Place in the database file, in bytes.
+  /// The offset in the database file, in bytes.
   var offset: UInt64?
-  /// Place in a JSON text, both from 1. A column is a Unicode scalar.
+  /// The place in a JSON text, both from 1. Columns count Unicode scalars.
   var line: Int?
   var column: Int?
+  /// The line of a statement with a mark below the place, for people.
+  var excerpt: String?
 
   init(_ exitCode: ExitCode, code: String, _ message: String, advice: String = "", path: String? = nil) {
     self.exitCode = exitCode
@@ -38,7 +40,7 @@ struct Failure: Error, Equatable {
 
   static let brokenPipe = Failure(.brokenPipe, code: "brokenPipe", "the reader of the output has gone")
 
-  /// Any error that comes out of a store, a closure that was given to it, or a device.
+  /// Creates a failure from any error of a store, a closure that was passed to it, or a device.
   init(_ error: any Error) {
     switch error {
     case let failure as Failure: self = failure
@@ -96,11 +98,10 @@ struct Failure: Error, Equatable {
     }
   }
 
-  /// The store's advice speaks to programmers; where the command line has its own answer, this is
-  /// it.
+  /// Returns advice in terms of the command line: the store's own advice is for programmers.
   private static func advice(for error: StoreError) -> String {
     switch error.code {
-    // What is known of this very error says more.
+    // The error's own advice is more specific.
     case .notFound where error.hasOwnAdvice, .outOfSpace where error.hasOwnAdvice: error.advice
     case .notFound:
       "Check the path. `latewood put` and `latewood import` create a database, but no directory."

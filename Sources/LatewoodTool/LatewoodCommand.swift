@@ -6,9 +6,9 @@ import LatewoodDevice
 /// bytes of argv -> CommandTable -> Arguments -> run of one command -> Console, exit code
 /// ```
 ///
-/// One file in `Commands` is one command: its description, from which parser and help are made, and
-/// what it does. Everything that can go wrong is a `Failure`; this type alone turns it into words
-/// and an exit code.
+/// Each file in `Commands` is one command: its description, from which parser and help are derived,
+/// and its implementation. Every error is a `Failure`; only this type turns it into words and an
+/// exit code.
 package enum LatewoodCommand {
   static let version = "0.1.0"
 
@@ -25,8 +25,8 @@ package enum LatewoodCommand {
       try console.flush()
     } catch {
       code = error.exitCode
-      // Results that were complete before the failure are still results. If they, or the words
-      // about the failure, cannot be written either, the exit code is all that is left to say.
+      // Complete results are still results after a failure. If they, or the message about the
+      // failure, cannot be written either, only the exit code is left.
       guard code != .brokenPipe else { return code }
       do throws(Failure) { try console.output.flush() } catch {}
       do throws(Failure) { try console.report(error) } catch {}
@@ -53,8 +53,8 @@ package enum LatewoodCommand {
     guard let command = CommandTable.command(named: String(decoding: name, as: UTF8.self)) else {
       throw CommandTable.unknown(name)
     }
-    // Known before the rest is parsed, so that a failure to parse is told in the form that was
-    // asked for.
+    // Determined before the rest is parsed, so that a parsing failure is reported in the form that
+    // was asked for.
     console.printsJSON =
       !command.json.isEmpty && arguments.prefix { $0 != Array("--".utf8) }.contains(Array("--json".utf8))
     let parsed = try Arguments(arguments.dropFirst(), for: command)

@@ -1,13 +1,13 @@
-/// What programs beside the tool may ask of it: its parsers alone, without running a command or
-/// touching a file.
+/// The parts of the tool that other programs may call: its parsers alone, without running a command
+/// or touching a file.
 package enum ToolProbe {
-  /// Whether the tool takes this for one JSON text.
+  /// Returns whether the tool accepts a text as one JSON text.
   package static func isJSON(_ text: [UInt8]) -> Bool { JSONText.compact(text) != nil }
 
   /// Parses a command line, without the name of the program, and reads every operand and option in
   /// every way that commands do.
   ///
-  /// - Returns: what is said of those that are refused, as a person and as a program would read it;
+  /// - Returns: the messages about refused arguments, in their forms for people and for programs,
   ///   and the help of the command.
   package static func answers(to arguments: [[UInt8]]) -> [String] {
     var said: [String] = []

@@ -25,7 +25,7 @@ struct KeyOrderTests {
   func withKeys<Result>(
     _ a: [UInt8], _ b: [UInt8], _ body: (UnsafeRawPointer, UnsafeRawPointer) -> Result
   ) -> Result? {
-    // Bytes after the ends that differ show a compare that goes too far.
+    // Different bytes after the ends reveal a comparison that reads too far.
     (a + [1]).withUnsafeBytes { x in
       (b + [2]).withUnsafeBytes { y in
         guard let first = x.baseAddress, let second = y.baseAddress else { return nil }

@@ -10,7 +10,7 @@ struct VarintTests {
     } + [.max, .max - 1]
 
   func read(_ bytes: [UInt8]) -> (value: UInt64, length: Int)? {
-    // A byte beyond the end that would go on the number shows a read past it.
+    // A byte beyond the end that would continue the number reveals a read past it.
     (bytes + [0x01]).withUnsafeBytes { raw in
       raw.baseAddress.flatMap { Varint.read($0, end: $0 + bytes.count) }
     }

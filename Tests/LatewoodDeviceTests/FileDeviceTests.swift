@@ -3,13 +3,13 @@ import LatewoodDevice
 import Synchronization
 import Testing
 
-/// What only files of the system have: their loops over calls, and what can be at a path.
+/// Behaviour that only files of the system have: loops over calls, and other things at a path.
 @Suite("Files of the system")
 struct FileDeviceTests {
   let directory: TemporaryDirectory
   init() throws { directory = try TemporaryDirectory() }
 
-  /// Calls that give in turn what a script says: an error, or at most so many bytes.
+  /// Calls that follow a script: each fails with an error, or transfers at most a number of bytes.
   final class Script: Sendable {
     enum Step {
       case fail(ErrorNumber)

@@ -24,7 +24,7 @@ struct LockTests {
   func otherProcess() throws {
     let program = try #require(LockTests.flock)
     let volume = FileVolume()
-    // Without a fork, so that the process that is killed is the one that holds the lock.
+    // Without a fork, so that the killed process is the one that holds the lock.
     let other = try ChildProcess(
       program, arguments: ["--no-fork", directory("db.lock"), "sh", "-c", "echo locked; exec sleep 60"])
     #expect(try other.output.readLine() == Array("locked".utf8))
@@ -70,8 +70,8 @@ struct LockTests {
 
   @Test("a child made by fork does not own the lock, and cannot take it from its parent by unlocking")
   func fork() throws {
-    // The importer hides fork, because a child of a process with threads can do little; looking at
-    // a lock is little.
+    // The importer hides fork, because a child of a process with threads can do little. Checking a
+    // lock is possible.
     typealias Fork = @convention(c) () -> Int32
     let symbol = try #require(dlsym(dlopen(nil, RTLD_NOW), "fork"))
     let fork = unsafeBitCast(symbol, to: Fork.self)

@@ -10,7 +10,7 @@ import Testing
   import Darwin
 #endif
 
-/// Mappings whose pages are not to be had: to touch them would end the process.
+/// Mappings with unavailable pages, which would end the process if touched.
 @Suite struct PopulatingTests {
   private let directory: TemporaryDirectory
   init() throws { directory = try TemporaryDirectory() }
@@ -29,7 +29,7 @@ import Testing
       try device.makeReadable(bytes(range), at: UInt64(range.lowerBound))
       #expect(bytes(range).allSatisfy { $0 == 7 })
     }
-    // Somebody else cuts it short.
+    // Another process truncates the file.
     #expect(truncate(path, 10_000) == 0)
     try device.makeReadable(bytes(0..<10_000), at: 0)
     let error = fault { try device.makeReadable(bytes(5000..<50_000), at: 5000) }

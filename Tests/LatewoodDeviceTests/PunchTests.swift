@@ -3,7 +3,7 @@ import LatewoodDevice
 import LatewoodSimulation
 import Testing
 
-/// Blocks that are given back, and the lock that keeps readers from seeing it.
+/// Giving blocks back, and the lock that hides this from readers.
 @Suite("Holes")
 struct PunchTests {
   let directory: TemporaryDirectory

@@ -5,7 +5,7 @@ import Testing
 
 /// Objects that are replaced while they are read.
 @Suite struct ReaderRegistryTests {
-  /// Runs by hand what a registry wants done later.
+  /// Collects the closures that a registry schedules, and runs them on request.
   private final class Later: Sendable {
     private let bodies = Guarded<[(milliseconds: Int, body: @Sendable () -> Void)]>([])
 
@@ -13,7 +13,7 @@ import Testing
       bodies.withLock { $0.append((milliseconds, body)) }
     }
 
-    /// The pauses that were asked for.
+    /// The requested pauses.
     var pauses: [Int] { bodies.withLock { $0.map(\.milliseconds) } }
 
     func run() {
@@ -101,7 +101,7 @@ import Testing
     registry.retire(object)
     #expect(registry.waitingCount == 1)
     #expect(goneCount == 1000)
-    // What is not an object may be anything.
+    // A closure may free anything, so it waits for all readers.
     registry.retire { [gone] in gone.withLock { $0 += 10_000 } }
     registry.collect()
     #expect(goneCount == 1000)
@@ -119,8 +119,7 @@ import Testing
       registry.retire(thing())
     }
     #expect(goneCount == 0)
-    // The last one to begin leaves first, as calls inside of each other do, and the first one keeps
-    // them all.
+    // The last one to begin leaves first, like nested calls, and the first one keeps everything.
     while readers.count > 1 {
       readers.removeLast().leave()
       registry.collect()
@@ -129,7 +128,7 @@ import Testing
     readers.removeLast().leave()
     registry.collect()
     #expect(goneCount == count)
-    // Nobody is left behind in a slot or in the crowd.
+    // No reader is left in a slot or in the crowd.
     registry.retire(thing())
     #expect(goneCount == count + 1)
   }
@@ -161,7 +160,7 @@ import Testing
     #expect(goneCount == 11)
   }
 
-  /// Four words that say the same, as long as nobody has given them back, by their address.
+  /// The address of four words that are equal until they are freed.
   private final class Cell: Sendable {
     let address: Atomic<UInt>
     init() { address = Atomic(Cell.make(1)) }
@@ -203,7 +202,7 @@ import Testing
         let seen = Cell.words(address)
         inner.leave()
         ticket.leave()
-        // Nor do they go back in time.
+        // Nor does a reader see older words than before.
         if Set(seen).count > 1 || seen[0] == .max || seen[0] < last { wrong.withLock { $0.append(seen[0]) } }
         last = seen[0]
       }

@@ -3,7 +3,7 @@ import LatewoodDevice
 import LatewoodSimulation
 import Testing
 
-/// What the simulated disk claims, shown by itself: tests of the engine rest on it.
+/// Tests of the simulated disk itself, on which tests of the engine rely.
 @Suite("The simulated disk")
 struct SimulatedVolumeTests {
   let volume = SimulatedVolume(seed: 1)
@@ -93,7 +93,7 @@ struct SimulatedVolumeTests {
     device.dropCache(0..<65536)
     #expect(try device.read(1, at: 0) == [1])
     #expect(space.base.load(as: UInt8.self) == 1)
-    // Written again, it is pending again, and this time arrives.
+    // If it is written again, it is pending again, and this time reaches the disk.
     try device.write(sectors(1, 2), at: 0)
     try device.sync()
     #expect(try volume.durableBytes(of: "f")[0] == 2)
@@ -177,7 +177,7 @@ struct SimulatedVolumeTests {
     let device = try prepared()
     try device.write([UInt8](repeating: 1, count: 100), at: 2048)
     try device.sync()
-    // The rest of a sector whose start is durable, and one whose durable content changes.
+    // The rest of a sector whose start is durable, and a sector whose durable content changes.
     try device.write([UInt8](repeating: 2, count: 412), at: 2148)
     try device.write(sectors(1, 3), at: 0)
     var mixed = false

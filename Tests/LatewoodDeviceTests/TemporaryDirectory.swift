@@ -3,7 +3,7 @@ import LatewoodBytes
 import LatewoodDevice
 import Testing
 
-/// A directory of the real file system for one test, gone after it.
+/// A directory of the real file system for one test, removed after it.
 final class TemporaryDirectory {
   let path: String
 
@@ -43,7 +43,7 @@ extension Device {
   }
 }
 
-/// The fault that `body` throws; an issue if it throws none.
+/// Returns the fault that `body` throws. Records an issue if it throws none.
 func fault(
   sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
 ) -> Fault? {
@@ -58,12 +58,12 @@ func fault(
 
 let newFile = OpenMode.createExclusive(permissions: 0o600)
 
-/// Runs each body on a thread of its own and waits for all. Tasks would not do: they share as many
-/// threads as there are cores, and bodies that wait for each other could wait for a thread.
+/// Runs each body on a separate thread and waits for all. Tasks would not work: they share as many
+/// threads as there are cores, so bodies that wait for each other could get no thread.
 func inThreads(_ bodies: [@Sendable () -> Void]) {
   let group = DispatchGroup()
   for body in bodies {
-    // A serial queue has a thread to itself while it is busy.
+    // A busy serial queue has a thread of its own.
     DispatchQueue(label: "test thread").async(group: group, execute: body)
   }
   group.wait()

@@ -4,7 +4,7 @@ import LatewoodDevice
 import LatewoodSimulation
 import Testing
 
-/// What the command-line tool needs of the system.
+/// Operations of the system that the command-line tool needs.
 @Suite("Streams, processes and directories")
 struct ToolSupportTests {
   @Test("a child's output is read by lines and to the end, and its status told")

@@ -3,7 +3,7 @@ import LatewoodDevice
 import LatewoodSimulation
 import Testing
 
-/// What every volume promises, real or not.
+/// The behaviour of every volume, real or simulated.
 @Suite("Every volume")
 struct VolumeTests {
   enum Subject: CaseIterable { case file, memory, simulated }

@@ -5,7 +5,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// A directory of the real file system for one test, gone after it.
+/// A directory of the real file system for one test, which is removed after it.
 final class TestDirectory: Sendable {
   let path: String
   var database: String { "\(path)/db.latewood" }
@@ -35,7 +35,7 @@ final class TestClock: Sendable {
   }
 }
 
-/// The error that `body` throws, which must be a `DocumentError` and say something.
+/// Returns the error that `body` throws, which must be a `DocumentError` with a message.
 @discardableResult
 func refusal(
   _ code: DocumentError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
@@ -97,8 +97,8 @@ extension DocumentStore {
   }
 }
 
-/// Runs the body so many times at once, each on a queue (and so a thread) of its own, and waits for
-/// all. What they throw are issues.
+/// Runs the body a number of times at once, each on a queue (and so a thread) of its own, and waits
+/// for all of them. Their errors are recorded as issues.
 func inParallel(
   _ count: Int, sourceLocation: SourceLocation = #_sourceLocation,
   _ body: @escaping @Sendable (Int) throws -> Void

@@ -1,8 +1,8 @@
 import LatewoodDevice
 
-/// A text file that lies beside the tests.
+/// A text file in the folder of the tests.
 enum TextFile {
-  /// The lines of a file beside the one that asks.
+  /// Returns the lines of a file beside the calling source file.
   static func lines(_ name: String, beside file: StaticString = #filePath) throws -> [Substring] {
     let directory = "\(file)".split(separator: "/", omittingEmptySubsequences: false).dropLast()
       .joined(separator: "/")

@@ -46,7 +46,7 @@ import Testing
     }
     let isTaken = claims.add(DeadRange(start: 16384, end: 100_000, endsInNode: true))
     #expect(isTaken)
-    // Behind the limit others know.
+    // Blocks behind the limit are not counted.
     #expect(claims.isFree(102_400..<106_496))
     #expect(!claims.isFree(98_304..<102_400))
     #expect(BlockClaims(limit: 1 << 48) == nil)
@@ -61,7 +61,7 @@ import Testing
     }
     for _ in 0..<30 { claims.remove(block) }
     #expect(!claims.isFree(32_768..<36_864))
-    // And nobody can claim more than there is, over and over.
+    // The whole file cannot be claimed again and again.
     var count = 0
     while claims.add(DeadRange(start: 16384, end: 1 << 20, endsInNode: false)) { count += 1 }
     #expect(count < 3)

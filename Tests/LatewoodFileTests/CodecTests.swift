@@ -125,7 +125,7 @@ import Testing
     #expect(faultKind { _ = try decode(empty, flip: 16) } == .damaged)
   }
 
-  /// Length of the record that `bytes` start with, if they do.
+  /// The length of the record at the start of `bytes`; nil if there is none.
   private func record(_ bytes: [UInt8]) -> Int? {
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
     defer { memory.deallocate() }
@@ -157,7 +157,7 @@ import Testing
 }
 
 extension UnsafeRawBufferPointer {
-  /// Bytes that are never freed.
+  /// A copy of bytes that is never freed.
   static func of(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
     memory.copyBytes(from: bytes)

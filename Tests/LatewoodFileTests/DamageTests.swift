@@ -3,8 +3,7 @@ import Testing
 
 @testable import LatewoodFile
 
-/// Whatever happens to the bytes of a file, opening it gives the state that was acknowledged, or an
-/// error.
+/// Opening a damaged file gives the acknowledged state, or an error.
 @Suite struct DamageTests {
   let bench: LogBench
   let sound: [UInt8]
@@ -28,7 +27,7 @@ import Testing
     newest = try bench.read()
   }
 
-  /// The state, or nil if opening fails with a fault.
+  /// Opens the file, and returns its state, or nil if opening fails with a fault.
   private func open() throws -> ReplayedState? {
     do {
       return try bench.read()
@@ -63,7 +62,7 @@ import Testing
     for length in (16384..<sound.count).reversed() {
       try bench.install(Array(sound[..<length]))
       if let state = try open() {
-        // A frame is whole also when only the zeros after it are missing.
+        // A frame is complete even if only the zeros after it are missing.
         let least = ends.filter { $0 <= UInt64(length) }.count
         let most = ends.filter { $0 <= UInt64((length + 7) & ~7) }.count
         #expect((least...most).contains(state.entries.count))

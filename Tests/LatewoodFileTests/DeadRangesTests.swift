@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodFile
 import Testing
 
-/// Dead stretches of a file: what joins, what makes a block, and what must not.
+/// Dead ranges of a file: which of them join or make up a block, and which must not.
 @Suite("Dead ranges")
 struct DeadRangesTests {
   private func range(_ start: UInt64, _ end: UInt64, node: Bool = false) -> DeadRange {
@@ -62,7 +62,7 @@ struct DeadRangesTests {
     space.keep(extent: 300, length: 50)
     space.keep(extent: 350, length: 0)
     space.leave(extent: 20_000, length: 5)
-    // What cannot be in a file is left out.
+    // Impossible ranges are ignored.
     space.leave(extent: 10, length: 5)
     space.leave(extent: .max, length: 5)
     space.leave(log: [range(200, 650), range(650, 900), range(1000, 1100)])

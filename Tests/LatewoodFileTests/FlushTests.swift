@@ -10,8 +10,7 @@ import Testing
 
   init() throws { bench = try LogBench() }
 
-  /// Runs `body` on as many threads, with the number of each, and throws what the first of them
-  /// threw.
+  /// Runs `body` on `count` threads, with the number of each, and throws the first of their errors.
   private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
     let failure = Failure()
     let group = DispatchGroup()
@@ -119,8 +118,8 @@ import Testing
     #expect(try bench.read().entries["a"] == [1])
   }
 
-  /// The system tells only one of two syncs that overlap: the other one must not take its success
-  /// for its own.
+  /// The system reports a failure to only one of two overlapping syncs, so the other one must not
+  /// take its own success for granted.
   @Test func aSyncThatFailsFailsThoseAtTheSameTimeToo() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])

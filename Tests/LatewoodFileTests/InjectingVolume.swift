@@ -1,38 +1,39 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Files in memory whose writes and syncs can be made to fail, and are counted.
+/// Files in memory whose writes and syncs are counted and can be made to fail.
 final class InjectingVolume: Volume {
   struct Plan {
-    /// Writes that would end beyond this fail for lack of space, after having written what fits.
+    /// Writes that would end beyond this offset fail for lack of space after writing the part that
+    /// fits.
     var space: UInt64?
-    /// Writes past the root slots take place, and fail for lack of space all the same.
+    /// Whether writes past the root slots take effect but fail for lack of space all the same.
     var refusesWhatItWrites = false
-    /// The next sync fails.
+    /// Whether the next sync fails.
     var failsSync = false
-    /// The next write past the root slots fails with this.
+    /// The error of the next write past the root slots.
     var writeFailure: Fault.Kind?
-    /// How long a sync takes.
+    /// The duration of a sync.
     var syncMilliseconds: UInt64 = 0
     /// Called in each sync, before it ends.
     var duringSync: (@Sendable () -> Void)?
-    /// Called each time that the size is asked for.
+    /// Called before each read of the size.
     var beforeSize: (@Sendable () -> Void)?
     /// Called once, when a root slot is about to be written.
     var beforeSlot: (@Sendable () -> Void)?
-    /// Called when a file has another name, before who renamed it knows.
+    /// Called when a file was renamed, before the rename returns.
     var afterRename: (@Sendable () -> Void)?
-    /// The next rename fails.
+    /// Whether the next rename fails.
     var failsRename = false
     /// Called once, before the lock of a writer is taken.
     var beforeLock: (@Sendable () -> Void)?
-    /// Bytes that a mapping may cover; nil: as many as the system grants.
+    /// The greatest number of bytes that a mapping may cover; nil for no limit.
     var capacity: UInt64?
-    /// This process is the child of a fork, and has the lock of its parent.
+    /// Whether this process is a forked child with the lock of its parent.
     var isForked = false
-    /// Readers' locks and those for writing exclude each other, as on NFS.
+    /// Whether readers' locks and write locks exclude each other, as on NFS.
     var hasOneLock = false
-    /// The open file that has the lock for writing, by its inode.
+    /// The open files that hold write locks, by file identity.
     var writing: [FileIdentity: ObjectIdentifier] = [:]
     var syncs = 0
     var writes: [Range<UInt64>] = []

@@ -6,14 +6,14 @@ import Testing
 
 @testable import LatewoodFile
 
-/// Who writes and who syncs, when many want something at once: a sync takes long, and keeps nobody
-/// from writing.
+/// The choice of the thread that writes or syncs for others. A sync takes long, but does not block
+/// writes.
 @Suite struct LeadershipTests {
   let bench: LogBench
 
   init() throws { bench = try LogBench() }
 
-  /// A sync that does not end before it is told to.
+  /// Holds syncs until it is opened.
   private final class Gate: Sendable {
     private let state = Guarded((isOpen: false, arrivals: 0))
 
@@ -31,7 +31,7 @@ import Testing
     func open() { state.withLock { $0.isOpen = true } }
   }
 
-  /// Calls under way on threads of their own, and what they threw.
+  /// Calls running on separate threads, and the errors that they threw.
   private final class Calls: Sendable {
     private let group = DispatchGroup()
     private let thrown = Guarded<[Fault.Kind?]>([])
@@ -43,7 +43,7 @@ import Testing
       }
     }
 
-    /// False if they do not end in time.
+    /// Waits for the end of all calls; returns false if they do not end in time.
     func end(within seconds: Int = Patience.seconds) -> Bool {
       group.wait(timeout: .now() + .seconds(seconds)) == .success
     }
@@ -73,7 +73,7 @@ import Testing
     #expect(log.durableThrough < synchronous.offset)
     gate.open()
     #expect(first.end())
-    // The sync covers what was in the file when it began, and no more.
+    // The sync covers only the bytes that were in the file when it began.
     #expect(log.durableThrough == synchronous.offset)
     log.close()
     #expect(try bench.read().entries.count == 2)
@@ -121,7 +121,7 @@ import Testing
     #expect(calls.end())
     #expect(calls.kinds == [Fault.Kind?](repeating: nil, count: 8))
     #expect(log.durableThrough == last.offset)
-    // A thread that had not come to wait when the first sync ended may need one more.
+    // A thread that was not waiting yet when the first sync ended may need one more.
     #expect(bench.volume.plan.withLock { $0.syncs } <= 3)
     log.close()
   }
@@ -145,7 +145,7 @@ import Testing
     let writes = bench.volume.plan.withLock { $0.writes.count }
     gate.open()
     #expect(calls.end(), "somebody waits for ever")
-    // A thread that came after the failure learns that it is too late.
+    // A thread that comes after the failure gets `poisoned`.
     #expect(calls.kinds.count == 6 && calls.kinds.allSatisfy { $0 == .inputOutput || $0 == .poisoned })
     #expect(calls.kinds.contains(.inputOutput))
     #expect(log.isPoisoned)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import LatewoodFile
 
-/// What a database of strings looks like to these tests: the puts of all committed transactions,
-/// applied in order.
+/// The state of a test database of strings: the puts of all committed transactions, applied in
+/// order.
 struct ReplayedState: Equatable {
   var entries: [String: [UInt8]] = [:]
   var transactions: [UInt64] = []
@@ -25,7 +25,7 @@ struct ReplayedState: Equatable {
   }
 }
 
-/// A database file on a volume that can fail, and short ways to use it.
+/// A database file on a volume that can fail, with shortcuts for tests.
 struct LogBench {
   let volume = InjectingVolume()
   let path = "test.latewood"
@@ -50,7 +50,7 @@ struct LogBench {
     return (log, state)
   }
 
-  /// The state as a writer finds it; nothing is written.
+  /// The state that a writer finds. Nothing is written.
   func read() throws -> ReplayedState {
     let (log, state) = try open()
     log.close()
@@ -138,7 +138,7 @@ extension Array where Element == UInt8 {
   }
 }
 
-/// The kind of the fault that `body` throws; nil if it throws none.
+/// Returns the kind of the fault that `body` throws; nil if it throws none.
 func faultKind(_ body: () throws -> Void) -> Fault.Kind? {
   do {
     try body()

@@ -4,16 +4,16 @@ import Testing
 
 @testable import LatewoodFile
 
-/// A file that loses its name: to a compaction of this process, or to somebody else.
+/// A file that loses its name to a compaction of this process, or to another process.
 @Suite struct LostPlaceTests {
   private let bench: LogBench
 
   init() throws { bench = try LogBench() }
 
-  /// What a flush that makes a commit durable still has to do.
+  /// The remaining work of a flush that makes a commit durable.
   enum Rest: CaseIterable { case all, sync }
 
-  /// A commit that is not durable yet.
+  /// Makes a commit that is not durable yet.
   private func begin(_ rest: Rest, in log: LogFile) throws -> CommitPosition {
     _ = try log.beginTransaction()
     try log.put("a", [1])
@@ -45,7 +45,7 @@ import Testing
     }
     try next.takePlace(of: log)
     #expect(met.withLock { $0 } == .some(nil))
-    // So does one that was late, and the new file is in its place.
+    // A late flush succeeds too, and the new file is in place.
     let late = try begin(rest, in: log)
     try log.flush(through: late, durable: true)
     try next.commit([("b", [2])])
@@ -54,7 +54,7 @@ import Testing
     #expect(try bench.read().entries == ["a": [1], "b": [2]])
   }
 
-  /// What somebody else can do to the name of a file.
+  /// The ways in which another process can change the name of a file.
   enum Mishap: CaseIterable { case removed, renamed, replaced }
 
   private func happen(_ mishap: Mishap) throws {

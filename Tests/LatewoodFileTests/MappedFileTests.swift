@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodFile
 
-/// How many addresses a file takes, and who may use which.
+/// The addresses that mappings of a file take, and their lifetime.
 struct MappedFileTests {
   private static let least = Reservation.least
 
@@ -37,8 +37,8 @@ struct MappedFileTests {
     let first = mapping.space
     #expect(first.capacity == Self.least)
     let view = FileView(base: first.base, verified: first.verified, seed: 1, limit: 1000)
-    view.markVerified(128, FileView.Proof.node)
-    // Exactly what it has, and one more.
+    view.markVerified(128, 64, FileView.Proof.node)
+    // Exactly its capacity, and one more byte.
     #expect(try mapping.grown(toCover: Self.least) === first)
     let second = try mapping.grown(toCover: Self.least + 1)
     #expect(second !== first && mapping.space === second && second.capacity == 2 << 20)
@@ -53,7 +53,8 @@ struct MappedFileTests {
     #expect(faultKind { _ = try mapping.grown(toCover: 1 << 30) } == .closed)
   }
 
-  /// Other mappings may take the addresses behind it at any time; then it is in another place.
+  /// Other mappings may take the addresses behind it at any time. Then the larger mapping is at
+  /// another address.
   @Test func aMappingGrowsWhereItIsIfTheAddressesBehindItAreFree() throws {
     let directory = try Directories.makeTemporary("latewood-test")
     defer { #expect(throws: Never.self) { try Directories.removeTree(directory) } }
@@ -62,7 +63,7 @@ struct MappedFileTests {
     let mapping = try MappedFile(device, covering: 1000)
     let first = mapping.space
     FileView(base: first.base, verified: first.verified, seed: 1, limit: 1000)
-      .markVerified(128, FileView.Proof.node)
+      .markVerified(128, 64, FileView.Proof.node)
     var grown: [AddressSpace] = []
     for megabytes in [1, 2, 7, 40] as [UInt64] {
       let end = megabytes << 20
@@ -87,7 +88,8 @@ struct MappedFileTests {
     try [7].withUnsafeBytes { try device.write($0, at: 0) }
     let mapping = try MappedFile(device, covering: 1)
     let first = mapping.space
-    // The same file behind it: what would be there otherwise can end at any time.
+    // Another mapping of the same file behind it, because any other mapping there could go away at
+    // any time.
     let neighbour = try device.extend(first, capacity: first.capacity + 65536)
     let second = try mapping.grown(toCover: first.capacity + 1)
     if neighbour != nil { #expect(second.base != first.base) }
@@ -101,7 +103,7 @@ struct MappedFileTests {
     let bench = try LogBench()
     let log = try bench.open().log
     for number in 0..<5 {
-      // Less than twice the file can be had, but what is needed can.
+      // The system grants less than twice the file, but as much as needed.
       bench.volume.plan.withLock { $0.capacity = (log.tail + (6 << 20)) & ~65535 }
       try log.commit([("key\(number)", [UInt8](repeating: UInt8(number), count: 1 << 20))])
     }
@@ -111,8 +113,8 @@ struct MappedFileTests {
       faultKind { for _ in 0..<8 { try log.commit([("filler", [UInt8](repeating: 1, count: 1 << 20))]) } }
         == .outOfMemory)
     log.abortTransaction()
-    // It is no failure of the disk: what was acknowledged is there, and with addresses the log goes
-    // on.
+    // This is no failure of the disk: acknowledged commits are there, and the log continues once
+    // there are addresses.
     bench.volume.plan.withLock { $0.capacity = nil }
     try log.commit([("yes", [1])])
     log.close()

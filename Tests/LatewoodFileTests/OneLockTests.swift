@@ -4,8 +4,8 @@ import Testing
 
 @testable import LatewoodFile
 
-/// File systems on which the lock for writing keeps readers out, because each `flock` is a lock on
-/// all bytes: NFS, SMB.
+/// File systems on which the write lock keeps readers out, because each `flock` is a lock on all
+/// bytes: NFS, SMB.
 @Suite struct OneLockTests {
   @Test(arguments: [false, true]) func `readers of this process come beside its writer`(hasOneLock: Bool)
     throws
@@ -13,7 +13,8 @@ import Testing
     let bench = try LogBench()
     bench.volume.plan.withLock { $0.hasOneLock = hasOneLock }
     let log = try bench.open().log
-    // Where it keeps nobody out it is kept: nobody can remove it, as they can the lock file.
+    // The lock is kept if it keeps no readers out, because unlike the lock file it cannot be
+    // removed.
     #expect(bench.volume.plan.withLock { $0.writing.isEmpty } == hasOneLock)
     try log.commit([("a", [1])])
     #expect(try !log.hasReaders())

@@ -70,10 +70,10 @@ import Testing
     #expect(state.entries == ["durable": [1]])
     #expect(state.report.tornTail == UInt64(end)..<size)
     #expect(state.report.needsCheckpoint)
-    // In another block than the one that may not have come to the disk.
+    // In another block than the one that may not have reached the disk.
     #expect(log.tail == log.beyond(size))
     #expect(faultKind { _ = try log.beginTransaction() } == .unsupported)
-    // A reader of one that replays from before the tail would not get past it.
+    // A reader that replays from before the tail would not get past it.
     #expect(faultKind { try log.emptyCheckpoint(replay: .start) } == .unsupported)
     try log.emptyCheckpoint()
     #expect(!log.needsCheckpoint)
@@ -119,7 +119,7 @@ import Testing
       #expect(fault.kind == .damaged)
       #expect(fault.offset == ends[1])
     }
-    // A reader says the same, after it has looked again.
+    // A reader reports the same after a retry.
     #expect(faultKind { _ = try bench.open(readOnly: true) } == .damaged)
   }
 
@@ -127,12 +127,12 @@ import Testing
     let log = try bench.open().log
     var ends: [UInt64] = []
     for number in 1...4 { ends.append(try log.commit([("key\(number)", [1])]).offset) }
-    // As if another process were still writing the third frame while the fourth is there already.
+    // As if another process were still writing the third frame while the fourth is already there.
     let at = Int(ends[1]) + 60
     let sound = try bench.bytes()[at]
     try bench.patch([sound ^ 1], at: at)
     let bench = bench
-    // Opening asks at most once, and each look once.
+    // Opening reads the size at most once, and so does each attempt.
     let asked = Atomic<Int>(0)
     bench.volume.plan.withLock {
       $0.beforeSize = {
@@ -261,7 +261,7 @@ import Testing
     try bench.flip(byte: start + 70, bit: 1)
     #expect(faultKind { _ = try reader.refresh { (_, _, _) throws(Fault) in } } == .damaged)
     reader.close()
-    // Nor does a verification beside the writer.
+    // A verification beside the writer does not accept it either.
     let report = try log.verify(through: log.tail)
     #expect(report.faults.map(\.offset) == [UInt64(start)])
     log.close()

@@ -3,10 +3,10 @@ import Testing
 
 @testable import LatewoodFile
 
-/// Commits that were refused for lack of space: nobody sees them, wherever in them the disk was
+/// Commits that were refused for lack of space are never seen, wherever in them the disk became
 /// full.
 @Suite struct RefusedCommitTests {
-  /// Several commits that one write brings to the file; with a region for nodes among them they lie
+  /// Makes several commits that are written together. With a region for nodes among them they are
   /// in several pieces of memory.
   private func commitTogether(to log: LogFile, count: Int, around nodes: Bool) throws -> CommitPosition {
     var position = log.position
@@ -30,14 +30,14 @@ import Testing
       try log.commit([("kept", [1])])
       let start = log.tail
       let last = try commitTogether(to: log, count: count, around: nodes)
-      // With room for all of them nothing is refused.
+      // With space for all of them nothing is refused.
       if start + space >= last.offset { break }
       bench.volume.plan.withLock { $0.space = start + space }
       #expect(faultKind { try log.flush(through: last, durable: false) } == .outOfSpace)
       let reader = try bench.open(readOnly: true)
       #expect(reader.state.entries == ["kept": [1]], "\(space) bytes had room")
       reader.log.close()
-      // The process ends here, without a word.
+      // The process ends suddenly here.
       log.close()
       bench.volume.plan.withLock { $0.space = nil }
       #expect(try bench.read().entries == ["kept": [1]], "\(space) bytes had room")
@@ -46,7 +46,7 @@ import Testing
     #expect(space > 50)
   }
 
-  /// No file system does so, but the protocol of a device leaves it open.
+  /// No file system does this, but the `Device` protocol allows it.
   @Test(arguments: [1, 3])
   func `what a device has written whole although it refused it is taken away again, for good`(_ count: Int)
     throws
@@ -65,7 +65,7 @@ import Testing
     let reader = try bench.open(readOnly: true)
     #expect(reader.state.entries == ["kept": [1]])
     reader.log.close()
-    // Of several the first was refused before it was whole: there is nothing to take away.
+    // The first of several frames was refused before it was complete, so there is nothing to erase.
     #expect(
       bench.volume.plan.withLock { $0.syncs } == (count == 1 ? 1 : 0), "the zeros over it are not durable")
     log.close()

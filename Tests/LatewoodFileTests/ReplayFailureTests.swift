@@ -3,14 +3,14 @@ import Testing
 
 @testable import LatewoodFile
 
-/// A replay that was broken off leaves nothing behind: what it had of a transaction is not applied
-/// with another one.
+/// A replay that fails leaves nothing behind: the parts of a transaction that it had are not
+/// applied with another one.
 @Suite struct ReplayFailureTests {
   let bench: LogBench
 
   init() throws { bench = try LogBench() }
 
-  /// A transaction in several frames.
+  /// Commits a transaction in several frames.
   private func commitLong(_ name: String, to log: LogFile) throws {
     _ = try log.beginTransaction()
     for part in 0..<12 { try log.put("\(name)\(part)", [UInt8](repeating: 1, count: 900_000)) }

@@ -3,14 +3,14 @@ import Testing
 
 @testable import LatewoodFile
 
-/// Room that is written ahead of durable commits.
+/// Space that is filled with zeros ahead of durable commits.
 @Suite struct RoomTests {
   let bench: LogBench
 
   init() throws { bench = try LogBench() }
 
-  /// Commits of about `length` bytes; returns the bytes that were written beyond the end of the log
-  /// each time.
+  /// Makes commits of about `length` bytes. Returns the number of bytes written beyond the end of
+  /// the log by each.
   private func ahead(
     _ log: LogFile, of other: LogBench? = nil, commits: Int, length: Int, durable: Bool = true
   ) throws -> [UInt64] {
@@ -31,7 +31,7 @@ import Testing
     #expect((4...6).contains(made.count))
     #expect(made.allSatisfy { (60_000...65_536).contains($0) })
     #expect(room.prefix(8).allSatisfy { $0 == 0 })
-    // No commit lies beyond what was written before it, but for the first few.
+    // Except for the first few, no commit lies beyond the bytes written before it.
     let writes = bench.volume.plan.withLock { $0.writes }
     var zeroed: UInt64 = 0
     var beyond = 0
@@ -67,7 +67,8 @@ import Testing
     let log = try bench.open().log
     var regions: [(offset: UInt64, bytes: [UInt8])] = []
     for number in 0..<200 {
-      // Room is made at some of the begins, with a region that was written and whose frame was not.
+      // Some transactions that write zeros ahead begin after a region whose nodes were written but
+      // whose frame was not.
       if number % 50 != 1 {
         let bytes = [UInt8](repeating: UInt8(number + 1), count: 4000)
         let offset = try log.reserveNodes(length: bytes.count)
@@ -88,7 +89,7 @@ import Testing
     let log = try bench.open().log
     _ = try ahead(log, commits: 12, length: 900)
     let end = log.tail
-    // Room is made now and then; there is space for ten more commits, and none for that.
+    // Zeros are written ahead now and then. There is space for more commits, but not for that.
     bench.volume.plan.withLock { $0.space = end + 70_000 }
     var kept = 0
     while kept < 100, faultKind({ _ = try ahead(log, commits: 1, length: 900) }) == nil { kept += 1 }
@@ -99,7 +100,7 @@ import Testing
   }
 
   @Test func aFailureToWriteRoomEndsAllWriting() throws {
-    // Which commit is the first that makes room follows from the commits before it.
+    // The same commits in another file show which commit is the first to write zeros ahead.
     let other = try LogBench()
     let first = try #require(
       ahead(other.open().log, of: other, commits: 200, length: 900).firstIndex { $0 > 0 })

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodFile
 
-/// A full disk: what is not acknowledged fails, and writing goes on past it once there is space.
+/// A full disk: unacknowledged commits fail, and writing continues behind them once there is space.
 @Suite struct SpaceTests {
   let bench: LogBench
 
@@ -93,7 +93,7 @@ import Testing
     #expect(try bench.read().entries == ["b": [2]])
   }
 
-  /// Those who did not wait for a sync may have seen it, so that it cannot be taken back.
+  /// Callers that did not wait for a sync may have seen it, so it cannot be undone.
   @Test func aCommitThatWasWrittenBeforeIsSyncedOnAFullDisk() throws {
     let log = try bench.open().log
     let written = try log.commit([("a", [1])], durable: false)
@@ -110,7 +110,7 @@ import Testing
     #expect(try bench.read().entries == ["a": [1]])
   }
 
-  /// A second full disk while the slot is written that is to end the first one.
+  /// The disk is full a second time while the slot is written that would end the first time.
   @Test func aSlotFromBeforeAGapDoesNotEndTheWait() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])

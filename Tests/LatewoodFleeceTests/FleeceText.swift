@@ -1,8 +1,8 @@
 @testable import LatewoodFleece
 
-/// Bytes and texts as the tests write them down.
+/// Bytes and texts in the notation of the tests.
 enum FleeceText {
-  /// `43 66 6f` and so on; blanks do not matter.
+  /// Parses `43 66 6f` and so on; white space is ignored.
   static func bytes(_ hexadecimal: String) -> [UInt8] {
     let digits = hexadecimal.filter { !$0.isWhitespace }.compactMap(\.hexDigitValue)
     precondition(digits.count.isMultiple(of: 2), hexadecimal)
@@ -13,14 +13,14 @@ enum FleeceText {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  /// The Fleece of a JSON text.
+  /// Returns a JSON text as Fleece.
   static func fleece(_ text: String) throws -> [UInt8] { try JSON.fleece(from: text) }
 
-  /// The JSON text of Fleece bytes.
+  /// Returns Fleece bytes as JSON text.
   static func json(_ bytes: [UInt8], _ style: JSONOutput.Style = .canonical) throws -> String {
     String(decoding: try JSON.text(of: bytes, style), as: UTF8.self)
   }
 
-  /// What a text becomes by way of Fleece.
+  /// Returns a text after conversion to Fleece and back.
   static func canonical(_ text: String) throws -> String { try json(fleece(text)) }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodFleece
 
-/// Bytes worked out by hand from the rules of the format.
+/// Bytes derived by hand from the rules of the format.
 @Suite struct GoldenBytesTests {
   private func expect(
     _ json: String, _ hexadecimal: String, sourceLocation: SourceLocation = #_sourceLocation

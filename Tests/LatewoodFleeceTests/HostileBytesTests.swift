@@ -3,19 +3,19 @@ import Testing
 
 @testable import LatewoodFleece
 
-/// Bytes that no writer made: an answer or an error, and in either case soon.
+/// Bytes that no writer makes give an answer or an error, and in either case quickly.
 @Suite struct HostileBytesTests {
   private static let documents = [
     #"{"foo":123}"#, #"[1,-70000,3000000000,1.5,0.1,"ab","a longer string",null,true,{"k":[{}]}]"#,
     #"{"name":"Ä","tags":["x","tag","tag"],"nested":{"a":{"b":{"c":[1,2,3]}}},"big":18446744073709551615}"#,
   ]
 
-  /// Reads everything that can be read, in every way.
+  /// Reads everything in every possible way.
   private func readAll(_ bytes: [UInt8]) {
     let body = FleeceBody(bytes)
     do throws(FleeceError) {
       try body.withRoot { value throws(FleeceError) in try value.validate() }
-      // What is sound can be written, unless a number in it has no form in JSON.
+      // Sound bytes can be written, unless a number in them has no form in JSON.
       do throws(FleeceError) { _ = try JSON.text(of: bytes) } catch { #expect(error.kind == .notFinite) }
     } catch {
       #expect(error.offset != nil)
@@ -40,7 +40,7 @@ import Testing
     for member in ((try? element.members()) ?? []).prefix(12) { visit(member.value, depth: depth + 1) }
   }
 
-  /// Decodes whatever there is.
+  /// Decodes any value.
   private struct Loose: Decodable {
     init(from decoder: any Decoder) throws {
       if let members = try? decoder.container(keyedBy: PlainKey.self) {
@@ -79,7 +79,7 @@ import Testing
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<3000 {
       var bytes = random.bytes(2 * (1 + random.below(60)))
-      // Collections and pointers are what can go wrong, so there are many of them.
+      // Collections and pointers are the fragile parts, so there are many of them.
       for index in stride(from: 0, to: bytes.count - 2, by: 2) where random.oneIn(3) {
         let header: [UInt8] = random.pick([
           [0x60, 2], [0x70, 1], [0x68, 3], [0x80, 2], [0x80, 1], [0x08, 0], [0x67, 0xFF],
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test func `a few bytes that stand for very many values are refused soon`() throws {
-    // Arrays of two, each pointing at the one before twice: 2^n values in 6n bytes.
+    // Arrays of two pointers to the previous array: 2^n values in 6n bytes.
     for levels in [20, 40, 400] {
       var bytes: [UInt8] = FleeceText.bytes("6001 0001")
       for _ in 0..<levels {
@@ -157,23 +157,23 @@ import Testing
   }
 
   @Test func `a pointer that is pointed at does not share bytes with the one that points at it`() throws {
-    // The last two bytes point two back, at what has a whole pointer's four bytes only together
-    // with them; it would lead to the start.
+    // The last two bytes point back by two, to bytes that form a whole pointer of four only
+    // together with them; that pointer would lead to the start.
     var bytes = FleeceText.bytes("0007")
     bytes += [UInt8](repeating: 0, count: 2 * 0x8001 - 2)
     bytes += FleeceText.bytes("8000 8001")
     #expect(bytes.count - 4 == 2 * 0x8001)
     let error = #expect(throws: FleeceError.self) { _ = try JSON.text(of: bytes) }
     #expect(error?.kind == .damaged)
-    // With four bytes of its own it does lead there.
+    // With four bytes of its own, it does lead there.
     bytes.removeLast(2)
     bytes += FleeceText.bytes("8001 8002")
     #expect(try FleeceText.json(bytes) == "7")
   }
 
   @Test func `a collection cannot count more than there are bytes, however the number is turned`() throws {
-    // An array and a dictionary, narrow and wide, of 2047 and so many more that the bytes of all of
-    // them overflow.
+    // An array and a dictionary, narrow and wide, of 2047 items and so many more that their total
+    // length overflows.
     for header in ["67ff", "6fff", "77ff", "7fff"] {
       for shift in 59...63 {
         var count = [UInt8](repeating: 0x80, count: shift / 7)

@@ -4,10 +4,10 @@ import Testing
 
 @testable import LatewoodFleece
 
-/// Leaves Fleece and the JSON of the same values for another reader:
-/// Tests/format/latewood_fleece.py, by Tests/format-check.sh.
+/// Writes Fleece, and JSON with the same values, for an independent reader:
+/// Tests/format/latewood_fleece.py, run by Tests/format-check.sh.
 ///
-/// `LATEWOOD_FLEECE_DIR` is the directory, `LATEWOOD_SEED` where to begin. Without the directory
+/// `LATEWOOD_FLEECE_DIR` is the directory, `LATEWOOD_SEED` the first seed. Without the directory
 /// nothing is written, and the bytes are only read here.
 @Suite struct IndependentReaderTests {
   private static let edges = [

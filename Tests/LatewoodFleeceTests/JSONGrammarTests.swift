@@ -2,7 +2,7 @@ import Testing
 
 @testable import LatewoodFleece
 
-/// Texts at the edges of RFC 8259: what must be accepted and what must not.
+/// Texts at the edges of RFC 8259: those that must be accepted, and those that must not.
 @Suite struct JSONGrammarTests {
   @Test func `what is JSON is accepted`() throws {
     for (text, expected) in [

@@ -2,7 +2,7 @@ import LatewoodSimulation
 
 @testable import LatewoodFleece
 
-/// A JSON value as plain as can be: what random tests make, and what they compare with.
+/// A minimal JSON value, which random tests generate and compare with.
 indirect enum PlainValue {
   case null
   case boolean(Bool)
@@ -43,7 +43,7 @@ indirect enum PlainValue {
     return (0..<random.below(random.oneIn(20) ? 60 : 5)).map { _ in random.pick(parts) }.joined()
   }
 
-  /// Canonical text, made without any of the module.
+  /// The canonical text, made without any code of the module.
   var text: String {
     switch self {
     case .null: return "null"
@@ -74,8 +74,8 @@ indirect enum PlainValue {
     return quoted + "\""
   }
 
-  /// The same value written otherwise: members in any order, some twice, white space, escapes that
-  /// need not be.
+  /// Returns the same value in another spelling: members in any order, some repeated, white space,
+  /// unnecessary escapes.
   func disguised(_ random: inout SeededRandom) -> String {
     func space(_ random: inout SeededRandom) -> String {
       random.oneIn(3) ? random.pick([" ", "\n", "\t", "\r\n", "          "]) : ""

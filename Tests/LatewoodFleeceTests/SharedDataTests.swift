@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodFleece
 
-/// Real JSON, in `shared/data` beside the repository or one level up. Where there is none the tests
+/// Real JSON, from `shared/data` beside the repository or one level up. If there is none, the tests
 /// say so and pass.
 @Suite struct SharedDataTests {
   private static let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)

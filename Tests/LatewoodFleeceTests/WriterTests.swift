@@ -105,7 +105,7 @@ import Testing
       try writer.endArray()
       let fleece = try writer.finish()
       for index in 0..<3 { #expect(try FleeceBody(fleece).root.element(at: index)?.string() == text) }
-      // Long strings are not looked for again; short ones are written once.
+      // Long strings are not shared; short ones are written once.
       if length > 1, length <= FleeceLimits.sharedStringLength { #expect(fleece.count < 2 * length + 40) }
     }
   }

@@ -1,7 +1,7 @@
 import LatewoodSimulation
 import Testing
 
-/// Section 12 of FORMAT.md shows a whole file; it must be the golden file of that name.
+/// Section 12 of FORMAT.md shows a complete file, which must be the golden file with that name.
 @Suite struct AnnotatedFileTests {
   @Test func `the annotated file is the golden one, byte for byte, and zero where nothing is shown`() throws {
     let document = try FormatDocument()

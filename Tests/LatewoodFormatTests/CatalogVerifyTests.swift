@@ -4,13 +4,13 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// What `verify` says of catalogs that no store writes, in the log and in a tree.
+/// Verification of catalogs that no store writes, in the log and in a tree.
 @Suite struct CatalogVerifyTests {
   private typealias Encoded = EncodedOperation
 
   private static let sound = Encoded.create(1, "fruit") + Encoded.put(1, "apple", "red")
 
-  /// A file whose log does this after a sound beginning.
+  /// A file with a sound commit followed by one with these operations.
   private func volume(_ operations: [UInt8]) throws -> MemoryVolume {
     var file = try FileSurgery(ModelledStore(seed: 20).bytes())
     file.append(.commit, transaction: 1, Self.sound)
@@ -26,7 +26,7 @@ import Testing
       environment: ModelledStore.environment(seed: 20))
   }
 
-  /// Each of these, in any order, and no other, is a fault.
+  /// Expects exactly these faults, in any order.
   private func expect(
     _ expected: [String], after operations: [UInt8], sourceLocation: SourceLocation = #_sourceLocation
   ) throws {

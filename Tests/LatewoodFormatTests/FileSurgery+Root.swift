@@ -4,8 +4,8 @@ import LatewoodBytes
 @testable import LatewoodTree
 
 extension FileSurgery {
-  /// Changes the root node of the newest checkpoint, and makes every checksum right again that
-  /// follows from it: so that only what the node says can be wrong. Returns the offset of the node.
+  /// Changes the root node of the newest checkpoint and corrects all checksums that depend on it,
+  /// so that only the node's contents can be wrong. Returns the offset of the node.
   mutating func changeRoot(_ change: (_ node: UnsafeMutableRawPointer) -> Void) throws -> UInt64 {
     guard let frame = frames(.checkpoint).last else { throw GoldenFile.Missing() }
     var record = try checkpoint(at: frame.ownOffset)
@@ -34,7 +34,7 @@ extension FileSurgery {
 }
 
 extension FileSurgery {
-  /// Where the value of an extent lies, as an entry says.
+  /// The place of an extent according to an entry.
   struct Extent {
     var offset: UInt64
     var length: UInt64
@@ -61,10 +61,11 @@ extension FileSurgery {
     }
   }
 
-  /// Makes an entry of the root, which is a leaf, refer to another extent; all checksums are right.
+  /// Makes an entry of the root, which is a leaf, refer to another extent. All checksums are
+  /// corrected.
   ///
-  /// - Parameter decoy: key of an entry with an inline value of 40 bytes or more, in which the new
-  ///   cell is put.
+  /// - Parameter decoy: key of an entry with an inline value of at least 40 bytes, in which the new
+  ///   cell is stored.
   mutating func redirect(_ key: String, to extent: Extent, decoy: String) throws {
     var failure: (any Error)?
     _ = try changeRoot { node in
@@ -93,7 +94,7 @@ extension FileSurgery {
     rechain()
   }
 
-  /// Makes each frame follow the one before it again.
+  /// Corrects the chain of checksums from each frame to the next.
   private mutating func rechain() {
     let (seed, frames) = (seed, frames)
     withBytes { _, base in

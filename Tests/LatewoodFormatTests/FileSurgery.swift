@@ -3,12 +3,12 @@ import LatewoodDevice
 
 @testable import LatewoodFile
 
-/// The parts of a file in memory, found and made with the codecs alone: for tests that damage files
-/// or write them by hand.
+/// A file in memory whose parts are found and made with the codecs alone, for tests that damage
+/// files or write them by hand.
 struct FileSurgery {
   private(set) var bytes: [UInt8]
   let seed: UInt64
-  /// Where the next frame that is appended starts, and what it follows.
+  /// The checksum of the last appended frame.
   private var last: UInt64 = 0
 
   init(_ bytes: [UInt8]) throws {
@@ -34,7 +34,7 @@ struct FileSurgery {
 
   func frames(_ kind: FrameKind) -> [FrameHeader] { frames.filter { $0.kind == kind } }
 
-  /// The checkpoint that the frame at `offset` holds.
+  /// The checkpoint in the frame at `offset`.
   func checkpoint(at offset: UInt64) throws -> CheckpointRecord {
     try bytes.withUnsafeBytes { all in
       guard let base = all.baseAddress else { throw Fault(.damaged, "there are no bytes") }
@@ -43,7 +43,7 @@ struct FileSurgery {
     }
   }
 
-  /// Where `pattern` is found last.
+  /// The offset of the last occurrence of `pattern`.
   func lastOffset(of pattern: [UInt8]) -> Int? {
     guard pattern.count <= bytes.count else { return nil }
     return (0...(bytes.count - pattern.count)).last {
@@ -63,7 +63,7 @@ struct FileSurgery {
   mutating func cut(at offset: Int) { bytes.removeSubrange(offset...) }
   mutating func append(_ tail: [UInt8]) { bytes += tail }
 
-  /// Changes both copies of the header and makes their checksums right again.
+  /// Changes both copies of the header and corrects their checksums.
   mutating func changeHeader(_ change: (inout ArraySlice<UInt8>) -> Void) {
     for start in [0, FileLayout.headerLength] {
       change(&bytes[start..<start + FileLayout.headerLength])

@@ -1,15 +1,14 @@
 import LatewoodDevice
 import LatewoodSimulation
 
-/// FORMAT.md as the tests see it: the rows of its marked tables.
+/// The rows of the marked tables in FORMAT.md.
 ///
-/// A table follows a line `<!-- table: NAME -->`, the annotated file of section 12 a line `<!--
-/// file: NAME -->`; such a line may also stand before a further table of the same name.
+/// A table follows a line `<!-- table: NAME -->`, and the annotated file of section 12 a line `<!--
+/// file: NAME -->`. Several tables may have the same name.
 struct FormatDocument {
-  /// Rows by the name of their table, without the two of its head; each cell with its words one
-  /// space apart.
+  /// The rows of each table without the two header rows. In each cell, words are one space apart.
   let tables: [String: [[String]]]
-  /// The same of annotated files.
+  /// The rows of annotated files in the same form.
   let files: [String: [[String]]]
 
   init() throws {
@@ -40,7 +39,7 @@ struct FormatDocument {
     return found
   }
 
-  /// Empty cells count, so that a column keeps its place.
+  /// The cells of a row, including empty ones, so that columns keep their places.
   private static func cells(of line: Substring) -> [String] {
     line.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false).map { cell in
       cell.split(separator: " ").joined(separator: " ")

@@ -4,21 +4,22 @@ import Testing
 @testable import LatewoodStore
 @testable import LatewoodTree
 
-/// FORMAT.md is the specification; the constants in the code must be what its tables say. Each
-/// table is compared once.
+/// FORMAT.md is the specification: the constants in the code must agree with its tables. Each table
+/// is compared once.
 @Suite struct FormatTableTests {
   let document: FormatDocument
 
   init() throws { document = try FormatDocument() }
 
-  /// Offset, length and name of each field, in order. A length of nil: the rest.
+  /// Expects these fields in a table, in order, with name, offset and length. A length of nil means
+  /// the rest.
   private func expect(
     _ table: String, _ fields: [(String, Int, Int?)], sourceLocation: SourceLocation = #_sourceLocation
   ) {
     let found = (document.tables[table] ?? []).map { $0.prefix(3).joined(separator: " ") }
     let expected = fields.map { name, offset, length in "\(offset) \(length.map(String.init) ?? "") \(name)" }
     #expect(found == expected, sourceLocation: sourceLocation)
-    // Fields follow each other without gaps, but for what the text says is zero.
+    // Fields follow each other without gaps, except before bytes that the text says are zero.
     for (field, next) in zip(fields, fields.dropFirst())
     where !["optional features", "database id"].contains(field.0) {
       #expect(field.1 + (field.2 ?? 0) == next.1, sourceLocation: sourceLocation)

@@ -4,7 +4,7 @@ import LatewoodStore
 @testable import LatewoodFile
 @testable import LatewoodTree
 
-/// Files that have lost something that was acknowledged: a reader must say where.
+/// Files that have lost acknowledged data. A reader must report where.
 extension GoldenFile {
   static func damaged() throws -> [GoldenFile] {
     [
@@ -15,7 +15,7 @@ extension GoldenFile {
     ]
   }
 
-  /// A bit of the second of three commits: the third says that the second was durable.
+  /// A flipped bit in the second of three commits. The third says that the second was durable.
   private static func damagedCommit() throws -> GoldenFile {
     let store = try ModelledStore(seed: 13)
     for index in 0..<3 { try store.commit(.put("fruit", "key \(index)", "value")) }
@@ -25,7 +25,7 @@ extension GoldenFile {
     return GoldenFile("damaged-commit", file.bytes, .damaged(at: frame.ownOffset))
   }
 
-  /// A bit in the first leaf under the root.
+  /// A flipped bit in the first leaf under the root.
   private static func damagedNode() throws -> GoldenFile {
     var file = try FileSurgery(highTreeStore().bytes())
     guard let frame = file.frames(.checkpoint).last,
@@ -41,7 +41,7 @@ extension GoldenFile {
     return GoldenFile("damaged-node", file.bytes, .damaged(at: offset))
   }
 
-  /// A bit of a value that a node refers to.
+  /// A flipped bit in a value that a node refers to.
   private static func damagedExtent() throws -> GoldenFile {
     let store = try ModelledStore(seed: 14)
     var random = SeededRandom(seed: 14)
@@ -65,7 +65,7 @@ extension GoldenFile {
     return GoldenFile("cut-short", file.bytes, .damaged(at: frame.ownOffset))
   }
 
-  /// The checksum of the frame is right, the second operation is none.
+  /// A frame with a valid checksum whose second operation is malformed.
   private static func malformedOperation() throws -> GoldenFile {
     var file = try FileSurgery(ModelledStore(seed: 15).bytes())
     let first = EncodedOperation.create(1, "k")
@@ -74,8 +74,8 @@ extension GoldenFile {
     return GoldenFile("malformed-operation", file.bytes, .damaged(at: UInt64(offset)))
   }
 
-  /// All checksums are right, but the first key of the leaf is no full key: it has nothing after
-  /// the number of its keyspace.
+  /// All checksums are right, but the first key of the leaf has no bytes after the number of its
+  /// keyspace.
   private static func shortKey() throws -> GoldenFile {
     var file = try FileSurgery(annotated().bytes)
     let offset = try file.changeRoot { node in

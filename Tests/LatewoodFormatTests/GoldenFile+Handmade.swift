@@ -1,7 +1,7 @@
 @testable import LatewoodFile
 
-/// Files that the store does not write as they are, made with the codecs: what it would write only
-/// after megabytes, and later versions.
+/// Files made with the codecs: structures that the store writes only after megabytes, and files of
+/// later versions.
 extension GoldenFile {
   static func handmade() throws -> [GoldenFile] {
     [
@@ -13,7 +13,7 @@ extension GoldenFile {
 
   private static func emptyFile() throws -> FileSurgery { try FileSurgery(ModelledStore(seed: 10).bytes()) }
 
-  /// Transactions in several frames: whole, interrupted, given up, and without an end.
+  /// Transactions in several frames: complete, interrupted, aborted, and without an end.
   private static func longTransactions() throws -> GoldenFile {
     typealias Encoded = EncodedOperation
     var file = try emptyFile()
@@ -32,8 +32,8 @@ extension GoldenFile {
     return GoldenFile("long-transactions", file.bytes, .reads(listing: model.listing))
   }
 
-  /// Operations that obey FORMAT.md though no store writes them: ranges across keyspaces, without
-  /// low, upside down.
+  /// Operations that FORMAT.md allows but no store writes: ranges across keyspaces, without a low
+  /// bound, and upside down.
   private static func oddOperations() throws -> GoldenFile {
     typealias Encoded = EncodedOperation
     var file = try emptyFile()

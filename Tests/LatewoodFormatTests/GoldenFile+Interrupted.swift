@@ -1,6 +1,6 @@
 @testable import LatewoodFile
 
-/// Files as a power cut can leave them: nothing that was acknowledged is missing.
+/// Files that a power cut can leave. No acknowledged data is missing.
 extension GoldenFile {
   static func interrupted() throws -> [GoldenFile] {
     [
@@ -33,7 +33,7 @@ extension GoldenFile {
     return GoldenFile("garbage-tail", file.bytes, .reads(listing: kept.listing))
   }
 
-  /// A writer has gone on after a torn tail: the log begins anew behind it.
+  /// A writer has continued after a torn tail, so the log restarts behind it.
   private static func afterTornTail() throws -> GoldenFile {
     let store = try ModelledStore(seed: 8)
     try store.commit(.put("fruit", "apple", "red"))
@@ -59,7 +59,7 @@ extension GoldenFile {
     return GoldenFile("lost-checkpoint", file.bytes, .reads(listing: store.model.listing))
   }
 
-  /// The newest slot was torn: the older checkpoint and more of the log say the same.
+  /// The newest slot was torn. The older checkpoint with more of the log gives the same state.
   private static func tornSlot() throws -> GoldenFile {
     let store = try checkpointedStore()
     try store.checkpoint()

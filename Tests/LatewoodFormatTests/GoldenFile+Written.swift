@@ -41,7 +41,7 @@ extension GoldenFile {
     return store
   }
 
-  /// What died was given back, in blocks of a sector; large values live on between holes.
+  /// Dead space was given back in blocks of a sector. Large values stay between holes.
   private static func holes() throws -> GoldenFile {
     var options = Store.Options()
     options.nodeSize = 1024
@@ -61,8 +61,8 @@ extension GoldenFile {
     return try GoldenFile("holes", store)
   }
 
-  /// A backup that was gone on with once, and a second time not to the end: what lies behind its
-  /// seal does not count.
+  /// A backup that was extended once, and a second time incompletely. Bytes behind its seal do not
+  /// count.
   private static func backup() throws -> GoldenFile {
     let store = try checkpointedStore()
     try store.store.backup(to: "backup")
@@ -109,8 +109,7 @@ extension GoldenFile {
 
   private static func highTree() throws -> GoldenFile { try GoldenFile("high-tree", highTreeStore()) }
 
-  /// Range deletes over a checkpoint that only the log holds, and what was put into the ranges
-  /// after them.
+  /// Range deletes that are only in the log, over a checkpoint, followed by puts into the ranges.
   private static func rangeDeletes() throws -> GoldenFile {
     let store = try ModelledStore(seed: 5)
     try store.commit([.create("a"), .create("b")])
@@ -122,7 +121,7 @@ extension GoldenFile {
     return try GoldenFile("range-deletes", store)
   }
 
-  /// Dropped before and after the checkpoint; a name that comes back has a new number.
+  /// Keyspaces dropped before and after the checkpoint. A name that is used again has a new number.
   private static func droppedKeyspace() throws -> GoldenFile {
     let store = try ModelledStore(seed: 6)
     try store.commit((0..<40).map { .put("first", "key \($0)", "1") } + [.put("second", "key", "2")])

@@ -1,13 +1,13 @@
 import LatewoodStore
 
-/// A file of version 1 that lies in Tests/golden, and what reading it must come to.
+/// A file of version 1 in Tests/golden, and the expected outcome of reading it.
 struct GoldenFile {
   enum Outcome: Equatable {
-    /// It reads; and `verify` finds faults at these offsets, none if it is sound.
+    /// It can be read, and `verify` finds faults at these offsets; none if it is sound.
     case reads(listing: String, faults: [UInt64] = [])
-    /// It opens, or not; but listing all of it throws `damaged` with this offset.
+    /// Opening or listing it throws `damaged` with this offset.
     case damaged(at: UInt64)
-    /// It does not open, for another reason than damage.
+    /// It cannot be opened, for another reason than damage.
     case rejected(StoreError.Code)
   }
 
@@ -25,7 +25,8 @@ struct GoldenFile {
     self.init(name, try store.bytes(), .reads(listing: store.model.listing))
   }
 
-  /// What lies beside it: the listing, or one line that says why there is none.
+  /// The contents of the file beside it: the listing, or one line with the reason why there is
+  /// none.
   var expected: String {
     switch outcome {
     case .reads(let listing, _): listing

@@ -6,7 +6,7 @@ import Testing
 /// The files of version 1 in Tests/golden: later versions of the code must write the same bytes and
 /// read them the same way.
 ///
-/// `LATEWOOD_REGENERATE_GOLDEN=1` writes them anew: for a change of the format, together with
+/// `LATEWOOD_REGENERATE_GOLDEN=1` writes them again, for a change of the format together with
 /// FORMAT.md and the reader in Tests/format.
 @Suite(.serialized) struct GoldenFileTests {
   static let isRegenerating = CurrentProcess.environmentVariable("LATEWOOD_REGENERATE_GOLDEN") == "1"
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  /// A damaged file that opens all the same has this fault, and only it.
+  /// Expects exactly this fault in a damaged file, if it can be opened at all.
   private func expectFault(at offset: UInt64, in path: String) throws {
     let opened: Store
     do { opened = try Store.open(at: path, mode: .readOnly) } catch { return }
@@ -78,7 +78,7 @@ import Testing
       try store.close()
       store = try open()
       #expect(try store.listing() == before, "\(file.name)")
-      // A slot or a copy of the header that was damaged may still be.
+      // A slot or a copy of the header may still be damaged.
       #expect(try store.verify().faults.allSatisfy { $0.offset < 16384 }, "\(file.name)")
       try store.close()
     }

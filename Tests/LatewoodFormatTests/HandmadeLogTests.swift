@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodFile
 
-/// Logs that no writer makes, whose checksums are all right.
+/// Logs that no writer makes, with valid checksums.
 @Suite struct HandmadeLogTests {
   private let environment = Environment(now: { 0 }, random: { 7 })
 
@@ -16,7 +16,7 @@ import Testing
     return try FileSurgery(volume.liveBytes(of: "file"))
   }
 
-  /// What a reader makes of it.
+  /// The report of a reader that recovers the file.
   private func recovered(_ surgery: FileSurgery) throws -> LatewoodFile.RecoveryReport {
     let volume = SimulatedVolume()
     try volume.place(surgery.bytes, at: "file")
@@ -44,7 +44,7 @@ import Testing
     #expect(report.transactionsReplayed == 1 && report.lastTransaction == 1)
   }
 
-  /// To hash each of them would take the square of the file's length.
+  /// Hashing each of them would take time proportional to the square of the file's length.
   @Test func `very many claims to be lost commits, each as long as the rest of the file, are damage`() throws
   {
     var surgery = try surgery()
@@ -125,8 +125,8 @@ import Testing
     }
   }
 
-  /// What follows a gap says of bytes beyond it that they were durable: it must not reach the disk
-  /// before the slot that leads over it.
+  /// Frames behind a gap claim that bytes beyond it were durable, so they must not reach the disk
+  /// before the slot that leads over the gap.
   @Test func `until the slot that leads over a torn tail is durable nothing contradicts the one before`()
     throws
   {

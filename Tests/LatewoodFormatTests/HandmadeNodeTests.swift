@@ -7,7 +7,7 @@ import Testing
 @testable import LatewoodFile
 @testable import LatewoodTree
 
-/// Nodes that no writer makes, whose checksums are all right.
+/// Nodes that no writer makes, with valid checksums.
 @Suite struct HandmadeNodeTests {
   private typealias Change = (_ node: UnsafeMutableRawPointer) -> Void
 
@@ -27,7 +27,7 @@ import Testing
     return try volume.liveBytes(of: CrashScript.path)
   }
 
-  /// The change must be told by a verification, and by whoever reads.
+  /// Expects that a verification reports the change, and that reads throw.
   private func expectDamage(
     _ what: String, isBranch: Bool = false, because reason: String? = nil,
     after: (inout FileSurgery, Int) -> Void = { _, _ in },
@@ -42,7 +42,7 @@ import Testing
     let faults = try store.verify().faults
     let told = faults.filter { $0.offset == offset }.map(\.what)
     #expect(!told.isEmpty, "\(what): \(faults)")
-    // Where something else would notice as well, but only after it had read from beyond the node.
+    // Another check would notice too, but only after reading beyond the node.
     if let reason { #expect(told.contains(reason), "\(what): \(told)") }
     #expect(throws: StoreError.self, "\(what)") { try store.content() }
   }
@@ -69,8 +69,8 @@ import Testing
 
   @Test func `cells lie within it, in order, and have the heads that the arrays say`() throws {
     try expectDamage("a cell behind it") { self.slots($0).set(UInt16(60_000), at: 0) }
-    // A key of keyspace 1 and an empty value, in the reserved bytes of the header: right in all but
-    // the place.
+    // A key of keyspace 1 with an empty value, in the reserved bytes of the header: valid except
+    // for its place.
     try expectDamage("a cell in its header", because: "a cell does not lie within its node") { node in
       let last = Node(validated: node).count - 1
       let key: [UInt8] = [1, 255]

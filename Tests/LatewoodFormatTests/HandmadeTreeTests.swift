@@ -7,8 +7,8 @@ import Testing
 @testable import LatewoodFile
 @testable import LatewoodTree
 
-/// Trees of sound nodes that do not belong together: a verification tells, and so does a compaction
-/// that reads back what it wrote.
+/// Trees of sound nodes that do not belong together. A verification notices, and so does a
+/// compaction that reads back its new file.
 @Suite struct HandmadeTreeTests {
   private let sound: FileSurgery
   private let root: Subtree
@@ -31,7 +31,7 @@ import Testing
     root = try #require(try sound.checkpoint(at: frame.ownOffset).root)
   }
 
-  /// The ranges of nodes, as a compaction hands them over.
+  /// The ranges of nodes, as a compaction passes them on.
   private func regions(of surgery: FileSurgery) -> [Range<UInt64>] {
     surgery.frames(.nodes).compactMap { frame in
       frame.end.map { (frame.ownOffset + UInt64(FrameHeader.length) + 63) & ~63..<$0 }
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  /// What is wrong with the tree, as a compaction would say; nil: nothing.
+  /// The fault that a compaction would find in the tree; nil if there is none.
   private func proof(
     of surgery: FileSurgery, regions: [Range<UInt64>]? = nil, root: Subtree? = nil, limit: UInt64? = nil,
     length: Int? = nil
@@ -96,7 +96,7 @@ import Testing
     var surgery = sound
     _ = try surgery.changeRoot { node in
       let branch = Node(validated: node)
-      // The separator is the first key after it, or the beginning of that.
+      // The separator is a prefix of the first key after it.
       let cell = Int(branch.slots.u16(2))
       let count = Int(UnsafeRawPointer(node).u8(cell))
       let last = node + cell + count

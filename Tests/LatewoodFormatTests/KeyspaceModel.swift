@@ -1,5 +1,5 @@
-/// What a database should hold: plain dictionaries, and the listing that every reader of the file
-/// must come to.
+/// The expected content of a database in plain dictionaries, and the listing that every reader of
+/// the file must produce.
 struct KeyspaceModel: Equatable {
   struct Contents: Equatable {
     var number: UInt32
@@ -9,7 +9,7 @@ struct KeyspaceModel: Equatable {
   private(set) var keyspaces: [String: Contents] = [:]
   private var lastNumber: UInt32 = 0
 
-  /// A keyspace that does not exist is made by whatever names it.
+  /// Applies an operation, which creates the keyspace that it names if there is none.
   mutating func apply(_ operation: Operation) {
     switch operation {
     case .create(let name): create(name)
@@ -37,8 +37,8 @@ struct KeyspaceModel: Equatable {
     keyspaces[name] = Contents(number: lastNumber)
   }
 
-  /// One line for each keyspace by the bytes of its name, and after it one for each entry in the
-  /// order of keys: what `latewood_reader.py` prints.
+  /// The listing that `latewood_reader.py` prints: a line for each keyspace in the byte order of
+  /// names, each followed by a line for every entry in the order of keys.
   var listing: String {
     var lines = Listing()
     for (name, contents) in keyspaces.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {

@@ -2,10 +2,10 @@ import LatewoodDevice
 import LatewoodSimulation
 import LatewoodStore
 
-/// A store and the model of what it should hold, driven by the same operations.
+/// A store and the model of its expected content, driven by the same operations.
 ///
-/// Clock and randomness are counted, and nothing runs in the background: the same calls make the
-/// same bytes.
+/// Clock and random numbers are deterministic, and nothing runs in the background, so the same
+/// calls write the same bytes.
 final class ModelledStore {
   static let path = "golden.latewood"
 
@@ -30,7 +30,7 @@ final class ModelledStore {
       at: path, on: volume, mode: .createNew, options: options, environment: environment)
   }
 
-  /// A second passes with each look at the clock, from 2024-01-01 on.
+  /// An environment whose clock starts at 2024-01-01 and advances a second with each reading.
   static func environment(seed: UInt64) -> Environment {
     let seconds = Guarded<UInt64>(1_704_067_200)
     let random = Guarded(SeededRandom(seed: seed))
@@ -59,7 +59,7 @@ final class ModelledStore {
 
   private struct Changed: Error {}
 
-  /// Runs the operations as one transaction that is then given up.
+  /// Runs the operations as one transaction that is then aborted.
   func abort(_ operations: [Operation]) throws {
     do {
       try store.write { transaction in
@@ -85,7 +85,7 @@ final class ModelledStore {
   func compact() throws { try store.compact() }
   func close() throws { try store.close() }
 
-  /// Goes on with other bytes in the place of the file: what a power cut has left.
+  /// Replaces the bytes of the file, as a power cut would, and opens it again.
   func reopen(after change: (inout [UInt8]) -> Void = { _ in }) throws {
     var left = try bytes()
     try store.close()
@@ -97,7 +97,7 @@ final class ModelledStore {
 }
 
 extension Store {
-  /// What `KeyspaceModel.listing` is for the model.
+  /// The listing of the store, in the form of `KeyspaceModel.listing`.
   func listing() throws -> String {
     var lines = Listing()
     for keyspace in try keyspaces() {

@@ -7,10 +7,10 @@ import Testing
 @testable import LatewoodStore
 @testable import LatewoodTree
 
-/// Files whose checksums are all right, and in which an entry refers to what belongs to something
-/// else: nothing of that is given back to the file system when the entry is overwritten.
+/// Files with valid checksums in which an entry refers to bytes that belong to something else. None
+/// of these bytes are given back to the file system when the entry is overwritten.
 @Suite struct OwnershipTests {
-  /// What the entry refers to.
+  /// The bytes that the entry refers to.
   enum Claim: CaseIterable {
     case header, slots, headerAndFrames, beforeTheFrames
     case itsOwnLeaf, acrossALeaf, wholeFile
@@ -91,7 +91,7 @@ import Testing
     return (try FileSurgery(volume.liveBytes(of: "db")), content)
   }
 
-  /// Keys whose values are not those of `content`.
+  /// The keys whose values differ from `content`.
   private static func wrong(_ content: [String: [UInt8]], _ store: Store) throws -> [String] {
     let keyspace = try store.keyspace("a")
     return try content.keys.sorted().filter { try store.get($0, in: keyspace) != content[$0] }
@@ -134,7 +134,7 @@ import Testing
     try put(1100..<1700, 3)
     var wrong = try Self.wrong(content, store)
     #expect(wrong == [])
-    // What another process would find.
+    // The state that another process would find.
     let other = SimulatedVolume()
     try other.place(volume.liveBytes(of: "db"), at: "db")
     let found = try Self.open(other)
@@ -162,7 +162,7 @@ import Testing
       #expect(wrong == [], "\(key)")
     }
     #expect(try store.verify().faults == [])
-    // Neither the value that two referred to nor any other is kept for ever.
+    // Neither the value with two references nor any other is kept forever.
     let statistics = try store.statistics()
     #expect(statistics.punchedBytes > 4096)
     #expect(statistics.punchingFailure == nil)
@@ -192,7 +192,7 @@ import Testing
       try store.put("key 1000", [UInt8(round)], in: space)
       try store.put("key 1399", [UInt8(round)], in: space)
       try store.checkpoint()
-      // What is wrong with the order of its keys stays; the node itself does too.
+      // The wrong order of its keys stays, and so does the node itself.
       let damage = try store.verify().faults.map(\.what).filter { $0.contains("checksum") }
       #expect(damage == [])
       #expect(try store.get("key 1000", in: space) == [UInt8(round)])

@@ -6,11 +6,11 @@ import Testing
 
 @testable import LatewoodFile
 
-/// Files that random runs leave, each with the listing that a plain model has of it.
+/// Files that random runs leave, each with the listing of a plain model.
 ///
-/// `LATEWOOD_RANDOM_FILES_DIR` is a directory to leave them in, for another reader:
-/// Tests/format-check.sh. `LATEWOOD_RANDOM_FILES` says how many, `LATEWOOD_SEED` where to begin.
-/// Without it a few are made in memory and read back here.
+/// `LATEWOOD_RANDOM_FILES_DIR` is a directory to leave them in for another reader
+/// (Tests/format-check.sh), `LATEWOOD_RANDOM_FILES` is their number, and `LATEWOOD_SEED` the first
+/// seed. Without a directory, a few are made in memory and read back here.
 @Suite struct RandomFileTests {
   private static func number(_ name: String, _ fallback: Int) -> Int {
     CurrentProcess.environmentVariable(name).flatMap { Int($0) } ?? fallback
@@ -38,7 +38,7 @@ import Testing
   }
 }
 
-/// One random run: transactions of all kinds, some given up, checkpoints, clean and unclean ends,
+/// One random run: transactions of all kinds, some aborted, checkpoints, clean and unclean ends,
 /// and a tail at the end.
 private struct RandomRun {
   private var random: SeededRandom
@@ -72,7 +72,7 @@ private struct RandomRun {
     case 0: try store.checkpoint()
     case 1: try store.reopen()
     case 2:
-      // What a power cut leaves of a write that was never acknowledged.
+      // The remains of a write that was never acknowledged because of a power cut.
       let tail = random.bytes(1 + random.below(300))
       try store.reopen { $0 += tail }
     case 3: try store.abort(operations())
@@ -93,7 +93,7 @@ private struct RandomRun {
     }
   }
 
-  /// Often one that was used before.
+  /// A random key, often one that was used before.
   private mutating func key() -> [UInt8] {
     if random.oneIn(400) { return random.bytes(16384) }
     let key = random.pick(stems) + (0..<random.below(3)).map { _ in UInt8(random.pick([0, 1, 127, 255])) }
@@ -109,8 +109,8 @@ private struct RandomRun {
     }
   }
 
-  /// Transactions larger than what is gathered in memory have several frames; one is given up after
-  /// some are written.
+  /// Makes transactions that are too large for memory and have several frames. One is aborted after
+  /// some of them are written.
   private mutating func longTransactions() throws {
     func large(_ random: inout SeededRandom) -> [Operation] {
       (0..<100).map { .put("a", [UInt8($0), 7], random.bytes(60_000)) }
@@ -128,10 +128,10 @@ private struct RandomRun {
       try store.close()
       return (try store.bytes(), kept)
     case 1:
-      // Reserved room.
+      // Preallocated space.
       return (try store.bytes() + [UInt8](repeating: 0, count: random.below(10_000)), kept)
     case 2:
-      // The last transaction lost its end.
+      // The last transaction has lost its end.
       try store.commit(.put("a", "last", "lost"))
       var file = try FileSurgery(store.bytes())
       file.cut(at: file.bytes.count - 8 - random.below(40))

@@ -15,7 +15,7 @@ import Testing
     #expect(at == range.upperBound, "\(message)")
   }
 
-  /// The rows of the table in section 12 of FORMAT.md.
+  /// Returns the rows of the table in section 12 of FORMAT.md.
   private func documented() throws -> [(offset: UInt64, bytes: [UInt8], meaning: String)] {
     let path = GoldenFiles.root + "/../../FORMAT.md"
     let text = String(decoding: try GoldenFiles.bytes(at: path, on: FileVolume()), as: UTF8.self)
@@ -38,10 +38,10 @@ import Testing
     for row in try documented() {
       let own = try #require(byStart[row.offset], "offset \(row.offset): \(row.meaning)")
       #expect(own.range.count == row.bytes.count, "offset \(row.offset)")
-      // The table says of one checksum in addition whose it is.
+      // For one checksum, the table adds what it covers.
       #expect(own.meaning == row.meaning || row.meaning == own.meaning + ": of the commit frame")
     }
-    // All that the table leaves out is zero there.
+    // Everything that the table leaves out is zero there.
     let shown = Set(try documented().map(\.offset))
     for row in rows where !shown.contains(row.range.lowerBound) {
       #expect(try file.reader.isZero(row.range), "\(row)")
@@ -58,7 +58,7 @@ import Testing
       let faults = rows.filter { $0.isFault && $0.range.lowerBound >= 16384 }
       #expect(faults.isEmpty || ["malformed-operation", "holes"].contains(name), "\(name): \(faults)")
     }
-    // Any piece of it says the same.
+    // Any piece of the file gives the same explanation.
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<40 {
       let start = UInt64(random.below(Int(file.size)))
@@ -67,7 +67,7 @@ import Testing
       Self.check(some, cover: range, "\(name) \(random.replay)")
       for row in some {
         let whole = try #require(rows.first { $0.range.contains(row.range.lowerBound) })
-        // An unknown stretch is named for what is in it.
+        // A range without meaning is described by its content.
         #expect(
           whole.meaning == row.meaning || row.meaning.contains("meaning") || row.meaning.contains("zero"),
           "\(name) \(random.replay) \(row.range)")

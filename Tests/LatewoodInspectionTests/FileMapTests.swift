@@ -7,7 +7,7 @@ import Testing
 @testable import LatewoodInspection
 
 @Suite struct FileMapTests {
-  /// What holds for the map of any file whatever.
+  /// Checks what holds for the map of every file.
   static func check(_ map: FileMap, _ message: String) {
     var at: UInt64 = 0
     var before: Region?
@@ -24,7 +24,7 @@ import Testing
     #expect(map.totals.values.reduce(0, +) == map.size, "\(message)")
   }
 
-  /// What holds besides for the map of a sound file.
+  /// Checks what also holds for the map of a sound file.
   static func checkSound(_ map: FileMap, _ file: InspectedFile, _ store: Store, _ message: String) throws {
     let totals = map.totals
     let statistics = try store.statistics()
@@ -34,7 +34,7 @@ import Testing
     #expect(totals[.node, default: 0] + totals[.extent, default: 0] == statistics.liveBytes, "\(message)")
     #expect(totals[.node, default: 0] == map.tree.nodeBytes, "\(message)")
     #expect(map.tree.entries == statistics.entries, "\(message)")
-    // Padding aside, and the last frame has none.
+    // Except for padding, which the last frame does not have.
     let log = totals[.log, default: 0]
     #expect(log >= file.log.commitBytes && log <= file.log.commitBytes + 7 * file.log.commits, "\(message)")
     let shape = TreeShape(map.tree)

@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The files in Tests/golden, and files of bytes in memory.
+/// The files in Tests/golden, and files in memory.
 enum GoldenFiles {
   static let root: String = {
     var parts = #filePath.split(separator: "/").dropLast(2)
@@ -32,7 +32,7 @@ enum GoldenFiles {
     return Array(bytes.prefix(count))
   }
 
-  /// A volume in memory with one file, `file`.
+  /// Returns a volume in memory with one file, `file`.
   static func volume(_ bytes: [UInt8]) throws -> MemoryVolume {
     let volume = MemoryVolume()
     let device = try volume.open("file", .createExclusive(permissions: 0o600))

@@ -25,7 +25,7 @@ import Testing
     DispatchQueue(label: "writer").async(group: group) {
       var random = SeededRandom(seed: seed)
       do {
-        // No more than a look can keep up with: while there is a reader nothing is given back.
+        // No more than a look can keep up with: while there is a reader, no holes are punched.
         for _ in 0..<300 where !isDone.withLock({ $0 }) {
           try store.write(durability: .relaxed) { transaction in
             for _ in 0..<(1 + random.below(20)) {

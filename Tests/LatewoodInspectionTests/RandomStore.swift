@@ -3,8 +3,8 @@ import LatewoodDevice
 import LatewoodSimulation
 import LatewoodStore
 
-/// Files as random use leaves them: with holes, tails, several keyspaces, compactions and values of
-/// all sizes.
+/// Files in the state after random use: with holes, tails, several keyspaces, compactions and
+/// values of all sizes.
 struct RandomStore {
   static let path = "random"
 

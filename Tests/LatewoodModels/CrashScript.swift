@@ -3,18 +3,17 @@ import LatewoodSimulation
 import LatewoodStore
 import Synchronization
 
-/// A list of steps that a crash or fault test runs on a store, and what the store shows after each.
+/// A list of steps that a crash or fault test runs on a store.
 package struct CrashScript: Sendable {
   package enum Step: Sendable {
     case transaction(Durability, [Operation])
     case sync
     case checkpoint
-    /// Compacts; the transactions are committed while that goes on, one each time it tells how far
-    /// it is, until there are no more.
+    /// Compacts, and commits these transactions meanwhile, one at each report of progress.
     case compact([Step])
     /// Closes the store and opens it again.
     case reopen
-    /// The process ends without a word, and another one opens the store.
+    /// The process ends suddenly, and another one opens the store.
     case kill
   }
 
@@ -26,7 +25,7 @@ package struct CrashScript: Sendable {
   }
 
   package var name: String
-  /// How many of the images it gets, in relation to the others.
+  /// The share of images that it gets, relative to other scripts.
   package var share: Double
   package var steps: [Step]
 
@@ -41,18 +40,18 @@ package struct CrashScript: Sendable {
     package let description: String
   }
 
-  /// What a run has got to: which states may be found after a crash.
+  /// The progress of a run: the states that may be found after a crash.
   package struct Progress {
-    /// Content after each transaction that was begun; the first is that of the start.
+    /// The content after each transaction that was begun; the first is the initial content.
     package var states: [Content]
-    /// Index of the newest state that was acknowledged as durable.
+    /// The index of the newest state that was acknowledged as durable.
     package var durable = 0
-    /// Index of the newest state that was acknowledged at all.
+    /// The index of the newest state that was acknowledged at all.
     package var acknowledged = 0
-    /// The database exists: the first open has returned.
+    /// Whether the first open has returned, so that the database exists.
     package var isOpened = false
-    /// States with a transaction that failed for lack of space, and may come back until a later one
-    /// is durable.
+    /// States with a transaction that failed for lack of space, which may come back until a later
+    /// one is durable.
     package var ghosts: [Content] = []
 
     package init(from start: Content = [:]) { states = [start] }
@@ -64,7 +63,7 @@ package struct CrashScript: Sendable {
       ghosts = []
     }
 
-    /// Whether a power cut now may leave this.
+    /// Whether a power cut now may leave this content.
     package func allows(_ content: Content) -> Bool {
       states[durable...].contains(content) || ghosts.contains(content)
     }
@@ -76,7 +75,7 @@ package struct CrashScript: Sendable {
     options.nodeSize = 1024
     options.inlineValueLimit = 64
     options.writeBufferBudget = 65536
-    // Every checkpoint gives back what it can, in blocks of a sector.
+    // Every checkpoint gives back as much as possible, in blocks of a sector.
     options.punchingThreshold = 1
     return options
   }
@@ -97,7 +96,7 @@ package struct CrashScript: Sendable {
 
   private static let fileIDs = Atomic<UInt64>(0)
 
-  /// Runs the steps until one fails; what was got to is in `progress`.
+  /// Runs the steps until one fails, and updates `progress`.
   package func run(on volume: SimulatedVolume, _ progress: inout Progress) throws {
     var process = 1
     var store = try CrashScript.open(volume.process(process))
@@ -132,8 +131,8 @@ package struct CrashScript: Sendable {
     progress.makeDurable()
   }
 
-  /// A failure of what is committed meanwhile does not end the compaction, but it is thrown when
-  /// that has ended.
+  /// Compacts, and commits transactions meanwhile. An error of a commit does not end the
+  /// compaction; it is thrown afterwards.
   private static func compact(_ store: Store, _ meanwhile: [Step], _ progress: inout Progress) throws {
     var rest = meanwhile[...]
     var failure: (any Error)?

@@ -1,7 +1,7 @@
 import LatewoodDocuments
 
 extension DocumentModel {
-  /// What a collection shows otherwise than the model; nil: nothing.
+  /// The first difference between a collection and the model; nil if there is none.
   package func difference(to reads: DocumentReads) throws -> String? {
     for (id, document) in documents {
       guard let head = try reads.head(of: id), let record = try reads.record(of: id) else {

@@ -1,9 +1,9 @@
 import LatewoodDocuments
 
-/// What a database of documents should hold, in plain dictionaries.
+/// The expected content of a database of documents, in plain dictionaries.
 package struct DocumentModel: Equatable {
   package struct Document: Equatable {
-    /// Bodies of all leaves that are not deleted, by their revision.
+    /// The bodies of all leaves that are not deleted, by revision.
     package var live: [RevisionID: [UInt8]] = [:]
     package var deleted: Set<RevisionID> = []
     package var sequence: UInt64 = 0
@@ -12,7 +12,8 @@ package struct DocumentModel: Equatable {
 
     package init() {}
 
-    /// Highest generation, then greatest digest; tombstones only if there is nothing else.
+    /// The winning revision: the highest generation, then the greatest digest; a tombstone only if
+    /// there is nothing else.
     package var winner: RevisionID? { live.keys.max() ?? deleted.max() }
     package var isDeleted: Bool { live.isEmpty }
   }
@@ -28,7 +29,7 @@ package struct DocumentModel: Equatable {
     return lastSequence
   }
 
-  /// A leaf continues another one.
+  /// Replaces a leaf with its next revision.
   package mutating func replace(
     _ id: String, _ old: RevisionID?, _ new: RevisionID, _ body: [UInt8], isDeleted: Bool, blob: BlobDigest?
   ) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodQuery
 
-/// Keys sort as values do. `LATEWOOD_PAIRS` says how many random pairs are compared.
+/// Keys sort like their values. `LATEWOOD_PAIRS` is the number of random pairs to compare.
 @Suite struct CollationTests {
   private static let pairs = Int(CurrentProcess.environmentVariable("LATEWOOD_PAIRS") ?? "") ?? 20_000
 
@@ -41,7 +41,7 @@ import Testing
         Issue.record("\(left) and \(right): \(ascending), \(other); \(random.replay)")
         return
       }
-      // One key behind the other must sort like the first, so none may be the beginning of another.
+      // Concatenated keys must sort by the first key, so no key may be a prefix of another.
       guard expected == 0 || !(ascending.starts(with: other) || other.starts(with: ascending)) else {
         Issue.record("\(left) and \(right): one key begins with the other; \(random.replay)")
         return
@@ -54,6 +54,57 @@ import Testing
         return
       }
     }
+  }
+
+  @Test func `what is read back from a key has the same key, in both directions`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    for round in 0..<Self.pairs / 10 {
+      let value = round % 2 == 0 ? PlainOrder.number(&random) : .random(&random)
+      let descending = random.oneIn(2)
+      let fleece = try value.fleece()
+      // Another value follows, as in an index of two fields.
+      var key = try Self.key(fleece, descending: descending)
+      try key.append(nil)
+      let bytes = key.bytes
+      let isScalar = try fleece.map {
+        try $0.withRoot { root throws(FleeceError) in try ScalarValue(root) } != nil
+      }
+      let found = bytes.withUnsafeBytes { bytes in
+        var reader = CollationReader(bytes)
+        return (reader.next(descending: descending), reader.next(descending: false))
+      }
+      guard isScalar ?? true else {
+        #expect(found.0 == nil && found.1 == nil, "\(random.replay)")
+        continue
+      }
+      let scalar = try #require(found.0, "\(value) \(random.replay)")
+      #expect(try Self.key(scalar) == Self.key(fleece).bytes, "\(value) \(random.replay)")
+      guard case .missing = found.1 else {
+        Issue.record("\(value): what follows is \(String(describing: found.1)); \(random.replay)")
+        return
+      }
+      // Truncated or changed bytes are read without a trap.
+      var damaged = Array(bytes.prefix(random.below(bytes.count + 1)))
+      if !damaged.isEmpty { damaged[random.below(damaged.count)] = UInt8(random.below(256)) }
+      damaged.withUnsafeBytes { bytes in
+        var reader = CollationReader(bytes)
+        while reader.next(descending: descending) != nil {}
+      }
+    }
+  }
+
+  private static func key(_ value: ScalarValue) throws -> [UInt8] {
+    var writer = FleeceWriter()
+    switch value {
+    case .missing: return try key(nil).bytes
+    case .null: try writer.null()
+    case .boolean(let value): try writer.boolean(value)
+    case .number(.integer(let number)): try writer.integer(number)
+    case .number(.unsigned(let number)): try writer.unsigned(number)
+    case .number(.double(let number)): try writer.double(number)
+    case .string(let string): try writer.string(string)
+    }
+    return try key(FleeceBody(written: try writer.finish())).bytes
   }
 
   @Test func `equal numbers have one key, whatever their encoding`() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodQuery
 
-/// The ranges that conditions give, beside what the conditions say of values.
+/// The ranges that conditions give, compared with matching the conditions against values.
 @Suite struct IndexBoundsTests {
   private static let selectors = [
     #"{"a":1}"#, #"{"a":{"$gt":1}}"#, #"{"a":{"$gte":1,"$lt":"m"}}"#, #"{"a":{"$lte":null}}"#,
@@ -127,7 +127,7 @@ import Testing
         }
       }
     }
-    // What only stored conditions say is no selector.
+    // An operator of stored conditions is not accepted in a selector.
     #expect(throws: QueryError.self) { try MangoSelector.predicate(json: #"{"$unless":{"a":1}}"#) }
   }
 

@@ -1,8 +1,7 @@
 import LatewoodFleece
 import LatewoodSimulation
 
-/// A value as plain as can be, with the order of values written down a second time, as simply as it
-/// can be said.
+/// A minimal value, with a second, very simple implementation of the order of values.
 indirect enum PlainOrder {
   case missing, null
   case boolean(Bool)
@@ -53,8 +52,8 @@ indirect enum PlainOrder {
     a == b ? 0 : a.lexicographicallyPrecedes(b) ? -1 : 1
   }
 
-  /// Compares by whole part and fraction, which integers of 128 bits and doubles below 2^64 have
-  /// exactly.
+  /// Compares by integral part and fraction, which are exact for integers of 128 bits and doubles
+  /// below 2^64.
   private static func numbers(_ left: PlainOrder, _ right: PlainOrder) -> Int {
     let (a, b) = (left.parts, right.parts)
     if let a, let b {
@@ -74,7 +73,7 @@ indirect enum PlainOrder {
     }
   }
 
-  /// Nil if the number is beyond 2^100.
+  /// The integral part and the fraction; nil if the number is beyond 2^100.
   private var parts: (whole: Int128, fraction: Double)? {
     switch self {
     case .integer(let value): return (Int128(value), 0)
@@ -105,8 +104,8 @@ indirect enum PlainOrder {
     }
   }
 
-  /// Close to where encodings change: whole and not, 2^53, 2^63, 2^64, zero of both signs, the
-  /// least and the greatest.
+  /// Returns a number near the limits of encodings: integral or not, 2^53, 2^63, 2^64, zero of both
+  /// signs, the least and the greatest.
   static func number(_ random: inout SeededRandom) -> PlainOrder {
     let near = Int64(random.below(9)) - 4
     switch random.below(10) {
@@ -141,7 +140,7 @@ indirect enum PlainOrder {
 
   // MARK: As Fleece
 
-  /// Nil for a missing value.
+  /// Returns the value as Fleece; nil for a missing value.
   func fleece() throws -> FleeceBody? {
     if case .missing = self { return nil }
     var writer = FleeceWriter()

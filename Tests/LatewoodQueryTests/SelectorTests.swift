@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodQuery
 
-/// What selectors find, and what is said of those that cannot be read.
+/// Selectors find the right documents, and invalid ones are refused with a reason.
 @Suite struct SelectorTests {
   private func matches(_ selector: String, _ document: String) throws -> Bool {
     let predicate = try MangoSelector.predicate(json: selector)
@@ -103,16 +103,16 @@ import Testing
       let ids = try found.compactMap { try $0.element(for: "_id")?.string() }
       if ids != expected { different.append(String(decoding: try selector.json(), as: UTF8.self)) }
     }
-    // ICU puts letters of both cases side by side; bytes put all capitals first. And whole numbers
-    // are integers here, while CouchDB remembers which were written with a point.
+    // ICU sorts letters of both cases side by side; bytes sort all capitals first. And integral
+    // numbers are integers here, while CouchDB remembers which were written with a point.
     #expect(different == Oracles.knownDifferences)
   }
 }
 
-/// What a real CouchDB answered, in `shared/oracles` beside the repository.
+/// The answers of a real CouchDB, from `shared/oracles` beside the repository.
 enum Oracles {
-  /// CouchDB finds `female` and `male` before `Virginia`; and no remainder of what was written
-  /// 10000000000.0.
+  /// CouchDB finds `female` and `male` before `Virginia`, and no remainder for a number that was
+  /// written as 10000000000.0.
   static let knownDifferences = [#"{"gender":{"$lte":"Virginia"}}"#, #"{"n.m":{"$mod":[3,1]}}"#]
 
   static func read(_ name: String) throws -> [UInt8]? {

@@ -1,24 +1,24 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// One way a disk may look after a power cut.
+/// One possible state of a disk after a power cut.
 package struct CrashImage: Sendable, CustomStringConvertible {
-  /// A sector of which the disk has a part of the newest content and the rest as before.
+  /// A torn sector, of which the disk has a part of the newest content and the rest of the old one.
   package struct Tear: Sendable, Equatable {
     let sector: Int
-    /// Where in the sector the parts meet.
+    /// The offset in the sector at which the parts meet.
     let split: Int
     let keepsHead: Bool
   }
 
   let state: CrashState
-  /// For each sector, and at the end for the names.
+  /// The choice for each sector, and at the end the one for the names.
   let choices: [Int]
   let tear: Tear?
-  /// The file's new size reached the disk whether or not the data did.
+  /// Whether the file's new size reached the disk even without the data.
   let isGrown: Bool
 
-  /// How many sectors have something unsynced.
+  /// The number of sectors with unsynced content.
   package var keptSectors: Int { choices.dropLast().count { $0 > 0 } }
   package var isTorn: Bool { tear != nil }
 
@@ -48,8 +48,9 @@ package struct CrashImage: Sendable, CustomStringConvertible {
     state.names[state.files[file].inode] ?? "file \(state.files[file].inode)"
   }
 
-  /// A fresh disk with these contents, all durable. Costs a copy of what differs, once a region has
-  /// been used before; so let go of one volume, and what was opened on it, before the next is made.
+  /// Makes a disk with these contents, all durable. Once a region has been used, this costs only a
+  /// copy of the differences; so release one volume, and everything opened on it, before making the
+  /// next.
   package func makeVolume(seed: UInt64 = 0) throws(Fault) -> SimulatedVolume {
     let volume = SimulatedVolume(seed: seed)
     let names = state.names(after: choices.last ?? 0)
@@ -90,14 +91,14 @@ package struct CrashImage: Sendable, CustomStringConvertible {
   }
 }
 
-/// The ways a disk may look after a power cut: all of them if they are few, else the telling ones
-/// and some at random.
+/// The possible states of a disk after a power cut: all of them if there are few, otherwise the
+/// most interesting ones and some random ones.
 ///
-/// If there are at most `exhaustiveUpTo` ways, all of them, the one that keeps everything first,
-/// and last nothing kept but the size. Else everything kept; nothing kept; nothing kept but the
-/// size; each sector dropped alone, each kept alone, each with an older content, each number of
-/// name changes, and random ways. Each that keeps a sector that can be torn also comes with one
-/// torn.
+/// If there are at most `exhaustiveUpTo` states, all of them: first the one in which everything is
+/// kept, last the one in which only the size is kept. Otherwise everything kept; nothing kept; only
+/// the size kept; each sector dropped alone, each kept alone, each with an older content; each
+/// number of name changes; and random states. Each state that keeps a sector that can be torn also
+/// comes with a torn one.
 package struct CrashImages: RandomAccessCollection, Sendable {
   private enum Recipe: Sendable {
     case allKept, noneKept, grown
@@ -113,7 +114,7 @@ package struct CrashImages: RandomAccessCollection, Sendable {
   private let recipes: [(recipe: Recipe, tears: Bool)]
   private let tearable: [Int]
   private let seed: UInt64
-  /// Whether every way is among them (torn sectors are chosen, not tried at every place).
+  /// Whether every state is among them (except that sectors are not torn at every place).
   package let isExhaustive: Bool
 
   package var startIndex: Int { 0 }
@@ -193,7 +194,8 @@ package struct CrashImages: RandomAccessCollection, Sendable {
     case .names(let kept): all[names] = kept
     case .random(let seed):
       var random = SeededRandom(seed: seed)
-      // Most subsets at even odds are alike; those with few kept or few dropped are not.
+      // With even odds most subsets are alike, so also choose ones with few sectors kept or few
+      // dropped.
       let odds = random.pick([1, 4, 8, 12, 15])
       for index in 0..<names {
         all[index] = random.below(16) < odds ? 1 + random.below(counts[index] - 1) : 0
@@ -219,7 +221,7 @@ package struct CrashImages: RandomAccessCollection, Sendable {
 }
 
 extension SimulatedVolume {
-  /// What the disk may look like if the power goes, or went, at this moment.
+  /// The possible states of the disk if the power is cut, or was cut, at this moment.
   package func crashImages(
     seed: UInt64 = 0, exhaustiveUpTo limit: Int = 256, random: Int = 64, tearing: Bool = true
   ) -> CrashImages {
@@ -229,7 +231,7 @@ extension SimulatedVolume {
 }
 
 extension SeededRandom {
-  /// A seed that is made from two numbers.
+  /// Mixes two numbers into a seed.
   static func mixed(_ first: UInt64, _ second: UInt64) -> UInt64 {
     var random = SeededRandom(seed: first ^ (second &* 0x9E37_79B9_7F4A_7C15))
     return random.next()

@@ -1,28 +1,27 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Everything that decides what a disk may look like after a power cut: what it has for sure, and a
-/// choice for each thing that was not yet synced. All images of one cut share it.
+/// Everything that determines the possible states of a disk after a power cut: its durable content,
+/// and the choices for everything not yet synced. All images of one cut share it.
 final class CrashState: Sendable {
-  /// A file with unsynced sectors or without.
+  /// A file, with or without unsynced sectors.
   struct File: Sendable {
     let inode: UInt64
     let durableSize: Int
     let liveSize: Int
     let attributes: SimulatedAttributes
-    /// Lend regions that start as the durable bytes.
+    /// Lends regions that start with the durable bytes.
     let regions: RegionPool
   }
 
-  /// A sector that has unsynced contents. Choice 0 is what the disk has, choice `n` is `contents[n
-  /// - 1]`, the last the newest.
+  /// A sector with unsynced contents. Choice 0 is the durable content; choice `n` is the content
+  /// with index `n - 1`, of which the last is the newest.
   struct Sector: Sendable {
     let file: Int
     let number: Int
     let before: [UInt8]
     let contents: [Content]
-    /// Whether every content leaves the durable bytes of the sector as they are, so that it may be
-    /// torn.
+    /// Whether no content changes the durable bytes of the sector, so that it may be torn.
     let keepsDurableBytes: Bool
   }
 
@@ -39,8 +38,8 @@ final class CrashState: Sendable {
   let names: [UInt64: String]
   let lastInode: UInt64
 
-  /// How many choices there are for each sector, and at the end for the names: how many of the
-  /// changes were kept.
+  /// The number of choices for each sector, and at the end for the names, whose choice is the
+  /// number of changes kept.
   let choiceCounts: [Int]
 
   init(_ volume: SimulatedVolume) {

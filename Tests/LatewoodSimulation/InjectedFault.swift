@@ -1,20 +1,20 @@
 import LatewoodBytes
 
-/// What a simulated disk can do to a call that would change it.
+/// A fault that a simulated disk injects into a call that would change it.
 package enum InjectedFault: Sendable, Equatable {
   /// The call takes effect in the cache, and then the machine loses power: this call and all later
-  /// ones throw. What is left is one of `crashImages`, so the call may also have had no effect, or
-  /// part of it.
+  /// ones throw. The disk is then in one of the states of `crashImages`, so the call may have had
+  /// its full effect, a part of it, or none.
   case powerCut
-  /// A write or punch of which only the first bytes arrive, a sync of which only the first sectors
-  /// of so many bytes reach the disk, or any other call, fails for a fault of the device.
+  /// The call fails because of a fault of the device. Of a write or punch only the first `after`
+  /// bytes arrive; of a sync only the first sectors with that many bytes reach the disk.
   case inputOutput(after: Int = 0)
-  /// The same for want of space.
+  /// The call fails in the same way for lack of space.
   case outOfSpace(after: Int = 0)
-  /// A sync fails, and some sectors reached the disk before; others are lost. Any other call fails
-  /// as with `inputOutput`.
+  /// A sync fails after some sectors reached the disk; the others are lost. Any other call fails as
+  /// with `inputOutput`.
   case syncLosingSome
-  /// A write that the cache shows and the disk never gets, of which nobody is told. Any other call
+  /// A write that the cache shows but that never reaches the disk, without an error. Any other call
   /// succeeds.
   case lost
 }
@@ -44,7 +44,7 @@ package struct SimulatedAccess: Sendable, Equatable {
     case write, sync, readFromDisk, punch
   }
   package let kind: Kind
-  /// What the file is called now.
+  /// The current name of the file.
   package let path: String
 
   package init(kind: Kind, path: String) {

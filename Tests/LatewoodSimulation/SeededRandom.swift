@@ -1,7 +1,7 @@
 import LatewoodDevice
 
-/// Random numbers that a seed repeats: SplitMix64 (Steele, Lea and Flood, "Fast splittable
-/// pseudorandom number generators", 2014).
+/// Random numbers that can be repeated with a seed: SplitMix64 (Steele, Lea and Flood, "Fast
+/// splittable pseudorandom number generators", 2014).
 ///
 /// A random test takes its seed from `SeededRandom.seed()`, and says `replay` when it fails.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
@@ -13,14 +13,13 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
     state = seed
   }
 
-  /// The value of the environment variable `LATEWOOD_SEED`, else `fallback`, else one from the
-  /// system.
+  /// The value of the environment variable `LATEWOOD_SEED`, or `fallback`, or a random one.
   package static func seed(_ fallback: UInt64? = nil) -> UInt64 {
     if let text = CurrentProcess.environmentVariable("LATEWOOD_SEED"), let seed = UInt64(text) { return seed }
     return fallback ?? Environment.system.random()
   }
 
-  /// What to do to see the same again, for the message of a failed test.
+  /// The environment variable that repeats the run, for the message of a failed test.
   package var replay: String { "LATEWOOD_SEED=\(seed)" }
 
   package mutating func next() -> UInt64 {
@@ -31,13 +30,13 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed &>> 31)
   }
 
-  /// One of `0 ..< bound`, all about as likely; `bound` is above 0.
+  /// A number in `0 ..< bound`, nearly uniformly distributed; `bound` is above 0.
   package mutating func below(_ bound: Int) -> Int {
     precondition(bound > 0)
     return Int(next().multipliedFullWidth(by: UInt64(bound)).high)
   }
 
-  /// True once in `times`.
+  /// Returns true once in `times` calls on average.
   package mutating func oneIn(_ times: Int) -> Bool { below(times) == 0 }
 
   package mutating func bytes(_ count: Int) -> [UInt8] {

@@ -1,4 +1,4 @@
-/// Who may use a simulated file, and what it carries beside its bytes.
+/// The owner, permissions and extended attributes of a simulated file.
 package struct SimulatedAttributes: Sendable, Equatable {
   package var user: UInt32 = 0
   package var group: UInt32 = 0

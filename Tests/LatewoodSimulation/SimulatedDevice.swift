@@ -8,9 +8,9 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   private let volume: SimulatedVolume
   private let file: SimulatedFile
   private let path: String
-  /// What it was renamed to last; under the lock.
+  /// The last name that it was renamed to; under the lock.
   private var currentPath: String
-  /// What the file is called now; under the lock.
+  /// The current name of the file; under the lock.
   private var name: String { volume.names.first { $0.value == file.inode }?.key ?? path }
   private let isWritable: Bool
   private let process: Int
@@ -45,13 +45,15 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     }
   }
 
+  var isRemote: Bool { volume.locked { volume.isRemote } }
+
   func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
     volume.monitor.lock()
     defer { volume.monitor.unlock() }
     try checkReadable(offset, bytes.count)
   }
 
-  /// Under the lock.
+  /// Throws if a range cannot be read. Under the lock.
   private func checkReadable(_ offset: UInt64, _ length: Int) throws(Fault) {
     let (end, overflow) = offset.addingReportingOverflow(UInt64(length))
     let asked = offset..<(overflow ? .max : end)
@@ -87,7 +89,14 @@ final class SimulatedDevice: Device, @unchecked Sendable {
       case .syncLosingSome: arriving = 0
       case .powerCut, .lost, nil: break
       }
-      if let space = volume.space {
+      if volume.countsBlocks {
+        // As in a real file system, a write that does not fit does not use up the space that is
+        // left.
+        if file.growth(writing: start..<start + arriving) > volume.freeBlocks {
+          arriving = 0
+          fault = fault ?? .outOfSpace()
+        }
+      } else if let space = volume.space {
         let others = Set(volume.names.values).subtracting([file.inode])
           .reduce(0) { $0 + (volume.files[$1]?.liveSize ?? 0) }
         let room = max(space - others, file.liveSize) - start
@@ -124,7 +133,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   func size() throws(Fault) -> UInt64 { try locked { () throws(Fault) in UInt64(file.liveSize) } }
   func allocatedSize() throws(Fault) -> UInt64 {
     try locked { () throws(Fault) in
-      UInt64(max(0, file.liveSize - file.holes.count * SimulatedFile.sectorLength))
+      UInt64(file.allocatedSize)
     }
   }
   func permissions() throws(Fault) -> UInt16 {
@@ -156,6 +165,9 @@ final class SimulatedDevice: Device, @unchecked Sendable {
 
   func map(capacity: UInt64) throws(Fault) -> AddressSpace {
     try locked { () throws(Fault) in
+      if let refusal = volume.mappingRefusal {
+        throw Fault(refusal, "the simulated system maps no files", path: path)
+      }
       guard capacity <= SimulatedVolume.capacity else {
         throw Fault(.outOfMemory, "a simulated file cannot be mapped so far", path: path)
       }
@@ -170,7 +182,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
 
   func startWriteback(offset: UInt64, length: UInt64) {}
 
-  /// Not one of the numbered calls: it has no failure that anybody hears of.
+  /// Not one of the numbered calls, because its failures are not reported.
   var prefersWrittenRoom: Bool { volume.prefersWrittenRoom }
 
   func reserve(offset: UInt64, length: UInt64) {

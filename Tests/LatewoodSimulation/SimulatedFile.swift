@@ -1,18 +1,19 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// One file of a simulated disk: what a program sees of it, and what a power cut would leave.
+/// A file of a simulated disk: the content that a program sees, and the one that a power cut would
+/// leave.
 ///
 /// ```
 /// live      the page cache: every write at once          region, liveSize
-/// pending   sectors written since the last sync          before (on the disk), between (rewritten meanwhile), now (live)
-/// lost      sectors whose sync failed: the cache shows them, the disk never gets them unless they are written again
-/// refused   those of them that the disk never had: as long as the cache has them, what is written there again does not come to the disk either
+/// pending   sectors written since the last sync          before (disk), between (rewritten), now (live)
+/// lost      sectors whose sync failed: cached, but never on the disk unless they are written again
+/// refused   lost sectors that the disk never had: while cached, later writes are lost too
 /// durable   live, with pending and lost sectors as they are on the disk
 /// ```
 ///
 /// Invariants:
-/// 1. A sector that is neither pending nor lost is the same live and durable.
+/// 1. The live and durable contents of a sector that is neither pending nor lost are equal.
 /// 2. A sector at or past `durableSize` that is neither pending nor lost is zero.
 /// 3. No sector is both pending and lost.
 ///
@@ -22,10 +23,10 @@ final class SimulatedFile {
 
   /// A sector that was written since the last sync.
   struct Pending {
-    /// What the disk has; nil for zeroes.
+    /// The content on the disk; nil for zeros.
     var before: [UInt8]?
-    /// Contents it had between two syncs before it was written again, any of which may be what
-    /// reached the disk.
+    /// The contents that it had between two syncs before it was written again, any of which may
+    /// have reached the disk.
     var between: [(bytes: [UInt8], size: Int)] = []
   }
 
@@ -36,13 +37,13 @@ final class SimulatedFile {
   private(set) var pending: [Int: Pending] = [:]
   private(set) var lost: [Int: [UInt8]] = [:]
   private var refused: Set<Int> = []
-  /// Sectors that were given back and not written since.
+  /// Sectors that were given back and have not been written since.
   private(set) var holes: Set<Int> = []
-  /// What it carries beside its bytes. Durable at once: who changes it waits for that.
+  /// The owner, permissions and extended attributes, which are durable at once.
   var attributes = SimulatedAttributes()
-  /// How many open devices hold a reader's lock.
+  /// The number of open devices that hold a reader's lock.
   var readers = 0
-  /// The process that has the lock exclusively.
+  /// The process that holds the lock exclusively.
   var exclusiveHolder: Int?
 
   init(inode: UInt64, region: SimulatedRegion, size: Int) {
@@ -60,7 +61,7 @@ final class SimulatedFile {
         start: region.base + SimulatedFile.start(sector), count: SimulatedFile.sectorLength))
   }
 
-  /// What the size is at least if the disk has the live content of this sector.
+  /// The least size of the file if the disk has the live content of this sector.
   func size(implying sector: Int) -> Int { min(liveSize, SimulatedFile.start(sector + 1)) }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
@@ -85,8 +86,8 @@ final class SimulatedFile {
     }
   }
 
-  /// Gives whole sectors back: zeros, of which each reaches the disk by itself, or not, as if it
-  /// had been written.
+  /// Gives whole sectors back. They become zeros, each of which may or may not reach the disk, as
+  /// if written.
   func punch(_ bytes: Range<Int>) {
     guard !bytes.isEmpty else { return }
     let zeros = [UInt8](repeating: 0, count: bytes.clamped(to: 0..<liveSize).count)
@@ -97,9 +98,21 @@ final class SimulatedFile {
       bytes.lowerBound / SimulatedFile.sectorLength..<bytes.upperBound / SimulatedFile.sectorLength)
   }
 
-  /// Makes the file longer by zeros, which take no sectors. A power cut before the next sync may
+  /// Makes the file longer with zeros, which take no sectors. A power cut before the next sync may
   /// undo that.
   func grow(to size: Int) { liveSize = max(liveSize, size) }
+
+  /// The number of bytes that the file takes on the disk.
+  var allocatedSize: Int { max(0, liveSize - holes.count * SimulatedFile.sectorLength) }
+
+  /// Returns the number of bytes by which the file grows on the disk when a range is written.
+  func growth(writing range: Range<Int>) -> Int {
+    if range.isEmpty { return 0 }
+    let length = SimulatedFile.sectorLength
+    let sectors = range.lowerBound / length...(range.upperBound - 1) / length
+    let filled = holes.isEmpty ? 0 : sectors.count { holes.contains($0) }
+    return filled * length + max(0, range.upperBound - liveSize)
+  }
 
   func sync() {
     for sector in refused {
@@ -110,8 +123,8 @@ final class SimulatedFile {
     durableSize = liveSize
   }
 
-  /// A sync that fails. The system takes what it could not write for written: later syncs succeed
-  /// without it.
+  /// Fails a sync. The system marks the lost sectors as clean, so later syncs succeed without
+  /// writing them.
   func failSync(persisting reachesDisk: (_ sector: Int) -> Bool) {
     for (sector, state) in pending.sorted(by: { $0.key < $1.key }) {
       if reachesDisk(sector) {
@@ -124,7 +137,7 @@ final class SimulatedFile {
     pending.removeAll(keepingCapacity: true)
   }
 
-  /// What was just written never comes to the disk, and no sync tells.
+  /// Makes the bytes just written never reach the disk, without an error of any sync.
   func lose(_ bytes: Range<Int>) {
     guard !bytes.isEmpty else { return }
     let last = (bytes.upperBound - 1) / SimulatedFile.sectorLength
@@ -135,8 +148,8 @@ final class SimulatedFile {
     durableSize = max(durableSize, size(implying: last))
   }
 
-  /// Reads see the disk again where the cache had what the disk has not. What is pending stays in
-  /// the cache, as it does in life.
+  /// Drops lost sectors from the cache, so that reads see the disk again. Pending sectors stay in
+  /// the cache, as on real systems.
   func dropCache(_ range: Range<Int>) {
     for (sector, bytes) in lost
     where SimulatedFile.start(sector + 1) > range.lowerBound && SimulatedFile.start(sector) < range.upperBound
@@ -150,8 +163,8 @@ final class SimulatedFile {
     }
   }
 
-  /// Puts what the disk has in the place of what the cache shows. What is pending has been sent to
-  /// the disk before it is read.
+  /// Replaces the cached bytes in `target` with those of the disk. Pending sectors have been sent
+  /// to the disk before.
   func showDisk(in target: UnsafeMutableRawBufferPointer, at offset: Int, _ count: Int) {
     for (sector, bytes) in lost {
       let start = SimulatedFile.start(sector)
@@ -184,7 +197,7 @@ final class SimulatedFile {
 
   var liveBytes: [UInt8] { Array(UnsafeRawBufferPointer(start: region.base, count: liveSize)) }
 
-  /// What the disk has for sure.
+  /// The bytes that are durable.
   var durableBytes: [UInt8] {
     var bytes = Array(UnsafeRawBufferPointer(start: region.base, count: durableSize))
     func put(_ sector: Int, _ content: [UInt8]?) {

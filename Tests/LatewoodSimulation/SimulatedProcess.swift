@@ -2,7 +2,8 @@ import LatewoodBytes
 import LatewoodDevice
 import Synchronization
 
-/// The volume as one of several simulated processes sees it: the same files, its own locks.
+/// The volume as one of several simulated processes sees it, with the same files and separate
+/// locks.
 package final class SimulatedProcess: Volume {
   private let volume: SimulatedVolume
   private let number: Int
@@ -33,8 +34,8 @@ extension SimulatedVolume {
   /// The volume for another process; the volume itself is process 1.
   package func process(_ number: Int) -> SimulatedProcess { SimulatedProcess(self, number) }
 
-  /// Ends a process without a word: its locks are free, its later calls fail, its writes stay in
-  /// the cache.
+  /// Ends a process suddenly: its locks are released, its later calls fail, its writes stay in the
+  /// cache.
   package func kill(process: Int) {
     locked {
       killed.insert(process)
@@ -43,8 +44,7 @@ extension SimulatedVolume {
     }
   }
 
-  /// Makes every lock that is held now one that was inherited by fork: not owned by the process
-  /// that asks.
+  /// Makes every lock that is held now look inherited by fork, so that the process does not own it.
   package func fork() { locked { for lock in writers.values { lock.disown() } } }
 
   func lockForWriting(_ path: String, process: Int) throws(Fault) -> any FileLock {
@@ -66,8 +66,8 @@ extension SimulatedVolume {
   }
 }
 
-/// The writer's lock of a simulated process. It is held until `unlock`, even if nobody refers to
-/// it.
+/// The writer's lock of a simulated process. It is held until `unlock`, even if it is not
+/// referenced.
 final class SimulatedLock: FileLock {
   let path: String
   let process: Int

@@ -1,11 +1,10 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The memory of one simulated file's live bytes, lent by a pool and given back when the last user
-/// lets go of it.
+/// The memory of one simulated file's live bytes, lent by a pool and returned with the last
+/// reference.
 ///
-/// It remembers where it was written, so that the pool can make it what it was without copying the
-/// rest.
+/// It remembers the ranges written, so that the pool can restore it without copying the rest.
 // SAFETY: `touched` is only used under the volume's lock, and in `deinit`, when there is no other
 // user.
 final class SimulatedRegion: @unchecked Sendable {
@@ -25,7 +24,7 @@ final class SimulatedRegion: @unchecked Sendable {
 
   var base: UnsafeMutableRawPointer { range.base }
 
-  /// Says that `bytes` are about to change.
+  /// Notes that `bytes` are about to change.
   func touch(_ bytes: Range<Int>) {
     if let last = touched.last, bytes.lowerBound <= last.upperBound, bytes.upperBound >= last.lowerBound {
       touched[touched.count - 1] =
@@ -33,7 +32,7 @@ final class SimulatedRegion: @unchecked Sendable {
     } else if touched.count < 256 {
       touched.append(bytes)
     } else {
-      // Far-flung writes: from here on one range over all of them.
+      // Many scattered writes: from here on one range covers all of them.
       let low = touched.reduce(bytes.lowerBound) { min($0, $1.lowerBound) }
       let high = touched.reduce(bytes.upperBound) { max($0, $1.upperBound) }
       touched = [low..<high]
@@ -41,9 +40,9 @@ final class SimulatedRegion: @unchecked Sendable {
   }
 }
 
-/// Regions that all start as the same bytes, used again and again: a crash test opens thousands of
-/// images of one file, and to map, copy and unmap each would cost far more than the few sectors in
-/// which they differ.
+/// A pool of reusable regions that all start with the same bytes. A crash test opens thousands of
+/// images of one file; mapping, copying and unmapping each would cost far more than restoring the
+/// few sectors in which they differ.
 final class RegionPool: Sendable {
   private struct Idle {
     let range: MemoryRange
@@ -58,7 +57,7 @@ final class RegionPool: Sendable {
     self.capacity = capacity
   }
 
-  /// A region that starts as `content` with zeroes after it.
+  /// Lends a region that starts with `content`, followed by zeros.
   func lend() throws(Fault) -> SimulatedRegion {
     if let idle = idle.withLock({ $0.popLast() }) {
       for range in idle.touched { restore(range, in: idle.range) }
@@ -85,7 +84,7 @@ final class RegionPool: Sendable {
   }
 
   fileprivate func takeBack(_ range: MemoryRange, touched: [Range<Int>]) {
-    // What would take longer to restore than to map afresh goes back to the system.
+    // A region that would take longer to restore than to map again is returned to the system.
     guard touched.reduce(0, { $0 + $1.count }) < 8 << 20 else { return }
     idle.withLock { if $0.count < 8 { $0.append(Idle(range: range, touched: touched)) } }
   }

@@ -1,11 +1,11 @@
 import LatewoodBytes
 import LatewoodDevice
 
-// What a test does to a simulated disk, and what it can see of it.
+// The controls of a simulated disk for tests, and its observable state.
 extension SimulatedVolume {
-  /// Calls so far that changed the disk, or would have.
+  /// The number of calls so far that changed the disk or would have changed it.
   package var callCount: Int { locked { calls } }
-  /// Reads so far; those through a mapping are not seen.
+  /// The number of reads so far, without those through a mapping.
   package var readCount: Int { locked { reads } }
   package var isCrashed: Bool { locked { hasLostPower } }
   package var trace: [SimulatedCall] { locked { recorded } }
@@ -25,21 +25,33 @@ extension SimulatedVolume {
   }
   /// Makes the read with this number, counted from 0, fail.
   package func failRead(_ read: Int) { locked { _ = readFaults.insert(read) } }
-  /// From now on the disk does not give these bytes of a file, to nobody.
+  /// Makes bytes of a file unreadable for everyone from now on.
   package func makeUnreadable(_ path: String, _ range: Range<UInt64>) {
     locked { unreadable.append((path, range)) }
   }
-  /// The disk gives everything again.
+  /// Makes all files remote from now on.
+  package func becomeRemote() { locked { isRemote = true } }
+
+  /// Makes every mapping of a file fail from now on.
+  package func refuseMappings(_ kind: Fault.Kind) { locked { mappingRefusal = kind } }
+
+  /// Makes everything readable again.
   package func makeAllReadable() { locked { unreadable = [] } }
 
-  /// Takes the power away, here and now: every later call throws.
+  /// Cuts the power now: every later call throws.
   package func crash() { locked { hasLostPower = true } }
 
-  /// Bytes that all files may have together; nil for no limit. A write past it arrives in part and
-  /// fails.
+  /// The greatest sum of the lengths of all files, in bytes; nil for no limit. A write beyond it
+  /// arrives in part and fails.
   package var spaceLimit: Int? {
     get { locked { space } }
     set { locked { space = newValue } }
+  }
+
+  /// The number of bytes left below the limit. With the lock held.
+  var freeBlocks: Int {
+    guard let space else { return 1 << 40 }
+    return max(0, space - Set(names.values).reduce(0) { $0 + (files[$1]?.allocatedSize ?? 0) })
   }
 
   /// Whether the file system can give blocks back.
@@ -48,7 +60,7 @@ extension SimulatedVolume {
     set { locked { canPunch = newValue } }
   }
 
-  /// Somebody has mapped every page, so that the cache drops none.
+  /// Whether every page is mapped, so that the cache drops none.
   package var pinsCache: Bool {
     get { locked { isCachePinned } }
     set { locked { isCachePinned = newValue } }
@@ -65,9 +77,9 @@ extension SimulatedVolume {
     set { locked { allowsOwners = newValue } }
   }
 
-  /// Called before each write, sync and read past the cache, on the thread that makes it and
-  /// without a lock: so a test can let another thread go first. It keeps what it captures; a test
-  /// that captures a store takes it away again.
+  /// Called before each write, sync and read past the cache, on the calling thread and without a
+  /// lock, so that a test can let another thread go first. A test whose closure captures a store
+  /// must reset it.
   package var beforeAccess: (@Sendable (SimulatedAccess) -> Void)? {
     get { locked { hook } }
     set { locked { hook = newValue } }
@@ -81,12 +93,12 @@ extension SimulatedVolume {
   package func attributes(of path: String) throws(Fault) -> SimulatedAttributes {
     try file(path) { $0.attributes }
   }
-  /// Changes who may use a file, durably and without a call.
+  /// Changes the attributes of a file, durably and without a counted call.
   package func setAttributes(of path: String, _ attributes: SimulatedAttributes) throws(Fault) {
     try file(path) { $0.attributes = attributes }
   }
 
-  /// Gives a file a second name, durably and without a call.
+  /// Gives a file a second name, durably and without a counted call.
   package func link(_ path: String, as other: String) throws(Fault) {
     let inode = try file(path) { $0.inode }
     locked {
@@ -96,19 +108,19 @@ extension SimulatedVolume {
   }
 
   package func liveBytes(of path: String) throws(Fault) -> [UInt8] { try file(path) { $0.liveBytes } }
-  /// What would be left of it if nothing pending reached the disk.
+  /// The bytes that would be left if nothing pending reached the disk.
   package func durableBytes(of path: String) throws(Fault) -> [UInt8] { try file(path) { $0.durableBytes } }
   package func pendingSectors(of path: String) throws(Fault) -> [Int] {
     try file(path) { $0.pending.keys.sorted() }
   }
-  /// How many open devices hold the reader's lock.
+  /// The number of open devices that hold the reader's lock.
   package func readerCount(of path: String) throws(Fault) -> Int { try file(path) { $0.readers } }
   /// Flips bits of a byte, live and on the disk.
   package func corrupt(_ path: String, at offset: Int, xor mask: UInt8) throws(Fault) {
     try file(path) { $0.corrupt(at: offset, xor: mask) }
   }
 
-  /// Puts a file on the disk, durable at once and without a call.
+  /// Puts a file on the disk, durable at once and without a counted call.
   package func place(_ bytes: [UInt8], at path: String) throws(Fault) {
     let device = try open(path, .createExclusive(permissions: 0o600), process: 0)
     defer { device.close() }
@@ -139,14 +151,14 @@ extension SimulatedVolume {
     return body()
   }
 
-  // MARK: For the calls, under the lock
+  // MARK: Used by calls, under the lock
 
   func checkPower(_ process: Int) throws(Fault) {
     if hasLostPower { throw Fault(.inputOutput, "the simulated machine has lost power") }
     if killed.contains(process) { throw Fault(.inputOutput, "the simulated process has been killed") }
   }
 
-  /// Counts a call; returns what is to happen to it.
+  /// Counts a call and returns its injected fault.
   func record(_ kind: SimulatedCall.Kind, _ path: String, offset: Int = 0, length: Int = 0) -> InjectedFault?
   {
     let fault = faults[calls]

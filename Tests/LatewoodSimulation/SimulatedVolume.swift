@@ -2,37 +2,35 @@ import LatewoodBytes
 import LatewoodDevice
 import Synchronization
 
-/// A disk that exists in memory, forgets like a real one when the power goes, and fails where it is
-/// told to.
+/// A disk in memory that loses unsynced data in a power cut like a real one, and fails on request.
 ///
 /// ```
 /// program -> live files and names -> (sync) -> durable files and names
 ///                       \-> power cut -> one of many images: each pending sector, rewrite and name change kept or not
 /// ```
 ///
-/// What it injects, and why an engine can survive it:
+/// The faults that it injects, and why an engine can survive them:
 ///
 /// | fault | why it is survivable |
 /// | --- | --- |
 /// | power cut at any call; any subset of the unsynced sectors is kept, a rewritten sector as any of its contents | nothing unsynced was promised |
 /// | a torn sector: part new, part old | only where no durable byte changes (power-safe overwrite; FORMAT.md, section 1) |
-/// | a file that grew without its data: zeroes up to its unsynced size | as above |
+/// | a file that grew without its data: zeros up to its unsynced size | as above |
 /// | unsynced name changes are lost, the last ones first, as in a journal | a name is promised after `syncDirectory` |
-/// | blocks that were punched are back, each by itself, after a power cut before the next sync | nobody needs them |
-/// | a write or punch that fails, whole or part way, with the device's fault or for want of space | the call says so |
-/// | a sync that fails and whose data later syncs do not write, though reads show them | the call says so once; it is never asked again |
-/// | after it, a sector that the disk never had and the cache keeps: what is written there does not come to the disk either, as ext4 was seen to do | nothing is written there |
-/// | a write that never reaches the disk, though the cache shows it and the call succeeds | only where it is read back: a compaction |
+/// | after a power cut before the next sync, any of the punched blocks has its old content | they are not needed |
+/// | a write or punch that fails completely or part way, because of the device or for lack of space | the call says so |
+/// | a failed sync whose data later syncs do not write, although reads show it | the call says so once; it is never repeated |
+/// | after that, later writes to a cached sector that the disk never had are lost too, as was seen on ext4 | nothing is written there |
+/// | a write that never reaches the disk, although the cache shows it and the call succeeds | only if it is read back, as in a compaction |
 /// | a read that fails | the call says so |
-/// | a process that is killed: its locks are free, its unsynced writes stay in the cache | the cache belongs to the system |
+/// | a killed process: its locks are released, its unsynced writes stay in the cache | the cache belongs to the system |
 ///
-/// It does not simulate: durable sectors that change by themselves (`corrupt` does, for tests of
-/// detection), directories (all names are in one), truncation, and interrupted calls (`FileCalls`
-/// does).
+/// It does not simulate decay of durable sectors (see `corrupt`, for tests of detection),
+/// directories (all names are in one), truncation, or interrupted calls (see `FileCalls`).
 ///
-/// Calls that change the disk are counted from 0; `inject` names the call by that number. With one
-/// thread the same program makes the same calls, so a test runs it once to count them and then once
-/// for each fault at each call.
+/// Calls that change the disk are counted from 0, and `inject` refers to a call by its number. With
+/// one thread, the same program makes the same calls, so a test runs it once to count them, and
+/// then once for each fault at each call.
 ///
 /// Thread safety: all calls from any thread.
 // SAFETY: all mutable state is used under `monitor`.
@@ -45,7 +43,7 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
 
   private static let volumes = Atomic<UInt64>(1 << 32)
   private static let emptyRegions = RegionPool(content: [], capacity: SimulatedVolume.capacity)
-  /// Of each file, in bytes.
+  /// The capacity of each file, in bytes.
   package static let capacity: UInt64 = 1 << 30
 
   let monitor = Monitor()
@@ -62,12 +60,17 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   var recorded: [SimulatedCall] = []
   var faults: [Int: InjectedFault] = [:]
   var readFaults: Set<Int> = []
+  var isRemote = false
+  var mappingRefusal: Fault.Kind?
   var unreadable: [(path: String, range: Range<UInt64>)] = []
   var hasLostPower = false
   var space: Int?
+  /// Whether the limit applies to the space that files take on the disk, without their holes. Must
+  /// not be changed once a file is open.
+  package var countsBlocks = false
   var canPunch = true
   var readsFromDisk = true
-  /// Not to be changed once a file is open.
+  /// Must not be changed once a file is open.
   package var prefersWrittenRoom = true
   var isCachePinned = false
   var allowsOwners = true
@@ -75,7 +78,7 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   var killed: Set<Int> = []
   var writers: [String: SimulatedLock] = [:]
 
-  /// The seed decides what `syncLosingSome` loses.
+  /// Makes an empty disk. The seed decides which sectors `syncLosingSome` loses.
   package init(seed: UInt64 = 0) { random = SeededRandom(seed: seed) }
 
   // MARK: Volume, as the process 1
@@ -94,7 +97,7 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
     try lockForWriting(path, process: 1)
   }
 
-  // MARK: The same for any process
+  // MARK: Volume, as any process
 
   func open(_ path: String, _ mode: OpenMode, process: Int) throws(Fault) -> any Device {
     monitor.lock()

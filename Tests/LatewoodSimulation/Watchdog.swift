@@ -1,17 +1,17 @@
 import Dispatch
 import LatewoodDevice
 
-/// Runs work that may never end on a thread of its own, so that a test of deadlocks fails with a
-/// sentence and does not hang.
+/// Runs work that may never end on a separate thread, so that a test of deadlocks fails with a
+/// message instead of hanging.
 package enum Watchdog {
-  /// Thrown when the work did not end within ``Patience``. Its thread is left as it is.
+  /// The error thrown if the work did not end within ``Patience``. Its thread keeps running.
   package struct Hung: Error, CustomStringConvertible {
     package let description: String
   }
 
-  /// Returns what the work returns, and throws what it throws.
+  /// Runs the work, and returns its result or throws its error.
   ///
-  /// - Parameter what: what is done, for the message: "closing a database".
+  /// - Parameter what: a description of the work for the message, such as "closing a database".
   package static func run<R: Sendable>(
     _ what: String, _ body: @escaping @Sendable () throws -> R
   ) throws -> R {

@@ -15,7 +15,7 @@ import Testing
     return options
   }
 
-  /// Runs the body so many times at once, each on a queue (and so a thread) of its own.
+  /// Runs `body` `count` times at once, each on a separate queue (and so a separate thread).
   private func inParallel(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
     let group = DispatchGroup()
     for index in 0..<count {
@@ -42,7 +42,8 @@ import Testing
               for index in 0..<50 { try transaction.put("key\(index)", "\(round)", in: space) }
             }
           }
-          // On a busy machine the others come later. A checkpoint may stay for a moment only.
+          // On a busy machine the other threads start late, and a checkpoint may be there only
+          // briefly.
           try Patience.wait { try reads.withLock { $0 } > 0 && store.history().count > 1 }
           isDone.set()
           return

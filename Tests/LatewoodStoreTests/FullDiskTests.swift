@@ -5,8 +5,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Many threads on a disk that is full now and then. What the scripts of `FaultTests` do one after
-/// the other happens here at once.
+/// Many threads on a disk that is full now and then. The scripts of `FaultTests` do the same in
+/// sequence; here everything happens at once.
 @Suite struct FullDiskTests {
   private static let path = "db"
 
@@ -17,7 +17,7 @@ import Testing
     return try Store.open(at: path, on: volume, mode: .openOrCreate, options: options, environment: .system)
   }
 
-  /// What threads were told about their commits.
+  /// The outcomes of the threads' commits.
   private struct Told {
     var kept: [String] = []
     var refused: [String] = []
@@ -88,7 +88,7 @@ import Testing
       at: Self.path, on: volume, mode: .openOrCreate, options: options, environment: .system)
     let space = try store.keyspace("a")
     let engine = store.engine
-    // As `write` does it, but for the last step, which is left for later.
+    // The same steps as `write` takes, without the last one, which follows later.
     let first: Transaction
     do {
       engine.writer.lock()
@@ -156,7 +156,8 @@ import Testing
     let seen = try store.write(durability: .relaxed) { try $0.get("k", in: space) }
     #expect(seen == Array("old".utf8))
     #expect(try store.get("k", in: space) == Array("old".utf8))
-    // What it saw was never made durable, and cannot be any more: nobody is told that it was.
+    // The state that it saw was not made durable and never will be, so it must not be reported as
+    // durable.
     refusal(.poisoned) { try store.write(durability: .synchronous) { _ = try $0.get("k", in: space) } }
   }
 }

@@ -2,8 +2,8 @@ import Dispatch
 import LatewoodDevice
 import Testing
 
-/// Runs the body so many times at once, each on a queue (and so a thread) of its own, and waits for
-/// all. What they throw are issues.
+/// Runs `body` `count` times at once, each on a separate queue (and so a separate thread), and
+/// waits for all. Errors are recorded as issues.
 func inParallel(
   _ count: Int, sourceLocation: SourceLocation = #_sourceLocation,
   _ body: @escaping @Sendable (Int) throws -> Void
@@ -23,13 +23,13 @@ func inParallel(
   for failure in failures.withLock({ $0 }) { Issue.record("\(failure)", sourceLocation: sourceLocation) }
 }
 
-/// Something that must hold and does not, on a thread where nothing can be expected.
+/// A failed expectation on a thread where `#expect` cannot be used.
 struct Wrong: Error {
   let what: String
   init(_ what: String) { self.what = what }
 }
 
-/// Counts down; threads that work until others are done ask it.
+/// A counter for threads that work until others are done.
 final class Countdown: Sendable {
   private let rest: Guarded<Int>
   init(_ count: Int) { rest = Guarded(count) }

@@ -19,7 +19,7 @@ import Testing
     space = try store.keyspace("a")
   }
 
-  /// Keeps the writer lock on a thread of its own until it is let go.
+  /// Holds the writer lock on a separate thread until `end`.
   private final class Hold: Sendable {
     private let isOver = Guarded(false)
     private let isHeld = Guarded(false)
@@ -60,7 +60,7 @@ import Testing
       try await group.waitForAll()
     }
     #expect(try store.count(in: space) == 300)
-    // A batch ends now and then, so that others may have the writer lock.
+    // A batch ends now and then, so that others can get the writer lock.
     #expect(syncs - before <= 12)
     try store.close()
   }
@@ -132,7 +132,7 @@ import Testing
     try await other.value
     #expect(try store.get("cancelled", in: space) == nil)
     #expect(try store.get("other", in: space) != nil)
-    // One that is cancelled already does not begin.
+    // A task that is already cancelled does not begin.
     let late = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       try await store.write { try $0.put("late", "1", in: space) }
@@ -257,7 +257,7 @@ import Testing
   private func waitUntil(seconds: Int = Patience.seconds, _ condition: () -> Bool) async {
     for _ in 0..<seconds * 1000 {
       if condition() { return }
-      // What was cancelled meanwhile is not the test itself.
+      // A cancellation of the sleep is ignored.
       try? await Task.sleep(nanoseconds: 1_000_000)
     }
   }

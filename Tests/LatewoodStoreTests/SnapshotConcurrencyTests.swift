@@ -2,8 +2,8 @@ import LatewoodDevice
 import LatewoodStore
 import Testing
 
-/// Snapshots, cursors and past states that several threads share while others write; run under the
-/// thread sanitizer as well.
+/// Snapshots, cursors and earlier states shared by several threads while others write; also run
+/// under the thread sanitizer.
 @Suite struct SnapshotConcurrencyTests {
   private let directory: StoreDirectory
   private let store: Store
@@ -57,7 +57,7 @@ import Testing
           do {
             try Self.checkWhole(snapshot, space)
           } catch let error as StoreError where error.code == .snapshotClosed && thread == 1 {
-            // The other thread was first.
+            // The other thread closed it first.
           }
         }
       }

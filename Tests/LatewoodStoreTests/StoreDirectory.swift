@@ -3,10 +3,10 @@ import LatewoodDevice
 import LatewoodStore
 import Testing
 
-/// A directory of the real file system for one test, gone after it.
+/// A directory of the real file system for one test, removed after it.
 final class StoreDirectory: Sendable {
   let path: String
-  /// Of a database in it.
+  /// The path of a database in it.
   var store: String { "\(path)/db.latewood" }
 
   init() throws { path = try Directories.makeTemporary("latewood-store") }
@@ -19,8 +19,8 @@ final class StoreDirectory: Sendable {
     }
   }
 
-  /// Bytes of the database, and of what is about to take its place: as they appear, the greater of
-  /// the two, and on the disk, together.
+  /// The bytes of the database and of the file that may be replacing it: the greater of the
+  /// apparent sizes, and the sum of the bytes on the disk.
   func occupied() throws -> (apparent: UInt64, allocated: UInt64) {
     var result: (apparent: UInt64, allocated: UInt64) = (0, 0)
     for name in try Directories.names(in: path) where !name.hasSuffix(".lock") {
@@ -30,19 +30,19 @@ final class StoreDirectory: Sendable {
         result.apparent = max(result.apparent, try device.size())
         result.allocated += try device.allocatedSize()
       } catch {
-        // It may have lost its name meanwhile.
+        // The file may have been renamed or removed meanwhile.
         guard error.kind == .notFound else { throw error }
       }
     }
     return result
   }
 
-  /// What is beside the database and its lock.
+  /// The names of the files beside the database and its lock.
   func others() throws -> [String] {
     try Directories.names(in: path).filter { !$0.hasSuffix(".lock") && $0 != "db.latewood" }
   }
 
-  /// A new file with these bytes.
+  /// Makes a file with these bytes, and returns its path.
   func write(_ bytes: [UInt8], to name: String) throws -> String {
     let path = "\(path)/\(name)"
     let device = try FileVolume().open(path, .createExclusive(permissions: 0o600))
@@ -51,7 +51,7 @@ final class StoreDirectory: Sendable {
     return path
   }
 
-  /// What a file holds.
+  /// The bytes of a file.
   static func bytes(of path: String) throws -> [UInt8] {
     let device = try FileVolume().open(path, .readOnly)
     defer { device.close() }
@@ -60,12 +60,12 @@ final class StoreDirectory: Sendable {
     return bytes
   }
 
-  /// A file with the same bytes: what another process would find if this one ended now.
+  /// Makes a file with the same bytes, as another process would find them if this one ended now.
   func copy(of path: String, as name: String) throws -> String { try write(Self.bytes(of: path), to: name) }
 }
 
-/// The error that `body` throws, which must be a `StoreError` and say something; an issue if it
-/// throws none.
+/// Returns the error that `body` throws, which must be a `StoreError` with texts. Records an issue
+/// if there is none.
 @discardableResult
 func refusal(
   _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void

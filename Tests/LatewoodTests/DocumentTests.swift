@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func `bytes in another form than ours are saved in ours`() throws {
-    // A number that nothing leads to, and an empty dictionary.
+    // An unreferenced number, and an empty dictionary.
     let foreign = Document(id: "x", revision: .first, sequence: 1, body: [0x00, 0x01, 0x70, 0x00])
     #expect(try foreign.toMutable().encodedBody() == [0x70, 0x00])
   }
@@ -106,7 +106,7 @@ import Testing
     #expect(try document.decode(as: Person.self) == person)
     let stored = Document(id: "ana", revision: .first, sequence: 1, body: try document.encodedBody())
     #expect(try stored.decode(as: Person.self) == person)
-    // Through JSON, where data is text.
+    // Through JSON, where data becomes text.
     let read = try MutableDocument(id: "ana", json: document.toJSON())
     #expect(try read.decode(as: Person.self) == person)
     #expect(throws: DecodingError.self) { try read.decode(as: [String: Int].self) }

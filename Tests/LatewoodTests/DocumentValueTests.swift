@@ -87,7 +87,7 @@ import Testing
     let read = try DocumentValue(json: value.toJSON())
     #expect(read == value && read.count == 2)
     #expect(DocumentValue(composed) != DocumentValue(decomposed))
-    // A dictionary of Swift cannot hold both, and must not lose one without a word.
+    // A Swift dictionary cannot hold both, and must not silently lose one.
     let document = try MutableDocument(id: "a", json: value.toJSON())
     #expect(value.dictionary == nil && read.dictionary == nil && document.dictionary("x") == nil)
     #expect(document.toDictionary().isEmpty && document.count == 2)
@@ -139,7 +139,7 @@ import Testing
       ("1970-01-01T02:00:00+02", 0),
       ("1970-01-01t00:00:00.1234567891234z", 0.123456789), ("1972-06-30T23:59:60Z", 78_796_800),
     ] as [(String, Double)] {
-      // Dates count from 2001 in doubles, so the last digits go.
+      // Dates count from 2001 in doubles, so the last digits are lost.
       #expect(abs((seconds(text) ?? .infinity) - expected) < 1e-6, "\(text)")
     }
     for text in [

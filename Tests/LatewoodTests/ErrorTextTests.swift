@@ -5,21 +5,21 @@ import Testing
 
 @testable import Latewood
 
-/// What errors say to people: in words, with the path, and what to do.
+/// Errors tell people the problem in words, with the path, and what to do.
 @Suite struct ErrorTextTests {
   private let directory: TestDirectory
 
   init() throws { directory = try TestDirectory() }
 
-  /// A way to an error, and what it has to say.
+  /// A way to cause an error, and the expected texts.
   struct Mistake: CustomTestStringConvertible, Sendable {
     var name: String
     var code: DatabaseError.Code
-    /// What the path ends in.
+    /// The end of the path.
     var path: String
-    /// Words of the message.
+    /// Words in the message.
     var message: String
-    /// Words of the advice.
+    /// Words in the advice.
     var advice: String
     var make: @Sendable (_ directory: String) throws -> Void
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Latewood
 
-/// The deepest values that are accepted, on the small stack that threads of some systems have.
+/// The deepest accepted values, on the small stack that threads have on some systems.
 @Suite struct SmallStackTests {
   final class Chain: Codable {
     var next: Chain?
@@ -12,11 +12,11 @@ import Testing
   }
 
   private final class Outcome: @unchecked Sendable {
-    // Written before the semaphore is signalled and read after it was waited for.
+    // Written before the semaphore is signalled, and read after waiting for it.
     var result: Result<Void, any Error>?
   }
 
-  /// Under the address sanitizer, where effort is low, calls take several times the stack.
+  /// The address sanitizer, under which effort is low, multiplies the stack that calls take.
   private static let stackSize =
     ProcessInfo.processInfo.environment["LATEWOOD_EFFORT"] == "low" ? 4 << 20 : 512 << 10
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Latewood
 
-/// How values that are built in Swift are kept: changed in place, nested to any depth, and never
+/// The storage of values that are built in Swift: changed in place, nested to any depth, and never
 /// stored as something else.
 @Suite struct ValueStorageTests {
   private static let deep = 200_000
@@ -15,7 +15,7 @@ import Testing
     return value
   }
 
-  /// Where the elements of the array lie.
+  /// Returns the address of the array's elements.
   private func place(_ value: DocumentValue) -> UnsafeRawPointer? {
     guard case .array(let storage) = value.content else { return nil }
     return storage.elements.withUnsafeBytes { $0.baseAddress }
@@ -121,8 +121,8 @@ import Testing
     document["at"].date = date
     document["list"] = [DocumentValue(date)]
     #expect(document["at"].exists && document["at"].string == nil && document["at"].kind == .string)
-    // The description of a date that is none traps: none in an expression that is shown if it
-    // fails.
+    // The description of a date that is not a number traps, so dates must not be in an expression
+    // that is printed when it fails.
     let read = document["at"].date?.timeIntervalSinceReferenceDate.bitPattern
     let written = date.timeIntervalSinceReferenceDate.bitPattern
     #expect(read == written)

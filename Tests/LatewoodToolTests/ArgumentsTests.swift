@@ -109,13 +109,11 @@ import Testing
     for command in CommandTable.commands {
       #expect(Set(command.allOptions.map(\.name)).count == command.allOptions.count)
       for example in command.examples {
-        // What comes before a pipe, a redirection or the next command, without the shell's quotes;
-        // a pipe's last part if it is ours.
-        let parts = example.line.split(separator: "|").map { $0.split(separator: " ").map(String.init) }
+        // The part before a pipe, a redirection or the next command; also a part after a pipe if it
+        // runs this tool.
+        let parts = try example.line.split(separator: "|").map { try ShellWords.split(String($0)) }
         for part in parts where part.first == "latewood" {
-          let words = part.prefix { !["<", ">", "&&"].contains($0) }.map {
-            Array($0.filter { $0 != "\"" }.utf8)
-          }
+          let words = part.prefix { !["<", ">", "&&"].contains($0) }.map { Array($0.utf8) }
           #expect(throws: Never.self, "\(example.line)") {
             try Arguments(
               words.dropFirst(2),

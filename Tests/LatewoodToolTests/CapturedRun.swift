@@ -2,7 +2,7 @@ import LatewoodDevice
 
 @testable import LatewoodTool
 
-/// One run of the tool in this process, with what it printed.
+/// One run of the tool in this process, with its output.
 struct CapturedRun {
   let code: ExitCode
   let output: String

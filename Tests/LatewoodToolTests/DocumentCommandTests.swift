@@ -171,7 +171,7 @@ import Testing
     #expect(try tool("expiry", "set", "@", "none", "+1d").code == .no)
     #expect(try tool("expiry", "set", "@", "a", "soon").code == .usage)
     #expect(try tool("expiry", "set", "@", "a", "1").code == .success)
-    // The next command that writes finds it expired.
+    // The next writing command finds it expired.
     _ = try tool("doc", "put", "@", "d", "{}")
     #expect(try tool("doc", "get", "@", "a").code == .no)
     try tool.expectSound()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Every command that looks into a file, on files that were cut, changed or never were a database.
+/// Runs every inspecting command on files that were cut, changed or never were a database.
 @Suite struct HostileInspectionTests {
   private static func commands(_ path: String, _ random: inout SeededRandom, size: Int) -> [[String]] {
     let offset = String(random.below(size + 1))
@@ -17,7 +17,7 @@ import Testing
       ["frames", path, "--follow", "--seconds", "0", "--from", offset], ["frame", path, offset],
       ["frame", path, offset, "--json"], ["hex", path, offset],
       ["hex", path, "16384", "--length", "5000", "--json"],
-      // A store looks many times at a damaged file before it says so.
+      // A store reads a damaged file many times before it reports the damage.
     ] + (random.oneIn(3) ? [["info", path], ["info", path, "--json"]] : [])
   }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodTool
 
-/// `latewood index` and what `find` makes of it.
+/// `latewood index`, and its effect on `find`.
 @Suite struct IndexCommandTests {
   private func filled() throws -> ToolRun {
     let tool = try ToolRun()

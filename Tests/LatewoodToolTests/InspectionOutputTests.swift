@@ -3,9 +3,9 @@ import Testing
 
 @testable import LatewoodTool
 
-/// What the commands that look into a file print about golden files, kept in Tests/golden-output.
+/// The inspecting commands print the expected text about golden files, kept in Tests/golden-output.
 ///
-/// `LATEWOOD_REGENERATE_OUTPUT=1` writes it anew, to be read before it is committed.
+/// `LATEWOOD_REGENERATE_OUTPUT=1` rewrites it, to be read before it is committed.
 @Suite struct InspectionOutputTests {
   static let runs: [(name: String, arguments: [String])] = [
     ("map-annotated", ["map", "annotated"]), ("map-holes", ["map", "holes"]),
@@ -39,7 +39,7 @@ import Testing
     ("info-annotated", ["info", "annotated"]), ("info-holes", ["info", "holes"]),
   ]
 
-  /// Without what depends on where the repository is and on the file system.
+  /// Replaces parts that depend on the place of the repository and on the file system.
   static func normal(_ run: CapturedRun) -> String {
     let lines = (run.output + (run.error.isEmpty ? "" : "--- error\n" + run.error)).split(
       separator: "\n", omittingEmptySubsequences: false)

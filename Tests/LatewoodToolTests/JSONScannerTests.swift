@@ -4,7 +4,7 @@ import Testing
 @testable import LatewoodTool
 
 @Suite struct JSONScannerTests {
-  /// The compact form of a text, read in pieces of so many bytes; nil if it is refused.
+  /// Returns a text in compact form, read in pieces of a given length; nil if it is refused.
   private func compact(_ text: [UInt8], pieceLength: Int = 65536) -> [UInt8]? {
     var scanner = JSONScanner(input: JSONInput(text, pieceLength: pieceLength))
     var output: [UInt8] = []
@@ -98,9 +98,9 @@ import Testing
       let text = (0..<random.below(25)).map { _ in random.pick(alphabet) }
       let whole = compact(text)
       #expect(compact(text, pieceLength: 1) == whole, "\(text) \(random.replay)")
-      // The compact form is itself compact JSON.
+      // Compacting again changes nothing.
       if let whole { #expect(compact(whole) == whole, "\(text) \(random.replay)") }
-      // Pieces of text that were not checked must not trap either.
+      // Even pieces of text that were not checked must not trap.
       _ = JSONText.members(of: text[...])
       _ = JSONText.string(text[...])
     }

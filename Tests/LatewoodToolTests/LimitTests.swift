@@ -3,9 +3,9 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Limits of a process: an error that says which, and never the end of the process.
+/// A process limit gives an error that names it, and never ends the process.
 @Suite struct LimitTests {
-  /// Runs the tool under a limit, as a shell sets it; a status of nil: a signal ended it.
+  /// Runs the tool under a limit that a shell sets; the status is nil if a signal ended it.
   private func run(_ limit: String, _ arguments: [String]) throws -> (output: String, status: Int32?) {
     try InstalledProgram.shell(
       "export SWIFT_BACKTRACE=enable=no; \(limit) || exit 99; exec \"$@\"",
@@ -15,13 +15,38 @@ import Testing
   @Test func `past the length that the process may give to a file a commit is refused`() throws {
     let place = try Workplace()
     #expect(BuiltTool.run(["put", place("db"), "small", "value"]).code == .success)
-    // 512 bytes to a block.
+    // The unit is 512 bytes.
     let value = String(repeating: "v", count: 100_000)
     let (output, status) = try run("ulimit -f 100", ["put", place("db"), "large", value])
     #expect(status == ExitCode.inputOutput.rawValue, "\(output)")
     #expect(output.contains("ulimit -f"), "\(output)")
     #expect(BuiltTool.run(["put", place("db"), "large", value]).code == .success)
     #expect(BuiltTool.run(["list", place("db"), "--count"]).output == "2\n")
+  }
+
+  /// If mappings are refused for lack of address space, there is none for buffered reading either:
+  /// see `Store.Reading`.
+  @Test(arguments: ["automatic", "buffered"])
+  func `a file longer than the addresses of the process is an error, and one that fits is read`(
+    _ reading: String
+  ) throws {
+    let place = try Workplace()
+    #expect(BuiltTool.run(["put", place("db"), "small", "value"]).code == .success)
+    let limit = "export LATEWOOD_READING=\(reading); ulimit -v 2000000"
+    let (output, status) = try run(limit, ["get", place("db"), "small"])
+    #expect(status == 0 && output.contains("value"), "\(output)")
+    let (compacted, ending) = try run(limit, ["compact", place("db")])
+    #expect(ending == 0, "\(compacted)")
+    // The file becomes longer; after the log there is nothing but zeros.
+    let device = try FileVolume().open(place("db"), .readWrite)
+    let size = try device.size()
+    try [0].withUnsafeBytes { try device.write($0, at: 4 << 30) }
+    device.close()
+    let (message, failure) = try run(limit, ["get", place("db"), "small"])
+    #expect(failure == ExitCode.inputOutput.rawValue, "\(message)")
+    #expect(message.contains("limit"), "\(message)")
+    _ = try InstalledProgram.shell("truncate -s \(size) \"$1\"", [place("db")])
+    #expect(BuiltTool.run(["get", place("db"), "small"]).output.contains("value"))
   }
 
   @Test func `a new database that may not be as long as its first blocks is not made`() throws {

@@ -9,11 +9,11 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Commands that read a file, each in a process of its own, while this one writes to it as fast as
-/// it can: documents, checkpoints, compactions, space that is given back. None may find a fault.
-/// (Not among them is `salvage`, which is for files that nobody writes to.)
+/// Runs reading commands, each in a process of its own, while this process writes to the file as
+/// fast as possible: documents, checkpoints, compactions, punched holes. None may find a fault.
+/// (`salvage` is not among them, because it is for files that nobody writes to.)
 ///
-/// `LATEWOOD_LIVE_RUNS=1000 swift test --filter LiveRunTests` is for a quiet hour.
+/// `LATEWOOD_LIVE_RUNS=1000 swift test --filter LiveRunTests` takes a long time.
 @Suite struct LiveRunTests {
   private static let runs = CurrentProcess.environmentVariable("LATEWOOD_LIVE_RUNS").flatMap { Int($0) } ?? 36
 

@@ -15,7 +15,7 @@ import Testing
     return try Store.open(at: "file", on: volume, mode: .createNew, options: options, environment: .system)
   }
 
-  /// Many small regions: extents between dead operations.
+  /// Returns a map with many small regions: extents between dead operations.
   private static func busyMap() throws -> FileMap {
     var random = SeededRandom(seed: 3)
     let volume = MemoryVolume()

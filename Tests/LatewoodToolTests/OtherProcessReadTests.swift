@@ -5,10 +5,11 @@ import Testing
 
 @testable import LatewoodTool
 
-/// A process in the middle of a scan, while this one takes away whatever it may of what is read.
+/// A process in the middle of a scan, while this one frees as much as possible of the data being
+/// read.
 @Suite struct OtherProcessReadTests {
   private static let count = 200
-  /// Enough that neither a pipe nor the buffers of the tool take in all of them.
+  /// Large enough that pipe and buffers of the tool cannot take all of them.
   private static let length = 20_000
 
   private let place: Workplace
@@ -32,7 +33,7 @@ import Testing
     let space = try store.keyspace("a")
     try store.write { transaction in
       for number in 0..<Self.count {
-        // Some in leaves, and most where their commit wrote them.
+        // Some values are in leaves, and most where their commit wrote them.
         let length = number % 3 == 0 ? 40 : Self.length
         try transaction.put(
           "key \(number)", String(repeating: character, count: length), in: space)
@@ -41,13 +42,14 @@ import Testing
     try store.checkpoint()
   }
 
-  /// A process that prints all there is, and stands still in the middle until its output is read.
+  /// Starts a process that prints everything, and blocks in the middle until its output is read.
   private func startReading() throws -> (child: ChildProcess, start: [UInt8]) {
     let child = try ChildProcess(try BuiltTool.path(), arguments: ["export", path, "--keyspace", "a"])
     return (child, try child.output.readSome())
   }
 
-  /// Overwrites everything several times, giving back what it may; bytes that were given back.
+  /// Overwrites everything several times, freeing space; returns the number of bytes that were
+  /// punched out.
   private func overwriteAll(compacting: Bool) throws -> UInt64 {
     let store = try open()
     for character in "bcdef" {
@@ -71,12 +73,12 @@ import Testing
     let (child, start) = try startReading()
     if isWriterThere { try store.close() }
     let punched = try overwriteAll(compacting: compacting)
-    // A compaction leaves the reader its file, and gives back space in another.
+    // A compaction leaves the reader its file, and punches holes in another.
     if !compacting { #expect(punched == 0) }
     let output = start + (try child.output.readAll())
     #expect(try child.wait() == 0)
     #expect(start.count < output.count / 4, "it stood still in the middle")
-    // Not as an expectation of its own: the difference of two that are so long takes minutes.
+    // Not an expectation of its own: the difference of two texts of this length takes minutes.
     let isSame = output == Array(expected.output.utf8)
     #expect(isSame)
     #expect(BuiltTool.run(["verify", path]).code == .success)

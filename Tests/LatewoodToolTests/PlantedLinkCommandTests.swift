@@ -3,8 +3,8 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Somebody else can make files in the directory that a command writes to: names that it will use
-/// may be taken by symbolic links.
+/// Somebody else can create files in the directory to which a command writes: names that it will
+/// use may be taken by symbolic links.
 @Suite struct PlantedLinkCommandTests {
   private let directory: ToolDirectory
 
@@ -15,7 +15,8 @@ import Testing
     try Directories.setPermissions(directory.file("victim"), 0o644)
   }
 
-  /// A file that nobody may write to, or a place where none may be made.
+  /// Returns the target of a planted link: a file that nobody may write to, or a path where no file
+  /// may be created.
   private func lead(_ leadsNowhere: Bool) -> String { directory.file(leadsNowhere ? "nowhere" : "victim") }
 
   private func permissions(of name: String) throws -> UInt16 {
@@ -94,7 +95,7 @@ import Testing
     let failure = #expect(throws: Failure.self) { _ = try ShellHistory(path: history) }
     #expect(failure?.path == history && failure?.advice.contains("link") == true)
     try checkVictims()
-    // Planted while the shell runs.
+    // Planted while the shell is running.
     try FileVolume().remove(history)
     var lines = try ShellHistory(path: history)
     try FileVolume().remove(history)

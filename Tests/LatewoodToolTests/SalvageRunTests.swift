@@ -8,8 +8,8 @@ import Testing
 
 @testable import LatewoodTool
 
-/// What `salvage` makes of a damaged file: a new one with the names of the old, and a report that
-/// says what it is worth.
+/// `salvage` turns a damaged file into a new one with the names of the old, and a report on the
+/// credibility of its entries.
 @Suite struct SalvageRunTests {
   private func salvage(
     _ directory: ToolDirectory, _ source: String, _ target: String, limit: Int = 20,
@@ -53,8 +53,8 @@ import Testing
     let directory = try ToolDirectory()
     try directory.makeDatabase("a")
     var bytes = try directory.bytes(of: "a")
-    // Every name of a keyspace in the file, in the catalog's leaf and, before it was compacted,
-    // nowhere else.
+    // All names of keyspaces in the file: they are in the catalog's leaf, and nowhere else since
+    // the file was compacted.
     for name in ["fruit", "roots"] {
       let text = Array(name.utf8)
       for at in 16384..<bytes.count - text.count where bytes[at..<at + text.count].elementsEqual(text) {

@@ -3,7 +3,7 @@ import Testing
 @testable import LatewoodTool
 
 @Suite struct StartUpTests {
-  /// Loading it would take longer than all that most commands do.
+  /// Loading it would take longer than most commands take altogether.
   @Test func theToolDoesNotLoadFoundation() throws {
     let (output, _) = try InstalledProgram.shell(
       "grep -a -c -E 'libFoundation|Foundation.framework|libicu' \"$1\"", [try BuiltTool.path()])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodTool
 
-/// What `diff` finds between two states, of one file or of two.
+/// `diff` finds the differences between two states, of one file or of two.
 @Suite struct StateComparisonTests {
   private func differences(_ comparison: StateComparison) throws -> [String] {
     var found: [String] = []

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodTool
 
-/// A directory for one test of commands, gone after it.
+/// A directory for one test of commands, which is removed after it.
 final class ToolDirectory {
   let path: String
 
@@ -34,7 +34,8 @@ final class ToolDirectory {
     try bytes.withUnsafeBytes { try device.write($0, at: 0) }
   }
 
-  /// A database of entries `key-000` and so on, compacted, so that everything is in it once.
+  /// Makes a database of entries `key-000` and so on, compacted, so that it contains each of them
+  /// once.
   func makeDatabase(_ name: String, count: Int = 400) throws {
     let store = try Store.open(at: file(name))
     for keyspace in ["fruit", "roots"] {
@@ -52,7 +53,7 @@ final class ToolDirectory {
     try store.close()
   }
 
-  /// What a store holds, by keyspace and key.
+  /// Returns the contents of a store, by keyspace and key.
   func entries(of name: String) throws -> [String: [[UInt8]: [UInt8]]] {
     let store = try Store.open(at: file(name), mode: .readOnly)
     #expect(try store.verify().isSound)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Runs the tool inside of the test, in a directory of its own, and keeps what it prints.
+/// Runs the tool inside the test process, in a directory of its own, and keeps its output.
 final class ToolRun {
   let directory: String
   var path: String { "\(directory)/test.latewood" }
@@ -23,10 +23,10 @@ final class ToolRun {
     var lines: [String] { output.split(separator: "\n").map(String.init) }
   }
 
-  /// - Parameter arguments: of the command line; `@` stands for the path of the database.
+  /// - Parameter arguments: the command line; `@` stands for the path of the database.
   func callAsFunction(_ arguments: String...) throws -> Result { try run(arguments) }
 
-  /// The same.
+  /// Runs the tool with a list of arguments.
   func run(_ arguments: [String]) throws -> Result {
     let volume = MemoryVolume()
     let devices = try ["out", "err"].map { try volume.open($0, .createExclusive(permissions: 0o600)) }
@@ -42,7 +42,7 @@ final class ToolRun {
     return Result(code: code, output: texts[0], error: texts[1])
   }
 
-  /// The database, for what the tool has no command for.
+  /// Opens the database directly, for operations without a command.
   @discardableResult
   func database<R>(_ body: (DocumentStore, DocumentCollection) throws -> R) throws -> R {
     var options = DocumentOptions()
@@ -55,7 +55,7 @@ final class ToolRun {
 
   func body(_ json: String) throws -> [UInt8] { try BodyReader().body(of: Array(json.utf8)) }
 
-  /// A document with two branches: `1-… ─ 2-…` of this replica and `2-ff` of another.
+  /// Makes a document with two branches: `1-… ─ 2-…` of this replica and `2-ff` of another.
   func makeConflict(_ id: String = "doc") throws {
     let first = try self("doc", "put", "@", id, #"{"n":1}"#).lines[0]
     #expect(try self("doc", "put", "@", id, #"{"n":2}"#, "--revision", first).code == .success)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodTree
 
-/// Numbers that the same seed gives again (splitmix64).
+/// Random numbers that can be repeated with a seed (splitmix64).
 struct SeededNumbers: RandomNumberGenerator {
   var state: UInt64
 
@@ -18,7 +18,7 @@ struct SeededNumbers: RandomNumberGenerator {
     return z ^ (z >> 31)
   }
 
-  /// Random bytes, as many as a random number of the range says.
+  /// Random bytes with a random length in the given range.
   mutating func bytes(_ count: ClosedRange<Int>) -> [UInt8] {
     let count = Int.random(in: count, using: &self)
     return (0..<count).map { _ in UInt8(truncatingIfNeeded: next() >> 32) }
@@ -32,7 +32,7 @@ struct SeededNumbers: RandomNumberGenerator {
   }
 }
 
-/// Bytes of a file in memory, with room reserved at the end as a log file would do.
+/// The bytes of a file in memory, with space reserved at the end as in a log file.
 final class MemoryFile {
   let bytes: UnsafeMutableRawPointer
   let verified: UnsafeMutableRawPointer
@@ -58,10 +58,10 @@ final class MemoryFile {
   var view: FileView {
     FileView(base: UnsafeRawPointer(bytes), verified: verified, seed: seed, limit: end)
   }
-  /// The tree itself has no keyspaces, so its tests have shorter keys, too.
+  /// The tree itself has no keyspaces, so its tests also use shorter keys.
   var source: NodeSource { NodeSource(file: view, minimumKeyLength: 0) }
 
-  /// So that everything is proved again.
+  /// Forgets all proofs, so that everything is verified again.
   func forgetProofs() {
     verified.initializeMemory(as: UInt8.self, repeating: 0, count: capacity / 32 / 8 + 64)
   }
@@ -82,13 +82,13 @@ final class MemoryFile {
       })
   }
 
-  /// Puts a value into the file and says where.
+  /// Appends a value to the file; returns its offset and checksum.
   func extent(_ value: [UInt8]) -> (offset: UInt64, checksum: UInt32) {
     let offset = end
     value.withUnsafeBytes {
       UnsafeMutableRawBufferPointer(start: bytes + Int(offset), count: $0.count).copyMemory(from: $0)
     }
-    // Each in a granule of its own, as the bits of what was proved are one to 64 bytes.
+    // Each in 64 bytes of its own, because there is one proof bit for each 64 bytes.
     end = (offset + UInt64(value.count) + 64) & ~63
     let sum = value.withUnsafeBytes { XXH64.hash($0, seed: seed) }
     return (offset, UInt32(truncatingIfNeeded: sum))
@@ -102,7 +102,7 @@ struct ModelEntry: Equatable {
   var isExtent = false
 }
 
-/// Memory that lives as long as a build needs its input.
+/// Memory for the input of a build.
 final class Arena {
   private var blocks: [UnsafeMutableRawPointer] = []
 
@@ -119,7 +119,7 @@ final class Arena {
 }
 
 extension [UInt8] {
-  /// For the shape of comparisons in tests: unsigned bytes, a proper prefix first.
+  /// Whether these bytes come before others, compared as unsigned bytes with a proper prefix first.
   func isBefore(_ other: [UInt8]) -> Bool { lexicographicallyPrecedes(other) }
 }
 
@@ -128,7 +128,7 @@ func builder(_ file: MemoryFile, nodeSize: Int = 8192, region: Int = 1 << 20) ->
 }
 
 func append(_ entry: ModelEntry, to builder: TreeBuilder, _ file: MemoryFile, _ arena: Arena) throws {
-  // Cut somewhere, as a key out of a node is.
+  // A key in two pieces, like one from a node.
   let cut = entry.key.count / 2
   let place = arena.keep(entry.key)
   let key = SplitKey(place, cut, place + cut, entry.key.count - cut)
@@ -151,7 +151,7 @@ func build(
   return BaseTree(root: root, source: file.source)
 }
 
-/// Everything in the tree, front to back.
+/// All entries of the tree, in order.
 func contents(_ tree: BaseTree) throws -> [ModelEntry] {
   var all: [ModelEntry] = []
   var cursor = tree.cursor()
@@ -167,7 +167,7 @@ func contents(_ tree: BaseTree) throws -> [ModelEntry] {
   return all
 }
 
-/// Nodes that every tree must consist of; the faults that verification finds.
+/// Expects a tree without faults and with this number of entries.
 func expectSound(_ tree: BaseTree, entries: Int, sourceLocation: SourceLocation = #_sourceLocation) {
   let report = BaseVerify.run(tree)
   #expect(report.faults == [], sourceLocation: sourceLocation)

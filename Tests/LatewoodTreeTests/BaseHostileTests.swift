@@ -5,8 +5,8 @@ import Testing
 @testable import LatewoodTree
 
 @Suite struct BaseHostileTests {
-  /// Makes the checksums of every node right again, children before parents, so that only the
-  /// structure can be wrong.
+  /// Corrects the checksums of all nodes, children before parents, so that only the structure can
+  /// be wrong.
   private func reseal(_ file: MemoryFile, _ nodes: [Subtree]) -> Subtree? {
     var sums: [UInt64: UInt32] = [:]
     var root: Subtree?
@@ -14,8 +14,7 @@ import Testing
       let base = file.bytes + Int(node.reference.offset)
       let length = Int(node.reference.length)
       if node.level > 0 {
-        // Wherever the bytes of a reference survived, it gets the new checksum of what it refers
-        // to.
+        // A reference whose bytes survived gets the new checksum of its child.
         for at in stride(
           from: NodeLayout.arrays, to: length - NodeLayout.childLength, by: NodeLayout.childLength)
         {
@@ -74,7 +73,7 @@ import Testing
 
   private func mutate(_ node: UnsafeMutableRawPointer, _ length: Int, _ numbers: inout SeededNumbers) {
     let wide = [0, 1, 2, 0x7F, 0x80, 0xFF, 0xFFFF, 0x10000, 1 << 31, 1 << 48, 1 << 63, UInt64.max]
-    // Header fields as often as the rest: that is where lengths and counts are.
+    // Change header fields as often as the rest, because they contain lengths and counts.
     let end = Bool.random(using: &numbers) ? min(length, 64) : length
     let at = Int.random(in: 8..<end, using: &numbers)
     let value = wide.randomElement(using: &numbers) ?? 0
@@ -86,7 +85,7 @@ import Testing
     }
   }
 
-  /// Every kind of reading; whether none threw.
+  /// Makes every kind of read. Returns whether none threw.
   private func use(
     _ tree: BaseTree, _ entries: [ModelEntry], _ other: MemoryFile, _ numbers: inout SeededNumbers
   ) throws -> Bool {
@@ -158,7 +157,7 @@ import Testing
     let file = MemoryFile(capacity: 1 << 20)
     let tree = try build([ModelEntry(key: [1, 2, 3, 4, 5], value: [6])], in: file)
     let good = try #require(tree.root)
-    // The last two would pass for nodes that the new tree has not given a place yet.
+    // The last two look like nodes that have no place in the file yet.
     let offsets: [UInt64] = [file.end, file.end + 64, 1 << 63, 1 << 63 | 5]
     for offset in offsets {
       var bad = good
@@ -185,7 +184,7 @@ import Testing
       let at = Int(leaf.reference.offset) + Int.random(in: 8..<Int(leaf.reference.length), using: &numbers)
       file.bytes.set(UnsafeRawPointer(file.bytes).u8(at) ^ 0x10, at: at)
     }
-    // Everything was proved before; verification looks again.
+    // Everything was verified before; a verification checks again.
     let report = BaseVerify.run(tree)
     #expect(Set(report.faults.compactMap(\.offset)) == Set(leaves.map(\.reference.offset)))
     #expect(report.nodes == UInt64(all.count - 3))
@@ -213,7 +212,7 @@ import Testing
     let root = try #require(tree.root)
     let leaf = try tree.source.root(root)
     #expect(leaf.prefixCount == 0)
-    // The first key starts with 2, as the other does.
+    // The first key starts with 2, like the other one.
     let key: [UInt8] = [2, 5]
     let base = file.bytes + Int(root.reference.offset)
     base.set(key[0], at: Int(leaf.slots.u16(0)) + 2)

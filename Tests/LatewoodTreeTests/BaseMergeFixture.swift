@@ -3,14 +3,14 @@ import LatewoodFile
 
 @testable import LatewoodTree
 
-/// Applies changes to a tree as a checkpoint does: what is not touched is adopted, the rest opened.
+/// Applies changes to a tree as a checkpoint does: adopts untouched subtrees and opens the others.
 struct PlainMerge {
   let file: MemoryFile
   let builder: TreeBuilder
   let arena = Arena()
-  /// Sorted; a value of nil deletes.
+  /// The changes in key order; nil deletes the entry.
   let changes: [(key: [UInt8], entry: ModelEntry?)]
-  /// Keys from the first bound on and below the second are dropped.
+  /// A range of keys to drop, including `low` and excluding `high`.
   var dropped: (low: [UInt8], high: [UInt8])?
   private var at = 0
 
@@ -45,7 +45,7 @@ struct PlainMerge {
     let isTouched = at < changes.count && (high.map { changes[at].key.isBefore($0) } ?? true)
     guard isTouched || isDropped else {
       let fence = high.map { SplitKey(arena.keep($0), $0.count) }
-      // Both ways of telling the builder what follows are right; use one and the other.
+      // Both ways of calling the builder, with and without a fence, are right; use both.
       return try builder.adopt(
         subtree, separator: separator, upperFence: subtree.entries % 2 == 0 ? fence : nil)
     }
@@ -71,7 +71,7 @@ struct PlainMerge {
     try takeChanges(below: high)
   }
 
-  /// Takes the changes before a key; one for the key itself waits for the next call.
+  /// Applies the changes before a key. A change of the key itself waits for the next call.
   private mutating func takeChanges(below high: [UInt8]?) throws {
     while at < changes.count, high.map({ changes[at].key.isBefore($0) }) ?? true {
       if let entry = changes[at].entry { try append(entry, to: builder, file, arena) }
@@ -80,11 +80,12 @@ struct PlainMerge {
   }
 }
 
-/// How full the nodes of a tree are.
+/// The fill of a tree's nodes.
 struct Fill {
   var nodes = 0
   var bytes = 0
-  /// Nodes shorter than a quarter of the node size, or branches with one child; without the root.
+  /// The number of nodes shorter than a quarter of the node size, or branches with one child,
+  /// without the root.
   var underfull = 0
 
   init(_ tree: BaseTree, nodeSize: Int) throws {

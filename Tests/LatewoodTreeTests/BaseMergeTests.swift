@@ -75,7 +75,7 @@ import Testing
         return true
       })
     #expect(found == found.sorted { $0.isBefore($1) })
-    // A value that was written again as an extent in another place counts as changed; here none is.
+    // An extent that was written again in another place would count as changed; here there is none.
     #expect(Set(found) == expected)
   }
 

@@ -4,7 +4,8 @@ import Testing
 
 @testable import LatewoodTree
 
-/// Prints what things cost; only sizes are asserted. Times mean something in release builds alone.
+/// Prints the costs of operations; only sizes are asserted. Times are meaningful only in release
+/// builds.
 @Suite(.serialized) struct BaseTimingTests {
   #if DEBUG
     static let count = 50_000
@@ -60,7 +61,7 @@ import Testing
     var numbers = SeededNumbers(1)
     let order = (0..<count).map { _ in Int(numbers.next() % UInt64(count)) }
     var sum: UInt64 = 0
-    // A key that is asked for is in the cache as a rule.
+    // The searched key is usually in the cache.
     let key = UnsafeMutableRawPointer.allocate(byteCount: 24, alignment: 8)
     defer { key.deallocate() }
     for _ in 0..<3 {

@@ -89,7 +89,7 @@ import Testing
 }
 
 extension Array {
-  /// The first index from which on `isSecond` holds.
+  /// The first index at which `isSecond` holds, as for all later ones.
   func partitioningIndex(_ isSecond: (Element) -> Bool) -> Int {
     var low = 0
     var high = count

@@ -4,16 +4,16 @@ import Testing
 
 @testable import LatewoodTree
 
-/// Keys that somebody chose so that the first bytes never tell them apart: nodes must be searched
-/// as quickly as any.
+/// Keys chosen with malice so that their first bytes are equal. Nodes of them must be searched as
+/// quickly as others.
 @Suite struct EqualHeadsTests {
-  /// What keys of the run start with. The least and the greatest head have no neighbour on one
+  /// The first bytes of the run's keys. The least and the greatest head have no neighbour on one
   /// side.
   private static let heads: [UInt32] = [0, 0x6161_6161, .max]
-  /// Of the run in a node.
+  /// The number of entries in the run.
   private static let count = 160
 
-  /// Entry `number` of the run. The digits in its end decide, and they come late.
+  /// Key `number` of the run. Only its last bytes differ.
   private static func key(_ head: UInt32, _ number: Int, length: Int = 40) -> [UInt8] {
     var key = [UInt8](repeating: 0x80, count: length)
     key.replaceSubrange(0..<4, with: withUnsafeBytes(of: head.bigEndian) { Array($0) })
@@ -22,8 +22,8 @@ import Testing
     return key
   }
 
-  /// The run, and keys on each side of it where there can be any: without them the prefix of a node
-  /// would have what the run shares.
+  /// The keys of the run, with neighbours on each side where possible. Without neighbours, the
+  /// node's prefix would contain the common bytes of the run.
   private static func keys(_ head: UInt32, each copies: Int = 1) -> [[UInt8]] {
     let others: [UInt8] = [1, 2, 3, 4, 5, 6]
     let before = head > 0 ? others.map { [0, $0] } : []
@@ -43,9 +43,9 @@ import Testing
     }
   }
 
-  /// How many cells of the run a search for the key of cell `target` looks at.
+  /// The number of cells of the run that a search for the key of cell `target` reads.
   ///
-  /// A cell that is put on the wrong side of that key leads the search astray, if it looks there.
+  /// A cell that is changed to be on the wrong side of that key misleads the search if it is read.
   private func cellsRead(_ node: Node, of run: Range<Int>, searching target: Int) throws -> Int {
     let key = node.isLeaf ? node.key(target).bytes : node.separator(target).bytes
     #expect(try search(node, key) == (target, true))

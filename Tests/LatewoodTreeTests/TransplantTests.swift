@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodTree
 
-/// Leaves that go from one file into another whole.
+/// Leaves that are copied unchanged from one file to another.
 @Suite struct TransplantTests {
   private struct Copied {
     var tree: BaseTree
@@ -12,8 +12,8 @@ import Testing
     var whole = 0
   }
 
-  /// All leaves of several trees, whose keys ascend from one to the next, as one tree in another
-  /// file.
+  /// Copies the leaves of several trees, whose keys ascend from one to the next, into one tree in
+  /// another file.
   private func copy(_ trees: [BaseTree], into file: MemoryFile, nodeSize: Int) throws -> Copied {
     let builder = builder(file, nodeSize: nodeSize, region: 70_000)
     var copied = Copied(tree: BaseTree(root: nil, source: file.source))
@@ -79,8 +79,8 @@ import Testing
       #expect(try contents(copied.tree) == entries)
       let other = MemoryFile()
       let dense = try build(entries, in: other, nodeSize: nodeSize)
-      // A leaf that is not full costs few bytes, but searches, scans and branches go over more of
-      // them.
+      // A leaf that is not full costs few bytes, but more leaves make searches, scans and branches
+      // slower.
       let most = Double(try leaves(of: dense)) * 1.02 + 2
       #expect(Double(try leaves(of: copied.tree)) <= most)
       withExtendedLifetime(other) {}

@@ -4,15 +4,15 @@ import Testing
 
 @testable import LatewoodTree
 
-/// What a compaction that reads back its new file must not take for a tree, though every checksum
-/// is right.
+/// Files with valid checksums that a compaction, reading back its new file, must not accept as a
+/// tree.
 @Suite struct TreeProofTests {
   private let file = MemoryFile(capacity: 1 << 20)
   private let arena = Arena()
 
   private func key(_ text: String) -> SplitKey { SplitKey(arena.keep(Array(text.utf8)), text.utf8.count) }
 
-  /// Where the one leaf of a new tree lies.
+  /// Makes a tree of one leaf, and returns the leaf's range.
   private func leaf(_ fill: (TreeBuilder) throws -> Void) throws -> Range<UInt64> {
     let builder = builder(file)
     try fill(builder)
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  /// What is wrong with these regions; nil: nothing.
+  /// The fault found in these regions; nil if there is none.
   private func fault(_ regions: [Range<UInt64>]) -> Fault? {
     do throws(Fault) {
       let proof = RegionProof(seed: file.seed, read: reader())

@@ -41,7 +41,8 @@ SWITCH = """#if canImport(Glibc)
 @usableFromInline package let activeMutant: Int32 = getenv("%s").map { atoi($0) } ?? -1
 """ % VARIABLE
 
-# The steps in which the tests are run, by the module that the mutant is in; after them comes everything.
+# The steps in which the tests are run, by the module that the mutant is in; after them comes
+# everything.
 STORE = r"^LatewoodStoreTests\."
 STEPS = {
     "LatewoodDevice": [r"^LatewoodDeviceTests\.", r"^LatewoodFileTests\.|" + STORE],
@@ -49,7 +50,9 @@ STEPS = {
     "LatewoodTree": [r"^LatewoodTreeTests\.|^LatewoodFormatTests\.", STORE],
     "LatewoodStore": [STORE],
     "LatewoodFleece": [r"^LatewoodFleeceTests\."],
+    "LatewoodQuery": [r"^LatewoodQueryTests\.", r"^LatewoodDocumentsTests\.|^LatewoodTests\."],
     "LatewoodDocuments": [r"^LatewoodDocumentsTests\."],
+    "Latewood": [r"^LatewoodTests\."],
 }
 # Before those, where a part of the path says more.
 LIKELY = {

@@ -1,10 +1,11 @@
-/// No engine: tells what the driver itself costs, the making of keys and values above all.
+/// An engine that does nothing: measures the cost of the driver itself, mostly of generating keys
+/// and values.
 struct NullEngine: BenchmarkEngine {
   static let name = "null"
   static let isPersistent = false
   static let answers = false
 
-  /// Sees to it that keys and values are made although nobody wants them.
+  /// Makes sure that keys and values are generated although nothing uses them.
   struct Writer: BenchmarkWriter {
     var checksum = Checksum()
 

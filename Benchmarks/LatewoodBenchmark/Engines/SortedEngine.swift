@@ -1,6 +1,6 @@
-/// A sorted array in memory, cut into chunks: the plainest thing that gives the right answers.
+/// A sorted array in memory, cut into chunks: the simplest engine that gives the right answers.
 ///
-/// The driver is proved by it: its checksums must be those of the stores.
+/// It validates the driver: its checksums must be those of the stores.
 ///
 /// ```
 /// lowest:  [ k0,      k7,      k15 ]
@@ -13,7 +13,7 @@
 /// 2. A chunk has at most `capacity` keys, in ascending order. It may have none.
 ///
 /// It is `@unchecked Sendable`: nothing guards it, but the workloads write to an engine that is not
-/// persistent from one thread only, while no other thread reads.
+/// persistent from a single thread, while no other thread reads.
 final class SortedEngine: BenchmarkEngine, @unchecked Sendable {
   static let name = "sorted"
   static let isPersistent = false
@@ -33,7 +33,7 @@ final class SortedEngine: BenchmarkEngine, @unchecked Sendable {
 
   static func open(in directory: Directory, isDurable: Bool) -> SortedEngine { SortedEngine() }
 
-  /// The workloads know that they write to the engine itself: nothing is taken back.
+  /// Writes directly to the engine: the workloads never roll back.
   struct Writer: BenchmarkWriter {
     let engine: SortedEngine
     func put(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) { engine.put(key, value) }
@@ -101,7 +101,7 @@ final class SortedEngine: BenchmarkEngine, @unchecked Sendable {
 
   // MARK: Places
 
-  /// Keys have 16 bytes, so that their order is that of 128-bit numbers.
+  /// Returns a key as a number: keys have 16 bytes, so their order is that of 128-bit numbers.
   private static func number(_ key: UnsafeRawBufferPointer) -> UInt128 {
     UInt128(bigEndian: key.loadUnaligned(as: UInt128.self))
   }

@@ -1,9 +1,9 @@
 import LatewoodDocuments
 import LatewoodStore
 
-/// Group `blob`: one large blob in and out, and the memory that it takes.
+/// Group `blob`: writes and reads one large blob, and measures the memory that this takes.
 extension Run where Engine == LatewoodEngine {
-  /// What a blob of any length may take, in MiB.
+  /// The allowed memory for a blob of any length, in MiB.
   private static var allowedMiB: Double { 64 }
 
   func blobGroup() throws {
@@ -13,7 +13,7 @@ extension Run where Engine == LatewoodEngine {
     try store.close()
   }
 
-  /// - Parameter count: of mebibytes.
+  /// - Parameter count: the number of mebibytes.
   func streamBlob(_ count: UInt64, through store: DocumentStore) throws {
     let writer = try store.makeBlobWriter()
     var piece = [UInt8](repeating: 0x63, count: 1 << 20)
@@ -29,7 +29,7 @@ extension Run where Engine == LatewoodEngine {
     before = memory.restart()
     var length: UInt64 = 0
     try measure("doc-blob-out", operations: count) {
-      // With the check of all bytes, so that they are read, and not only passed by.
+      // Verified, so that all bytes are really read.
       try blob.forEachVerifiedPiece { piece in
         length += UInt64(piece.byteCount)
         return true

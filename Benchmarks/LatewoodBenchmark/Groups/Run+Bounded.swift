@@ -1,10 +1,10 @@
 import LatewoodStore
 
-/// Group `bounded`: what a file takes on the disk, and how large it appears, while its entries are
-/// overwritten over and over.
+/// Group `bounded`: the space that a file takes on the disk, and its apparent size, while its
+/// entries are overwritten over and over.
 extension Run where Engine == LatewoodEngine {
-  /// With all records, with a tenth of them and with a hundredth; the smaller ones four times as
-  /// often each.
+  /// Runs with all records, with a tenth of them and with a hundredth; the smaller sets are
+  /// overwritten four times as often.
   func boundedGroup() throws {
     let sampler = SizeSampler.start(options.directory)
     var rounds = options.rounds
@@ -60,7 +60,7 @@ extension Run where Engine == LatewoodEngine {
     report.require(name, "\(found) MiB \(how)", "at most \(bound)", found <= bound)
   }
 
-  /// Until what the store does by itself after a quiet time is done.
+  /// Waits until the store has finished the work that it does after a quiet period.
   private func waitForQuiet(_ engine: LatewoodEngine) {
     let start = Process.now
     let patience = Store.Options().compaction.quietTime + 2
@@ -69,7 +69,7 @@ extension Run where Engine == LatewoodEngine {
     }
   }
 
-  /// As many overwrites as there are records.
+  /// Overwrites as many records as there are.
   private func overwriteRound(
     _ engine: LatewoodEngine, _ name: String, _ records: UInt64, _ round: UInt64
   ) throws {

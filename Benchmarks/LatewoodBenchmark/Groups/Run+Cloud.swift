@@ -53,7 +53,7 @@ extension Run {
     if state.scanned > 0 { report.count(mix.name, "scanned", state.scanned) }
   }
 
-  /// One operation. The order in which random numbers are drawn is part of the definition.
+  /// Runs one operation. The order in which random numbers are drawn is part of the definition.
   @inline(__always) private func step(
     _ mix: CloudMix, _ engine: Engine, _ scratch: Scratch, _ latest: Zipfian, _ index: UInt64,
     _ state: inout CloudState
@@ -81,14 +81,13 @@ extension Run {
   }
 }
 
-/// How the operations of one workload are mixed. Shares are in percent; what is left over is
-/// read-modify-write.
+/// The mix of operations in one workload. Shares are in per cent; the rest is read-modify-write.
 private struct CloudMix {
   enum Operation { case read, update, scan, insert, readModifyWrite }
 
   static let valueLength = 1000
 
-  /// In the order in which they run on the one database.
+  /// The workloads in the order in which they run on the one database.
   static let all = [
     CloudMix(name: "ycsb-A", seed: 0xA, read: 50, update: 50),
     CloudMix(name: "ycsb-B", seed: 0xB, read: 95, update: 5),
@@ -115,7 +114,7 @@ private struct CloudMix {
   }
 }
 
-/// What changes from one operation to the next.
+/// The state that changes from one operation to the next.
 private struct CloudState {
   var records: UInt64
   let initialRecords: UInt64
@@ -132,7 +131,7 @@ private struct CloudState {
 
   mutating func anyRecord() -> UInt64 { fnv64(Zipfian.scrambled.next(&random)) % initialRecords }
 
-  /// The newest records most often.
+  /// Returns a record, the newest most often.
   mutating func latestRecord(_ latest: Zipfian) -> UInt64 {
     var age: UInt64
     repeat { age = latest.next(&random) } while age >= records

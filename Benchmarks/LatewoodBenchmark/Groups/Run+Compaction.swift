@@ -1,12 +1,12 @@
 import LatewoodStore
 import Synchronization
 
-/// Part `compaction`: what it costs, and what it leaves.
+/// Part `compaction`: its cost, and the resulting file.
 extension Run where Engine == LatewoodEngine {
-  /// Bytes of all keys and values.
+  /// The length of all keys and values in bytes.
   private var rawBytes: Double { Double(options.records) * Double(16 + options.valueLength) }
 
-  /// Puts random keys anew in transactions of 1,000.
+  /// Overwrites random keys in transactions of 1,000.
   private func overwrite(_ engine: LatewoodEngine, _ count: UInt64, seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     try Scratch.use(valueLength: options.valueLength) { scratch in
@@ -33,10 +33,10 @@ extension Run where Engine == LatewoodEngine {
     try close(engine, after: "compaction")
   }
 
-  /// Writes as many entries anew as there are, and compacts.
+  /// Overwrites as many entries as there are, and compacts.
   ///
-  /// - Returns: the rate in parts of that of a plain copy; of one before and one after, the mean:
-  ///   what else the disk has to do changes from one second to the next.
+  /// - Returns: the rate relative to a plain copy. The mean of one copy before and one after is
+  ///   used, because the load of the disk changes from one second to the next.
   private func compactOverwritten(_ engine: LatewoodEngine, round: Int) throws -> Double {
     try overwrite(engine, options.records, seed: 0xC0 + UInt64(round))
     try engine.store.checkpoint()
@@ -55,7 +55,7 @@ extension Run where Engine == LatewoodEngine {
     return (plain + again) / 2 / seconds
   }
 
-  /// Transactions of one put, without and with a compaction beside them.
+  /// Measures transactions of one put, without and with a compaction beside them.
   private func commitsBeside(_ engine: LatewoodEngine) throws {
     let alone = try times(of: engine) { $0 < 20_000 }
     let isDone = Atomic<Bool>(false)
@@ -73,7 +73,7 @@ extension Run where Engine == LatewoodEngine {
     report.figure("compaction", "longest_pause_ms", Double(pause.load(ordering: .relaxed)) / 1e3)
   }
 
-  /// Seconds of each of some transactions, which come at a steady pace.
+  /// Returns the seconds of each of a number of transactions, which are started at a steady pace.
   private func times(of engine: LatewoodEngine, while goesOn: (Int) -> Bool) throws -> [Double] {
     var random = SplitMix64(seed: 0xC1)
     var times: [Double] = []

@@ -1,9 +1,9 @@
 import LatewoodStore
 
-/// Part `count`: how many keys a range has, which place a key has, and which key is at a place,
-/// without reading what is between. Once with all keys in the tree, once with a tenth of them
-/// written anew and not yet in it; then the first count, which looks up each of these, is a figure
-/// of its own.
+/// Part `count`: the number of keys in a range, the rank of a key, and the key at a rank, without
+/// reading the keys in between. Once with all keys in the tree, once with a tenth of them
+/// overwritten and not yet merged; the first count then looks up each of these, and is a figure of
+/// its own.
 extension Run where Engine == LatewoodEngine {
   func counting() throws {
     let engine = try filled(options.records) { $0.checkpointsInBackground = false }
@@ -42,7 +42,7 @@ extension Run where Engine == LatewoodEngine {
     }
   }
 
-  /// Runs a step with two random numbers below the number of records; the step says whether the
+  /// Runs a step with two random numbers below the number of records; the step returns whether the
   /// answer was right.
   private func each(
     _ workload: String, _ operations: UInt64, _ step: (UInt64, UInt64, Scratch) throws -> Bool

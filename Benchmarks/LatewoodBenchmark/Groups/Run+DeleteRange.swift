@@ -1,6 +1,7 @@
 import LatewoodStore
 
-/// Part `deleterange`: half of the database in one operation, against the same keys one by one.
+/// Part `deleterange`: deletes half of the database in one operation, compared with deleting the
+/// same keys one by one.
 extension Run where Engine == LatewoodEngine {
   func deleteRange() throws {
     let single = try deleteMiddle("deleterange-single", inOneOperation: false)
@@ -9,8 +10,8 @@ extension Run where Engine == LatewoodEngine {
     report.figure("deleterange", "ratio_with_checkpoint", single.total / whole.total)
   }
 
-  /// Deletes the middle half of the keys. Returns seconds: until it is on the disk, and with the
-  /// checkpoint after it.
+  /// Deletes the middle half of the keys. Returns the seconds until that is on the disk, and the
+  /// seconds including the checkpoint after it.
   private func deleteMiddle(
     _ workload: String, inOneOperation: Bool
   ) throws -> (delete: Double, total: Double) {

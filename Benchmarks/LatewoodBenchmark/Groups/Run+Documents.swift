@@ -1,8 +1,7 @@
 import LatewoodDocuments
 import LatewoodStore
 
-/// Group `documents`: the document engine, with bodies of about 900 bytes that are bytes and
-/// nothing else.
+/// Group `documents`: the document engine, with opaque bodies of about 900 bytes.
 extension Run where Engine == LatewoodEngine {
   private var documentPath: String { options.directory.path + "/documents.latewood" }
 

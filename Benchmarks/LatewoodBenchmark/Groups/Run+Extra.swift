@@ -1,6 +1,6 @@
 import LatewoodStore
 
-/// The parts of group `extra`: what Latewood promises and the common workloads do not ask.
+/// The parts of group `extra`: promises of Latewood that common workloads do not measure.
 enum ExtraPart: String, CaseIterable {
   case oneCommit = "onecommit"
   case besideSync = "besidesync"
@@ -10,6 +10,7 @@ enum ExtraPart: String, CaseIterable {
   case deleteRange = "deleterange"
   case count = "count"
   case twoThreads = "twothreads"
+  case reading = "reading"
   case compaction = "compaction"
   case recover = "recover"
   /// The process that `recover` starts.
@@ -18,23 +19,23 @@ enum ExtraPart: String, CaseIterable {
   /// The processes that `valuesizes` starts.
   case valueSizesVictim = "valuesizes-victim"
 
-  /// Whether it is a process that another part starts and that ends by being killed.
+  /// Whether it is a process that another part starts and that ends by killing itself.
   var isVictim: Bool { self == .recoverVictim || self == .valueSizesVictim }
 
   static var names: String {
     allCases.filter { !$0.isVictim }.map(\.rawValue).joined(separator: ", ")
   }
 
-  /// Whether a group is one of these parts.
+  /// Returns whether a group is one of these parts.
   static func isInside(_ group: String) -> Bool { ExtraPart(rawValue: group) != nil }
 
-  /// Whether the files of a group are for another process to find.
+  /// Returns whether the files of a group must stay for another process.
   static func leavesFiles(_ group: String) -> Bool { ExtraPart(rawValue: group)?.isVictim == true }
 }
 
 extension Run where Engine == LatewoodEngine {
-  /// Runs group `bounded`, `documents`, `queries` or `extra`, or one part of that. Returns false if
-  /// the group is none of these.
+  /// Runs group `bounded`, `documents`, `queries` or `extra`, or one part of the latter. Returns
+  /// false for other groups.
   func extraGroup(_ group: String) throws -> Bool {
     if group == "extra" {
       try runAllParts()
@@ -66,6 +67,7 @@ extension Run where Engine == LatewoodEngine {
     case .deleteRange: try deleteRange()
     case .count: try counting()
     case .twoThreads: try twoThreads()
+    case .reading: try reading()
     case .compaction: try compaction()
     case .recover: try recover()
     case .recoverVictim: try writeAndDie()
@@ -75,7 +77,7 @@ extension Run where Engine == LatewoodEngine {
     return true
   }
 
-  /// Each part in a process of its own: memory that one has left behind would be missing in the
+  /// Runs each part in a process of its own: memory left behind by one would be missing in the
   /// growth of the next.
   private func runAllParts() throws {
     for part in ExtraPart.allCases where !part.isVictim {
@@ -84,8 +86,7 @@ extension Run where Engine == LatewoodEngine {
     }
   }
 
-  /// Fills an empty database with the keys 0..<count and leaves all of it in the tree, none in the
-  /// log.
+  /// Fills an empty database with the keys 0..<count, and merges all of them into the tree.
   func filled(_ count: UInt64, _ storeOptions: (inout Store.Options) -> Void = { _ in }) throws
     -> LatewoodEngine
   {

@@ -1,4 +1,4 @@
-/// Part `onecommit`: what a transaction of one put costs where nothing waits for the disk.
+/// Part `onecommit`: the cost of a transaction of one put that does not wait for the disk.
 extension Run where Engine == LatewoodEngine {
   func oneCommit() throws {
     let engine = try filled(options.records)

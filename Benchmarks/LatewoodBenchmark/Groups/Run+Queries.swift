@@ -3,8 +3,7 @@ import LatewoodFleece
 import LatewoodQuery
 import LatewoodStore
 
-/// Group `queries`: indexes being made, asked and kept up to date, over documents of about 400
-/// bytes.
+/// Group `queries`: building, using and maintaining indexes over documents of about 400 bytes.
 extension Run where Engine == LatewoodEngine {
   func queriesGroup() throws {
     options.directory.makeEmpty()
@@ -30,6 +29,7 @@ extension Run where Engine == LatewoodEngine {
     }
     printMemory("queries")
     try store.close()
+    try measureLiveQuery()
   }
 
   private func ask(_ query: QueryWorkload) throws {
@@ -67,7 +67,7 @@ extension Run where Engine == LatewoodEngine {
   }
 }
 
-/// The documents and what is asked of them.
+/// The documents, and the queries about them.
 private struct QueryWorkload {
   let store: DocumentStore
   let documents: DocumentCollection
@@ -116,7 +116,7 @@ private struct QueryWorkload {
     UInt64(try store.reads(documents).count(request(selector)))
   }
 
-  /// How many documents were found, each with its body.
+  /// Returns the number of documents found, each with its body.
   func find(
     _ selector: String, sort: String? = nil, skip: Int = 0, limit: Int = .max
   ) throws -> UInt64 {

@@ -1,4 +1,4 @@
-/// Group `rand`: one database all through, filled in random order, read, overwritten, half of it
+/// Group `rand`: one database throughout, filled in random order, read, overwritten, and half
 /// deleted.
 extension Run {
   func randomGroup() throws {
@@ -14,7 +14,7 @@ extension Run {
     }
     try readWorkloads(engine)
     printMemory("reads")
-    // The in-memory engine goes on too: it proves the checksums of what follows.
+    // The in-memory engine continues, too: it confirms the checksums of the following workloads.
     guard Engine.answers else { return }
     try overwrite(engine)
     printMemory("overwrite")

@@ -1,4 +1,4 @@
-/// The reading workloads of group `rand`.
+/// The read workloads of group `rand`.
 extension Run {
   func readWorkloads(_ engine: Engine) throws {
     try readSequentially(engine, workload: "readseq-first")

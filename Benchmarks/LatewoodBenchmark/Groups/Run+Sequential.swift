@@ -31,7 +31,7 @@ extension Run {
     let stop = StopFlag()
     let start = Process.now
     let counts = try Threads.run(3) { role in
-      // Whoever fails stops the others too, instead of leaving them to run for ever.
+      // A thread that fails stops the others, too, instead of letting them run for ever.
       defer { stop.set() }
       switch role {
       case 0: return try write(engine, until: stop)
@@ -80,7 +80,7 @@ extension Run {
   }
 }
 
-/// Tells threads that it is time to end.
+/// Tells threads to end.
 private final class StopFlag: Sendable {
   private let flag = Atomic<Bool>(false)
   var isSet: Bool { flag.load(ordering: .relaxed) }

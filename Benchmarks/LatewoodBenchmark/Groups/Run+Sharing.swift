@@ -2,10 +2,10 @@ import Dispatch
 import LatewoodDevice
 import LatewoodStore
 
-/// Parts `besidesync` and `queued`: what transactions cost beside others that wait for the disk.
+/// Parts `besidesync` and `queued`: the cost of transactions beside others that wait for the disk.
 extension Run where Engine == LatewoodEngine {
-  /// Relaxed transactions of one put, alone and then beside a thread that commits synchronously
-  /// without a pause.
+  /// Measures relaxed transactions of one put, alone and then beside a thread that commits
+  /// synchronously without a pause.
   func besideSync() throws {
     let engine = try openEmpty()
     let operations = options.scaled(20_000)
@@ -49,8 +49,8 @@ extension Run where Engine == LatewoodEngine {
     }
   }
 
-  /// Synchronous transactions of one put: by 64 threads, by 64 tasks that each wait for one after
-  /// the other, and by as many tasks as there are transactions.
+  /// Measures synchronous transactions of one put: by 64 threads, by 64 tasks each of which waits
+  /// for one after the other, and by as many tasks as there are transactions.
   func queued() throws {
     let engine = try openEmpty(isDurable: true)
     let perThread = options.scaled(3008) / 64

@@ -14,7 +14,7 @@ extension Run {
     printMemory("sync")
   }
 
-  /// Fills the database with what the workloads then add to.
+  /// Fills the database to which the workloads then add.
   private func prepare(_ order: Permutation) throws {
     let engine = try openEmpty()
     try Scratch.use(valueLength: options.valueLength) { scratch in
@@ -45,7 +45,7 @@ extension Run {
     report.latencies("fillsync-mt", times.flatMap { $0 })
   }
 
-  /// Transactions of one put. Returns the seconds of each.
+  /// Runs transactions of one put. Returns the seconds of each.
   private func puts(
     to engine: Engine, _ order: Permutation, first: UInt64, count: UInt64
   ) throws -> [Double] {

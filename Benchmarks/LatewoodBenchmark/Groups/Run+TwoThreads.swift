@@ -1,10 +1,11 @@
 import LatewoodStore
 
-/// Part `twothreads`: how much more two threads read than one, on the store and on one snapshot.
-/// Beside it the same of arithmetic that shares nothing, which tells what the machine has to give.
+/// Part `twothreads`: how much more two threads read than one, from the store and from one
+/// snapshot, and beside it the same for arithmetic without shared data, which shows the limit of
+/// the machine.
 ///
-/// One thread and two take turns, and the medians count: a system may well leave two new threads on
-/// one processor for some tens of milliseconds.
+/// One thread and two threads take turns, and the medians count: a system may keep two new threads
+/// on one processor for some tens of milliseconds.
 extension Run where Engine == LatewoodEngine {
   func twoThreads() throws {
     let engine = try filled(options.records) { $0.checkpointsInBackground = false }
@@ -38,7 +39,7 @@ extension Run where Engine == LatewoodEngine {
   }
 }
 
-/// Work of about the length of a read that no two threads share.
+/// Work of about the length of a read that shares nothing between threads.
 private struct Arithmetic: BenchmarkReads {
   @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout Checksum) throws -> Bool {
     var number = UInt64(key[15])

@@ -1,16 +1,16 @@
 import LatewoodStore
 
-/// Part `valuesizes`: values of each size from 1 byte to 64 MiB are overwritten in commits of one
-/// put, and then the process is killed.
+/// Part `valuesizes`: overwrites values of each size from 1 byte to 64 MiB in commits of one put;
+/// then the process is killed.
 ///
-/// The log that no checkpoint has taken in, the file and the time to open it stay bounded whatever
-/// the size: a writer that outruns checkpoints waits for them.
+/// The log that no checkpoint contains, the file and the time to open it stay limited for every
+/// size: a writer that outruns checkpoints waits for them.
 extension Run where Engine == LatewoodEngine {
   private static var lengths: [Int] {
     [1, 100, 4096, 65536, 1_048_575, 1_048_576, 4 << 20, 16 << 20, 64 << 20]
   }
 
-  /// Four large values, or as many small ones as have 8 MiB together.
+  /// Four large values, or as many small ones as add up to 8 MiB.
   private var liveRecords: UInt64 { UInt64(min(50_000, max(4, (8 << 20) / options.valueLength))) }
 
   private var valueOverwrites: UInt64 {
@@ -42,7 +42,7 @@ extension Run where Engine == LatewoodEngine {
     try engine.close()
   }
 
-  /// What the other process does.
+  /// Runs in the other process.
   func overwriteAndDie() throws {
     let sampler = SizeSampler.start(options.directory)
     let engine = try LatewoodEngine.open(in: options.directory, isDurable: false)

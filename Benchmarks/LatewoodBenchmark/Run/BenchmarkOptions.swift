@@ -1,4 +1,4 @@
-/// What the command line says. The names are those of the peers' driver.
+/// The options on the command line, named as in the peers' driver.
 struct BenchmarkOptions: Sendable {
   static let usage = """
     usage: LatewoodBenchmark --group GROUP [--engine latewood|null|sorted] [--n 1000000] [--vsize 100] [--scale 1]
@@ -10,16 +10,16 @@ struct BenchmarkOptions: Sendable {
 
   var engine = "latewood"
   var group = ""
-  /// Records.
+  /// The number of records.
   var records: UInt64 = 1_000_000
-  /// Bytes.
+  /// The length of values in bytes.
   var valueLength = 100
-  /// Factor on the number of operations.
+  /// A factor for the number of operations.
   var scale = 1.0
-  /// Seconds of readwhilewriting.
+  /// The duration of readwhilewriting in seconds.
   var readWriteSeconds = 10.0
-  /// How often group `bounded` overwrites all records, how many checkpoints it keeps whole (0:
-  /// nothing is given back), and how many MiB of log a checkpoint gathers.
+  /// For group `bounded`: how often it overwrites all records, how many checkpoints it keeps (0: no
+  /// space is freed), and how many MiB of log a checkpoint covers.
   var rounds = 50
   var wholeCheckpoints = 1
   var budgetMiB = 64
@@ -51,14 +51,14 @@ struct BenchmarkOptions: Sendable {
     if group.isEmpty { throw BenchmarkFailure(Self.usage) }
   }
 
-  /// The same, for another length of values.
+  /// Returns the same options for another length of values.
   func with(valueLength: Int) -> BenchmarkOptions {
     var options = self
     options.valueLength = valueLength
     return options
   }
 
-  /// The same as arguments, for another group.
+  /// Returns the options as arguments for another group.
   func arguments(group: String) -> [String] {
     [
       "--engine", engine, "--group", group, "--n", String(records), "--vsize", String(valueLength),
@@ -66,7 +66,7 @@ struct BenchmarkOptions: Sendable {
     ]
   }
 
-  /// A number of operations, scaled.
+  /// Returns a number of operations, scaled.
   func scaled(_ count: UInt64) -> UInt64 { max(1, UInt64(Double(count) * scale)) }
 
   private static func number<N: LosslessStringConvertible>(

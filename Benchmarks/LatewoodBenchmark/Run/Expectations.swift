@@ -1,6 +1,6 @@
-/// The checksums and counts of `WORKLOADS.md`, at which ten stores arrived.
+/// The checksums and counts of `WORKLOADS.md`, on which ten stores agree.
 enum Expectations {
-  /// What `"workload,metric"` must be for 1,000,000 records and scale 1.
+  /// Returns the expected values of `"workload,metric"` for 1,000,000 records and scale 1.
   static func table(valueLength: Int) -> [String: UInt64] {
     switch valueLength {
     case 100: hundred

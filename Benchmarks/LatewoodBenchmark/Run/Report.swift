@@ -2,8 +2,8 @@ import Synchronization
 
 /// Prints the results, a line for each figure: `round,engine,vsize,workload,metric,value`.
 ///
-/// It also compares what does not depend on the engine with what it must be. A difference prints a
-/// line with the metric `MISMATCH` and makes the process fail in the end.
+/// It also compares figures that do not depend on the engine with their expected values. A
+/// difference prints a line with the metric `MISMATCH` and makes the process fail at the end.
 final class Report: Sendable {
   private let prefix: String
   private let valueLength: Int
@@ -30,22 +30,21 @@ final class Report: Sendable {
     }
   }
 
-  /// Something that must be so whatever the engine and the size of the run.
+  /// Requires a condition that must hold for every engine and size of the run.
   func require(_ workload: String, _ found: String, _ expected: String, _ isSo: Bool) {
     if isSo { return }
     mismatches.wrappingAdd(1, ordering: .relaxed)
     line(workload, "MISMATCH", "\(found) instead of \(expected)")
   }
 
-  /// For keys that were not found though they must be, and the reverse: printed only if there are
-  /// any.
+  /// Reports keys that were wrongly not found, or wrongly found: printed only if there are any.
   func wrongAnswers(_ workload: String, _ metric: String, _ count: UInt64) {
     if count == 0 { return }
     mismatches.wrappingAdd(1, ordering: .relaxed)
     line(workload, metric, String(count))
   }
 
-  /// Median, 99th percentile and longest of some times in seconds.
+  /// Prints the median, the 99th percentile and the maximum of times in seconds.
   func latencies(_ workload: String, _ seconds: [Double]) {
     let sorted = seconds.sorted()
     guard let last = sorted.last else { return }

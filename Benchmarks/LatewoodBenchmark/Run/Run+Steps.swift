@@ -1,9 +1,9 @@
-/// The steps that workloads are made of.
+/// The common steps of the workloads.
 extension Run {
-  /// `count` operations in transactions of `size`, then a flush.
+  /// Runs `count` operations in transactions of `size`, then a flush.
   ///
-  /// - Returns: seconds of the longest transaction, from the call of `write` to its return with all
-  ///   that the operations take, and seconds of the flush.
+  /// - Returns: the seconds of the longest transaction, from the call of `write` to its return
+  ///   including its operations, and the seconds of the flush.
   @inline(__always) func writeBatches(
     _ count: UInt64, of size: UInt64, to engine: Engine,
     _ operation: (inout Engine.Writer, UInt64) throws -> Void
@@ -41,7 +41,7 @@ extension Run {
     report.figure(workload, "max_commit_ms", times.longest * 1e3)
   }
 
-  /// Gets random keys. Returns how many were there.
+  /// Gets random keys. Returns the number of those found.
   @inline(__always) func gets(
     from reads: some BenchmarkReads, seed: UInt64, _ operations: UInt64, missing: Bool = false,
     into checksum: inout Checksum

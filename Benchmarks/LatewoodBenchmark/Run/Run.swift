@@ -1,5 +1,5 @@
-/// One run of one group of workloads on one engine. Each group is an extension in a file of its
-/// own, under `Groups`.
+/// One run of one group of workloads on one engine. Each group is an extension in its own file,
+/// under `Groups`.
 struct Run<Engine: BenchmarkEngine>: Sendable {
   let options: BenchmarkOptions
   let report: Report
@@ -11,7 +11,7 @@ struct Run<Engine: BenchmarkEngine>: Sendable {
     memory = MemorySampler.start()
   }
 
-  // MARK: The life of the database
+  // MARK: Opening and closing
 
   /// Opens an empty database.
   func openEmpty(isDurable: Bool = false) throws -> Engine {
@@ -23,20 +23,21 @@ struct Run<Engine: BenchmarkEngine>: Sendable {
     try Engine.open(in: options.directory, isDurable: isDurable)
   }
 
-  /// Closes the database, prints the size of its files, and opens it again. One that lives in
-  /// memory stays as it is.
+  /// Closes the database, prints the size of its files, and opens it again. An in-memory engine is
+  /// left as it is.
   func reopen(_ engine: Engine, after workload: String) throws -> Engine {
     guard Engine.isPersistent else { return engine }
     try close(engine, after: workload)
     return try open()
   }
 
-  /// Closes the database and prints what that wrote and the size of its files.
+  /// Closes the database, and prints the bytes written by that and the size of its files.
   func close(_ engine: Engine, after workload: String) throws {
     let handed = Process.bytesHandedToWrites
     try engine.close()
     guard Engine.isPersistent else { return }
-    // A checkpoint that was put off to here is a cost of the workload too, though none of its rate.
+    // A checkpoint that was deferred until now is a cost of the workload, too, though not part of
+    // its rate.
     let handedBytes = Process.bytesHandedToWrites - handed
     report.figure(workload, "close_wchar_MiB", Double(handedBytes) / Process.mebibyte)
     let size = options.directory.size
@@ -51,7 +52,7 @@ struct Run<Engine: BenchmarkEngine>: Sendable {
     report.figure(workload, "anon_MiB", memory.peakMiB)
   }
 
-  /// Runs a workload of `operations` operations and prints its rate and what it cost.
+  /// Runs a workload of `operations` operations, and prints its rate and cost.
   @discardableResult
   func measure<R>(_ workload: String, operations: UInt64, _ body: () throws -> R) rethrows -> R {
     try measure(workload) {
@@ -60,7 +61,7 @@ struct Run<Engine: BenchmarkEngine>: Sendable {
     }
   }
 
-  /// The same where only the workload itself knows how many operations there were.
+  /// The same for a workload that itself determines the number of operations.
   func measure<R>(_ workload: String, _ body: () throws -> (operations: UInt64, R)) rethrows -> R {
     let written = Process.bytesWritten
     let handed = Process.bytesHandedToWrites

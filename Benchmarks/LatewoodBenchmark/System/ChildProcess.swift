@@ -6,8 +6,8 @@
   import Darwin
 #endif
 
-/// This program, run once more: for what must begin with fresh memory, and for what must end by
-/// being killed.
+/// Runs this program again: for parts that need fresh memory, and for those that end by being
+/// killed.
 enum ChildProcess {
   enum Outcome: Equatable {
     case exited(Int32)
@@ -15,7 +15,7 @@ enum ChildProcess {
     case notStarted(Int32)
   }
 
-  /// Runs this program with other arguments and waits for its end. It shares standard output.
+  /// Runs this program with other arguments and waits for it to end. It shares standard output.
   static func run(_ arguments: [String]) -> Outcome {
     var vector: [UnsafeMutablePointer<CChar>?] = ([CommandLine.arguments[0]] + arguments).map { strdup($0) }
     vector.append(nil)
@@ -33,7 +33,7 @@ enum ChildProcess {
     while waitpid(process, &status, 0) < 0 {
       if errno != EINTR { return .notStarted(errno) }
     }
-    // The low seven bits are the signal, the next byte is what it gave to exit.
+    // The low seven bits are the signal, the next byte is the exit status.
     return status & 0x7F == 0 ? .exited((status >> 8) & 0xFF) : .killed(status & 0x7F)
   }
 }

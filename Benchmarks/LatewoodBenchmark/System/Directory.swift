@@ -6,11 +6,11 @@
   import Darwin
 #endif
 
-/// The directory that holds the files of the engine under test, and nothing else.
+/// The directory for the files of the engine under test, and nothing else.
 struct Directory: Sendable {
   let path: String
 
-  /// Makes it, and its parents, and removes all that is in it.
+  /// Creates it and its parents, and removes everything in it.
   func makeEmpty() {
     var parent = ""
     for part in path.split(separator: "/", omittingEmptySubsequences: false) {
@@ -28,7 +28,7 @@ struct Directory: Sendable {
     }
   }
 
-  /// Bytes of all files: as they appear, and as the file system has allocated them.
+  /// The size of all files in bytes: apparent, and allocated by the file system.
   var size: (apparent: UInt64, allocated: UInt64) {
     var total: (apparent: UInt64, allocated: UInt64) = (0, 0)
     visit { file, isDirectory, status in
@@ -38,14 +38,14 @@ struct Directory: Sendable {
         total.allocated += inner.allocated
       } else {
         total.apparent += UInt64(status.st_size)
-        // POSIX leaves the unit open; Linux and Darwin both count 512 bytes.
+        // POSIX leaves the unit open; Linux and Darwin both count units of 512 bytes.
         total.allocated += UInt64(status.st_blocks) * 512
       }
     }
     return total
   }
 
-  /// Bytes of its largest file, as they appear.
+  /// The apparent size of its largest file in bytes.
   var largest: UInt64 {
     var largest: UInt64 = 0
     visit { _, isDirectory, status in if !isDirectory { largest = max(largest, UInt64(status.st_size)) } }

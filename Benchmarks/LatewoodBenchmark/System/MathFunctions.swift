@@ -11,12 +11,12 @@ enum MathFunctions {
   static func power(_ base: Double, _ exponent: Double) -> Double { pow(base, exponent) }
 }
 
-/// Numbers as C prints them, which the files of results share with the peers' driver.
+/// Formats numbers like C, because the files of results are shared with the peers' driver.
 enum NumberFormat {
-  /// `%.6g`
+  /// Formats a number as `%.6g`.
   static func general(_ number: Double) -> String { formatted("%.6g", [number]) }
 
-  /// `digits` digits after the point.
+  /// Formats a number with `digits` decimals.
   static func fixed(_ number: Double, digits: Int) -> String { formatted("%.\(digits)f", [number]) }
 
   private static func formatted(_ format: String, _ arguments: [any CVarArg]) -> String {

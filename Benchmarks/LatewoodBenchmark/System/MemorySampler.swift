@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Follows the memory of this process that belongs to no file, every 20 ms, on a thread of its own.
+/// Samples the anonymous memory of this process every 20 ms, on a thread of its own.
 ///
-/// The resident set alone says little about an engine that maps its file: the page cache counts in
-/// it. What the process has allocated is what other programs cannot have.
+/// The resident set alone says little about an engine that maps its file, because it includes the
+/// page cache. Memory that the process has allocated is unavailable to other programs.
 final class MemorySampler: Sendable {
   private let peakKiB = Atomic<Int>(0)
 
-  /// Starts sampling, to the end of the process.
+  /// Starts sampling, until the end of the process.
   static func start() -> MemorySampler {
     let sampler = MemorySampler()
     sampler.sample()
@@ -26,7 +26,7 @@ final class MemorySampler: Sendable {
     return Double(peakKiB.load(ordering: .relaxed)) / 1024
   }
 
-  /// Forgets the peak. Returns what there is now, in MiB.
+  /// Resets the peak. Returns the current figure, in MiB.
   func restart() -> Double {
     peakKiB.store(0, ordering: .relaxed)
     return peakMiB

@@ -6,9 +6,9 @@
   import Darwin
 #endif
 
-/// What the disk can do: so many bytes written in pieces of a mebibyte, and one sync.
+/// The capability of the disk: writes a number of bytes in pieces of a mebibyte, with one sync.
 enum PlainCopy {
-  /// - Returns: seconds.
+  /// - Returns: the seconds that it took.
   static func write(_ bytes: UInt64, in directory: Directory) throws -> Double {
     let path = directory.path + "/plain-copy"
     let file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600)
@@ -31,7 +31,7 @@ enum PlainCopy {
     return Process.now - start
   }
 
-  /// The C library's call, which has the name of the method above.
+  /// The C function, which has the same name as the method above.
   private enum Platform {
     static func write(_ file: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
       #if canImport(Glibc)

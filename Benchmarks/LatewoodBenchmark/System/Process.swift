@@ -6,18 +6,18 @@
   import Darwin
 #endif
 
-/// What the system knows about this process. Figures that a system does not have are 0.
+/// The system's figures about this process; 0 if the system does not provide them.
 enum Process {
   static let mebibyte = 1_048_576.0
 
-  /// Seconds of a clock that is never set.
+  /// The seconds of a clock that is never set.
   static var now: Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Double(time.tv_sec) + 1e-9 * Double(time.tv_nsec)
   }
 
-  /// Seconds of processor time of all threads.
+  /// The processor time of all threads in seconds.
   static var processorSeconds: Double {
     let usage = resources
     return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
@@ -33,19 +33,19 @@ enum Process {
     #endif
   }
 
-  /// Resident memory now that belongs to no file, in MiB.
+  /// The anonymous resident memory now, in MiB.
   static var anonymousMiB: Double {
     Double(field("RssAnon:", of: "/proc/self/status")) / 1024
   }
 
-  /// Bytes handed to write calls.
+  /// The number of bytes passed to write calls.
   static var bytesHandedToWrites: UInt64 { field("wchar:", of: "/proc/self/io") }
 
-  /// Bytes that the page cache took for writing: whole folios, so far too many for small scattered
-  /// writes.
+  /// The number of bytes that the page cache has marked for writing: whole folios, so far too many
+  /// for small scattered writes.
   static var bytesWritten: UInt64 { field("write_bytes:", of: "/proc/self/io") }
 
-  /// The machine's load over the last minute.
+  /// The system load over the last minute.
   static var load: Double {
     let text = contents(of: "/proc/loadavg")
     return text.split(separator: " ").first.flatMap { Double($0) } ?? 0
@@ -99,7 +99,7 @@ enum Process {
 
   static func end(_ status: Int32) -> Never { exit(status) }
 
-  /// Ends this process as a crash would: nothing is flushed or closed.
+  /// Ends this process like a crash: nothing is flushed or closed.
   static func killSelf() -> Never {
     kill(getpid(), SIGKILL)
     exit(1)

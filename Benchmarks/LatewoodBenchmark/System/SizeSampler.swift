@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Follows what a directory takes on the disk, and how large the largest of its files appears,
+/// Samples the space that a directory takes on the disk, and the apparent size of its largest file,
 /// every 2 ms, on a thread of its own.
 final class SizeSampler: Sendable {
   private let directory: Directory
   private let allocated = Atomic<UInt64>(0)
   private let apparent = Atomic<UInt64>(0)
 
-  /// Starts sampling, to the end of the process.
+  /// Starts sampling, until the end of the process.
   static func start(_ directory: Directory) -> SizeSampler {
     let sampler = SizeSampler(directory)
     Threads.startForever {
@@ -21,7 +21,7 @@ final class SizeSampler: Sendable {
 
   private init(_ directory: Directory) { self.directory = directory }
 
-  /// The greatest figures since the last call, in bytes.
+  /// Returns the greatest figures since the last call, in bytes.
   func take() -> (apparent: UInt64, allocated: UInt64) {
     sample()
     return (apparent.exchange(0, ordering: .relaxed), allocated.exchange(0, ordering: .relaxed))

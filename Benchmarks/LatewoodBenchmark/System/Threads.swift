@@ -8,8 +8,8 @@ import Synchronization
   import Darwin
 #endif
 
-/// Threads of the system. Dispatch would run only as many blocks at once as there are processors,
-/// but eight writers that wait for the disk must be eight also where there are two.
+/// System threads. Dispatch would run only as many blocks at once as there are processors, but
+/// eight writers that wait for the disk must be eight even with two processors.
 enum Threads {
   /// Runs `body` on `count` threads at once, with the numbers from 0 on, and waits for all of them.
   ///
@@ -26,7 +26,7 @@ enum Threads {
     return try results.map { try $0.take() }
   }
 
-  /// Lets others run.
+  /// Sleeps, so that other threads run.
   static func rest(milliseconds: UInt32) { usleep(milliseconds * 1000) }
 
   /// Starts a thread that ends with the process.
@@ -34,7 +34,7 @@ enum Threads {
     if let handle = start({ body() }) { pthread_detach(handle) }
   }
 
-  /// Where a thread leaves its result.
+  /// The place for the result of a thread.
   private final class Slot<R: Sendable>: Sendable {
     private let result = Mutex<Result<R, any Error>?>(nil)
 

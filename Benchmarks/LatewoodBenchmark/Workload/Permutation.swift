@@ -1,9 +1,9 @@
 /// A permutation of 0..<count: four rounds of a balanced Feistel network, walked until the result
 /// is in range.
 struct Permutation: Sendable {
-  /// The order in which the fills put their keys.
+  /// The seed for the order in which fills put their keys.
   static let fillSeed: UInt64 = 0xF111
-  /// The order in which `delete` takes them away.
+  /// The seed for the order in which `delete` removes them.
   static let deleteSeed: UInt64 = 0xDE1E
 
   private let count: UInt64

@@ -1,5 +1,5 @@
-/// Memory of one thread in which the keys and values of the workloads are made, one after the
-/// other.
+/// The memory of one thread in which the keys and values of the workloads are generated, one after
+/// the other.
 ///
 /// ```
 /// ┌──────────────┬──────────────────────────────┐
@@ -7,9 +7,9 @@
 /// └──────────────┴──────────────────────────────┘
 /// ```
 ///
-/// A buffer that a method returns holds what was asked for until the next key or value is made.
-/// Nothing is allocated for an operation, as in the peers' driver, so that the engine is measured
-/// and not the allocator.
+/// The contents of a returned buffer last until the next key or value is generated. As in the
+/// peers' driver, no operation allocates memory, so that the engine is measured and not the
+/// allocator.
 struct Scratch {
   static let keyLength = 16
 
@@ -28,7 +28,7 @@ struct Scratch {
     }
   }
 
-  /// `number` in 16 decimal digits: bytewise order is numeric order.
+  /// Returns `number` in 16 decimal digits, so that bytewise order is numeric order.
   @inline(__always) func key(_ number: UInt64) -> UnsafeRawBufferPointer {
     var rest = number
     var position = Self.keyLength
@@ -42,8 +42,8 @@ struct Scratch {
     return UnsafeRawBufferPointer(start: keyBytes, count: Self.keyLength)
   }
 
-  /// A key that is never there, between those that are: the last digit d becomes the letter `a` +
-  /// d.
+  /// Returns a key between existing ones that is never there: the last digit d becomes the letter
+  /// `a` + d.
   @inline(__always) func missingKey(_ number: UInt64) -> UnsafeRawBufferPointer {
     let key = key(number)
     let letter = key[Self.keyLength - 1] + (97 - 48)
@@ -52,12 +52,12 @@ struct Scratch {
     return key
   }
 
-  /// The key of a YCSB record: records come in hashed order.
+  /// Returns the key of a YCSB record; records come in hashed order.
   @inline(__always) func cloudKey(_ record: UInt64) -> UnsafeRawBufferPointer {
     key(mix64(record + 1) % 10_000_000_000_000_000)
   }
 
-  /// Version `version` of the value of a number: random bytes, which no compression makes smaller.
+  /// Returns version `version` of the value for a number: random bytes, which cannot be compressed.
   @inline(__always) func value(_ number: UInt64, _ version: UInt64) -> UnsafeRawBufferPointer {
     var random = SplitMix64(seed: 0x5EED_0000_0000_0000 ^ (version << 40) ^ number)
     var position = 0

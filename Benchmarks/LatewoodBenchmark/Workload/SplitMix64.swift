@@ -6,8 +6,8 @@
   return z ^ (z >> 31)
 }
 
-/// The one source of chance in the workloads. Its state is the seed, so that a run can be repeated
-/// by any driver.
+/// The only source of randomness in the workloads. Its state is the seed, so that any driver can
+/// repeat a run.
 struct SplitMix64 {
   private var state: UInt64
 
@@ -18,11 +18,11 @@ struct SplitMix64 {
     return mix64(state)
   }
 
-  /// A number below `bound`, without rejection: the slight bias is part of the definition.
+  /// Returns a number below `bound`, without rejection: the slight bias is part of the definition.
   @inline(__always) mutating func below(_ bound: UInt64) -> UInt64 {
     next().multipliedFullWidth(by: bound).high
   }
 
-  /// A number in 0..<1 with 53 random bits.
+  /// Returns a number in 0..<1 with 53 random bits.
   @inline(__always) mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

@@ -1,4 +1,4 @@
-/// Proves that the building blocks are those of `WORKLOADS.md`.
+/// Checks that the building blocks match `WORKLOADS.md`.
 ///
 /// If these hold, a wrong checksum is the engine's fault.
 struct TestVectors {

@@ -18,7 +18,7 @@ struct Zipfian {
     eta = (1 - MathFunctions.power(2 / items, 1 - Self.theta)) / (1 - secondLimit / zeta)
   }
 
-  /// The sum of 1 / i^theta over 1...count, added up in that order.
+  /// Returns the sum of 1 / i^theta over 1...count, added in that order.
   static func zeta(_ count: UInt64) -> Double {
     var sum = 0.0
     var i: UInt64 = 0
@@ -38,7 +38,7 @@ struct Zipfian {
   }
 }
 
-/// FNV-1a, 64 bits, over the eight bytes of a number from the least significant.
+/// Returns the 64-bit FNV-1a hash of the eight bytes of a number, the least significant first.
 func fnv64(_ number: UInt64) -> UInt64 {
   var hash: UInt64 = 0xCBF2_9CE4_8422_2325
   for byte in 0..<8 as Range<UInt64> {

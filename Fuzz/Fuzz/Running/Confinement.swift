@@ -9,14 +9,14 @@ import LatewoodBytes
   import Darwin
 #endif
 
-/// The bounds that hold for any input: a second of processor time, 64 MiB beside its own length,
-/// and a stack of 512 KiB.
+/// The limits for any input: a second of processor time, 64 MiB besides its own length, and a stack
+/// of 512 KiB.
 enum Confinement {
   static let seconds = 1.0
   static let memory = 64 << 20
   static let stack = 512 << 10
 
-  /// Runs `body` on a thread with the small stack, and waits for its end.
+  /// Runs `body` on a thread with the small stack, and waits for it to end.
   static func onSmallStack(_ body: @escaping @Sendable () -> Void) {
     let work = Unmanaged.passRetained(Work(body))
     var attributes = pthread_attr_t()
@@ -48,7 +48,7 @@ enum Confinement {
     }
   }
 
-  /// Runs `body`, which is a find if it takes more processor time than that.
+  /// Runs `body`; it is a find if that takes more processor time than the limit.
   static func checkTime(limitSeconds: Double = seconds, _ body: () -> Void) {
     let before = processorSeconds
     body()
@@ -62,7 +62,7 @@ enum Confinement {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// The most memory that the process has had so far, in bytes.
+  /// The greatest amount of memory that the process has had so far, in bytes.
   static var peakMemory: Int {
     var usage = rusage()
     #if canImport(Glibc)
@@ -77,7 +77,7 @@ enum Confinement {
     #endif
   }
 
-  /// Memory that is also a file, so that the last input is known whatever ends the process.
+  /// Maps memory that is also a file, so that the last input is known however the process ends.
   static func sharedFile(_ path: String, length: Int) -> UnsafeMutableRawPointer? {
     let descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600)
     guard descriptor >= 0 else { return nil }

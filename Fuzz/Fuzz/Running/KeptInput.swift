@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// The newest input, in a file that outlives the process: its length, then its bytes.
+/// The current input, in a file that outlives the process: its length, then its bytes.
 // SAFETY: one thread at a time uses it.
 final class KeptInput: @unchecked Sendable {
   private let path: String
@@ -27,7 +27,7 @@ final class KeptInput: @unchecked Sendable {
 
   func remove() { Confinement.removeFile(path) }
 
-  /// The input in the bytes of such a file.
+  /// Returns the input in the bytes of such a file.
   static func input(in file: [UInt8]) -> [UInt8] {
     guard file.count >= 8 else { return [] }
     let count = file.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }

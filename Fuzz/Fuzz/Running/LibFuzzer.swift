@@ -2,8 +2,8 @@
   import LatewoodDevice
   import LatewoodSimulation
 
-  // The entries of libFuzzer, which brings a main function of its own. `LATEWOOD_FUZZ_TARGET` names
-  // the target.
+  // The entry points of libFuzzer, which has a main function of its own. `LATEWOOD_FUZZ_TARGET`
+  // names the target.
 
   private enum Chosen {
     nonisolated(unsafe) static let target: any FuzzTarget = {
@@ -18,8 +18,8 @@
 
   @_cdecl("LLVMFuzzerTestOneInput")
   public func fuzzOneInput(_ start: UnsafeRawPointer?, _ count: Int) -> Int32 {
-    // Without optimization, with the sanitizer and beside others everything takes some thirty times
-    // as long.
+    // Without optimization, with the sanitizer and beside other processes, everything takes some
+    // thirty times as long.
     Confinement.checkTime(limitSeconds: 30) {
       Chosen.target.run(UnsafeRawBufferPointer(start: start, count: count))
     }
@@ -29,8 +29,8 @@
   @_silgen_name("LLVMFuzzerMutate")
   private func libFuzzerMutate(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int) -> Int
 
-  /// libFuzzer changes the bytes, all or those of a window; the target then repairs what the change
-  /// broke.
+  /// Lets libFuzzer change the bytes, all or those of a window; the target then repairs what the
+  /// change broke.
   @_cdecl("LLVMFuzzerCustomMutator")
   public func fuzzMutate(
     _ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int, _ seed: UInt32
@@ -39,7 +39,7 @@
     var random = SeededRandom(seed: UInt64(seed))
     var bytes = [UInt8](UnsafeBufferPointer(start: start, count: count))
     if let window = target.window(bytes, &random), !window.isEmpty {
-      // The length stays, so that offsets go on meaning what they meant.
+      // The length stays, so that offsets keep their meaning.
       var part = Array(bytes[window])
       _ = part.withUnsafeMutableBufferPointer { part in
         part.baseAddress.map { libFuzzerMutate($0, part.count, part.count) }

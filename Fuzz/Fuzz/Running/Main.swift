@@ -3,8 +3,7 @@
   import LatewoodDevice
   import LatewoodSimulation
 
-  /// Replays files, and mutates them by itself: what runs in an ordinary build, where there is no
-  /// libFuzzer.
+  /// Replays files, and mutates them without libFuzzer, which ordinary builds lack.
   @main enum Main {
     static let usage = """
       usage: Fuzz replay TARGET FILE...                Runs the target on each file.

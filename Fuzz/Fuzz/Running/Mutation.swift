@@ -1,6 +1,6 @@
 import LatewoodSimulation
 
-/// Makes one input from others: a few changes, most of them small, and the repair of what they
+/// Makes an input from others: a few changes, most of them small, and the repair of what they
 /// broke.
 struct Mutation {
   private static let telling: [UInt64] = [
@@ -38,7 +38,7 @@ struct Mutation {
     return bytes
   }
 
-  /// Changes that keep the length.
+  /// Makes changes that keep the length.
   private mutating func replace(_ bytes: inout [UInt8], in window: Range<Int>) {
     let at = window.lowerBound + random.below(window.count)
     switch random.below(8) {
@@ -54,7 +54,7 @@ struct Mutation {
         bytes[at + index] = byte
       }
     case 6:
-      // A piece from elsewhere: what is right there may be wrong here.
+      // Copies a piece from elsewhere: what is right there may be wrong here.
       let source = random.oneIn(3) && !inputs.isEmpty ? random.pick(inputs) : bytes
       guard !source.isEmpty else { return }
       let from = random.below(source.count)
@@ -78,7 +78,7 @@ struct Mutation {
     }
   }
 
-  /// Changes of the length.
+  /// Makes changes of the length.
   private mutating func resize(_ bytes: inout [UInt8]) {
     let at = random.below(bytes.count + 1)
     switch random.below(6) {

@@ -2,8 +2,8 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodSimulation
 
-/// Runs one target on many inputs, each inside the bounds of `Confinement`.
-// SAFETY: the thread that made it waits while the small one works.
+/// Runs one target on many inputs, each within the limits of `Confinement`.
+// SAFETY: the thread that made it waits while the thread with the small stack works.
 final class Session: @unchecked Sendable {
   private let target: any FuzzTarget
   private let name: String
@@ -18,7 +18,7 @@ final class Session: @unchecked Sendable {
     Confinement.onSmallStack {
       let streams = StandardStreams()
       for input in inputs {
-        // Written before, so that the last name printed is that of a find.
+        // Printed before the run, so that the last name is that of a find.
         streams.error.write("\(input.path)\n")
         if CurrentProcess.environmentVariable("LATEWOOD_FUZZ_VERBOSE") != nil { streams.error.flush() }
         self.run(input.bytes)
@@ -26,13 +26,13 @@ final class Session: @unchecked Sendable {
     }
   }
 
-  /// Runs mutations of the inputs. The one that ends the process is kept in the file
+  /// Runs mutations of the inputs. An input that ends the process is kept in the file
   /// `fuzz-NAME.kept`.
   func mutate(_ inputs: [[UInt8]], count: Int, seed: UInt64) throws {
     let kept = try KeptInput(path: "fuzz-\(name).kept", capacity: 2 << 20)
     Confinement.onSmallStack {
       for index in 0..<count {
-        // Each from a number of its own, so that one can be had again without those before it.
+        // Each mutation has a seed of its own, so that it can be repeated without those before it.
         var mutation = Mutation(
           of: inputs, for: self.target, SeededRandom(seed: seed &+ UInt64(index) &* 0xD1B5_4A32_D192_ED03))
         let bytes = mutation.run()
@@ -45,7 +45,7 @@ final class Session: @unchecked Sendable {
 
   private func run(_ bytes: [UInt8]) {
     Confinement.checkTime { bytes.withUnsafeBytes { target.run($0) } }
-    // The peak of all inputs so far: above this bound it is the last one that raised it.
+    // The peak of all inputs so far: if it exceeds the limit, the last input has raised it.
     let used = Confinement.peakMemory - peakAtStart - bytes.count
     if used > Confinement.memory + 8 << 20 { find("\(used >> 20) MiB of memory for \(bytes.count) bytes") }
   }

@@ -1,6 +1,6 @@
 import LatewoodTool
 
-/// Any bytes as the arguments of the tool, one a line: parsed, never run.
+/// Arbitrary bytes as arguments of the tool, one to a line: parsed, never run.
 final class ArgumentsTarget: FuzzTarget {
   var words: [[UInt8]] {
     [

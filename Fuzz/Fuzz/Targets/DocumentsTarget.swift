@@ -4,8 +4,8 @@ import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
 
-/// A list of operations on documents, with the model beside it; now and then the process is killed,
-/// or the database swept, compacted, reopened.
+/// Operations on documents, compared with a model; now and then the process is killed, or the
+/// database swept, compacted or reopened.
 final class DocumentsTarget: FuzzTarget {
   var longest: Int { 400 }
 
@@ -14,7 +14,7 @@ final class DocumentsTarget: FuzzTarget {
   }
 }
 
-/// One input.
+/// The run of one input.
 private final class DocumentsRun {
   private var bytes: InputBytes
   private let clock = Guarded<UInt64>(1_700_000_000)
@@ -179,8 +179,8 @@ private final class DocumentsRun {
     model.documents[id] = leaves.count > 1 ? known : nil
   }
 
-  /// What another replica has made, from nothing that is known here or from a leaf. Its bodies
-  /// differ from all others, so that it is new.
+  /// Inserts a revision of another replica, on top of nothing that is known here or of a leaf. Its
+  /// body differs from all others, so that it is new.
   private func insert(
     _ writer: DocumentWriter, _ id: String, over leaf: RevisionID?, _ model: inout DocumentModel
   ) throws {

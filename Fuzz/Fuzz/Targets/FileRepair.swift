@@ -1,11 +1,11 @@
 import LatewoodBytes
 import LatewoodSimulation
 
-/// Makes checksums right again after a mutation, so that it reaches what lies behind them.
+/// Corrects checksums after a mutation, so that the mutation reaches the code behind them.
 /// FORMAT.md says where they are.
 enum FileRepair {
-  /// Headers, slots, and every frame and node that is found where its own offset says it should be.
-  /// Several rounds, because a parent holds part of its child's checksum.
+  /// Repairs headers, slots, and every frame and node whose own offset matches its place. Several
+  /// rounds, because a parent contains part of its child's checksum.
   static func run(_ bytes: inout [UInt8]) {
     guard bytes.count > 16384 else { return }
     bytes.withUnsafeMutableBytes { memory in
@@ -37,7 +37,7 @@ enum FileRepair {
     let sum = XXH64.hash(source + 8, length - 8, seed: seed)
     let old = source.u32(0)
     base.set(sum, at: offset)
-    // Whoever refers to it by offset, length and the old checksum refers to it still.
+    // References with the offset, the length and the old checksum must follow.
     for place in stride(from: 16384, to: size - 16, by: 4) {
       let reference = UnsafeRawPointer(base) + place
       if reference.u64(0) == UInt64(offset), reference.u32(12) == old, reference.u32(8) == UInt32(length) {
@@ -46,8 +46,8 @@ enum FileRepair {
     }
   }
 
-  /// A part of the file where a change tells something: fields of the header and the slots, the
-  /// header of a frame, a node or a payload.
+  /// Returns a part of the file where changes are effective: fields of the header and the slots,
+  /// the header of a frame, a node or a payload.
   static func window(_ bytes: [UInt8], _ random: inout SeededRandom, nodes: Bool) -> Range<Int>? {
     guard bytes.count > 16384 + 56 else { return nil }
     switch random.below(16) {
@@ -56,7 +56,7 @@ enum FileRepair {
     case 3: return nil
     default: break
     }
-    // A structure that starts at or after a random place; its header half of the time.
+    // A structure that starts at or after a random offset; only its header in half of the cases.
     let from = (16384 + random.below(bytes.count - 16384 - 48)) & ~7
     let place = bytes.withUnsafeBytes { memory -> Int? in
       guard let base = memory.baseAddress else { return nil }

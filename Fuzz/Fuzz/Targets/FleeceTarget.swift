@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// Any bytes as Fleece: walked, read in place by every accessor, written as JSON, copied.
+/// Arbitrary bytes as Fleece: walked, read in place by every accessor, written as JSON, copied.
 final class FleeceTarget: FuzzTarget {
   private var writer = FleeceWriter()
 
@@ -39,10 +39,10 @@ final class FleeceTarget: FuzzTarget {
     tolerate { visit(try body.root, depth: 0, &budget) }
   }
 
-  /// What was written can be read, and means the same.
+  /// Checks that the text can be read and means the same.
   private func agree(_ text: [UInt8], _ bytes: [UInt8]) {
-    // Data became text, and members with undefined values are gone: so once more from the text is
-    // the first that must agree.
+    // Data became text, and members with undefined values are gone, so only a second round from the
+    // text must agree.
     do throws(FleeceError) {
       let again = try JSON.fleece(from: text)
       if try JSON.text(of: again) != text { find("a text is another one after reading it") }
@@ -72,7 +72,7 @@ final class FleeceTarget: FuzzTarget {
     tolerate { _ = try FleeceDecoder().decode(Loose.self, from: element) }
   }
 
-  /// Decodes whatever there is.
+  /// Decodes any value.
   private struct Loose: Decodable {
     init(from decoder: any Decoder) throws {
       guard decoder.codingPath.count < 6 else { return }

@@ -1,8 +1,8 @@
 import LatewoodFleece
 import LatewoodTool
 
-/// Any bytes as JSON, by both parsers of the package: that of documents and that of the tool must
-/// accept the same texts.
+/// Arbitrary bytes as JSON, for both parsers of the package: those of documents and of the tool
+/// must accept the same texts.
 final class JSONTarget: FuzzTarget {
   var words: [[UInt8]] {
     [
@@ -26,7 +26,8 @@ final class JSONTarget: FuzzTarget {
     if refusal == nil, !isAcceptedByTool, !text.starts(with: [0xEF, 0xBB, 0xBF]) {
       find("the tool refuses what documents accept")
     }
-    // Half of a surrogate pair and numbers beyond all doubles are refused by documents alone.
+    // Only the parser of documents refuses half of a surrogate pair, and numbers beyond all
+    // doubles.
     if let refusal, isAcceptedByTool, refusal.kind == .invalidJSON,
       !refusal.reason.contains("surrogate"), !refusal.reason.contains("larger than any")
     {
@@ -35,7 +36,7 @@ final class JSONTarget: FuzzTarget {
     lines(text)
   }
 
-  /// The same bytes as lines of JSON, which come in pieces.
+  /// Reads the same bytes as lines of JSON, which arrive in pieces.
   private func lines(_ text: [UInt8]) {
     var reader = JSONLinesReader(lineLimit: 1 << 16)
     var rest = text[...]

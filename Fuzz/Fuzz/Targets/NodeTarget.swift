@@ -4,12 +4,12 @@ import LatewoodFile
 import LatewoodSimulation
 import LatewoodTree
 
-/// Bytes as nodes of a tree, in the place where a file has them: proved, searched, gone through
-/// both ways and verified.
+/// Bytes as nodes of a tree, at the place where a file has them: validated, searched, iterated in
+/// both directions and verified.
 ///
-/// The input is nodes, each behind its length in two bytes; the last is the root. Lengths, offsets,
-/// checksums and the references of branches to the nodes before are made right first, unless the
-/// first byte is odd, so that only what the nodes say of themselves can be wrong.
+/// The input is a list of nodes, each after its length in two bytes; the last is the root. Unless
+/// the first byte is odd, lengths, offsets, checksums and the references of branches to earlier
+/// nodes are corrected first, so that only the contents of the nodes can be wrong.
 final class NodeTarget: FuzzTarget {
   private static let seed: UInt64 = 7
   private static let first = 16384
@@ -19,7 +19,7 @@ final class NodeTarget: FuzzTarget {
   private let file: MemoryRange
   private let space: AddressSpace
   private let registry = VersionRegistry()
-  /// What the input before has left proved.
+  /// The number of bytes that the previous input has used.
   private var used = 0
 
   init() {
@@ -46,7 +46,7 @@ final class NodeTarget: FuzzTarget {
     read(version, isSound: report.faults.isEmpty, entries: report.entries)
   }
 
-  /// Puts the nodes into the file; the root, if there is one.
+  /// Puts the nodes into the file and returns the root, if there is one.
   private func place(_ input: [UInt8]) -> Subtree? {
     let isRepaired = input[0] & 1 == 0
     var at = 1
@@ -136,7 +136,8 @@ final class NodeTarget: FuzzTarget {
   ) throws {
     try ([0] as [UInt8]).withUnsafeBytes { low in
       try ([UInt8](repeating: 255, count: 16389)).withUnsafeBytes { high in
-        try reads.scan(low: low, high: high, isReversed: isReversed) { key, value in body([UInt8](key), value)
+        try reads.scan(low: low, high: high, isReversed: isReversed, hold: nil) { key, value in
+          body([UInt8](key), value)
         }
       }
     }

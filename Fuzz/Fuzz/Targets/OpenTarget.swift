@@ -3,10 +3,10 @@ import LatewoodDevice
 import LatewoodSimulation
 import LatewoodStore
 
-/// Bytes as a database file: opened, everything in it read and verified; then written to, merged,
-/// closed and opened again.
+/// Bytes as a database file: opened, read and verified completely; then written to, merged, closed
+/// and opened again.
 ///
-/// Any error is right as long as nothing has been acknowledged; what was acknowledged must be
+/// Any error is correct as long as nothing has been acknowledged; everything acknowledged must be
 /// there.
 final class OpenTarget: FuzzTarget {
   var longest: Int { 128 << 10 }
@@ -17,8 +17,8 @@ final class OpenTarget: FuzzTarget {
   }
 
   func run(_ input: UnsafeRawBufferPointer) {
-    // A reader waits for a tenth of a second before it believes in damage, for a writer may be at
-    // work: so only some inputs are read so.
+    // A reader waits for a tenth of a second before it reports damage, because a writer may be at
+    // work. So only some inputs are read that way.
     if let start = input.baseAddress, XXH64.hash(start, input.count, seed: 0) & 63 == 0 {
       tolerate {
         let store = try open(volume(input), .readOnly)
@@ -38,7 +38,7 @@ final class OpenTarget: FuzzTarget {
           try transaction.put("key", "value", in: space)
         }
       } catch {
-        // Numbers and offsets may be near their end in a file that is sound.
+        // In a sound file, numbers and offsets may still be near their limits.
         let code = (error as? StoreError)?.code
         if isSound, code != .fileTooLarge { find("a sound store cannot be written to: \(error)") }
         throw error
@@ -70,7 +70,7 @@ final class OpenTarget: FuzzTarget {
     return try Store.open(at: "db", on: volume, mode: mode, options: options, environment: .system)
   }
 
-  /// What was sound before it was written to is so after it.
+  /// Checks that a sound file is still sound after it was written to.
   private func check(_ volume: MemoryVolume) throws {
     let store = try open(volume, .openExisting)
     guard let space = try store.existingKeyspace("fuzz"),

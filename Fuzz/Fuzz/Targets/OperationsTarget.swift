@@ -3,12 +3,12 @@ import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
 
-/// A list of operations on a store, on a simulated disk that may lose power at one call, with the
-/// model beside it.
+/// Operations on a store, on a simulated disk that may lose power at one call, compared with a
+/// model.
 ///
-/// The input says at which call the power goes, which of the possible disks is left, and where it
-/// goes once more during the recovery; then come the steps. What is found after each must be a
-/// state from the last one that was acknowledged as durable up to the one in flight.
+/// The input says at which call the power fails, which of the possible disks remains, and where it
+/// fails again during the recovery; then come the steps. The state that is found after each must be
+/// one from the last that was acknowledged as durable up to the one in progress.
 final class OperationsTarget: FuzzTarget {
   var longest: Int { 600 }
 
@@ -21,10 +21,10 @@ final class OperationsTarget: FuzzTarget {
     let script = ScriptDecoder.script(&bytes)
     var progress = CrashScript.Progress()
     let volume = SimulatedVolume()
-    // Two values out of three cut it somewhere in a run of usual length.
+    // Two values out of three make the cut fall into a run of usual length.
     if cut % 3 != 0 { volume.inject(.powerCut, atCall: (cut / 3) % 200) }
     guard let content = crash(script, volume, &progress, image) else { return }
-    // Recovered once, and cut again while that goes on.
+    // Recovered once, and cut again during recovery.
     var second = CrashScript.Progress(from: content.shown)
     second.isOpened = progress.isOpened
     content.volume.inject(.powerCut, atCall: secondCut)
@@ -39,8 +39,8 @@ final class OperationsTarget: FuzzTarget {
       .transaction(.relaxed, [.delete("more", key: [1])]),
     ])
 
-  /// Runs the script, into the cut or to its end; checks what is left of it. Returns that, with a
-  /// disk of the same content.
+  /// Runs the script, up to the cut or its end, and checks the result. Returns it, with a disk of
+  /// the same content.
   private func crash(
     _ script: CrashScript, _ volume: SimulatedVolume, _ progress: inout CrashScript.Progress, _ number: Int
   ) -> (shown: Content, volume: SimulatedVolume)? {

@@ -1,7 +1,7 @@
 import LatewoodDocuments
 
-/// Any bytes as the record of a document: what is accepted is the one form of some tree, and its
-/// tree can be worked with.
+/// Arbitrary bytes as the record of a document: accepted bytes are in canonical form, and their
+/// tree can be used.
 final class RecordTarget: FuzzTarget {
   func run(_ input: UnsafeRawBufferPointer) {
     var head: DocumentRecord.Head?

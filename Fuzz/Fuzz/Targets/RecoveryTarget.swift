@@ -4,7 +4,7 @@ import LatewoodFile
 import LatewoodSimulation
 
 /// The log alone, without the layers above: root slots, the walk over frames, recovery; then a
-/// transaction is appended, and recovery again.
+/// transaction is appended, and recovery repeated.
 final class RecoveryTarget: FuzzTarget {
   var longest: Int { 128 << 10 }
 
@@ -18,7 +18,7 @@ final class RecoveryTarget: FuzzTarget {
       let volume = MemoryVolume()
       try volume.open("db", .createExclusive(permissions: 0o600)).write(input, at: 0)
       let first = try visit(volume, end: UInt64(input.count), appends: true)
-      // What was appended must be found again, and what was there before it must be the same.
+      // The appended transaction must be found again, and everything before it must be the same.
       let size = try volume.open("db", .readOnly).size()
       let second: Seen
       do { second = try visit(volume, end: size, appends: false) } catch {

@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// JSON to Fleece to JSON: the second text is canonical, and from then on nothing changes any more.
+/// JSON to Fleece to JSON: the second text is canonical, and nothing changes from then on.
 final class RoundTripTarget: FuzzTarget {
   var words: [[UInt8]] { JSONTarget().words }
 

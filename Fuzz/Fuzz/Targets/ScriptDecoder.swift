@@ -1,7 +1,7 @@
 import LatewoodModels
 import LatewoodStore
 
-/// Makes a script of an input: any bytes are some script.
+/// Decodes an input as a script; every input is some script.
 enum ScriptDecoder {
   static func script(_ bytes: inout InputBytes) -> CrashScript {
     var steps: [CrashScript.Step] = []
@@ -38,8 +38,8 @@ enum ScriptDecoder {
     }
   }
 
-  /// Few different keys, so that they meet; some long ones with equal beginnings, and some that
-  /// begin others.
+  /// Returns one of a few keys, so that they collide; some long ones with equal beginnings, and
+  /// some that are prefixes of others.
   private static func key(_ bytes: inout InputBytes) -> [UInt8] {
     let code = bytes.byte()
     switch code >> 6 {
@@ -57,7 +57,7 @@ enum ScriptDecoder {
   }
 }
 
-/// For reports: values by their lengths.
+/// Shows values by their lengths, for reports.
 extension CrashScript.Operation: CustomStringConvertible {
   public var description: String {
     switch self {

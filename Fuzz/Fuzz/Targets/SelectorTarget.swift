@@ -1,9 +1,10 @@
 import LatewoodFleece
 import LatewoodQuery
 
-/// A selector and a document, two lines of JSON: what is read of the one is asked of the other.
+/// A selector and a document, two lines of JSON: the selector is parsed and applied to the
+/// document.
 ///
-/// No document may obey a selector and its negation, and the order of two values must be that of
+/// No document may match a selector and its negation, and the order of two values must be that of
 /// their keys.
 final class SelectorTarget: FuzzTarget {
   var words: [[UInt8]] {
@@ -35,8 +36,8 @@ final class SelectorTarget: FuzzTarget {
     }
   }
 
-  /// A document that matches has an entry in the part of every index that the selector needs, and
-  /// one that does not has none where the part is said to be all.
+  /// Checks indexes: a document that matches must have an entry in the part of every index that the
+  /// selector needs, and one that does not must have none if that part is said to be exact.
   private func compareIndexes(_ predicate: Predicate, _ isMatch: Bool, _ root: FleeceValue)
     throws(FleeceError)
   {

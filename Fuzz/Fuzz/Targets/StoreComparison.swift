@@ -1,7 +1,7 @@
 import LatewoodModels
 import LatewoodStore
 
-/// Asks a store in every way what it holds.
+/// Compares a store with its expected content through every kind of read.
 enum StoreComparison {
   static func check(_ store: Store, _ content: Content) {
     do {

@@ -1,10 +1,10 @@
 import LatewoodDocuments
 
-/// The same changes for code that must not block its thread: they wait in line, run one after the
-/// other on a Dispatch queue, and those that wait at the same time share a sync. Many that run at
-/// once are far faster than one after the other, and need no more threads.
+/// Changes without blocking the caller's thread. They run one after the other on a Dispatch queue,
+/// and those that wait at the same time share a sync: many concurrent calls are far faster than the
+/// same calls one after the other, and need no more threads.
 extension DocumentCollection {
-  /// Saves a document without blocking the caller's thread. Otherwise as the blocking form.
+  /// Saves a document without blocking the caller's thread. Otherwise like the blocking form.
   @discardableResult
   public func save(
     _ document: MutableDocument, _ control: ConcurrencyControl = .failOnConflict
@@ -12,8 +12,8 @@ extension DocumentCollection {
     try await save(prepare(document, control))
   }
 
-  /// Saves a document without blocking the caller's thread, and asks a handler when somebody else
-  /// has saved it since. Otherwise as the blocking form; the handler runs on a Dispatch queue.
+  /// Saves a document without blocking the caller's thread, and asks a handler if somebody else has
+  /// saved it since. Otherwise like the blocking form; the handler runs on a Dispatch queue.
   @discardableResult
   public func save(
     _ document: MutableDocument,
@@ -36,8 +36,8 @@ extension DocumentCollection {
     }
   }
 
-  /// Reads a document, has it changed and saves it, without blocking the caller's thread. Otherwise
-  /// as the blocking form; the change runs on a Dispatch queue.
+  /// Reads a document, changes it and saves it, without blocking the caller's thread. Otherwise
+  /// like the blocking form; the change runs on a Dispatch queue.
   @discardableResult
   public func update(
     _ id: String, _ change: @escaping @Sendable (inout MutableDocument) throws -> Bool
@@ -56,15 +56,15 @@ extension DocumentCollection {
     }
   }
 
-  /// Saves what an `Encodable` encodes under an id, without blocking the caller's thread, in the
-  /// place of what there is.
+  /// Saves an `Encodable` value under an id without blocking the caller's thread, replacing an
+  /// existing document.
   @discardableResult
   public func save(_ value: some Encodable, as id: String) async throws -> Document {
     let document = try MutableDocument(id: id, encoding: value)
     return try await save(document, .lastWriteWins)
   }
 
-  /// Deletes a document without blocking the caller's thread. Otherwise as the blocking form.
+  /// Deletes a document without blocking the caller's thread. Otherwise like the blocking form.
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict
@@ -73,14 +73,14 @@ extension DocumentCollection {
   }
 
   /// Deletes a document without blocking the caller's thread, whatever its current revision is.
-  /// False if there is none.
+  /// Returns false if there was none.
   @discardableResult
   public func delete(_ id: String) async throws(DatabaseError) -> Bool {
     try await database.queueing { () throws(DatabaseError) in try self.delete(id) }
   }
 
-  /// Forgets a document without blocking the caller's thread. Otherwise as the blocking form. False
-  /// if there is none.
+  /// Purges a document without blocking the caller's thread. Otherwise like the blocking form.
+  /// Returns false if there was none.
   @discardableResult
   public func purge(_ id: String) async throws(DatabaseError) -> Bool {
     try await database.queueing { () throws(DatabaseError) in try self.purge(id) }
@@ -88,8 +88,9 @@ extension DocumentCollection {
 }
 
 extension Database {
-  /// Commits all that a closure saves, deletes and purges together, without blocking the caller's
-  /// thread. Otherwise as the blocking form; the closure runs on a Dispatch queue.
+  /// Commits everything that a closure saves, deletes and purges as one transaction, without
+  /// blocking the caller's thread. Otherwise like the blocking form; the closure runs on a Dispatch
+  /// queue.
   @discardableResult
   public func inBatch<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     do {
@@ -97,13 +98,12 @@ extension Database {
     } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Runs a call that reads, and throws what the closures of the caller throw, too.
+  /// Runs a reading call on a Dispatch queue; also throws the errors of the caller's closures.
   func performing<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     do { return try await documents.perform(body) } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Runs a call that changes something in its turn, as a batch. It throws nothing else than errors
-  /// of the database.
+  /// Runs a changing call in its turn, as a batch. Throws only errors of the database.
   func queueing<R: Sendable>(
     _ body: @escaping @Sendable () throws(DatabaseError) -> R
   ) async throws(DatabaseError) -> R {

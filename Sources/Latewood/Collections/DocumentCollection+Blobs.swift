@@ -7,31 +7,31 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// Binary content, kept beside the documents: once, however many documents refer to it.
+/// Binary content beside the documents, stored once, however many documents refer to it.
 extension Database {
-  /// Keeps binary content, and gives the blob to put into a document.
+  /// Saves binary content, and returns the blob to put into a document.
   ///
-  /// It stays as long as a document refers to it, which may be a local or a deleted one. Until one
-  /// does it stays as long as this database is open: each time that it was saved is good for one
-  /// place in a document. In a batch it is part of the batch, and can be read in it.
+  /// The content stays as long as a document refers to it, which may be a local or a deleted one.
+  /// Until then it stays as long as this database is open: each call of `saveBlob` is good for one
+  /// place in a document. In a batch it is part of the batch, and can be read there.
   public func saveBlob(_ content: Data, contentType: String? = nil) throws(DatabaseError) -> Blob {
     let writer = try makeBlobWriter(contentType: contentType)
     try writer.write(content)
     return try writer.finish()
   }
 
-  /// Starts a blob whose content comes in pieces, however long it is.
+  /// Starts a blob of any length, whose content is written in pieces.
   public func makeBlobWriter(contentType: String? = nil) throws(DatabaseError) -> BlobOutput {
     let writer = try translating { () throws(DocumentError) in try documents.makeBlobWriter() }
     return BlobOutput(writer, contentType: contentType, of: self)
   }
 
-  /// Opens the content of a blob. While it is open it stays. In a batch it may be one that the
-  /// batch has saved; if that fails, reading it throws `notFound`.
+  /// Opens the content of a blob, which stays as long as it is open. In a batch, it may be content
+  /// that the batch has saved; reading it throws `notFound` if the batch fails.
   ///
-  /// - Throws: ``DatabaseError`` `notFound` if the content is not in this database. That of a
-  ///   document from elsewhere may never have been saved here; when it is, all documents that
-  ///   refer to the blob have it. And what nothing refers to goes with a compaction.
+  /// - Throws: ``DatabaseError`` `notFound` if the content is not in this database. The content for
+  ///   a document from another replica may never have been saved here; once it is, all documents
+  ///   that refer to the blob have it. Content that nothing refers to is removed by a compaction.
   public func content(of blob: Blob) throws(DatabaseError) -> BlobContent {
     guard let sum = blob.sum, let digest = BlobDigest(sum) else {
       throw DatabaseError(
@@ -46,7 +46,7 @@ extension Database {
     return BlobContent(handle)
   }
 
-  /// Whether the content of a blob is in this database. O(log n).
+  /// Returns whether the content of a blob is in this database. O(log n).
   public func hasContent(of blob: Blob) throws(DatabaseError) -> Bool {
     guard let digest = blob.sum.flatMap({ BlobDigest($0) }) else { return false }
     return try handle(of: digest) != nil
@@ -62,9 +62,10 @@ extension Database {
     }
   }
 
-  /// Lets go of blobs that a document refers to now, once for each new place, if that is committed.
+  /// Releases blobs that a document refers to now, once for each new place, when the change is
+  /// committed.
   ///
-  /// - Parameter added: those that the revision before did not refer to.
+  /// - Parameter added: the blobs that the previous revision did not refer to.
   func release(_ places: [(digest: BlobDigest, count: Int)], _ added: [BlobDigest]) {
     if added.isEmpty { return }
     documents.atEndOfBatch { [self] isCommitted in
@@ -77,14 +78,14 @@ extension Database {
           if handles.count > count { held[digest] = handles.dropLast(count) }
         }
       }
-      // Handles go outside of the lock.
+      // Handles are released outside of the lock.
       withExtendedLifetime(released) {}
     }
   }
 }
 
-/// A blob on its way in. Not for more than one thread at a time. If it is not finished, nothing of
-/// it stays. If a batch fails in which part of it was written, every further call throws
+/// Writes a blob. Not for more than one thread at a time. Nothing is kept of a blob that is not
+/// finished. If a batch fails in which part of it was written, every further call throws
 /// `notFound`: write it again from the start.
 public final class BlobOutput {
   private let writer: BlobWriter
@@ -97,16 +98,16 @@ public final class BlobOutput {
     self.database = database
   }
 
-  /// Takes the next bytes. Holds a mebibyte in memory at most.
+  /// Appends bytes. Uses a mebibyte of memory at most.
   public func write(_ bytes: Data) throws(DatabaseError) {
-    // A closure of Foundation's cannot say what it throws.
+    // A closure passed to Foundation cannot have a typed error.
     let result = bytes.withUnsafeBytes { bytes in
       Result { () throws(DocumentError) in try writer.write(bytes) }
     }
     do { try result.get() } catch { throw DatabaseError(error) }
   }
 
-  /// Ends it, and gives the blob to put into a document.
+  /// Ends the blob and returns it, to be put into a document.
   public func finish() throws(DatabaseError) -> Blob {
     let handle = try translating { () throws(DocumentError) in try writer.finish() }
     database.hold(handle)
@@ -120,20 +121,20 @@ public final class BlobContent: Sendable {
 
   init(_ handle: BlobHandle) { self.handle = handle }
 
-  /// Bytes.
+  /// The length in bytes.
   public var length: UInt64 { handle.length }
 
-  /// All of it. Throws `corruptData` if it is not what its digest says.
+  /// Returns the whole content. Throws `corruptData` if it does not match the digest.
   public func data() throws(DatabaseError) -> Data { try data(in: 0..<length) }
 
-  /// The bytes of a range, as many of them as there are. Only if that is all of them they are
-  /// compared with the digest.
+  /// Returns the bytes of a range, or as much of it as exists. They are checked against the digest
+  /// only if the range covers all of the content.
   public func data(in range: Range<UInt64>) throws(DatabaseError) -> Data {
     Data(try translating { () throws(DocumentError) in try handle.read(range) })
   }
 
-  /// Calls a closure with pieces of up to a mebibyte, in order, until it returns false. After the
-  /// last one it throws `corruptData` if together they are not what the digest says.
+  /// Calls a closure with pieces of up to a mebibyte, in order, until it returns false. Throws
+  /// `corruptData` after the last piece if the content does not match the digest.
   public func forEachPiece(_ body: (Data) throws -> Bool) throws {
     do {
       try handle.forEachVerifiedCopy { try body(Data($0)) }

@@ -6,22 +6,22 @@ import LatewoodDocuments
   import Foundation
 #endif
 
-/// Documents that forget themselves.
+/// Expiry of documents.
 extension DocumentCollection {
-  /// Sets when a document is purged, or that it never is. That makes no revision, and other
+  /// Sets or clears the time at which a document is purged. This makes no revision, and other
   /// replicas are not told.
   ///
-  /// From that time on every read treats the document as not there, also where the database is open
-  /// to be read only. The document is purged about then while the database is open for writing,
-  /// after a minute at most if the clock was set meanwhile; else when it is opened next. A disk
-  /// that is full delays that, by a minute each time it is tried.
+  /// From that time on every read treats the document as absent, even if the database is opened
+  /// read-only. It is purged at about that time if the database is open for writing, at most a
+  /// minute later if the clock was set meanwhile; otherwise when it is next opened. A full disk
+  /// delays the purge, which is then tried again every minute.
   ///
-  /// An edit keeps the time. Deleting the document ends it: the deletion stays, for other replicas
-  /// to learn of, and a new document after it does not expire.
+  /// An edit keeps the time. Deleting the document ends it: the deletion stays, so that other
+  /// replicas learn of it, and a new document after it does not expire.
   ///
   /// - Parameters:
-  ///   - id: of the document.
-  ///   - date: rounded up to a second; nil: never.
+  ///   - id: the id of the document.
+  ///   - date: the time, rounded up to a second; nil for never.
   /// - Throws: ``DatabaseError`` `notFound` if there is no such document; `invalidParameter` if the
   ///   date is before 1970.
   public func setExpiration(of id: String, _ date: Date?) throws(DatabaseError) {
@@ -34,7 +34,8 @@ extension DocumentCollection {
     try write { (writer) throws(DocumentError) in try writer.setExpiry(of: id, in: spaces, seconds) }
   }
 
-  /// When a document is purged; nil for never, or if there is none, any more.
+  /// Returns the time at which a document is purged; nil for never, or if there is no such
+  /// document, or no longer.
   public func expiration(of id: String) throws(DatabaseError) -> Date? {
     let reads = try reads()
     let seconds = try translating { () throws(DocumentError) in try reads.expiry(of: id) }
@@ -42,20 +43,20 @@ extension DocumentCollection {
   }
 }
 
-/// Documents without history, which are in no feed and for no other replica.
+/// Local documents: without history, in no feed, and not replicated.
 extension DocumentCollection {
-  /// The content of a local document; nil if there is none.
+  /// Returns the content of a local document; nil if there is none.
   public func localDocument(_ name: String) throws(DatabaseError) -> DocumentValue? {
     let reads = try reads()
     let body = try translating { () throws(DocumentError) in try reads.local(name) }
     return body.map { Document(id: name, revision: nil, sequence: 0, body: $0).body }
   }
 
-  /// Keeps a local document, in the place of what there is.
+  /// Stores a local document, replacing an existing one.
   ///
   /// - Parameters:
-  ///   - name: by the rules of document ids. Throws `badDocumentID` otherwise.
-  ///   - members: all of its content. Blobs in it stay as long as it does.
+  ///   - name: a name that obeys the rules of document ids. Throws `badDocumentID` otherwise.
+  ///   - members: the whole content. Blobs in it stay as long as it does.
   public func setLocalDocument(
     _ name: String, _ members: [String: DocumentValue]
   ) throws(DatabaseError) {
@@ -67,7 +68,7 @@ extension DocumentCollection {
     database.release(blobs, added)
   }
 
-  /// Deletes a local document. False if there is none.
+  /// Deletes a local document. Returns false if there was none.
   @discardableResult
   public func deleteLocalDocument(_ name: String) throws(DatabaseError) -> Bool {
     try write { (writer) throws(DocumentError) in try writer.deleteLocal(name, in: spaces) }

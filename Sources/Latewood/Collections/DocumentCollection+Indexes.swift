@@ -5,52 +5,52 @@ import LatewoodQuery
 /// An index of a collection.
 public struct DocumentIndex: Sendable, Equatable {
   public let name: String
-  /// Its fields as they are written: `address.city`, `age:desc`, `cast[]`.
+  /// The fields in their text form: `address.city`, `age:desc`, `cast[]`.
   public let fields: [String]
   public let isUnique: Bool
-  /// Whether it has only the documents that obey a condition.
+  /// Whether it contains only documents that meet a condition.
   public let isPartial: Bool
-  /// Whether it has been built. Queries do not use it before.
+  /// Whether it has been built. Queries do not use it earlier.
   public let isReady: Bool
-  /// How many entries it has.
+  /// The number of entries.
   public let count: Int
 }
 
-/// How far the making of an index has come.
+/// The progress of an index build.
 public struct IndexBuildProgress: Sendable, Equatable {
-  /// Documents that have been looked at, deleted ones among them.
+  /// The number of documents that have been looked at, including deleted ones.
   public let completed: Int
-  /// Documents that there are, deleted ones among them.
+  /// The number of documents, including deleted ones.
   public let total: Int
 }
 
-/// Indexes: fields of documents in order, kept up to date with every save.
+/// Indexes: fields of documents in order, kept up to date by every save.
 extension DocumentCollection {
-  /// Makes an index, which queries use by themselves.
+  /// Creates an index, which queries use by themselves.
   ///
   /// ```swift
   /// try people.createIndex("by city", on: ["address.city", .descending("age")])
   /// try people.createIndex("by mail", on: ["mail"], where: { $0["isActive"] == true }, unique: true)
   /// ```
   ///
-  /// It changes in the same transaction as a document, so it always agrees with them. One that is
-  /// there already with the same definition stays as it is. On a collection with documents it is
-  /// built in many small transactions, between which others read and write; if that is interrupted
-  /// by a crash or a full disk, another call goes on. In a batch it is part of the batch.
-  /// O(documents · log n).
+  /// An index changes in the same transaction as the documents, so it always agrees with them. If
+  /// an index with the same definition exists already, it stays as it is. On a collection with
+  /// documents the index is built in many small transactions, so that others can read and write in
+  /// between; if a crash or a full disk interrupts the build, another call continues it. In a batch
+  /// it is part of the batch. O(documents · log n).
   ///
   /// - Parameters:
   ///   - name: 1 to 251 bytes of UTF-8 without control characters.
-  ///   - fields: 1 to 8 of them; the first decides before the others.
-  ///   - condition: what documents must obey to be in the index. A query uses it if it has the same
-  ///     conditions among its own.
+  ///   - fields: 1 to 8 fields, the most significant first.
+  ///   - condition: a condition that documents must meet to be in the index. A query uses the index
+  ///     if the query has the same conditions among its own.
   ///   - unique: whether saving throws `notUnique` if another document has the same values. A
-  ///     document that lacks one, or has null there, is never a duplicate; and what another replica
-  ///     has made is never refused.
+  ///     document that lacks one of the fields, or has null there, is never a duplicate; and
+  ///     revisions from another replica are never refused.
   ///   - progress: called after each step outside of a batch. If it throws, the index is dropped.
-  /// - Throws: what `progress` throws; ``DatabaseError`` `invalidParameter` if there can be no such
-  ///   index, `conflict` if another has the name, `notUnique` if two documents have the same
-  ///   values; `notWritable`, `notOpen`.
+  /// - Throws: any error of `progress`; ``DatabaseError`` `invalidParameter` if the definition is
+  ///   not valid, `conflict` if another index has the name, `notUnique` if two documents have the
+  ///   same values; `notWritable`, `notOpen`.
   public func createIndex(
     _ name: String, on fields: [IndexField],
     where condition: ((QueryDocument<Document>) -> QueryCondition)? = nil, unique: Bool = false,
@@ -60,7 +60,7 @@ extension DocumentCollection {
     try createIndex(name, definition, progress)
   }
 
-  /// Makes an index of the stored members of a type: see
+  /// Creates an index of the stored members of a type: see
   /// ``createIndex(_:on:where:unique:progress:)``.
   ///
   /// ```swift
@@ -78,8 +78,8 @@ extension DocumentCollection {
     try createIndex(name, definition) { _ in }
   }
 
-  /// Makes an index without blocking the caller's thread. If the task is cancelled before it is
-  /// built, there is none, and this throws `CancellationError`.
+  /// Creates an index without blocking the caller's thread. If the task is cancelled before the
+  /// index is built, the index is dropped and this throws `CancellationError`.
   public func createIndex(
     _ name: String, on fields: [IndexField],
     where condition: ((QueryDocument<Document>) -> QueryCondition)? = nil, unique: Bool = false
@@ -122,7 +122,7 @@ extension DocumentCollection {
 
   /// Drops an index. O(log n). Throws `busy` in a batch.
   ///
-  /// - Returns: false if there is none of the name.
+  /// - Returns: false if there is no index of that name.
   @discardableResult
   public func dropIndex(_ name: String) throws(DatabaseError) -> Bool {
     try translating { () throws(DocumentError) in try documents.dropIndex(name, in: spaces) }

@@ -3,21 +3,21 @@ import LatewoodFleece
 
 /// One revision of a document, without its content.
 public struct Revision: Sendable, Hashable, Identifiable {
-  /// `generation-digest`.
+  /// The revision id, `generation-digest`.
   public let id: String
-  /// The revision that it edited; nil if that is not known or not kept.
+  /// The revision that this one edits; nil if that is not known or no longer kept.
   public let parentID: String?
-  /// Whether nothing follows from it. A document with several such revisions that are not deleted
-  /// is in conflict.
+  /// Whether no other revision follows from it. A document with several such revisions that are not
+  /// deleted is in conflict.
   public let isLeaf: Bool
-  /// Whether it says that the document is deleted.
+  /// Whether this revision deletes the document.
   public let isDeleted: Bool
 }
 
-/// Revisions, and the conflicts between them.
+/// Revisions and conflicts.
 extension DocumentCollection {
-  /// All revisions that are kept of a document, the newest generation first; empty if there is
-  /// none.
+  /// Returns all kept revisions of a document, the newest generation first; empty if there is no
+  /// document.
   public func revisions(of id: String) throws(DatabaseError) -> [Revision] {
     guard let record = try record(of: id) else { return [] }
     return record.tree.nodes.sorted { $0.id > $1.id }.map { node in
@@ -27,14 +27,14 @@ extension DocumentCollection {
     }
   }
 
-  /// A given revision; nil if it is not kept, or its content is gone: that of revisions which are
-  /// not current goes with the next compaction.
+  /// Returns a given revision; nil if it is no longer kept, or its content is gone. A compaction
+  /// removes the content of revisions that are not current.
   public func document(_ id: String, revision: String) throws(DatabaseError) -> Document? {
     guard let record = try record(of: id) else { return nil }
     return try document(id, RevisionID(checking: revision), record)
   }
 
-  /// The revision that a document was made from; nil if it is not kept any more.
+  /// Returns the revision that a document was made from; nil if it is no longer kept.
   public func parent(of document: Document) throws(DatabaseError) -> Document? {
     guard let record = try record(of: document.id),
       let parent = record.tree.parent(of: try document.parsedRevision)
@@ -42,8 +42,8 @@ extension DocumentCollection {
     return try self.document(document.id, parent.id, record)
   }
 
-  /// The newest revision that two revisions of one document both come from: where a merge of three
-  /// begins. Nil if it is not kept any more.
+  /// Returns the newest revision from which two revisions of one document both follow: the base of
+  /// a three-way merge. Nil if it is no longer kept.
   public func commonAncestor(_ a: Document, _ b: Document) throws(DatabaseError) -> Document? {
     guard let record = try record(of: a.id),
       let ancestor = record.tree.commonAncestor(try a.parsedRevision, try b.parsedRevision)
@@ -51,8 +51,8 @@ extension DocumentCollection {
     return try document(a.id, ancestor.id, record)
   }
 
-  /// The revisions of a document that lost against the current one and wait to be merged; empty if
-  /// there is no conflict.
+  /// Returns the revisions of a document that lost against the current one and wait to be merged;
+  /// empty if there is no conflict.
   public func conflicts(of id: String) throws(DatabaseError) -> [Document] {
     guard let record = try record(of: id) else { return [] }
     var list: [Document] = []
@@ -62,11 +62,12 @@ extension DocumentCollection {
     return list
   }
 
-  /// Ends a conflict in one transaction: what you have merged becomes the current revision, and all
-  /// others that waited are deleted.
+  /// Resolves a conflict in one transaction: the merged document becomes the current revision, and
+  /// all other conflicting revisions are deleted.
   ///
-  /// - Parameter merged: a copy of the revision that it goes on from, usually of the current one.
-  /// - Throws: ``DatabaseError`` `conflict` if that is no current revision any more; `notFound`.
+  /// - Parameter merged: a changed copy of the revision to continue from, usually the current one.
+  /// - Throws: ``DatabaseError`` `conflict` if that revision is deleted or no longer a leaf;
+  ///   `notFound`.
   @discardableResult
   public func resolveConflicts(with merged: MutableDocument) throws(DatabaseError) -> Document {
     let body = try merged.encodedBody(isStrict: database.configuration.isStrict)
@@ -81,7 +82,7 @@ extension DocumentCollection {
     return Document(merged.id, saved, body)
   }
 
-  /// Ends a conflict by choosing one of the revisions as it is.
+  /// Resolves a conflict by choosing one of the revisions as it is.
   public func resolveConflicts(choosing document: Document) throws(DatabaseError) {
     let kept = try document.parsedRevision
     let tombstone = try MutableDocument(id: document.id).encodedBody()
@@ -93,16 +94,16 @@ extension DocumentCollection {
 
   // MARK: Other replicas
 
-  /// Takes in a revision as another replica has it, with its history. It never fails as a conflict:
-  /// it becomes one, if it does not follow from what is here.
+  /// Inserts a revision as another replica has it, with its history. It never fails with
+  /// `conflict`: a revision that does not follow from a current one becomes a conflict to be
+  /// merged.
   ///
   /// - Parameters:
-  ///   - document: its content.
-  ///   - history: ids of the revision, its parent and so on, newest first; at least the revision's
-  ///     own.
-  ///   - isDeleted: whether it is a deletion.
+  ///   - document: the content of the revision.
+  ///   - history: the ids of the revision, its parent and so on, newest first; at least its own.
+  ///   - isDeleted: whether the revision is a deletion.
   /// - Returns: whether anything was new.
-  /// - Throws: ``DatabaseError`` `badRevisionID` if the ids are not a history.
+  /// - Throws: ``DatabaseError`` `badRevisionID` if the ids are not a valid history.
   @discardableResult
   public func insert(
     _ document: MutableDocument, history: [String], isDeleted: Bool = false
@@ -120,8 +121,8 @@ extension DocumentCollection {
     return inserted.isNew
   }
 
-  /// Which of some revisions of a document are not here, and which that are here they may come
-  /// from.
+  /// Returns those of some revisions of a document that are not here, and the ones here from which
+  /// they may follow.
   public func missingRevisions(
     of id: String, among revisions: [String]
   ) throws(DatabaseError) -> (missing: [String], possibleAncestors: [String]) {
@@ -132,10 +133,10 @@ extension DocumentCollection {
     return (missing.map(\.description), tree.possibleAncestors(of: missing).map(\.description))
   }
 
-  /// Forgets single branches of a document, each from a leaf back to where another one leaves.
-  /// Other replicas are not told.
+  /// Removes single branches of a document, each from a leaf back to the point where another branch
+  /// leaves. Other replicas are not told.
   ///
-  /// - Returns: the leaves that were there.
+  /// - Returns: the leaves that were removed.
   @discardableResult
   public func purge(_ id: String, leaves: [String]) throws(DatabaseError) -> [String] {
     var ids: [RevisionID] = []

@@ -1,27 +1,28 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// Who wins when a document is saved that somebody else has saved since it was read.
+/// The rule for saving a document that somebody else has saved since it was read.
 public enum ConcurrencyControl: Sendable, Equatable {
-  /// Nobody: saving throws `conflict`.
+  /// Saving throws `conflict`.
   case failOnConflict
-  /// What is saved last.
+  /// The last save wins.
   case lastWriteWins
 }
 
-/// The documents of one name in a database.
+/// A named collection of documents in a database.
 ///
-/// When it has been dropped every call throws `notFound`, also if there is another of the same name
-/// by then; and so if it was made in a batch that failed.
+/// Once it has been dropped every call throws `notFound`, even if another collection of the same
+/// name exists by then; likewise if it was created in a batch that failed.
 ///
 /// Thread safety: all calls from any thread.
 public final class DocumentCollection: Sendable {
   public let database: Database
   let spaces: LatewoodDocuments.DocumentCollection
   public var name: String { spaces.name }
-  /// 32 hexadecimal digits that no other collection has, nor a later one of the same name: for what
-  /// is kept about a collection elsewhere, such as how far a replica has read its feed. A copy of
-  /// the database has the same; its own ``Database/identity`` differs.
+  /// The identity of the collection: 32 hexadecimal digits that no other collection has, not even a
+  /// later one of the same name. Use it as a key for records about the collection that are kept
+  /// elsewhere, such as how far a replica has read its feed. A copy of the database keeps the
+  /// identities of its collections; its own ``Database/identity`` differs.
   public var identity: String {
     spaces.identity.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
@@ -39,7 +40,7 @@ public final class DocumentCollection: Sendable {
 
   // MARK: Reading
 
-  /// The current revision of a document; nil if there is none or it is deleted. O(log n).
+  /// Returns the current revision of a document; nil if there is none or it is deleted. O(log n).
   public func document(_ id: String) throws(DatabaseError) -> Document? {
     let reads = try reads()
     return try translating { () throws(DocumentError) in
@@ -53,13 +54,13 @@ public final class DocumentCollection: Sendable {
     do { return try document(id) } catch { return nil }
   }
 
-  /// Whether there is a document that is not deleted. O(log n), reads no content.
+  /// Returns whether there is a document that is not deleted. O(log n), reads no content.
   public func contains(_ id: String) throws(DatabaseError) -> Bool {
     let reads = try reads()
     return try translating { () throws(DocumentError) in try reads.head(of: id)?.isDeleted == false }
   }
 
-  /// How many documents there are, without deleted ones. O(log n).
+  /// The number of documents that are not deleted. O(log n).
   public var count: Int {
     get throws(DatabaseError) {
       let reads = try reads()
@@ -76,21 +77,21 @@ public final class DocumentCollection: Sendable {
     } catch let error as DocumentError {
       throw DatabaseError(error)
     } catch let error as DatabaseError {
-      // Of an outer batch.
+      // From an outer batch.
       throw error
     } catch {
       throw DatabaseError(.inputOutput, "\(error)")
     }
   }
 
-  /// Saves a document: makes a new revision of it.
+  /// Saves a document as a new revision.
   ///
-  /// A copy of a revision that is no longer current, and a new document whose id is taken, are
-  /// conflicts, also if the content is equal to what is there. A new document over a deleted one
-  /// goes on from there. A blob in it may be one whose content is not here: see
+  /// A copy of a revision that is no longer current is a conflict, and so is a new document whose
+  /// id is taken, even if the content equals the current one. A new document over a deleted one
+  /// continues its history. A blob in it may be one whose content is not here: see
   /// ``Database/content(of:)``.
   ///
-  /// - Returns: the document as it was saved. Change a copy of that to save again.
+  /// - Returns: the saved document. Change a copy of it to save again.
   /// - Throws: ``DatabaseError`` `conflict`; `corruptRevisionData` if a member has a reserved name;
   ///   `invalidParameter` if a value cannot be stored; `notWritable`, `notOpen`, `inputOutput`.
   @discardableResult
@@ -100,15 +101,15 @@ public final class DocumentCollection: Sendable {
     try save(prepare(document, control))
   }
 
-  /// Saves a document, and asks a handler when somebody else has saved it since.
+  /// Saves a document, and asks a handler if somebody else has saved it since.
   ///
   /// - Parameters:
-  ///   - document: what was changed.
-  ///   - handler: gets what was to be saved, to be changed, and the current revision, nil if it has
-  ///     been deleted. It returns whether to save: then what it left replaces the current revision;
-  ///     else nothing is saved. It may be asked again, when somebody was faster again. Do not save
-  ///     in it.
-  /// - Returns: nil if the handler said no.
+  ///   - document: the changed copy.
+  ///   - handler: receives the document to save, which it can change, and the current revision, nil
+  ///     if that is deleted. If it returns true, its document replaces the current revision;
+  ///     otherwise nothing is saved. It is called again if somebody else has saved in the meantime.
+  ///     It must not save.
+  /// - Returns: the saved document; nil if the handler returned false.
   @discardableResult
   public func save(
     _ document: MutableDocument, conflictHandler handler: (inout MutableDocument, Document?) throws -> Bool
@@ -126,18 +127,18 @@ public final class DocumentCollection: Sendable {
     }
   }
 
-  /// Reads a document, has it changed and saves it, as often as it takes until nobody was faster.
-  /// No change is lost between.
+  /// Reads a document, changes it and saves it, and repeats that until nobody else has saved in
+  /// between. So no change is lost.
   ///
   /// ```swift
   /// try counters.update("visits") { $0["count"].int = $0.int("count") + 1; return true }
   /// ```
   ///
   /// - Parameters:
-  ///   - id: of a document; if there is none, the change begins with an empty one.
-  ///   - change: changes it, and returns whether to save it. It may be called more than once. Do
-  ///     not save in it.
-  /// - Returns: what was saved; nil if the change said no.
+  ///   - id: the id of the document; if there is none, the change begins with an empty one.
+  ///   - change: changes the document and returns whether to save it. It may be called more than
+  ///     once. It must not save.
+  /// - Returns: the saved document; nil if the change returned false.
   @discardableResult
   public func update(
     _ id: String, _ change: (inout MutableDocument) throws -> Bool
@@ -153,24 +154,24 @@ public final class DocumentCollection: Sendable {
     }
   }
 
-  /// Saves what an `Encodable` encodes under an id, in the place of what there is.
+  /// Saves an `Encodable` value under an id, replacing an existing document.
   @discardableResult
   public func save(_ value: some Encodable, as id: String) throws -> Document {
     try save(MutableDocument(id: id, encoding: value), .lastWriteWins)
   }
 
-  /// A document as any `Decodable`; nil if there is none.
+  /// Returns a document decoded as any `Decodable` type; nil if there is none.
   public func decode<T: Decodable>(_ type: T.Type, from id: String) throws -> T? {
     try document(id)?.decode(as: type)
   }
 
-  /// Deletes a document: its newest revision then says so, and other replicas will learn of it.
+  /// Deletes a document by a new revision, so that other replicas learn of it.
   ///
   /// - Parameters:
-  ///   - document: as it was read. If somebody has saved it since, that is a conflict.
-  ///   - members: what the deleted document has from now on. Blobs in them stay.
-  ///   - control: who wins if somebody has saved it since.
-  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, whoever did it.
+  ///   - document: the document as it was read. If somebody has saved it since, that is a conflict.
+  ///   - members: the content of the deletion. Blobs in it stay.
+  ///   - control: the rule if somebody has saved it since.
+  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, by whomever.
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict
@@ -178,7 +179,7 @@ public final class DocumentCollection: Sendable {
     try save(prepareDeletion(of: document, keeping: members, control))
   }
 
-  /// Deletes a document, whatever its current revision is. False if there is none.
+  /// Deletes a document, whatever its current revision is. Returns false if there was none.
   @discardableResult
   public func delete(_ id: String) throws(DatabaseError) -> Bool {
     let body = try MutableDocument(id: id).encodedBody()
@@ -190,8 +191,8 @@ public final class DocumentCollection: Sendable {
     }
   }
 
-  /// Forgets a document and every trace of it, as if it had never been. Other replicas are not
-  /// told. False if there is none.
+  /// Removes a document and all its revisions without a trace. Other replicas are not told. Returns
+  /// false if there was none.
   @discardableResult
   public func purge(_ id: String) throws(DatabaseError) -> Bool {
     try write { (writer) throws(DocumentError) in try writer.purge(id, in: spaces) }

@@ -1,20 +1,20 @@
 import LatewoodDocuments
 import LatewoodStore
 
-/// Which documents of a collection, and in what order: by id, whose bytes are compared.
+/// The documents of a collection to list, by id. Ids are ordered by their bytes.
 public struct AllDocumentsQuery: Sendable {
-  /// The first id, or the first after it; nil: from the start.
+  /// The first id, which need not exist; nil to start with the first document.
   public var from: String?
-  /// The last id; nil: to the end.
+  /// The last id, which need not exist; nil to go to the end.
   public var through: String?
-  /// Only ids that begin so.
+  /// A prefix that ids must have; nil for all ids.
   public var prefix: String?
   public var limit = Int.max
-  /// From the last id to the first.
+  /// Whether to go from the last id to the first.
   public var descending = false
-  /// Also deleted documents.
+  /// Whether deleted documents are included.
   public var includesDeleted = false
-  /// Only documents in conflict.
+  /// Whether only documents in conflict are listed.
   public var onlyConflicts = false
 
   public init(
@@ -65,9 +65,9 @@ public struct AllDocumentsQuery: Sendable {
   }
 }
 
-/// All documents.
+/// Listing documents.
 extension DocumentCollection {
-  /// The documents that a query wants.
+  /// Returns the documents that a query wants.
   public func documents(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws(DatabaseError) -> [Document]
   {
     var list: [Document] = []
@@ -84,8 +84,8 @@ extension DocumentCollection {
     return list
   }
 
-  /// Calls a closure with the documents that a query wants, of one moment, until it returns false.
-  /// Holds one at a time in memory.
+  /// Calls a closure with the documents that a query wants, all of one state of the database, until
+  /// it returns false. Keeps one in memory at a time.
   public func forEachDocument(
     _ query: AllDocumentsQuery = AllDocumentsQuery(), _ body: (Document) throws -> Bool
   ) throws {
@@ -93,7 +93,7 @@ extension DocumentCollection {
     do {
       try reads.forEachDocument(query.query) { id, head in
         guard let content = try reads.body(at: head.body) else {
-          // A deleted document need not have any.
+          // A deleted document may have no content.
           if head.isDeleted { return try body(Document(id, head, [])) }
           throw DatabaseError(.corruptData, "the content of the document \(id) is missing")
         }
@@ -102,7 +102,7 @@ extension DocumentCollection {
     } catch { throw DatabaseError.translated(error) }
   }
 
-  /// The ids of the documents that a query wants. Reads no content.
+  /// Returns the ids of the documents that a query wants. Reads no content.
   public func documentIDs(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws(DatabaseError) -> [String]
   {
     let reads = try reads()
@@ -120,7 +120,7 @@ extension DocumentCollection {
     return list
   }
 
-  /// How many documents a query wants, whatever its limit. O(log n).
+  /// Returns the number of documents that a query wants, ignoring its limit. O(log n).
   public func count(_ query: AllDocumentsQuery) throws(DatabaseError) -> Int {
     let reads = try reads()
     return try translating { () throws(DocumentError) in try reads.count(query.query) }

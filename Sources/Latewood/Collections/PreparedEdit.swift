@@ -1,17 +1,17 @@
 import LatewoodDocuments
 
-/// An edit of a document as it is to be saved: encoded before the batch begins, so that others do
-/// not wait for that.
+/// An edit that is ready to be saved: encoded before the batch begins, so that others need not wait
+/// for the encoding.
 struct PreparedEdit: Sendable {
   let id: String
   let body: [UInt8]
   let parent: RevisionID?
   let isDeleted: Bool
   let policy: SavePolicy
-  /// The blobs that the body refers to, and how often.
+  /// The blobs that the body refers to, and the number of references to each.
   let blobs: [(digest: BlobDigest, count: Int)]
 
-  /// - Parameter parent: of a deletion; a document that is saved says it itself.
+  /// - Parameter parent: the revision to delete; for a save, the document itself names its parent.
   init(
     _ document: MutableDocument, deleting parent: RevisionID? = nil, _ control: ConcurrencyControl,
     isStrict: Bool

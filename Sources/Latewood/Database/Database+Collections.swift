@@ -1,7 +1,7 @@
 import LatewoodDocuments
 
 extension Database {
-  /// The collection that every database has, `_default`.
+  /// The default collection, `_default`, with which every database is created.
   public var defaultCollection: DocumentCollection {
     get throws(DatabaseError) {
       guard let collection = try collection(CollectionName.standard) else {
@@ -11,14 +11,15 @@ extension Database {
     }
   }
 
-  /// The collection of a name; nil if there is none.
+  /// Returns the collection of a name; nil if there is none.
   public func collection(_ name: String) throws(DatabaseError) -> DocumentCollection? {
     try CollectionName.check(name)
     let spaces = try translating { () throws(DocumentError) in try documents.collection(name) }
     return spaces.map { DocumentCollection($0, of: self) }
   }
 
-  /// The collection of a name, made if there is none. Inside of a batch, it is part of the batch.
+  /// Returns the collection of a name, creating it if there is none. In a batch, it is part of the
+  /// batch.
   ///
   /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`. Throws
   ///   `invalidParameter` otherwise.
@@ -35,7 +36,7 @@ extension Database {
     }
   }
 
-  /// Deletes a collection with all its documents, at once. False if there is none.
+  /// Deletes a collection with all its documents, at once. Returns false if there was none.
   @discardableResult
   public func dropCollection(_ name: String) throws(DatabaseError) -> Bool {
     try CollectionName.check(name)

@@ -1,29 +1,29 @@
 import LatewoodDocuments
 import LatewoodStore
 
-/// What ``Database/verify(progress:)`` found.
+/// The result of ``Database/verify(progress:)``.
 public struct DatabaseVerification: Sendable {
-  /// A sentence for each fault; empty if there is none.
+  /// One sentence for each fault; empty if there are none.
   public var faults: [String]
   public var documents: Int
   public var bodies: Int
-  /// Blobs whose content is here.
+  /// The number of blobs whose content is here.
   public var blobs: Int
-  /// Blobs that documents refer to and whose content is not here, which is no fault: it may never
-  /// have been saved in this database. See ``Database/content(of:)``.
+  /// The number of blobs that documents refer to and whose content is not here. That is no fault:
+  /// it may never have been saved in this database. See ``Database/content(of:)``.
   public var missingBlobs: Int
-  /// What a crash has left behind the last commit. That alone is no fault either.
+  /// The bytes that a crash has left after the last commit. They alone are no fault either.
   public var tornTail: TornTail?
 
   public var isSound: Bool { faults.isEmpty }
 }
 
 extension Database {
-  /// Writes the file anew without what is dead, while reads and writes go on. It happens by itself
-  /// too: see ``Configuration/compaction``.
+  /// Rewrites the file without dead data, while reads and writes continue. This also happens by
+  /// itself: see ``Configuration/compaction``.
   ///
-  /// Afterwards the content of revisions that are not current is gone, that of unresolved conflicts
-  /// excepted, and blobs that nothing refers to are as well.
+  /// Afterwards the content of revisions that are not current is gone, except that of unresolved
+  /// conflicts, and so are blobs that nothing refers to.
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
@@ -33,13 +33,13 @@ extension Database {
     }
   }
 
-  /// Makes a backup, or brings one up to date with what has changed since. The backup is a database
-  /// that opens by itself.
+  /// Makes a backup, or updates an existing one with the changes since. The backup is a database
+  /// that can be opened.
   ///
-  /// After a compaction the next backup is a full one, and compactions come by themselves: see
-  /// ``Configuration/compaction``.
+  /// The first backup after a compaction is a full one, and compactions also happen by themselves:
+  /// see ``Configuration/compaction``.
   ///
-  /// - Throws: ``DatabaseError`` `conflict` if the file there is no backup of this database.
+  /// - Throws: ``DatabaseError`` `conflict` if the existing file is no backup of this database.
   @discardableResult
   public func backup(
     to path: String, bytesPerSecond: UInt64? = nil, progress: ((BackupProgress) -> Void)? = nil
@@ -51,8 +51,8 @@ extension Database {
     }
   }
 
-  /// Checks everything: every byte that is read by checksum, that every document can be decoded,
-  /// and that documents, feed, indexes and blobs agree. O(size of the live data).
+  /// Verifies the whole file: the checksum of every byte that is read, that every document can be
+  /// decoded, and that documents, feed, indexes and blobs agree. O(size of the live data).
   public func verify(progress: ((VerifyProgress) -> Void)? = nil) throws(DatabaseError)
     -> DatabaseVerification
   {
@@ -65,7 +65,7 @@ extension Database {
       blobs: report.blobs, missingBlobs: report.missingBlobs, tornTail: report.store?.tornTail)
   }
 
-  /// Sizes and counts of the file.
+  /// Returns sizes and counts of the file.
   public func statistics() throws(DatabaseError) -> Statistics {
     do { return try documents.store.statistics() } catch { throw DatabaseError(error) }
   }

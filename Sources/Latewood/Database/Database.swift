@@ -14,52 +14,59 @@ import LatewoodStore
 /// let city = try people.document("anna")?["city"].string
 /// ```
 ///
-/// Everything that a save changes is one transaction: after a crash all of it is there or nothing.
-/// When `save` returns, it survives a power cut, unless the configuration says otherwise; several
-/// saves share the wait in ``inBatch(_:)-7xlss``.
+/// Every save is one transaction: after a crash all of it is there or nothing. When `save` returns,
+/// the change survives a power failure, unless the configuration says otherwise; several saves can
+/// share the wait in ``inBatch(_:)-7xlss``.
 ///
-/// Thread safety: all calls from any thread. Reads never wait for writers. The same file opened
-/// twice in one process is the same database underneath; it closes with the last one of them. Of
-/// several processes one can write.
+/// Thread safety: all calls from any thread. Reads never wait for writers. Opening the same file
+/// twice in one process gives two handles of one database, which closes with the last handle. Only
+/// one process can have it open for writing.
 ///
-/// Others can open the file with the mode `.readOnly` meanwhile. What the writing process has
-/// committed is seen by their reads after 10 ms, and by their feeds and listeners after 100 ms,
-/// plus the time that it takes to read it from the log. If what is new cannot be read, reads throw
-/// that until it can.
+/// Other processes can open the file with the mode `.readOnly` meanwhile. Their reads see commits
+/// of the writing process after 10 ms, their feeds and listeners after 100 ms, plus the time that
+/// it takes to read them from the log. If new commits cannot be read, reads throw that error until
+/// they can.
 public final class Database: Sendable {
-  /// How a database is opened.
+  /// The settings for opening a database.
   ///
-  /// Of a file that this process has open already:
+  /// If this process has the file open already, a second open treats them as follows:
   ///
-  /// | setting | of a second open | | --- | --- | | `durability` | counts for what is saved through
-  /// it; in a batch of several the strictest counts | | `isStrict` | counts for what is saved
-  /// through it | | `revisionDepth` | has no effect, as of every file that exists; see
-  /// ``Database/setRevisionDepth(_:)`` | | `compaction` | the default takes what the first open
-  /// asked for; another one than that is refused |
+  /// - `durability` applies to saves through the second handle; in a batch that both handles join,
+  ///   the stricter one applies.
+  /// - `isStrict` applies to saves through the second handle.
+  /// - `revisionDepth` has no effect, as for every existing file: see
+  ///   ``Database/setRevisionDepth(_:)``.
+  /// - `reading` has no effect.
+  /// - `compaction`: the default accepts the policy of the first open; any other policy is refused
+  ///   unless it is the same.
   public struct Configuration: Sendable {
-    /// When a save counts as done. Default: `.synchronous`, when it survives a power cut.
+    /// The durability of saves. Default: `.synchronous`, so that a save that has returned survives
+    /// a power failure.
     public var durability = Durability.synchronous
-    /// Whether members whose names start with an underscore are all refused, not only those that
-    /// are reserved. Default: false.
+    /// Whether all members whose names start with an underscore are refused, not only the reserved
+    /// ones. Default: false.
     public var isStrict = false
-    /// How many generations of revisions a new database keeps of each document, at least 1.
-    /// Default: 20.
+    /// The number of generations of revisions that a new database keeps of each document, one at
+    /// least. Default: 20.
     public var revisionDepth = 20
-    /// When the file is compacted by itself.
+    /// The policy for automatic compactions.
     public var compaction = CompactionPolicy()
+    /// The way in which the file is read. Default: mapped, unless the system cannot do that or the
+    /// file is known to be on another machine.
+    public var reading = Store.Options().reading
 
     public init() {}
   }
 
-  /// Whether a file is made, or must exist.
+  /// Whether the file is created, or must exist.
   public typealias OpenMode = Store.OpenMode
 
-  /// Of the file; nil for a database in memory.
+  /// The path of the file; nil for a database in memory.
   public let path: String?
   let documents: DocumentStore
   let configuration: Configuration
-  /// Blobs that were saved and that no saved document refers to yet, a handle for each time: held,
-  /// so that no compaction takes them away.
+  /// Handles of saved blobs that no saved document refers to yet, one for each call of `saveBlob`.
+  /// They keep compactions from removing the blobs.
   let heldBlobs = Guarded<[BlobDigest: [BlobHandle]]>([:])
 
   init(_ documents: DocumentStore, path: String?, configuration: Configuration) {
@@ -70,18 +77,19 @@ public final class Database: Sendable {
 
   // MARK: Opening
 
-  /// Opens a database, and makes it if there is none.
+  /// Opens a database, creating it if there is none.
   ///
   /// - Parameters:
-  ///   - path: of the file, in a directory that exists; a tilde at its start means nothing. As long
-  ///     as the database is open the file must stay where it is: once it is found removed, renamed
-  ///     or replaced, every save throws `notWritable`.
-  ///   - mode: default: for writing, made if there is no file.
-  ///   - configuration: of this open; what is kept in the file is not changed by it.
-  /// - Throws: ``DatabaseError`` `notFound`, `busy` if another process writes to it, or if this
-  ///   thread is in a batch of it while another thread closes it; `wrongFormat`, `tooNew`,
-  ///   `corruptData`, `notWritable`, `inputOutput`; `conflict` if a new one was asked for and there
-  ///   is one; `invalidParameter` if it is open in this process with another compaction policy.
+  ///   - path: the path of the file, in an existing directory; a tilde at its start is not
+  ///     expanded. The file must stay where it is as long as the database is open: once it is found
+  ///     removed, renamed or replaced, every save throws `notWritable`.
+  ///   - mode: default: open for writing, and create the file if there is none.
+  ///   - configuration: settings for this open; those that are stored in the file are not changed.
+  /// - Throws: ``DatabaseError`` `notFound`; `busy` if another process has it open for writing, or
+  ///   if this thread is in a batch of it while another thread closes it; `wrongFormat`, `tooNew`,
+  ///   `corruptData`, `notWritable`, `inputOutput`; `conflict` if a new database was asked for and
+  ///   the file exists; `invalidParameter` if it is open in this process with another compaction
+  ///   policy.
   public static func open(
     at path: String, mode: OpenMode = .openOrCreate, configuration: Configuration = Configuration()
   ) throws(DatabaseError) -> Database {
@@ -91,7 +99,7 @@ public final class Database: Sendable {
     return Database(documents, path: path, configuration: configuration)
   }
 
-  /// A database that lives in memory and goes with its last reference.
+  /// Creates a database in memory, which is gone with its last reference.
   public static func inMemory(
     configuration: Configuration = Configuration()
   ) throws(DatabaseError) -> Database {
@@ -101,7 +109,7 @@ public final class Database: Sendable {
     return Database(documents, path: nil, configuration: configuration)
   }
 
-  /// Opens a database; nil if there is none. Throws as ``open(at:mode:configuration:)``.
+  /// Opens a database; nil if there is none. Throws like ``open(at:mode:configuration:)``.
   public static func existing(
     at path: String, configuration: Configuration = Configuration()
   ) throws(DatabaseError) -> Database? {
@@ -109,21 +117,21 @@ public final class Database: Sendable {
     return try open(at: path, mode: .openExisting, configuration: configuration)
   }
 
-  /// Whether there is a file of this name.
+  /// Returns whether there is a file at a path.
   public static func exists(at path: String) throws(DatabaseError) -> Bool {
     do { return try FileVolume().exists(path) } catch {
       throw DatabaseError(StoreError(error, path: path))
     }
   }
 
-  /// Deletes a database that nobody has open for writing. False if there is none. What reads it
-  /// goes on reading.
+  /// Deletes a database that nobody has open for writing. Returns false if there was none. Readers
+  /// that have it open can continue.
   ///
-  /// The lock file beside it stays: to remove it could take it from under a process that is just
-  /// locking it.
+  /// The lock file beside it stays: removing it could pull it from under a process that is just
+  /// about to lock it.
   ///
   /// - Throws: ``DatabaseError`` `busy` if it is open for writing, here or in another process;
-  ///   `wrongFormat` if the file is no database.
+  ///   `wrongFormat` if the file is not a database.
   @discardableResult
   public static func delete(at path: String) throws(DatabaseError) -> Bool {
     guard try exists(at: path) else { return false }
@@ -151,16 +159,16 @@ public final class Database: Sendable {
     }
   }
 
-  /// Installs a prebuilt database: a compacted copy with an identity of its own, which this user
-  /// can write to, whatever the permissions of the source are. The source may be open.
+  /// Installs a prebuilt database: a compact copy with an identity of its own, which the current
+  /// user can write to, whatever the permissions of the source are. The source may be open.
   ///
-  /// The copy is at `target` when it is whole, durable, and has its identity; after a crash at any
-  /// moment it is there whole or not at all. Content of revisions that are not current does not
-  /// come along, that of unresolved conflicts excepted. While this runs it takes room on the disk
-  /// beside `target` for the source's live data, and once more for the copy.
+  /// The copy appears at `target` once it is complete, durable, and has its identity; after a crash
+  /// at any moment it is there completely or not at all. It does not contain the content of
+  /// revisions that are not current, except that of unresolved conflicts. While this runs, the
+  /// directory of `target` needs disk space for the source's live data and once more for the copy.
   ///
   /// - Throws: ``DatabaseError`` `notFound`; `conflict` if there is a file at `target`; `busy` if
-  ///   another process makes one there; `inputOutput`, `notWritable`.
+  ///   another process is creating one there; `inputOutput`, `notWritable`.
   public static func copy(from source: String, to target: String) throws(DatabaseError) {
     try translating(source) { () throws(DocumentError) in
       let original = try DocumentStore.open(at: source, mode: .readOnly)
@@ -169,15 +177,15 @@ public final class Database: Sendable {
     }
   }
 
-  /// Closes it; the file closes with the last of those who have opened it, after the batches that
-  /// are running. Idempotent. Every call after that throws `notOpen`.
+  /// Closes this handle, after its running batches; the file closes with the last handle.
+  /// Idempotent. Every later call throws `notOpen`.
   ///
-  /// - Throws: ``DatabaseError`` `busy` inside of a batch, and in the `progress` of a compaction:
-  ///   then it stays open. `inputOutput`, `notWritable` if the file could not be brought to rest;
-  ///   then it is closed all the same, and what was committed is in it.
+  /// - Throws: ``DatabaseError`` `busy` inside a batch, and in the `progress` of a compaction: the
+  ///   handle then stays open. `inputOutput`, `notWritable` if the last checkpoint failed; the
+  ///   handle is then closed nevertheless, and all commits are in the file.
   public func close() throws(DatabaseError) {
     try translating { () throws(DocumentError) in try documents.close() }
-    // Handles go outside of the lock.
+    // Handles are released outside of the lock.
     let held = heldBlobs.withLock { held in
       defer { held = [:] }
       return held
@@ -187,10 +195,11 @@ public final class Database: Sendable {
 
   // MARK: Facts
 
-  /// Whether it was opened to be read only.
+  /// Whether it was opened read-only.
   public var isReadOnly: Bool { documents.isReadOnly }
 
-  /// 32 hexadecimal digits that no other database has; a copy has its own.
+  /// The identity of the database: 32 hexadecimal digits that no other database has. A copy has its
+  /// own.
   public var identity: String {
     get throws(DatabaseError) {
       try translating { () throws(DocumentError) in try documents.identity() }
@@ -198,31 +207,30 @@ public final class Database: Sendable {
     }
   }
 
-  /// How many generations of revisions are kept of each document; kept in the file.
+  /// The number of generations of revisions that are kept of each document. Stored in the file.
   public var revisionDepth: Int { documents.depth }
 
-  /// Changes how many generations are kept, at least 1. A document is pruned when it is changed
-  /// next.
+  /// Sets the number of generations to keep, at least 1. A document is pruned at its next change,
+  /// others by the next compaction.
   public func setRevisionDepth(_ depth: Int) throws(DatabaseError) {
     try translating { () throws(DocumentError) in try documents.setDepth(depth) }
   }
 
   // MARK: Batches
 
-  /// Commits all that a closure saves, deletes and purges together, in one transaction: far faster
-  /// than one by one, and all or nothing.
+  /// Commits everything that a closure saves, deletes and purges as one transaction: all or
+  /// nothing, and far faster than one by one.
   ///
-  /// Reads inside see what the batch has changed; others see it when it has been committed. Batches
-  /// of other threads wait. A batch inside a batch joins it. If the closure throws, nothing has
-  /// happened.
+  /// Reads inside the batch see its changes; others see them once it is committed. Batches of other
+  /// threads wait. A batch inside a batch joins it. If the closure throws, nothing is changed.
   ///
-  /// - Throws: what the closure throws, unchanged; ``DatabaseError``.
+  /// - Throws: any error of the closure, unchanged; ``DatabaseError``.
   @discardableResult
   public func inBatch<R>(_ body: () throws -> R) throws -> R {
     do { return try documents.write { _ in try body() } } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Makes what was saved with `.relaxed` durability survive a power cut.
+  /// Makes everything saved with `.relaxed` durability survive a power failure.
   public func sync() throws(DatabaseError) {
     try translating { () throws(DocumentError) in try documents.sync() }
   }
@@ -233,6 +241,7 @@ extension Database.Configuration {
     var options = DocumentOptions()
     options.store.durability = durability
     options.store.compaction = compaction
+    options.store.reading = reading
     options.depth = max(1, revisionDepth)
     return options
   }

@@ -5,20 +5,21 @@ import LatewoodDevice
 /// A name is 1 to 239 bytes of `a-z 0-9 _ $ ( ) + - /`, the first a letter: the rules of Couchbase
 /// Lite and CouchDB. A `/` in a name is a `:` in the name of its file, which ends in `.latewood`.
 public struct DatabaseDirectory: Sendable {
-  /// Of the directory, which must exist.
+  /// The path of the directory, which must exist.
   public let path: String
   private static let suffix = ".latewood"
 
   public init(path: String) { self.path = path }
 
-  /// Where the database of a name is, or would be. Throws `invalidParameter` if it is no name.
+  /// Returns the path of a database, whether or not it exists. Throws `invalidParameter` if the
+  /// name is not valid.
   public func path(of name: String) throws(DatabaseError) -> String {
     try Self.check(name)
     let file = name.utf8.map { $0 == UInt8(ascii: "/") ? UInt8(ascii: ":") : $0 }
     return "\(path)/\(String(decoding: file, as: UTF8.self))\(Self.suffix)"
   }
 
-  /// Opens a database, and makes it if there is none. Throws as
+  /// Opens a database, creating it if there is none. Throws like
   /// ``Database/open(at:mode:configuration:)``.
   public func open(
     _ name: String, configuration: Database.Configuration = Database.Configuration()
@@ -33,14 +34,14 @@ public struct DatabaseDirectory: Sendable {
     try Database.existing(at: path(of: name), configuration: configuration)
   }
 
-  /// Whether there is a database of this name.
+  /// Returns whether there is a database of a name.
   public func exists(_ name: String) throws(DatabaseError) -> Bool { try Database.exists(at: path(of: name)) }
 
-  /// Deletes a database. False if there is none. Throws as ``Database/delete(at:)``.
+  /// Deletes a database. Returns false if there was none. Throws like ``Database/delete(at:)``.
   @discardableResult
   public func delete(_ name: String) throws(DatabaseError) -> Bool { try Database.delete(at: path(of: name)) }
 
-  /// The names of all databases in it, sorted.
+  /// Returns the names of all databases in the directory, sorted.
   public func names() throws(DatabaseError) -> [String] {
     let files: [String]
     do { files = try Directories.names(in: path) } catch { throw DatabaseError(fault: error, path: path) }

@@ -3,24 +3,27 @@ import LatewoodFleece
 
 /// A document as it was read or saved: one revision, which never changes.
 ///
-/// Its content is read in place when it is asked for, so a document costs little until then,
-/// however large it is. To change one, take a copy with `toMutable()` and save that.
+/// Its content is read in place on demand, so a document costs little until then, however large it
+/// is. To change it, take a copy with `toMutable()` and save that.
 public struct Document: DocumentContent {
   public let id: String
-  /// `generation-digest`: changes with every save, and is the same wherever the same edit was made.
+  /// The revision id, `generation-digest`. It changes with every save, and is the same wherever the
+  /// same edit was made.
   public var revisionID: String { revision?.description ?? "" }
-  /// Of the document's last change when this was read or saved, counted in its collection from 1;
-  /// of a revision that was asked for by its id, of the change that brought it.
+  /// The sequence of the document's last change when this was read or saved, counted in its
+  /// collection from 1. For a revision that was asked for by its id, the sequence of the change
+  /// that added it.
   public let sequence: UInt64
-  /// Kept as it is stored: most readers never ask for the text. Nil: of a local document.
+  /// Kept in its stored form, because most readers never ask for the text. Nil for a local
+  /// document.
   let revision: RevisionID?
   let flags: DocumentFlags
-  /// The members. Nothing in them has been checked here; damaged values read as missing.
+  /// The members. Nothing in them has been checked yet; damaged values read as missing.
   package let stored: FleeceBody
 
   /// - Parameters:
-  ///   - id: one that `DocumentID` allows.
-  ///   - body: Fleece of a dictionary; empty for a revision without content.
+  ///   - id: an id that `DocumentID` allows.
+  ///   - body: a dictionary in Fleece; empty for a revision without content.
   package init(id: String, revision: RevisionID?, sequence: UInt64, flags: DocumentFlags = [], body: [UInt8])
   {
     self.id = id
@@ -30,14 +33,14 @@ public struct Document: DocumentContent {
     stored = body.isEmpty ? .emptyDictionary : FleeceBody(body)
   }
 
-  /// Whether this revision says that the document is deleted. It may have members all the same.
+  /// Whether this revision deletes the document. It may have members nevertheless.
   public var isDeleted: Bool { flags.contains(.deleted) }
 
-  /// Whether other revisions of the document waited to be merged when this was read or saved.
+  /// Whether other revisions of the document were waiting to be merged when this was read or saved.
   public var hasConflicts: Bool { flags.contains(.conflicted) }
 
-  /// Without members if the bytes are damaged from the start; writing it as JSON, decoding and
-  /// saving it say so.
+  /// All members, as one dictionary. It is empty if the root of the stored bytes is damaged;
+  /// writing it as JSON, decoding or saving it then throws.
   public var body: DocumentValue {
     do throws(FleeceError) {
       return DocumentValue(stored: try root)
@@ -56,18 +59,18 @@ public struct Document: DocumentContent {
     }
   }
 
-  /// The value of a member; missing if there is none. Paths go on from there:
+  /// The value of a member; missing if there is none. Paths continue from there:
   /// `document["address"]["city"].string`.
   public subscript(key: String) -> DocumentValue {
     do throws(FleeceError) {
       return DocumentValue(stored: try root.element(for: key))
     } catch {
-      // As for a value that is damaged.
+      // Like any damaged value.
       return .missing
     }
   }
 
-  /// A copy that can be changed and saved.
+  /// Returns a copy that can be changed and saved.
   public func toMutable() -> MutableDocument { MutableDocument(copying: self) }
 
   /// Reads all of the content and throws `corruptRevisionData` if any of it is damaged. O(n).
@@ -81,14 +84,14 @@ public struct Document: DocumentContent {
 }
 
 extension Document: Equatable {
-  /// Whether both are the same revision of the same document, with the same content: also if other
-  /// revisions came between, or if they are from different databases. Ids are compared as bytes.
+  /// Whether both are the same revision of the same document, with the same content, even if other
+  /// revisions came in between or they are from different databases. Ids are compared as bytes.
   public static func == (a: Document, b: Document) -> Bool {
     KeyText(a.id) == KeyText(b.id) && a.revision == b.revision && a.stored.bytes == b.stored.bytes
   }
 }
 
-/// What is known of a revision beside its content.
+/// The properties of a revision beside its content.
 package struct DocumentFlags: OptionSet, Sendable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }

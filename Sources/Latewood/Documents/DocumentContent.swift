@@ -6,7 +6,7 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// What can be read of a document, whether it can be changed or not.
+/// The reading interface of documents, whether they can be changed or not.
 ///
 /// ```swift
 /// let name = document["name"].string ?? "nobody"     // by path, nil if it is missing
@@ -22,7 +22,7 @@ where ID == String, Element == (key: String, value: DocumentValue) {
 }
 
 extension DocumentContent {
-  /// How many members the document has.
+  /// The number of members.
   public var count: Int { body.count }
 
   public var isEmpty: Bool { count == 0 }
@@ -30,7 +30,7 @@ extension DocumentContent {
   /// The keys of the members, in the order of their bytes.
   public var keys: [String] { body.keys }
 
-  /// Whether there is a member with that key, if only null.
+  /// Returns whether there is a member with a key, even if it is null.
   public func contains(_ key: String) -> Bool { body.contains(key) }
 
   /// The members in the order of their keys' bytes.
@@ -38,21 +38,22 @@ extension DocumentContent {
     body.members.makeIterator()
   }
 
-  /// The content as JSON: canonical, so that equal documents have the same text. Binary data is
-  /// text in base64 there.
+  /// Returns the content as canonical JSON: equal documents have the same text. Binary data becomes
+  /// text in base64.
   ///
-  /// - Parameter isIndented: a line to each member and element instead.
+  /// - Parameter isIndented: whether to write a line for each member and element instead.
   public func toJSON(isIndented: Bool = false) throws(DatabaseError) -> String {
     try body.toJSON(isIndented: isIndented)
   }
 
-  /// The content as plain Swift values: `String`, `Bool`, `Int64`, `UInt64`, `Double`, `Data`,
-  /// `[any Sendable]`, `[String: any Sendable]`, and `DocumentValue.null` for null. Empty if a
-  /// value cannot be stored or is damaged, or if a dictionary has two keys that differ only in how
-  /// their letters are composed, which Swift takes for one; `body` tells them apart.
+  /// Returns the content as plain Swift values: `String`, `Bool`, `Int64`, `UInt64`, `Double`,
+  /// `Data`, `[any Sendable]`, `[String: any Sendable]`, and `DocumentValue.null` for null. Empty
+  /// if a value cannot be stored or is damaged, or if a dictionary has two keys that differ only in
+  /// Unicode normalization, which Swift treats as one; `body` tells them apart.
   public func toDictionary() -> [String: any Sendable] { PlainValues.members(of: body) }
 
-  /// The content as any `Decodable`. Throws `DecodingError` with the path to what does not fit.
+  /// Returns the content as any `Decodable` type. Throws `DecodingError` with the path to the value
+  /// that does not fit.
   ///
   /// A `Date` is read from ISO 8601 text, `Data` from binary data or base64 text, a `URL` from
   /// text, a `Blob` from its description.
@@ -73,7 +74,7 @@ extension DocumentContent {
   public var description: String { "\(id) \(body)" }
 }
 
-/// One member as a Swift type, or a default if it is missing or of another type.
+/// Members as Swift types, or a default if they are missing or of another type.
 extension DocumentContent {
   public func bool(_ key: String, default value: Bool = false) -> Bool { body[key].bool ?? value }
   public func int(_ key: String, default value: Int = 0) -> Int { body[key].int ?? value }

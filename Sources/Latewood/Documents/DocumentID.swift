@@ -9,10 +9,10 @@ import LatewoodDocuments
 /// The rules of document ids: 1 to 240 bytes of UTF-8, no underscore at the start, no control
 /// characters.
 ///
-/// Ids are compared as bytes: a letter that is composed and the same one decomposed are two ids,
-/// although Swift calls the strings equal.
+/// Ids are compared as bytes: a composed and a decomposed form of the same letter make two ids,
+/// although Swift treats the strings as equal.
 package enum DocumentID {
-  /// One that no other document has.
+  /// Returns an id that no other document has.
   package static func random() -> String { UUID().uuidString.lowercased() }
 
   package static func check(_ id: String) throws(DatabaseError) {
@@ -22,7 +22,7 @@ package enum DocumentID {
 }
 
 /// The rules of collection names: 1 to 251 bytes of `A-Z a-z 0-9 _ - %`, not starting with `_` or
-/// `%`; and `_default`, which every database has.
+/// `%`; and `_default`, with which every database is created.
 package enum CollectionName {
   package static let standard = LatewoodDocuments.DocumentCollection.defaultName
 
@@ -36,7 +36,7 @@ package enum CollectionName {
   }
 }
 
-/// Members that no document can have at its top, because they mean something else wherever
+/// Members that no document can have at its top level, because they have a meaning wherever
 /// documents are exchanged.
 package enum ReservedKeys {
   package static let all = NameRules.reservedMembers

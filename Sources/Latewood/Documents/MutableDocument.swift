@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// A document to be changed and saved: new, or a copy of one that was read.
+/// A document that can be changed and saved: new, or a copy of one that was read.
 ///
 /// ```swift
 /// var document = try MutableDocument(id: "anna")
@@ -10,13 +10,13 @@ import LatewoodFleece
 /// document["address"]["city"].string = city
 /// ```
 ///
-/// It is a value: a copy of it is another document, and nothing is stored before it is saved.
+/// It is a value type: a copy is a separate document, and nothing is stored before it is saved.
 public struct MutableDocument: DocumentContent {
   public let id: String
-  /// Of the revision that this is a copy of; nil for a new document. Saving fails if it is no
-  /// longer the current one.
+  /// The id of the revision that this is a copy of; nil for a new document. Saving fails if that
+  /// revision is no longer current.
   public var revisionID: String? { revision?.description }
-  /// Of the revision that this is a copy of; 0 for a new document.
+  /// The sequence of the revision that this is a copy of; 0 for a new document.
   public let sequence: UInt64
   let revision: RevisionID?
   private var content: DocumentValue
@@ -34,32 +34,32 @@ public struct MutableDocument: DocumentContent {
       content: document.body)
   }
 
-  /// A new document without members, with an id that no other has.
+  /// Creates a document without members, with a random id.
   public init() { self.init(checkedID: DocumentID.random(), content: [:]) }
 
-  /// A new document.
+  /// Creates a document.
   ///
   /// - Parameters:
-  ///   - id: 1 to 240 bytes of UTF-8, no underscore at the start, no control characters; else
-  ///     `badDocumentID` is thrown. One is made up if it is left out.
+  ///   - id: 1 to 240 bytes of UTF-8, no underscore at the start, no control characters; otherwise
+  ///     throws `badDocumentID`. Default: a random id.
   ///   - content: the members.
   public init(id: String? = nil, _ content: [String: DocumentValue] = [:]) throws(DatabaseError) {
     if let id { try DocumentID.check(id) }
     self.init(checkedID: id ?? DocumentID.random(), content: DocumentValue(content))
   }
 
-  /// A new document with the members of a JSON object. Throws `invalidJSON`, with line and column,
-  /// and `badDocumentID`.
+  /// Creates a document with the members of a JSON object. Throws `invalidJSON`, with line and
+  /// column, and `badDocumentID`.
   public init(id: String? = nil, json: String) throws(DatabaseError) {
     try self.init(id: id)
     try setJSON(json)
   }
 
-  /// A new document with what an `Encodable` encodes, which must be a dictionary: a struct, a
-  /// class, an enum with values.
+  /// Creates a document from an `Encodable` value, which must encode as a dictionary: a struct, a
+  /// class, an enum with associated values.
   ///
   /// A `Date` is stored as ISO 8601 text, `Data` as binary data, a `URL` as text, a `Blob` as its
-  /// description. Throws `EncodingError` with the path to what cannot be stored, and
+  /// description. Throws `EncodingError` with the path to the value that cannot be stored, and
   /// `DatabaseError`.
   public init(id: String? = nil, encoding value: some Encodable) throws {
     try self.init(id: id)
@@ -70,8 +70,9 @@ public struct MutableDocument: DocumentContent {
 
   /// The value of a member; missing if there is none.
   ///
-  /// Setting replaces it, and makes the dictionaries on the way of a path: `document["a"]["b"] =
-  /// 1`. A literal `nil` is null, which is a value; `removeValue(forKey:)` removes.
+  /// Setting replaces the member, and creates the missing dictionaries on a path:
+  /// `document["a"]["b"] = 1`. A literal `nil` is null, which is a value; `removeValue(forKey:)`
+  /// removes.
   public subscript(key: String) -> DocumentValue {
     get { content[key] }
     set { content[key] = newValue }
@@ -82,8 +83,8 @@ public struct MutableDocument: DocumentContent {
 
   public mutating func removeAll() { content = [:] }
 
-  /// Puts the members of a JSON object in the place of all that are there. Throws `invalidJSON`,
-  /// with line and column, and changes nothing then.
+  /// Replaces all members by those of a JSON object. Throws `invalidJSON`, with line and column,
+  /// and then changes nothing.
   public mutating func setJSON(_ json: String) throws(DatabaseError) {
     let parsed = try DocumentValue(json: json)
     guard parsed.kind == .dictionary else {
@@ -92,7 +93,7 @@ public struct MutableDocument: DocumentContent {
     content = parsed
   }
 
-  /// Puts what an `Encodable` encodes in the place of all members; see `init(id:encoding:)`.
+  /// Replaces all members by those of an `Encodable` value; see `init(id:encoding:)`.
   public mutating func setContent(encoding value: some Encodable) throws {
     let fleece = try FleeceEncoder(special: SpecialTypes()).encode(value)
     do throws(FleeceError) {
@@ -106,14 +107,14 @@ public struct MutableDocument: DocumentContent {
     }
   }
 
-  /// Puts members in the place of all that are there.
+  /// Replaces all members.
   public mutating func setContent(_ members: [String: DocumentValue]) { content = DocumentValue(members) }
 
-  /// What is stored of the content: Fleece, the same bytes for equal content.
+  /// Returns the stored form of the content: Fleece, with the same bytes for equal content.
   ///
   /// Throws `corruptRevisionData` if a member has a reserved name, and `invalidParameter` if a
-  /// value cannot be stored: a number that is infinite, a date outside of the years 0 to 9999, or
-  /// nesting that is too deep.
+  /// value cannot be stored: a number that is not finite, a date outside of the years 0 to 9999, or
+  /// too deep nesting.
   ///
   /// - Parameter isStrict: whether every member whose name starts with an underscore is refused.
   package func encodedBody(isStrict: Bool = false) throws(DatabaseError) -> [UInt8] {
@@ -127,12 +128,12 @@ public struct MutableDocument: DocumentContent {
     }
   }
 
-  /// Whether the content is what `other` has.
+  /// Returns whether the content equals that of another document.
   public func hasSameContent(as other: some DocumentContent) -> Bool { content == other.body }
 }
 
 extension MutableDocument {
-  /// The same content, as an edit of another revision; nil: of none, as a new document.
+  /// Returns the same content as an edit of another revision; as a new document if that is nil.
   func rebased(on document: Document?) -> MutableDocument {
     MutableDocument(
       checkedID: id, revision: document?.revision, sequence: document?.sequence ?? 0, content: body)

@@ -49,8 +49,8 @@ extension DatabaseError {
 
   init(fault: Fault, path: String) { self.init(StoreError(fault, path: path)) }
 
-  /// What the layers below threw as the error of this one; anything else, which came from a
-  /// caller's closure, as it is.
+  /// Returns an error of the layers below as a `DatabaseError`; any other, which is from a caller's
+  /// closure, unchanged.
   static func translated(_ error: any Error) -> any Error {
     switch error {
     case let error as DocumentError: DatabaseError(error)
@@ -60,9 +60,9 @@ extension DatabaseError {
   }
 }
 
-/// Runs calls of the document engine, and translates what they throw.
+/// Runs calls of the document engine, and translates their errors.
 ///
-/// - Parameter path: of the database, for errors that name none.
+/// - Parameter path: the path of the database, for errors that name none.
 func translating<R>(
   _ path: String? = nil, _ body: () throws(DocumentError) -> R
 ) throws(DatabaseError) -> R {

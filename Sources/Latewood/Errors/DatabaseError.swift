@@ -1,12 +1,12 @@
 import LatewoodFleece
 
-/// What went wrong and what to do about it: the one error that `Latewood` throws.
+/// The one error type of `Latewood`: says what went wrong and what to do about it.
 ///
-/// Two exceptions: what your own closures throw passes through unchanged, and so do the
+/// There are two exceptions: errors of your own closures pass through unchanged, and so do the
 /// `EncodingError` and `DecodingError` of your own types.
 public struct DatabaseError: Error, Sendable, Equatable {
-  /// What kind of error it is. The numbers are those that Couchbase Lite uses for the same, and
-  /// from 20001 on those of errors that it does not have. New ones may come in minor versions.
+  /// The kind of an error. The numbers are those of Couchbase Lite; from 20001 on, those of errors
+  /// that it does not have. Minor versions may add codes.
   public enum Code: Int, Sendable, CaseIterable {
     /// A revision id is not of the form `generation-digest`.
     case badRevisionID = 4
@@ -22,13 +22,14 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case invalidParameter = 9
     /// The system failed to read or write the file.
     case inputOutput = 12
-    /// The database was opened to be read only, its disk is full, or its file was taken away.
+    /// The database was opened read-only, its disk is full, or its file was removed.
     case notWritable = 14
     /// The database file is damaged.
     case corruptData = 15
-    /// Another process has the database open.
+    /// Another process has the database open for writing, or this call would have to wait for work
+    /// of its own thread.
     case busy = 16
-    /// The file is no Latewood database.
+    /// The file is not a Latewood database.
     case wrongFormat = 21
     /// The database was written by a version that is too old to be read.
     case tooOld = 27
@@ -43,20 +44,20 @@ public struct DatabaseError: Error, Sendable, Equatable {
   }
 
   public var code: Code
-  /// One sentence: what is wrong.
+  /// One sentence that says what is wrong.
   public var message: String
-  /// One sentence: what to do about it.
+  /// One sentence that says what to do about it.
   public var advice: String
-  /// Of the file, where it is about one.
+  /// The path of the file, if the error is about one.
   public var path: String?
-  /// In a JSON text or in the bytes of a body, from zero, where it is about a place.
+  /// The offset in a JSON text or in the bytes of a body, from zero, if the error is about a place.
   public var offset: Int?
-  /// In a JSON text, from 1.
+  /// The line in a JSON text, from 1.
   public var line: Int?
-  /// In a JSON text, in Unicode scalars, from 1.
+  /// The column in a JSON text, in Unicode scalars, from 1.
   public var column: Int?
 
-  /// - Parameter advice: what to do; what usually helps with that code if it is left out.
+  /// - Parameter advice: what to do; default: the usual advice for the code.
   package init(_ code: Code, _ message: String, advice: String? = nil) {
     self.code = code
     self.message = message
@@ -88,7 +89,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
 }
 
 extension DatabaseError {
-  /// An error in a JSON text that came from outside.
+  /// Creates an error about a JSON text of the caller's.
   init(inText error: FleeceError) {
     self.init(.invalidJSON, error.reason)
     offset = error.offset
@@ -96,7 +97,7 @@ extension DatabaseError {
     column = error.column
   }
 
-  /// An error in the bytes of a body.
+  /// Creates an error about the bytes of a body.
   package init(inBody error: FleeceError) {
     switch error.kind {
     case .damaged, .notFinite, .tooDeep, .tooLarge, .invalidJSON:
@@ -106,7 +107,7 @@ extension DatabaseError {
     offset = error.offset
   }
 
-  /// An error in a value that is to be stored.
+  /// Creates an error about a value that was to be stored.
   init(inValue error: FleeceError) {
     self.init(error.kind == .damaged ? .corruptRevisionData : .invalidParameter, error.reason)
   }

@@ -6,7 +6,7 @@ import LatewoodStore
   import Foundation
 #endif
 
-// What `localizedDescription` and alerts show: the sentences of the errors, in English.
+// The sentences that `localizedDescription` and alerts show, in English.
 
 extension DatabaseError: LocalizedError {
   /// Path, message and place.
@@ -15,7 +15,7 @@ extension DatabaseError: LocalizedError {
   public var recoverySuggestion: String? { advice }
 }
 
-// Here, because `LatewoodStore` does without Foundation: whoever imports it alone has
+// Here because `LatewoodStore` does not import Foundation: clients of that module alone use
 // `description`.
 extension StoreError: LocalizedError {
   /// Path, message and place.

@@ -2,20 +2,20 @@ import LatewoodDocuments
 
 /// The latest change of a document.
 ///
-/// Every change of a document takes the next sequence of its collection; a feed has one entry for
-/// each document, at its latest.
+/// Every change of a document takes the next sequence of its collection. A feed has one entry for
+/// each document, at its latest change.
 public struct DocumentFeedEntry: Sendable {
-  /// Counted in its collection from 1.
+  /// The sequence of the change, counted in its collection from 1.
   public let sequence: UInt64
   public let id: String
   /// Whether the document is deleted.
   public let isDeleted: Bool
-  /// Whether other revisions wait to be merged with the current one.
+  /// Whether other revisions are waiting to be merged with the current one.
   public let hasConflicts: Bool
-  /// The current revision, if the feed was asked to bring documents.
+  /// The current revision, if the feed was asked to include documents.
   public internal(set) var document: Document?
-  /// Ids of all revisions that nothing follows from, the current one first, if the feed was asked
-  /// for them.
+  /// The ids of all leaves, the revisions that no other follows from, with the current one first;
+  /// empty unless the feed was asked for them.
   public internal(set) var leaves: [String] = []
   private let revision: RevisionID
 
@@ -27,15 +27,15 @@ public struct DocumentFeedEntry: Sendable {
     revision = entry.revision
   }
 
-  /// Of the current revision, `generation-digest`.
+  /// The id of the current revision, `generation-digest`.
   public var revisionID: String { revision.description }
 }
 
-/// What a feed is asked for.
+/// The parts of a feed's entries that cost extra reads.
 public struct FeedOptions: Sendable {
-  /// Whether entries bring the document's current revision, a deleted one too.
+  /// Whether entries include the document's current revision, even if it is deleted.
   public var includesDocuments = false
-  /// Whether entries bring the ids of all leaves, those of conflicts and deleted ones.
+  /// Whether entries include the ids of all leaves, also of conflicting and deleted ones.
   public var includesAllLeaves = false
 
   public init(includesDocuments: Bool = false, includesAllLeaves: Bool = false) {
@@ -54,14 +54,14 @@ extension DocumentCollection {
     }
   }
 
-  /// The changes after a sequence, of one moment. O(log n + entries).
+  /// Returns the changes after a sequence, all of one state of the database. O(log n + entries).
   ///
   /// - Parameters:
-  ///   - since: the first is the one after it; 0 for all.
-  ///   - limit: how many at most.
-  ///   - descending: from the latest to the earliest.
-  ///   - options: what entries bring along.
-  ///   - filter: which entries; those it refuses do not count for the limit.
+  ///   - since: the sequence after which to begin; 0 for all changes.
+  ///   - limit: the greatest number of entries to return.
+  ///   - descending: whether to go from the latest change to the earliest.
+  ///   - options: the parts of the entries that cost extra reads.
+  ///   - filter: the entries to return; those that it refuses do not count towards the limit.
   public func changes(
     since: UInt64 = 0, limit: Int = .max, descending: Bool = false, _ options: FeedOptions = FeedOptions(),
     where filter: ((DocumentFeedEntry) throws -> Bool)? = nil
@@ -75,8 +75,8 @@ extension DocumentCollection {
     return list
   }
 
-  /// Calls a closure with the changes after a sequence, of one moment, until it returns false.
-  /// Holds one at a time in memory.
+  /// Calls a closure with the changes after a sequence, all of one state of the database, until it
+  /// returns false. Keeps one in memory at a time.
   public func forEachChange(
     since: UInt64 = 0, descending: Bool = false, _ options: FeedOptions = FeedOptions(),
     _ body: (DocumentFeedEntry) throws -> Bool
@@ -89,8 +89,8 @@ extension DocumentCollection {
     } catch { throw DatabaseError.translated(error) }
   }
 
-  /// The changes after a sequence, and then each one when it has been committed: a loop over it
-  /// goes on until its task is cancelled.
+  /// Returns the changes after a sequence, followed by new ones as they are committed. A loop over
+  /// the feed continues until its task is cancelled.
   ///
   /// ```swift
   /// for try await change in collection.feed(since: last) {
@@ -99,19 +99,19 @@ extension DocumentCollection {
   /// }
   /// ```
   ///
-  /// None is missed or comes twice, also not where it goes over from what was there to what comes.
-  /// A document that changes faster than the loop runs comes at its latest change, and a document
-  /// that an entry brings along is that of its `revisionID`, always. Purged documents are in no
-  /// feed. Of a database that is opened to be read only, changes by another process come within 100
-  /// ms. It throws `notOpen` when the database is closed through which it was made, and `notFound`
-  /// when the collection is dropped.
+  /// No change is missed or repeated, not even between the past changes and the first new ones. A
+  /// document that changes faster than the loop runs appears at its latest change, and the document
+  /// in an entry is always that of its `revisionID`. Purged documents are in no feed. If the
+  /// database is opened read-only, changes by another process arrive within 100 ms. The feed throws
+  /// `notOpen` when the handle that made it is closed, and `notFound` when the collection is
+  /// dropped.
   public func feed(since: UInt64 = 0, _ options: FeedOptions = FeedOptions()) -> DocumentFeed {
     DocumentFeed(changes: documents.liveChanges(of: spaces, since: since), collection: self, options: options)
   }
 
-  /// Of a feed that goes on: what an entry brings along is read when it is asked for. Nil if the
-  /// document has been changed since, or purged: then what there is now is not what the entry tells
-  /// of, and the entry of that change is still to come.
+  /// Returns an entry of a live feed with the parts that were asked for, read now. Nil if the
+  /// document has been changed or purged since: its current state is then not that of the entry,
+  /// and the entry of the later change is still to come.
   fileprivate func entry(
     _ entry: SequenceEntry, _ options: FeedOptions
   ) throws(DatabaseError) -> DocumentFeedEntry? {
@@ -123,7 +123,7 @@ extension DocumentCollection {
     return isCurrent ? try self.entry(entry, reads, options) : nil
   }
 
-  /// - Parameter reads: the state that the entry is of.
+  /// - Parameter reads: the state that the entry comes from.
   fileprivate func entry(
     _ entry: SequenceEntry, _ reads: DocumentReads, _ options: FeedOptions
   ) throws(DatabaseError) -> DocumentFeedEntry {
@@ -143,7 +143,7 @@ extension DocumentCollection {
   }
 }
 
-/// A feed that goes on: see ``DocumentCollection/feed(since:_:)``.
+/// A live feed: see ``DocumentCollection/feed(since:_:)``.
 public struct DocumentFeed: AsyncSequence, Sendable {
   public typealias Element = DocumentFeedEntry
   let changes: LiveChanges
@@ -154,13 +154,13 @@ public struct DocumentFeed: AsyncSequence, Sendable {
     Iterator(changes: changes.makeAsyncIterator(), collection: collection, options: options)
   }
 
-  /// A place in the feed.
+  /// A position in the feed.
   public struct Iterator: AsyncIteratorProtocol {
     var changes: LiveChanges.Iterator
     let collection: DocumentCollection
     let options: FeedOptions
 
-    /// The next change; waits for it. Nil if the task is cancelled.
+    /// Waits for the next change and returns it; nil if the task is cancelled.
     public mutating func next() async throws -> DocumentFeedEntry? {
       do {
         while let entry = try await changes.next() {

@@ -1,24 +1,24 @@
 import Dispatch
 import LatewoodDocuments
 
-/// Documents that one commit has changed in one collection.
+/// The documents that one commit has changed in one collection.
 public struct CollectionChange: Sendable, Equatable {
-  /// Why a document is among them.
+  /// The reason why a document is listed.
   public enum Reason: Sendable, Equatable {
-    /// A revision was saved, also a deletion, or one that lost against the current one.
+    /// A revision was saved, possibly a deletion, or one that lost against the current one.
     case saved
-    /// It was purged, or a branch of it.
+    /// The document, or a branch of it, was purged.
     case purged
-    /// It was purged because its time had come.
+    /// The document was purged because it had expired.
     case expired
   }
 
   /// One document, as the commit left it.
   public struct Entry: Sendable, Equatable {
     public let id: String
-    /// Of the change; nil if the document is gone.
+    /// The sequence of the change; nil if the document is gone.
     public let sequence: UInt64?
-    /// Of the current revision; nil if the document is gone.
+    /// The id of the current revision; nil if the document is gone.
     public let revisionID: String?
     public let isDeleted: Bool
     public let hasConflicts: Bool
@@ -27,18 +27,16 @@ public struct CollectionChange: Sendable, Equatable {
 
   /// The name of the collection.
   public let collection: String
-  /// In the order of the changes; each document once. Empty if `isDropped`.
+  /// The changed documents in the order of the changes, each once. Empty if `isDropped`.
   public let entries: [Entry]
-  /// Whether the collection is gone.
+  /// Whether the collection was dropped.
   public let isDropped: Bool
-  /// Whether `entries` has all documents that were changed. If not, some may have been purged that
-  /// are not in it.
+  /// Whether `entries` lists all changed documents. If not, purged documents may be missing.
   ///
-  /// It is false where the entries were read from the collection afterwards: because the handler
-  /// was slower than the changes for so long that more than 4,096 documents waited for it, or
-  /// because another process has made the changes. They then stand for several commits, with each
-  /// document at its latest change and the reason `saved`. It has no entries at all if the
-  /// collection could not be read.
+  /// It is false if the entries were read from the collection afterwards, because more than 4,096
+  /// documents were waiting for a slow handler, or because another process made the changes. The
+  /// entries then stand for several commits, with each document at its latest change and the reason
+  /// `saved`. There are no entries at all if the collection could not be read.
   public let isComplete: Bool
 
   init(_ event: CollectionEvent) {
@@ -65,7 +63,7 @@ extension CollectionChange.Reason {
   }
 }
 
-/// Keeps a listener; it ends with ``cancel()`` or with the last reference to this.
+/// The handle of a listener, which ends with ``cancel()`` or with the last reference to this.
 public final class ListenerToken: Sendable {
   private let token: ObserverToken
 
@@ -73,26 +71,26 @@ public final class ListenerToken: Sendable {
 
   deinit { token.cancel() }
 
-  /// Ends the listener. On the queue of the listener no call comes after this returns. Idempotent.
+  /// Ends the listener. Once this returns on the listener's queue, the handler is not called again.
+  /// Idempotent.
   public func cancel() { token.cancel() }
 }
 
 extension Database {
-  /// Calls a handler after each commit that has changed documents, once for each collection that it
-  /// changed; never inside a batch.
+  /// Calls a handler after each commit that has changed documents, once for each changed
+  /// collection; never inside a batch.
   ///
-  /// What a slow handler has not heard of yet is kept for it up to 4,096 documents, or one commit
-  /// if that has changed more; beyond that it is told of several commits at once: see
-  /// ``CollectionChange/isComplete``. If the database is opened to be read only and another process
-  /// writes it, the handler is called within 100 ms after a commit. It is not called any more when
-  /// the database has been closed through which it was added, also if others have the same file
-  /// open.
+  /// Up to 4,096 documents, or one commit if that is larger, wait for a slow handler; beyond that
+  /// several commits are combined: see ``CollectionChange/isComplete``. If the database is opened
+  /// read-only and another process writes it, the handler is called within 100 ms after a commit.
+  /// The handler is not called any more once the handle is closed by which it was added, even if
+  /// other handles of the same file are open.
   ///
   /// - Parameters:
-  ///   - queue: what the calls run on, in the order of the commits if it is serial; default: a
-  ///     serial queue of the listener's own.
-  ///   - handler: may use the database, also to save.
-  /// - Returns: keep it: the listener ends with it.
+  ///   - queue: the queue for the calls, which come in the order of the commits if it is serial;
+  ///     default: a serial queue of the listener's own.
+  ///   - handler: may use the database, even to save.
+  /// - Returns: a token to keep: the listener ends with it.
   public func addListener(
     on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (CollectionChange) -> Void
   ) throws(DatabaseError) -> ListenerToken {
@@ -114,15 +112,15 @@ extension Database {
 }
 
 extension DocumentCollection {
-  /// Calls a handler after each commit that has changed documents of this collection. As
-  /// ``Database/addListener(on:_:)``.
+  /// Calls a handler after each commit that has changed documents of this collection. Otherwise
+  /// like ``Database/addListener(on:_:)``.
   public func addListener(
     on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (CollectionChange) -> Void
   ) throws(DatabaseError) -> ListenerToken {
     try database.listen(to: name, on: queue, handler)
   }
 
-  /// Calls a handler after each commit that has changed one document. As
+  /// Calls a handler after each commit that has changed one document. Otherwise like
   /// ``Database/addListener(on:_:)``.
   public func addListener(
     for id: String, on queue: DispatchQueue? = nil,

@@ -6,14 +6,14 @@ import LatewoodDevice
   import Foundation
 #endif
 
-/// Learns the coding keys of a type by decoding one from nothing: every member gets a value of its
-/// type that is easy to make.
+/// Finds the coding keys of a type by decoding an instance from made-up values: every member gets a
+/// simple value of its type.
 ///
-/// A type that is not content with such values ends the attempt; then nothing is known of it.
+/// A type that rejects such values ends the attempt; its keys then stay unknown.
 enum CodingKeyProbe {
   private static let known = Guarded<[ObjectIdentifier: Set<String>?]>([:])
 
-  /// The keys that a type asks for; nil if that could not be found out.
+  /// Returns the keys that a type asks for; nil if they cannot be found out.
   static func keys(of type: any Decodable.Type) -> Set<String>? {
     if let found = known.withLock({ $0[ObjectIdentifier(type)] }) { return found }
     let decoder = ProbeDecoder()
@@ -29,7 +29,7 @@ enum CodingKeyProbe {
 
 private struct NoValue: Error {}
 
-/// Hands out values that are easy to make, and notes the keys that are asked for at its top.
+/// Returns made-up values, and notes the keys that are asked for at the top level.
 private final class ProbeDecoder: Decoder {
   fileprivate(set) var keys: Set<String> = []
   let codingPath: [any CodingKey] = []
@@ -47,7 +47,7 @@ private final class ProbeDecoder: Decoder {
 
   func make<T: Decodable>(_ type: T.Type) throws -> T {
     if let easy = easy(type) { return easy }
-    // A type that contains itself without an optional in between has no value at all.
+    // A type that contains itself without an optional in between cannot have a value.
     guard depth < 8 else { throw NoValue() }
     return try T(from: ProbeDecoder(depth: depth + 1))
   }

@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodQuery
 
-/// A field of an index: a path such as `"address.city"`, in one of two directions.
+/// A field of an index: a path such as `"address.city"`, ascending or descending.
 ///
 /// ```swift
 /// ["address.city", .descending("age")]
@@ -21,20 +21,20 @@ public struct IndexField: Sendable, ExpressibleByStringLiteral {
     }
   }
 
-  /// The field that a path leads to, from the least value to the greatest.
+  /// The field at a path, from the least value to the greatest.
   public init(stringLiteral path: String) { self.init(path) }
 
-  /// The field that a path leads to, from the least value to the greatest. A backslash stands
-  /// before a dot that belongs to a name.
+  /// The field at a path, from the least value to the greatest. Write a backslash before a dot that
+  /// belongs to a name.
   public static func ascending(_ path: String) -> IndexField { IndexField(path) }
-  /// The field that a path leads to, from the greatest value to the least.
+  /// The field at a path, from the greatest value to the least.
   public static func descending(_ path: String) -> IndexField { IndexField(path, isDescending: true) }
-  /// The elements of the array that a path leads to. Documents without an array there are not in
-  /// the index, and an index has one such field at most.
+  /// The elements of the array at a path. Documents without an array there are not in the index. An
+  /// index can have one such field at most.
   public static func each(_ path: String) -> IndexField { IndexField(path, isEach: true) }
 }
 
-/// What an index can be of: a ``QueryField``, its `ascending`, `descending` or `each`, or an
+/// A field for an index: a ``QueryField``, its `ascending`, `descending` or `each`, or an
 /// ``IndexField``.
 public protocol IndexFieldSource {
   var indexField: IndexField { get }

@@ -1,8 +1,9 @@
+import LatewoodDevice
 import LatewoodDocuments
 import LatewoodFleece
 import LatewoodQuery
 
-/// A question to a collection: which documents, in what order, and as what.
+/// A query of a collection: the documents to find, their order, and the type of the results.
 ///
 /// ```swift
 /// let recent = movies.query(Movie.self)
@@ -14,68 +15,80 @@ import LatewoodQuery
 /// ```
 ///
 /// A query is a value that can be kept, refined and run again; nothing is read before it runs. Each
-/// run reads one state of the database, in a batch that of the batch. Documents come by id unless
-/// the query is sorted; deleted ones do not come.
+/// run reads one state of the database, or that of the batch in which it runs. Documents come by id
+/// unless the query is sorted; deleted documents are not found. The first run plans the query, and
+/// later runs use the plan again while the indexes stay the same: keep a query that runs often.
 ///
 /// Values of all types have one order: null, false, true, numbers by value, strings by their bytes,
-/// data, arrays, objects; what is missing comes before all of them. CouchDB has the same, but for
-/// strings, which it orders by the rules of ICU.
+/// data, arrays, objects. Missing values come before all of them. CouchDB has the same order,
+/// except that it orders strings by the rules of ICU.
 ///
-/// An index of the collection (``DocumentCollection/createIndex(_:on:where:unique:progress:)``) is
-/// used where that costs less; what is found is the same. Without one every document is read whose
-/// id a condition does not rule out: O(documents). ``explain()`` tells. A sort that no index has
-/// done holds the keys of all documents that match in memory, or with a limit those of as many as
-/// it asks for.
+/// A query uses an index of the collection
+/// (``DocumentCollection/createIndex(_:on:where:unique:progress:)``) if that costs less; the
+/// results are the same. Without an index it reads every document whose id its conditions do not
+/// exclude: O(documents). ``explain()`` tells which. A sort without an index holds the keys of all
+/// matching documents in memory or, with a limit, only those of as many documents as the limit and
+/// the offset ask for.
 ///
-/// Errors: ``DatabaseError`` `invalidParameter` if a condition, an order or a column cannot be,
+/// Errors: ``DatabaseError`` `invalidParameter` if a condition, an order or a column is not valid,
 /// `notOpen`, `corruptData`; the `DecodingError` of a document that is not of the type.
 public struct Query<Value: Sendable>: Sendable {
   private let collection: DocumentCollection
   private let make: @Sendable (FoundDocument) throws -> Value
-  private var conditions: [QueryCondition] = []
-  private var order: [QueryOrder] = []
-  private var skipped = 0
-  private var most = Int.max
+  var conditions: [QueryCondition] = []
+  var order: [QueryOrder] = []
+  private(set) var skipped = 0
+  var most = Int.max
+  /// The prepared form, shared by all copies until one is refined.
+  private var prepared = PreparedQuery()
 
   init(_ collection: DocumentCollection, _ make: @escaping @Sendable (FoundDocument) throws -> Value) {
     self.collection = collection
     self.make = make
   }
 
+  /// A copy to be refined, which has to be prepared anew.
+  var unprepared: Query {
+    var query = self
+    query.prepared = PreparedQuery()
+    return query
+  }
+
   // MARK: Refining
 
-  /// The same with a condition more: all must hold.
+  /// Returns the query with another condition; all conditions must hold.
   public func `where`(_ condition: (QueryDocument<Value>) -> QueryCondition) -> Query {
-    var query = self
+    var query = unprepared
     query.conditions.append(condition(QueryDocument()))
     return query
   }
 
-  /// The same in the order of one or several fields, the first of which decides before the others.
-  /// Documents that are equal in all of them come by id. An order that the query had before is
-  /// replaced.
+  /// Returns the query sorted by one or several fields, the most significant first. Ties are
+  /// ordered by id. Replaces an earlier order.
   public func sorted<each Order: QueryOrdering>(
     by order: (QueryDocument<Value>) -> (repeat each Order)
   ) -> Query {
-    var query = self
+    var query = unprepared
     query.order = []
     for field in repeat each order(QueryDocument()) { query.order.append(field.queryOrder) }
     return query
   }
 
-  /// The same without all documents after the first `count`, and without the first `offset`.
+  /// Returns the query without the first `offset` documents, limited to the `count` documents after
+  /// them.
   ///
   /// - Parameters:
-  ///   - count: at least 0.
-  ///   - offset: at least 0.
+  ///   - count: the greatest number of documents, at least 0.
+  ///   - offset: the number of documents to skip, at least 0.
   public func limit(_ count: Int, offset: Int = 0) -> Query {
-    var query = self
-    query.most = max(0, count)
-    query.skipped = max(0, offset)
+    var query = unprepared
+    query.most = Swift.max(0, count)
+    query.skipped = Swift.max(0, offset)
     return query
   }
 
-  /// The same with some fields of each document in place of all of it.
+  /// Returns the query with some fields of each document as its result, in place of whole
+  /// documents.
   public func select<each Column: Decodable & Sendable>(
     _ columns: (QueryDocument<Value>) -> (repeat QueryField<each Column>)
   ) -> RowQuery<repeat each Column> {
@@ -85,7 +98,7 @@ public struct Query<Value: Sendable>: Sendable {
 
   // MARK: Running
 
-  /// The documents that are found, in order.
+  /// Returns the documents that are found, in order.
   public func all() throws -> [Value] {
     var list: [Value] = []
     try forEach { value in
@@ -95,65 +108,76 @@ public struct Query<Value: Sendable>: Sendable {
     return list
   }
 
-  /// The first document that is found; nil if there is none.
+  /// Returns the first document that is found; nil if there is none.
   public func first() throws -> Value? {
-    var query = self
-    query.most = min(most, 1)
+    var query = unprepared
+    query.most = Swift.min(most, 1)
     return try query.all().first
   }
 
-  /// A part of what is found.
+  /// Returns a page of the results.
   ///
   /// - Parameters:
-  ///   - start: how many documents to pass over, at least 0.
-  ///   - count: how many to give, at least 0.
+  ///   - start: the number of documents to skip, at least 0.
+  ///   - count: the greatest number of documents to return, at least 0.
   public func page(at start: Int, of count: Int) throws -> [Value] {
-    var query = self
-    let (sum, overflow) = skipped.addingReportingOverflow(max(0, start))
+    var query = unprepared
+    let (sum, overflow) = skipped.addingReportingOverflow(Swift.max(0, start))
     query.skipped = overflow ? .max : sum
-    query.most = max(0, min(count, most - min(most, max(0, start))))
+    query.most = Swift.max(0, Swift.min(count, most - Swift.min(most, Swift.max(0, start))))
     return try query.all()
   }
 
-  /// How many documents are found. O(log n) where an index has just those; else no value is made of
-  /// them.
+  /// Returns the number of documents that are found. O(log n) if an index has exactly those
+  /// documents; otherwise reads documents, but does not decode them.
   public func count() throws -> Int {
-    let request = try request()
-    do { return try collection.reads().count(request) } catch { throw DatabaseError.translated(error) }
+    let find = try preparedFind()
+    do { return try collection.reads().count(find) } catch { throw DatabaseError.translated(error) }
   }
 
-  /// How the query would be answered as the database is now: by which indexes, and what is left to
-  /// be looked at. O(log n) for each index.
+  /// Returns how the query would be answered in the current state of the database: by which
+  /// indexes, and with which work left. O(log n) for each index.
   public func explain() throws -> QueryPlan {
-    let request = try request()
-    let reads = try collection.reads()
-    return try translating { () throws(DocumentError) in QueryPlan(try reads.explain(request)) }
+    try explainRows(nil)
   }
 
-  /// The ids of the documents that are found, in order. No value is made of them.
+  /// Returns the ids of the documents that are found, in order. Does not decode documents.
   public func documentIDs() throws -> [String] {
     var ids: [String] = []
-    try find { document in
-      ids.append(document.id)
-      return true
-    }
+    let find = try preparedFind()
+    do {
+      try collection.reads().findIDs(find) { id in
+        ids.append(id)
+        return true
+      }
+    } catch { throw DatabaseError.translated(error) }
     return ids
   }
 
-  /// Calls a closure with each document that is found, in order, until it returns false. One is in
-  /// memory at a time.
+  /// Calls a closure with each document that is found, in order, until it returns false. Keeps one
+  /// in memory at a time.
   public func forEach(_ body: (Value) throws -> Bool) throws {
     try find { document in try body(try make(document)) }
   }
 
-  /// The documents that are found, in order, without blocking the caller's thread.
+  /// Returns the documents that are found, in order, without blocking the caller's thread.
   public func all() async throws -> [Value] { try await run { try $0.all() } }
 
-  /// The first document that is found, without blocking the caller's thread; nil if there is none.
+  /// Returns the first document that is found, without blocking the caller's thread; nil if there
+  /// is none.
   public func first() async throws -> Value? { try await run { try $0.first() } }
 
-  /// How many documents are found, without blocking the caller's thread.
+  /// Returns the number of documents that are found, without blocking the caller's thread.
   public func count() async throws -> Int { try await run { try $0.count() } }
+
+  /// Returns the current results, and new ones after each commit that changes them.
+  ///
+  /// ```swift
+  /// for try await update in recent.live() { show(update.values) }
+  /// ```
+  ///
+  /// See ``LiveQuery``. Nothing is read before the loop starts.
+  public func live() -> LiveQuery<Value> { LiveQuery(collection, Swift.Result { try request() }, make) }
 
   func run<Result: Sendable>(
     _ body: @escaping @Sendable (Query) throws -> Result
@@ -162,11 +186,13 @@ public struct Query<Value: Sendable>: Sendable {
   }
 
   func find(_ body: (FoundDocument) throws -> Bool) throws {
-    let request = try request()
+    let find = try preparedFind()
     do {
-      try collection.reads().find(request, body)
+      try collection.reads().find(find, body)
     } catch { throw DatabaseError.translated(error) }
   }
+
+  fileprivate func preparedFind() throws -> PreparedFind { try prepared.find { try request() } }
 
   private func request() throws -> FindRequest {
     var request = FindRequest()
@@ -180,15 +206,43 @@ public struct Query<Value: Sendable>: Sendable {
   }
 }
 
+extension Query: RowSource {
+  func findRows(_ columns: [FieldPath]?, _ body: (FoundRow) throws -> Bool?) throws {
+    guard let columns else { return try find { document in try body(.document(document)) ?? true } }
+    let find = try preparedFind()
+    do {
+      try collection.reads().findRows(find, columns, body)
+    } catch { throw DatabaseError.translated(error) }
+  }
+
+  func explainRows(_ columns: [FieldPath]?) throws -> QueryPlan {
+    let find = try preparedFind()
+    let reads = try collection.reads()
+    return try translating { () throws(DocumentError) in QueryPlan(try reads.explain(find, columns)) }
+  }
+}
+
+/// The form in which a query runs: made at its first run and kept for the next.
+private final class PreparedQuery: Sendable {
+  private let kept = Guarded<PreparedFind?>(nil)
+
+  func find(_ request: () throws -> FindRequest) throws -> PreparedFind {
+    if let find = kept.withLock({ $0 }) { return find }
+    let find = PreparedFind(try request())
+    kept.withLock { $0 = find }
+    return find
+  }
+}
+
 extension DocumentCollection {
-  /// A query for documents as values of a type. See ``Query``.
+  /// Returns a query for documents decoded as a type. See ``Query``.
   public func query<Value: Decodable & Sendable>(_ type: Value.Type) -> Query<Value> {
     Query(self) { document in
       try FleeceDecoder(special: SpecialTypes()).decode(type, from: document.element())
     }
   }
 
-  /// A query for documents as they are. See ``Query``.
+  /// Returns a query for documents as they are. See ``Query``.
   public func query() -> Query<Document> {
     Query(self) { document in Document(document.id, document.head, document.bytes) }
   }

@@ -1,6 +1,6 @@
 import LatewoodQuery
 
-/// What conditions are made from: a ``QueryField`` or an ``AnyQueryField``.
+/// An operand of conditions: a ``QueryField`` or an ``AnyQueryField``.
 protocol QueryOperand {
   var path: Result<FieldPath, DatabaseError> { get }
 }
@@ -17,15 +17,15 @@ extension QueryOperand {
     test(QueryConstant.make(value).map { .compare(comparison, $0) })
   }
 
-  /// Nothing is equal to null, and to a member that is not there, which is how optionals are
-  /// stored.
+  /// A null value equals null, and also a missing member, because a nil optional is stored by
+  /// leaving its member out.
   func equals(_ value: some Encodable) -> QueryCondition {
     if case .success(let constant) = QueryConstant.make(value), constant.isNull { return isNothing }
     return compare(.equal, value)
   }
 
   func isAmong(_ values: some Sequence<some Encodable>) -> QueryCondition {
-    // An array is not equal to its elements, as a selector would have it.
+    // Unlike in a selector, an array does not equal its elements.
     QueryCondition(
       path.flatMap { path in
         QueryConstant.all(values).map { .any($0.map { .field(path, .compare(.equal, $0)) }) }
@@ -84,7 +84,7 @@ extension QueryField where Value: Encodable & Comparable {
     self >= range.lowerBound && self <= range.upperBound
   }
 
-  /// Holds where the value lies in the range, whose end is not in it.
+  /// Holds where the value lies in the half-open range.
   public func isIn(_ range: Range<Value>) -> QueryCondition {
     self >= range.lowerBound && self < range.upperBound
   }
@@ -100,11 +100,11 @@ extension QueryField {
     field: QueryField, value: Wrapped
   ) -> QueryCondition where Value == Wrapped? { !field.equals(value) }
 
-  /// Holds where there is no value, or null.
+  /// Holds where the field is missing or null.
   public static func == <Wrapped>(
     field: QueryField, nothing: _OptionalNilComparisonType
   ) -> QueryCondition where Value == Wrapped? { field.isNothing }
-  /// Holds where there is a value other than null.
+  /// Holds where the field has a value other than null.
   public static func != <Wrapped>(
     field: QueryField, nothing: _OptionalNilComparisonType
   ) -> QueryCondition where Value == Wrapped? { !field.isNothing }
@@ -127,7 +127,8 @@ extension QueryField where Value == String {
   /// Holds where the string begins with the bytes of another.
   public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
 
-  /// Holds where a regular expression, in the syntax of Swift's `Regex`, is found in the string.
+  /// Holds where a regular expression, in the syntax of Swift's `Regex`, matches anywhere in the
+  /// string.
   public func matches(_ expression: String) -> QueryCondition { matchesExpression(expression) }
 }
 
@@ -136,27 +137,27 @@ extension QueryField where Value == String? {
   public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
 
   /// Holds where there is a string in which a regular expression, in the syntax of Swift's `Regex`,
-  /// is found.
+  /// matches anywhere.
   public func matches(_ expression: String) -> QueryCondition { matchesExpression(expression) }
 }
 
 extension QueryField where Value: Sequence {
-  /// Holds where an element is this value.
+  /// Holds where an element equals a value.
   public func contains(_ element: Value.Element) -> QueryCondition where Value.Element: Encodable {
     elements(QueryField<Value.Element>(.success(.root)).compare(.equal, element), every: false)
   }
 
-  /// Holds where an element obeys a condition.
+  /// Holds where an element meets a condition.
   public func contains(where condition: (QueryField<Value.Element>) -> QueryCondition) -> QueryCondition {
     elements(condition(QueryField<Value.Element>(.success(.root))), every: false)
   }
 
-  /// Holds where there are elements, and all obey a condition.
+  /// Holds where there are elements, and all of them meet a condition.
   public func allSatisfy(_ condition: (QueryField<Value.Element>) -> QueryCondition) -> QueryCondition {
     elements(condition(QueryField<Value.Element>(.success(.root))), every: true)
   }
 
-  /// Holds where there are so many elements.
+  /// Holds where the number of elements is `count`.
   public func hasCount(_ count: Int) -> QueryCondition { test(.success(.hasCount(count))) }
 }
 
@@ -172,11 +173,11 @@ extension AnyQueryField {
     !field.equals(value)
   }
 
-  /// Holds where there is no value, or null.
+  /// Holds where the field is missing or null.
   public static func == (field: AnyQueryField, nothing: _OptionalNilComparisonType) -> QueryCondition {
     field.isNothing
   }
-  /// Holds where there is a value other than null.
+  /// Holds where the field has a value other than null.
   public static func != (field: AnyQueryField, nothing: _OptionalNilComparisonType) -> QueryCondition {
     !field.isNothing
   }
@@ -195,10 +196,10 @@ extension AnyQueryField {
     field.compare(.greaterOrEqual, value)
   }
 
-  /// Holds where the field is there, and null.
+  /// Holds where the field is null, but not where it is missing.
   public var isNull: QueryCondition { test(.success(.hasType(.null))) }
 
-  /// Holds where the document does not have the field. A field that is null is there.
+  /// Holds where the document does not have the field. A field that is null is not missing.
   public var isMissing: QueryCondition { !test(.success(.exists)) }
 
   /// Holds where the field has one of the values.
@@ -208,15 +209,15 @@ extension AnyQueryField {
   public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
 
   /// Holds where the field is a string in which a regular expression, in the syntax of Swift's
-  /// `Regex`, is found.
+  /// `Regex`, matches anywhere.
   public func matches(_ expression: String) -> QueryCondition { matchesExpression(expression) }
 
-  /// Holds where the field is an array with this element.
+  /// Holds where the field is an array with an element that equals a value.
   public func contains(_ element: some Encodable) -> QueryCondition {
     elements(AnyQueryField(.success(.root)).compare(.equal, element), every: false)
   }
 
-  /// Holds where the field is an array with an element that obeys a condition.
+  /// Holds where the field is an array with an element that meets a condition.
   public func contains(where condition: (AnyQueryField) -> QueryCondition) -> QueryCondition {
     elements(condition(AnyQueryField(.success(.root))), every: false)
   }

@@ -3,8 +3,8 @@ import LatewoodQuery
 
 /// A condition of a query, made by comparing a ``QueryField`` and combined with `&&`, `||` and `!`.
 ///
-/// A comparison with a field that a document does not have is false, whatever it is compared with;
-/// `!=` and `!` are the opposite of that, as in Swift, where nil is not equal to 5.
+/// A comparison with a field that a document does not have is always false; `!=` and `!` are the
+/// opposite of that, as in Swift, where nil is not equal to 5.
 public struct QueryCondition: Sendable {
   let predicate: Result<Predicate, DatabaseError>
 
@@ -17,23 +17,23 @@ public struct QueryCondition: Sendable {
       left.predicate.flatMap { left in right.predicate.map { right in make([left, right]) } })
   }
 
-  /// Holds where both hold.
+  /// Holds where both conditions hold.
   public static func && (left: QueryCondition, right: QueryCondition) -> QueryCondition {
     combine(left, right) { .all($0) }
   }
 
-  /// Holds where at least one holds.
+  /// Holds where at least one of the conditions holds.
   public static func || (left: QueryCondition, right: QueryCondition) -> QueryCondition {
     combine(left, right) { .any($0) }
   }
 
-  /// Holds where the other does not.
+  /// Holds where the condition does not hold.
   public static prefix func ! (condition: QueryCondition) -> QueryCondition {
     QueryCondition(condition.predicate.map { .not($0) })
   }
 }
 
-/// A value that fields are compared with, in the form in which documents store it.
+/// A value that fields are compared with, in its stored form.
 enum QueryConstant {
   static func make(_ value: some Encodable) -> Result<Constant, DatabaseError> {
     do {

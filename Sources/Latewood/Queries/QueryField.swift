@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodQuery
 
-/// A field of the documents of a query: where it is, and of which type.
+/// A field of the documents of a query: its path and its type.
 ///
 /// ```swift
 /// movies.query(Movie.self).where { $0.year >= 1975 && $0.cast.contains("Harrison Ford") }
@@ -9,8 +9,8 @@ import LatewoodQuery
 /// ```
 ///
 /// Members of a type are named by key paths, which need the names that Swift keeps for reflection;
-/// `$0["name"]` names any member by its text. A query with a name that its type does not store
-/// throws `invalidParameter` when it runs.
+/// `$0["name"]` names any member by a string. A query that names a member that its type does not
+/// store throws `invalidParameter` when it runs.
 @dynamicMemberLookup
 public struct QueryField<Value>: Sendable {
   let path: Result<FieldPath, DatabaseError>
@@ -22,14 +22,14 @@ public struct QueryField<Value>: Sendable {
     QueryField<Member>(adding(MemberNames.path(of: member)))
   }
 
-  /// A stored member of the value, where there is one.
+  /// A stored member of the value, if there is a value.
   public subscript<Wrapped, Member>(
     dynamicMember member: KeyPath<Wrapped, Member>
   ) -> QueryField<Member?> where Value == Wrapped? {
     QueryField<Member?>(adding(MemberNames.path(of: member)))
   }
 
-  /// The member of a name, whatever its type.
+  /// A member by its name, of any type.
   public subscript(_ name: String) -> AnyQueryField {
     AnyQueryField(adding(.success(FieldPath(name))))
   }
@@ -45,19 +45,19 @@ public struct AnyQueryField: Sendable {
 
   init(_ path: Result<FieldPath, DatabaseError>) { self.path = path }
 
-  /// The member of a name.
+  /// A member by its name.
   public subscript(_ name: String) -> AnyQueryField {
     AnyQueryField(path.map { FieldPath(steps: $0.steps + FieldPath(name).steps) })
   }
 
-  /// The element of an array, counted from 0.
+  /// An element of an array by its index, from 0.
   public subscript(_ index: Int) -> AnyQueryField { self[String(index)] }
 
-  /// The same as a field of a type, for operators that belong to one.
+  /// Returns the same field with a type, for the operators of that type.
   public func `as`<Value>(_ type: Value.Type) -> QueryField<Value> { QueryField(path) }
 }
 
-/// A document in the closures of a query: its fields by name, its id and its revision.
+/// A document in the closures of a query: its fields, its id and its revision.
 @dynamicMemberLookup
 public struct QueryDocument<Value>: Sendable {
   init() {}
@@ -73,11 +73,11 @@ public struct QueryDocument<Value>: Sendable {
     QueryField<Member>(MemberNames.path(of: member))
   }
 
-  /// The member of a name, whatever its type.
+  /// A member by its name, of any type.
   public subscript(_ name: String) -> AnyQueryField { AnyQueryField(.success(FieldPath(name))) }
 
-  /// The field that a path leads to: `address.phones[0]`, with a backslash before a dot that
-  /// belongs to a name.
+  /// The field at a path: `address.phones[0]`, with a backslash before a dot that belongs to a
+  /// name.
   public subscript(path text: String) -> AnyQueryField {
     do throws(QueryError) {
       return AnyQueryField(.success(try FieldPath(parsing: text)))

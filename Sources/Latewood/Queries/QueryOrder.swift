@@ -1,12 +1,13 @@
 import LatewoodDocuments
 import LatewoodQuery
 
-/// A field to sort by, in one of the two directions.
+/// A field to sort by, ascending or descending.
 public struct QueryOrder: Sendable {
   let order: Result<FindRequest.Order, DatabaseError>
 }
 
-/// What a query can be sorted by: a field, in ascending order, or its `ascending` or `descending`.
+/// A sort key of a query: a field, which sorts in ascending order, or its `ascending` or
+/// `descending`.
 public protocol QueryOrdering {
   var queryOrder: QueryOrder { get }
 }

@@ -1,28 +1,32 @@
 import LatewoodDocuments
 
-/// How a query is answered: what ``Query/explain()`` gives.
+/// The plan by which a query is answered: the result of ``Query/explain()``.
 ///
 /// ```
 /// index "by year": 312 entries in 1 range; then filtered
+/// index "by year": 312 entries in 1 range; covering
 /// all documents: 36273; an index on year,title would help
 /// ```
 public struct QueryPlan: Sendable, Equatable {
-  /// The indexes that are read, by name; none if all documents are looked at.
+  /// The names of the indexes that are read; empty if all documents are looked at.
   public let indexes: [String]
-  /// Entries of indexes, or documents, that are in the ranges that are read. With a limit it may
-  /// end before the last.
+  /// Whether the index holds all fields of the rows, so that no document is read.
+  public let isCovering: Bool
+  /// The number of index entries or documents in the ranges that are read. With a limit, the query
+  /// may end before the last of them.
   public let candidates: Int
-  /// Whether documents have to be looked at to know whether they match.
+  /// Whether documents must be read to know whether they match.
   public let filters: Bool
-  /// Whether what is found has to be sorted.
+  /// Whether the results must be sorted.
   public let sorts: Bool
-  /// Fields of an index that would help, with commas between, where no index is used; nil if none
-  /// would.
+  /// The fields, separated by commas, of an index that would help; nil if an index is used, or none
+  /// would help.
   public let suggestion: String?
   private let text: String
 
   init(_ explanation: FindExplanation) {
     indexes = explanation.uses.map(\.index)
+    isCovering = explanation.isCovering
     candidates = explanation.candidates
     filters = explanation.filters
     sorts = explanation.sorts

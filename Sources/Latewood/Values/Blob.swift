@@ -1,7 +1,7 @@
 import LatewoodFleece
 
-/// Binary content beside a document, which the document only describes: its type, its length and
-/// the digest by which it is found.
+/// Binary content beside a document, which only describes it: by its type, its length, and the
+/// digest by which it is found.
 ///
 /// In JSON a blob is a dictionary, as it is in Couchbase Lite:
 ///
@@ -9,21 +9,21 @@ import LatewoodFleece
 /// {"@type":"blob","content_type":"image/jpeg","digest":"sha256-…","length":1234}
 /// ```
 public struct Blob: Sendable, Hashable {
-  /// As on the web, `image/jpeg`; nil if it is not known.
+  /// The media type, such as `image/jpeg`; nil if it is not known.
   public let contentType: String?
   /// `sha256-` and the SHA-256 of the content, in base64.
   ///
-  /// A blob of Couchbase Lite may have `sha1-` and the SHA-1. It is kept as it is, and has no
-  /// content here: that is found by its SHA-256.
+  /// A blob of Couchbase Lite may have `sha1-` and the SHA-1. Such a digest is kept as it is, but
+  /// the blob has no content here, because content is found by its SHA-256.
   public let digest: String
-  /// Of the content, in bytes.
+  /// The length of the content in bytes.
   public let length: UInt64
 
   /// - Parameters:
-  ///   - contentType: as on the web; nil if it is not known.
+  ///   - contentType: the media type; nil if it is not known.
   ///   - digest: `sha256-` and 32 bytes, or `sha1-` and 20 bytes, in base64. Throws
-  ///     `invalidParameter` if it is something else.
-  ///   - length: of the content, in bytes.
+  ///     `invalidParameter` otherwise.
+  ///   - length: the length of the content in bytes.
   public init(contentType: String?, digest: String, length: UInt64) throws(DatabaseError) {
     guard Blob.digestKinds.contains(where: { Blob.sum(of: digest, $0) != nil }) else {
       throw DatabaseError(
@@ -43,7 +43,7 @@ public struct Blob: Sendable, Hashable {
     self.length = length
   }
 
-  /// The 32 bytes by which the content is found; nil if the digest is another one than SHA-256.
+  /// The 32 bytes by which the content is found; nil if the digest is not a SHA-256.
   package var sum: [UInt8]? { Blob.sum(of: digest, Blob.sha256) }
 
   private typealias DigestKind = (prefix: String, length: Int)
@@ -58,7 +58,7 @@ public struct Blob: Sendable, Hashable {
   }
 }
 
-/// The form in a document.
+/// The dictionary that stands for a blob in a document.
 extension Blob {
   enum Key: String, CodingKey {
     case type = "@type"
@@ -67,8 +67,8 @@ extension Blob {
   }
   static let typeName = "blob"
 
-  /// What a dictionary describes; nil if it describes no blob. The length may be missing, and is 0
-  /// then.
+  /// Reads the blob that a dictionary describes; nil if it describes none. A missing length is read
+  /// as 0.
   init?(_ value: DocumentValue) {
     guard value.kind == .dictionary, value[Key.type.rawValue].string == Blob.typeName,
       let digest = value[Key.digest.rawValue].string
@@ -78,7 +78,7 @@ extension Blob {
       length: value[Key.length.rawValue].uint64 ?? 0)
   }
 
-  /// Whether a value is a dictionary that describes a blob.
+  /// Returns whether a value is a dictionary that describes a blob.
   public static func isBlob(_ value: DocumentValue) -> Bool { Blob(value) != nil }
 
   var value: DocumentValue {
@@ -89,7 +89,7 @@ extension Blob {
   }
 }
 
-/// The same form in any coder.
+/// The same dictionary in any coder.
 extension Blob: Codable {
   public init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Key.self)

@@ -6,7 +6,7 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// A part of a type that is left as it comes: any value, in any coder.
+/// Lets a type have members of any value, in any coder.
 extension DocumentValue: Codable {
   private struct MemberKey: CodingKey {
     let stringValue: String

@@ -1,13 +1,14 @@
-/// Equal if the JSON is: numbers by value, keys and strings by their bytes, data apart from
-/// strings. What cannot be stored because it has no form in JSON, a number that is not finite or a
-/// date outside of the years 0 to 9999, is equal to nothing. O(n), whatever the depth.
+/// Values are equal if their JSON is: numbers compare by value, keys and strings by their bytes,
+/// and data never equals a string. A value that cannot be stored because it has no JSON form, a
+/// number that is not finite or a date outside of the years 0 to 9999, equals nothing. O(n), at any
+/// depth.
 extension DocumentValue: Equatable {
   public static func == (a: DocumentValue, b: DocumentValue) -> Bool {
     guard var comparison = ValueComparison(a, b) else { return a.isEqualAlone(to: b) }
     return comparison.run()
   }
 
-  /// Of two values of which one at least is no collection that is built in Swift.
+  /// Compares two values of which at least one is not a collection built in Swift.
   fileprivate func isEqualAlone(to other: DocumentValue) -> Bool {
     switch (kind, other.kind) {
     case (nil, nil), (.null?, .null?): return true
@@ -21,8 +22,8 @@ extension DocumentValue: Equatable {
     case (.data?, .data?): return bytes == other.bytes
     case (.array?, .array?), (.dictionary?, .dictionary?):
       guard count == other.count else { return false }
-      // One is stored, and so within the limits. Equal values have equal bytes, and making them is
-      // bounded in time and stack.
+      // One of them is stored, and so within the limits. Equal values have equal bytes, and
+      // encoding them takes bounded time and stack.
       guard let first = try? fleece(), let second = try? other.fleece() else { return false }
       return first == second
     default: return false
@@ -30,8 +31,7 @@ extension DocumentValue: Equatable {
   }
 }
 
-/// Compares collections that are built in Swift, which can be nested to any depth: without a
-/// recursion.
+/// Compares collections built in Swift without recursion, because they can be nested to any depth.
 private struct ValueComparison {
   private struct Pair: Hashable {
     var first, second: ObjectIdentifier
@@ -40,12 +40,12 @@ private struct ValueComparison {
   private static let fewPairs = 1000
 
   private var rest: [(DocumentValue, DocumentValue)]
-  /// Pairs of collections that are being compared, once there are many: a few of them, one inside
-  /// of the other again and again, can stand for endlessly many.
+  /// The pairs of collections that have been compared, once there are many. A few collections that
+  /// contain each other repeatedly can stand for exponentially many pairs.
   private var seen: Set<Pair> = []
   private var count = 0
 
-  /// Nil if these are not two of them.
+  /// Returns nil unless both are collections built in Swift.
   init?(_ a: DocumentValue, _ b: DocumentValue) {
     switch (a.content, b.content) {
     case (.array, .array), (.dictionary, .dictionary): rest = [(a, b)]
@@ -75,7 +75,7 @@ private struct ValueComparison {
     return true
   }
 
-  /// Compares what is no collection at once, and leaves collections for later.
+  /// Compares two scalars at once, and queues two collections for later.
   private mutating func takes(_ a: DocumentValue, _ b: DocumentValue) -> Bool {
     switch (a.content, b.content) {
     case (.array, .array), (.dictionary, .dictionary):

@@ -1,14 +1,14 @@
 import LatewoodFleece
 
 extension DocumentValue {
-  /// A collection that is being written.
+  /// The rest of a collection that is being written.
   private enum Rest {
     case elements(IndexingIterator<[DocumentValue]>)
     case members(Dictionary<KeyText, DocumentValue>.Iterator)
   }
 
-  /// Writes the value with everything in it. A missing value is null. Not recursive, so depth costs
-  /// no stack; the writer bounds it.
+  /// Writes the value with everything in it, a missing value as null. Not recursive, so depth costs
+  /// no stack; the writer limits it.
   func write(to writer: inout FleeceWriter) throws(FleeceError) {
     var open: [Rest] = []
     var next: DocumentValue? = self
@@ -32,7 +32,7 @@ extension DocumentValue {
     }
   }
 
-  /// Writes a value that is no collection set by hand; else begins it and returns what is to come.
+  /// Writes a value; for a collection built in Swift, begins it and returns the rest to write.
   private func begin(_ writer: inout FleeceWriter) throws(FleeceError) -> Rest? {
     switch content {
     case .missing, .null: try writer.null()
@@ -55,7 +55,7 @@ extension DocumentValue {
     return nil
   }
 
-  /// The Fleece of the value: the same bytes for equal values.
+  /// Returns the value as Fleece: the same bytes for equal values.
   func fleece() throws(FleeceError) -> [UInt8] {
     if case .stored(let element) = content, let written = try element.writtenBytes() { return written }
     var writer = FleeceWriter()
@@ -63,7 +63,7 @@ extension DocumentValue {
     return try writer.finish()
   }
 
-  /// The value of a JSON text. Throws `invalidJSON`, with line and column.
+  /// Creates the value of a JSON text. Throws `invalidJSON`, with line and column.
   public init(json: String) throws(DatabaseError) {
     do throws(FleeceError) {
       self.init(stored: try FleeceBody(written: JSON.fleece(from: json)).root)
@@ -72,9 +72,9 @@ extension DocumentValue {
     }
   }
 
-  /// The value as JSON: canonical, so that equal values have the same text.
+  /// Returns the value as canonical JSON: equal values have the same text.
   ///
-  /// - Parameter isIndented: a line to each member and element instead.
+  /// - Parameter isIndented: whether to write a line for each member and element instead.
   public func toJSON(isIndented: Bool = false) throws(DatabaseError) -> String {
     do throws(FleeceError) {
       let bytes: [UInt8]

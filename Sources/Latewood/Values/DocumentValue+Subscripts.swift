@@ -3,9 +3,9 @@ import LatewoodFleece
 extension DocumentValue {
   /// The value of a key of a dictionary. Missing if this is no dictionary, or has no such key.
   ///
-  /// Setting makes a dictionary of what is none, so that a path can be set in one go; setting a
-  /// missing value removes the member. What is at the end of a path is changed in place:
-  /// `value["list"].append(x)` copies no list, unless another value shares it.
+  /// Setting turns any other value into a dictionary, so that a path can be set at once; setting a
+  /// missing value removes the member. The value at the end of a path is changed in place:
+  /// `value["list"].append(x)` does not copy the list, unless another value shares it.
   public subscript(key: String) -> DocumentValue {
     get {
       switch content {
@@ -23,7 +23,7 @@ extension DocumentValue {
     }
     _modify {
       guard case .dictionary = content else {
-        // Only a value that is there afterwards makes a dictionary of what is none.
+        // Only an existing result turns another value into a dictionary.
         var value = self[key]
         defer { self[key] = value }
         yield &value
@@ -31,7 +31,7 @@ extension DocumentValue {
       }
       let (storage, text) = (uniqueMembers(), KeyText(key))
       var value = DocumentValue.missing
-      // Moved out, so that it is changed where it is and not copied.
+      // Moved out, so that it is changed in place and not copied.
       if let place = storage.members.index(forKey: text) { swap(&value, &storage.members.values[place]) }
       defer {
         if value.exists {
@@ -46,8 +46,8 @@ extension DocumentValue {
 
   /// The element at an index of an array. Missing if this is no array, or has no such element.
   ///
-  /// Setting at `count` appends, and makes an array of what is none. Setting beyond is an error of
-  /// the program, and so is setting a missing value; `removeElement(at:)` removes.
+  /// Setting at `count` appends, and turns any other value into an array. Setting beyond that, or
+  /// setting a missing value, is a programming error; `removeElement(at:)` removes.
   public subscript(index: Int) -> DocumentValue {
     get {
       switch content {
@@ -82,7 +82,7 @@ extension DocumentValue {
     }
   }
 
-  /// A call of its own, so that no reference to the elements is left when they are changed.
+  /// Separate, so that no reference to the elements is left when they are changed.
   private func hasBuiltElement(at index: Int) -> Bool {
     guard case .array(let storage) = content else { return false }
     return storage.elements.indices.contains(index)
@@ -94,13 +94,13 @@ extension DocumentValue {
     uniqueMembers().members.removeValue(forKey: KeyText(key))
   }
 
-  /// Adds an element at the end of an array; makes an array of what is none.
+  /// Adds an element at the end of an array; turns any other value into an array first.
   public mutating func append(_ value: DocumentValue) {
     precondition(value.exists, "an element of an array cannot be missing")
     uniqueElements().elements.append(value)
   }
 
-  /// Adds an element before the one at an index, or at the end.
+  /// Inserts an element before the one at an index, or at the end.
   public mutating func insert(_ value: DocumentValue, at index: Int) {
     precondition(value.exists, "an element of an array cannot be missing")
     let storage = uniqueElements()
@@ -109,7 +109,7 @@ extension DocumentValue {
     storage.elements.insert(value, at: index)
   }
 
-  /// Removes the element at an index, which must be there.
+  /// Removes the element at an index, which must exist.
   public mutating func removeElement(at index: Int) {
     let storage = uniqueElements()
     precondition(storage.elements.indices.contains(index), "the array has \(storage.elements.count) elements")

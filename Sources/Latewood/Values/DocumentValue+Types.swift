@@ -6,8 +6,8 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// The value as a Swift type: nil if it is missing or of another type. Setting nil makes it
-/// missing, which removes it where it is a member.
+/// The value as a Swift type: nil if it is missing or of another type. Setting nil makes the value
+/// missing, which removes it if it is a member.
 extension DocumentValue {
   public var bool: Bool? {
     get {
@@ -20,7 +20,8 @@ extension DocumentValue {
     set { self = DocumentValue(newValue) }
   }
 
-  /// Nil also for a number that is not whole, or does not fit; the same for the other integers.
+  /// Nil also if the number is not an integer or does not fit. The same applies to the other
+  /// integer types.
   public var int: Int? {
     get { integer() }
     set { self = DocumentValue(newValue) }
@@ -36,13 +37,13 @@ extension DocumentValue {
     set { self = DocumentValue(newValue) }
   }
 
-  /// The nearest `Float` to any number.
+  /// The number as the nearest `Float`.
   public var float: Float? {
     get { double.map { Float($0) } }
     set { self = DocumentValue(newValue) }
   }
 
-  /// The nearest `Double` to any number.
+  /// The number as the nearest `Double`.
   public var double: Double? {
     get {
       switch number {
@@ -66,8 +67,8 @@ extension DocumentValue {
     set { self = DocumentValue(newValue) }
   }
 
-  /// A point in time. It is stored as text, by ISO 8601 in UTC with milliseconds:
-  /// `2026-03-01T09:30:00.000Z`. Other forms of that standard with date and time are read too.
+  /// A point in time. It is stored as text, in ISO 8601 in UTC with milliseconds:
+  /// `2026-03-01T09:30:00.000Z`. Other ISO 8601 forms with date and time are read too.
   public var date: Date? {
     get {
       if case .unstorable(let seconds) = content { return Date(timeIntervalSinceReferenceDate: seconds) }
@@ -76,7 +77,7 @@ extension DocumentValue {
     set { self = DocumentValue(newValue) }
   }
 
-  /// Binary data. JSON has none: in a text it is a string in base64, and such a string reads as a
+  /// Binary data. JSON has none: there it is a string in base64, and such a string reads as a
   /// string.
   public var data: Data? {
     get { bytes.map { Data($0) } }
@@ -95,7 +96,7 @@ extension DocumentValue {
       case .stored(let element):
         guard kind == .array else { return nil }
         return (0..<count).map { index in
-          // An element that is damaged is there, and null.
+          // A damaged element reads as null, so that the count stays right.
           DocumentValue(stored: (try? element.element(at: index)) ?? nil).orNull
         }
       default: return nil
@@ -104,9 +105,9 @@ extension DocumentValue {
     set { self = newValue.map { DocumentValue($0) } ?? .missing }
   }
 
-  /// The members as a Swift dictionary; nil too if two keys differ only in how their letters are
-  /// composed, since Swift takes these for one. `members` and the subscript tell them apart: they
-  /// compare keys by their bytes.
+  /// The members as a Swift dictionary. Nil also if two keys differ only in Unicode normalization,
+  /// because Swift treats these as one. `members` and the subscript tell them apart: they compare
+  /// keys by their bytes.
   public var dictionary: [String: DocumentValue]? {
     get {
       guard kind == .dictionary else { return nil }
@@ -130,7 +131,7 @@ extension DocumentValue {
     }
   }
 
-  /// Whole numbers are always integers here, so that equal numbers are equal.
+  /// The number; integers are always in integer form, so that equal numbers are equal.
   var number: FleeceValue.Number? {
     switch content {
     case .integer(let value): .integer(value)
@@ -158,7 +159,7 @@ extension DocumentValue {
   }
 }
 
-/// From Swift values; nil is a missing value.
+/// Values from Swift types; nil becomes a missing value.
 extension DocumentValue {
   public init(_ value: Bool?) { content = value.map(Content.boolean) ?? .missing }
   public init(_ value: some FixedWidthInteger & SignedInteger) { content = .integer(Int64(clamping: value)) }
@@ -168,12 +169,12 @@ extension DocumentValue {
   public init(_ value: Int?) { content = value.map { .integer(Int64($0)) } ?? .missing }
   public init(_ value: Int64?) { content = value.map(Content.integer) ?? .missing }
   public init(_ value: UInt64?) { self = value.map { number in DocumentValue(number) } ?? .missing }
-  /// What is no finite number cannot be stored: saving the document fails.
+  /// A number that is not finite cannot be stored: saving the document fails.
   public init(_ value: Double?) { content = value.map(Content.double) ?? .missing }
   public init(_ value: Float?) { content = value.map { .double(Double($0)) } ?? .missing }
   public init(_ value: String?) { content = value.map(Content.string) ?? .missing }
-  /// To milliseconds. A date outside of the years 0 to 9999, or none at all, cannot be stored:
-  /// saving the document fails.
+  /// Rounds to milliseconds. A date that is not finite, or outside of the years 0 to 9999, cannot
+  /// be stored: saving the document fails.
   public init(_ value: Date?) {
     guard let value else {
       content = .missing
@@ -205,7 +206,7 @@ extension DocumentValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, E
 
 extension DocumentValue: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
   public init(arrayLiteral elements: DocumentValue...) { self.init(elements) }
-  /// Of members with the same key the last one counts.
+  /// If members have the same key, the last one counts.
   public init(dictionaryLiteral elements: (String, DocumentValue)...) {
     let members = elements.filter { $0.1.exists }.map { (KeyText($0.0), $0.1) }
     self.init(members: Dictionary(members) { _, last in last })

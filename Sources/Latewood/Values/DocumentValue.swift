@@ -7,7 +7,7 @@ import LatewoodFleece
 #endif
 
 /// Any value inside a document: null, a Boolean, a number, a string, binary data, an array or a
-/// dictionary; or nothing, where a path leads to no value.
+/// dictionary; or a missing value, where a path leads to nothing.
 ///
 /// ```swift
 /// let city = document["address"]["city"].string ?? "unknown"
@@ -16,29 +16,28 @@ import LatewoodFleece
 /// copy["tags"] = ["harbour", "hills"]
 /// ```
 ///
-/// Reading never fails: what is missing or of another type is nil, so one `??` at the end of a path
-/// gives the default. Values that come from a stored document are read in place when they are asked
-/// for.
+/// Reading never fails: a value that is missing or of another type is nil, so one `??` at the end
+/// of a path gives the default. Values of a stored document are read in place on demand.
 public struct DocumentValue: Sendable {
   enum Content: Sendable {
     case missing
     case null
     case boolean(Bool)
     case integer(Int64)
-    /// Above `Int64.max`.
+    /// An integer above `Int64.max`.
     case unsigned(UInt64)
     case double(Double)
     case string(String)
     case data([UInt8])
     case array(ElementStorage)
     case dictionary(MemberStorage)
-    /// A date outside of the years that a stored one can have, in seconds since 2001: it can be
-    /// read, and not be written. No `Date`, whose description traps on some systems if it is none.
+    /// A date outside of the years that can be stored, in seconds since 2001: it can be read, but
+    /// not written. Not kept as a `Date`, whose description traps on some systems for such values.
     case unstorable(Double)
-    /// Inside the bytes of a document; of any type.
+    /// A value of any type inside the bytes of a document.
     case stored(FleeceElement)
-    /// The content of a document whose bytes are not even a dictionary: one without members, which
-    /// cannot be written.
+    /// The content of a document whose bytes are not even a dictionary. It reads as having no
+    /// members and cannot be written.
     case damaged(FleeceError)
   }
 
@@ -47,15 +46,15 @@ public struct DocumentValue: Sendable {
   init(_ content: Content) { self.content = content }
   init(stored element: FleeceElement?) { content = element.map(Content.stored) ?? .missing }
 
-  /// Where there is no value.
+  /// The value of a path that leads to nothing.
   static let missing = DocumentValue(.missing)
-  /// JSON's null, which is a value: a member that is null is there.
+  /// JSON's null, which is a value: a member that is null is not missing.
   public static let null = DocumentValue(.null)
 
-  /// What kinds of values there are.
+  /// The kinds of values.
   public enum Kind: Sendable, Equatable { case null, boolean, number, string, data, array, dictionary }
 
-  /// Nil if there is no value.
+  /// The kind of the value; nil if it is missing.
   public var kind: Kind? {
     switch content {
     case .missing: nil
@@ -83,11 +82,11 @@ public struct DocumentValue: Sendable {
     }
   }
 
-  /// Whether there is a value, if only null.
+  /// Whether there is a value; true for null.
   public var exists: Bool { kind != nil }
   public var isNull: Bool { kind == .null }
 
-  /// How many elements an array or members a dictionary has; 0 for all else.
+  /// The number of elements of an array or members of a dictionary; 0 for all other values.
   public var count: Int {
     switch content {
     case .array(let storage): storage.elements.count
@@ -97,16 +96,17 @@ public struct DocumentValue: Sendable {
     }
   }
 
-  /// The keys of a dictionary, in the order of their bytes. Empty for all else.
+  /// The keys of a dictionary, in the order of their bytes. Empty for all other values.
   public var keys: [String] { members.map(\.key) }
 
-  /// Those keys of a dictionary that begin with a byte; what is damaged fails where it is written.
+  /// Returns the keys of a dictionary that begin with a byte. Damaged content gives none here;
+  /// writing it fails.
   func keys(beginningWith first: UInt8) -> [String] {
     if case .stored(let element) = content { return (try? element.keys(beginningWith: first)) ?? [] }
     return keys.filter { $0.utf8.first == first }
   }
 
-  /// The members of a dictionary, in the order of their keys' bytes. Empty for all else.
+  /// The members of a dictionary, in the order of their keys' bytes. Empty for all other values.
   public var members: [(key: String, value: DocumentValue)] {
     switch content {
     case .dictionary(let storage):
@@ -117,7 +117,7 @@ public struct DocumentValue: Sendable {
     }
   }
 
-  /// Whether this is a dictionary with that key.
+  /// Returns whether this is a dictionary with a key.
   public func contains(_ key: String) -> Bool { self[key].exists }
 }
 

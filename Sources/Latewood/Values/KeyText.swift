@@ -1,5 +1,5 @@
-/// A key of a dictionary, compared by its bytes. Swift calls composed and decomposed strings equal;
-/// documents do not.
+/// A key of a dictionary, compared by its bytes. Swift treats composed and decomposed strings as
+/// equal; documents do not.
 struct KeyText: Hashable, Comparable, Sendable {
   let text: String
 

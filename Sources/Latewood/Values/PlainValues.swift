@@ -6,7 +6,7 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// Builds plain Swift values of what it visits: `String`, `Bool`, `Int64`, `UInt64`, `Double`,
+/// Builds plain Swift values while visiting a value: `String`, `Bool`, `Int64`, `UInt64`, `Double`,
 /// `Data`, `[any Sendable]`, `[String: any Sendable]`, and `DocumentValue.null` for null.
 struct PlainValues: FleeceVisitor {
   private struct Frame {
@@ -17,11 +17,11 @@ struct PlainValues: FleeceVisitor {
   }
 
   private var open: [Frame] = []
-  /// Whether a dictionary has keys that Swift takes for one, so that it would lose members.
+  /// Whether a dictionary would lose members, because Swift treats two of its keys as one.
   private var losesMembers = false
   private(set) var root: any Sendable = DocumentValue.null
 
-  /// The members of a dictionary; none of what is something else, or damaged.
+  /// Returns the members of a dictionary; none for other values, or if it is damaged.
   static func members(of value: DocumentValue) -> [String: any Sendable] {
     guard value.kind == .dictionary else { return [:] }
     var plain = PlainValues()

@@ -6,8 +6,8 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// How types of Foundation are stored when an `Encodable` has them: a `Date` as ISO 8601 text,
-/// `Data` as binary data, a `URL` as text.
+/// Stores types of Foundation in an `Encodable`: a `Date` as ISO 8601 text, `Data` as binary data,
+/// a `URL` as text.
 struct SpecialTypes: FleeceSpecialTypes {
   func scalar<T: Encodable>(for value: T) throws(FleeceError) -> FleeceScalar? {
     if T.self == Date.self, let date = value as? Date {
@@ -26,7 +26,7 @@ struct SpecialTypes: FleeceSpecialTypes {
   func value<T: Decodable>(_ type: T.Type, from element: FleeceElement) throws(FleeceError) -> T? {
     if T.self == Data.self {
       if let bytes = try element.data() { return Data(bytes) as? T }
-      // A document that has gone through JSON has base64 where it had data.
+      // A document that has gone through JSON has base64 text in place of data.
       guard let text = try element.string() else { return nil }
       return Base64.decode(text.utf8).map { Data($0) } as? T
     }

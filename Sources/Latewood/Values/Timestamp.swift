@@ -14,7 +14,8 @@ enum Timestamp {
 
   static let rangeFault = "a date outside of the years 0 to 9999 cannot be stored"
 
-  /// The text of the nearest millisecond; nil if that is outside of the years 0 to 9999.
+  /// Returns the text of a date to the nearest millisecond; nil if that is outside of the years 0
+  /// to 9999.
   static func text(_ date: Date) -> String? {
     let exact = (date.timeIntervalSince1970 * 1000).rounded()
     guard let milliseconds = Int64(exactly: exact), range.contains(milliseconds) else { return nil }
@@ -22,7 +23,8 @@ enum Timestamp {
     return CivilTime.text(seconds: (milliseconds - rest) / 1000) + ".\(CivilTime.padded(rest, 3))Z"
   }
 
-  /// The point in time of a text; nil if it is none. See `CivilTime` for what is read.
+  /// Returns the point in time of a text; nil if it is not valid. See `CivilTime` for the accepted
+  /// forms.
   static func date(_ text: String) -> Date? {
     CivilTime.parse(text).map { Date(timeIntervalSince1970: Double($0.seconds) + $0.fraction) }
   }

@@ -1,10 +1,10 @@
 /// The elements of an array that is built in Swift. Copies of a value share it until one of them is
 /// changed.
 ///
-/// Behind a reference, and with a `deinit`, because values can be nested to any depth: Swift would
-/// take stack for each level of them to let go of the whole. So each lets go of those inside of it
-/// one after the other.
-// SAFETY: the elements are changed only through a value that has the one reference; see
+/// A class with a `deinit`, because values can be nested to any depth, and Swift would release
+/// nested values recursively, using stack for each level. Instead, each storage releases its nested
+/// collections one after the other.
+// SAFETY: the elements are changed only through a value that has the only reference; see
 // `DocumentValue.uniqueElements()`.
 final class ElementStorage: @unchecked Sendable {
   var elements: [DocumentValue]
@@ -17,7 +17,7 @@ final class ElementStorage: @unchecked Sendable {
     DocumentValue.letGo(&rest)
   }
 
-  /// Moves the arrays and dictionaries among the elements; nothing else is needed any more.
+  /// Moves the arrays and dictionaries out; the other elements are dropped.
   fileprivate func takeCollections(into rest: inout [DocumentValue]) {
     guard elements.contains(where: \.isBuiltCollection) else { return }
     rest.append(contentsOf: elements.lazy.filter(\.isBuiltCollection))
@@ -25,8 +25,8 @@ final class ElementStorage: @unchecked Sendable {
   }
 }
 
-/// The members of a dictionary that is built in Swift; as ``ElementStorage``.
-// SAFETY: the members are changed only through a value that has the one reference; see
+/// The members of a dictionary that is built in Swift; see ``ElementStorage``.
+// SAFETY: the members are changed only through a value that has the only reference; see
 // `DocumentValue.uniqueMembers()`.
 final class MemberStorage: @unchecked Sendable {
   var members: [KeyText: DocumentValue]
@@ -57,10 +57,10 @@ extension DocumentValue {
     }
   }
 
-  /// Ends values that may be the last references to what is in them, without a recursion.
+  /// Releases values, which may hold the last references to their contents, without recursion.
   fileprivate static func letGo(_ rest: inout [DocumentValue]) {
     while var value = rest.popLast() {
-      // What others have too is theirs to let go of.
+      // Storage that others share is theirs to release.
       if var storage = value.takeElements() {
         if isKnownUniquelyReferenced(&storage) { storage.takeCollections(into: &rest) }
       } else if var storage = value.takeMembers() {
@@ -69,7 +69,7 @@ extension DocumentValue {
     }
   }
 
-  /// Moves the storage out of the value, so that it can be the only reference.
+  /// Moves the storage out of the value, so that the result can be the only reference.
   private mutating func takeElements() -> ElementStorage? {
     guard case .array(let storage) = content else { return nil }
     content = .null
@@ -82,8 +82,8 @@ extension DocumentValue {
     return storage
   }
 
-  /// The elements, to be changed: those of no other value. Makes an array of what is none; what is
-  /// stored is copied one level deep first.
+  /// Returns the elements for changing, shared with no other value. Turns any other value into an
+  /// array; stored elements are copied one level deep first.
   mutating func uniqueElements() -> ElementStorage {
     var storage = takeElements() ?? ElementStorage(array ?? [])
     if !isKnownUniquelyReferenced(&storage) { storage = ElementStorage(storage.elements) }
@@ -91,8 +91,8 @@ extension DocumentValue {
     return storage
   }
 
-  /// The members, to be changed: those of no other value. Makes a dictionary of what is none; what
-  /// is stored is copied one level deep first.
+  /// Returns the members for changing, shared with no other value. Turns any other value into a
+  /// dictionary; stored members are copied one level deep first.
   mutating func uniqueMembers() -> MemberStorage {
     var storage = takeMembers() ?? MemberStorage(builtMembers)
     if !isKnownUniquelyReferenced(&storage) { storage = MemberStorage(storage.members) }

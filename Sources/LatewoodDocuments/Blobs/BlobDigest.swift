@@ -1,15 +1,15 @@
 /// The name of a blob: the SHA-256 of its bytes.
 package struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
-  /// 32 of them.
+  /// The 32 bytes of the hash.
   package let bytes: [UInt8]
 
-  /// Nil unless there are 32 bytes.
+  /// Returns nil unless there are exactly 32 bytes.
   package init?(_ bytes: some Collection<UInt8>) {
     guard bytes.count == SHA256.digestLength else { return nil }
     self.bytes = Array(bytes)
   }
 
-  /// Of a whole blob.
+  /// The digest of a whole blob.
   package init(of content: [UInt8]) {
     var hash = SHA256()
     content.withUnsafeBytes { hash.update($0) }
@@ -18,7 +18,7 @@ package struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
 
   init(_ hash: inout SHA256) { bytes = hash.finish() }
 
-  /// 64 hexadecimal digits.
+  /// The digest as 64 hexadecimal digits.
   package var description: String {
     String(decoding: bytes.flatMap { [BlobDigest.digit($0 >> 4), BlobDigest.digit($0 & 15)] }, as: UTF8.self)
   }
@@ -28,10 +28,10 @@ package struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Where a blob's chunks are and how long it is: 8 bytes big-endian each.
+/// The record of a blob: the number of its chunks' keys and its length, 8 bytes big-endian each.
 ///
-/// Nothing in the place of a record says that the content is not here: bodies refer to the blob,
-/// and whoever brings the content puts the record there.
+/// An empty record means that the content is not here: bodies refer to the blob, and whoever brings
+/// the content fills in the record.
 struct BlobRecord: Sendable, Equatable {
   var number: UInt64
   var length: UInt64
@@ -59,7 +59,7 @@ struct BlobRecord: Sendable, Equatable {
     }
   }
 
-  /// Nil for that of a blob whose content is not here.
+  /// Returns nil for the record of a blob whose content is not here.
   init?(stored bytes: UnsafeRawBufferPointer) throws(DocumentError) {
     if bytes.isEmpty { return nil }
     try self.init(bytes)
@@ -67,7 +67,7 @@ struct BlobRecord: Sendable, Equatable {
 
   var encoded: [UInt8] { SequenceEntry.key(number) + SequenceEntry.key(length) }
 
-  /// The key of a chunk.
+  /// Returns the key of a chunk.
   static func chunkKey(_ number: UInt64, _ chunk: UInt64) -> [UInt8] {
     SequenceEntry.key(number) + SequenceEntry.key(chunk).dropFirst(4)
   }

@@ -1,25 +1,25 @@
 import LatewoodDevice
 import LatewoodStore
 
-/// A blob of an open database. As long as there is a handle the blob stays, whether or not a
-/// document refers to it.
+/// A blob of an open database. The blob stays in the database as long as it has a handle, whether
+/// or not a document refers to it.
 ///
-/// All bytes are compared with the digest when all are read, in one call or in pieces; the bytes of
-/// a range are not, since that would read all others too. (Each chunk has a checksum of the store,
-/// which every read looks at.) One that a batch has written is there for that batch until it is
-/// committed; if it fails, reading throws `notFound`.
+/// Reading the whole blob, in one call or in pieces, checks its bytes against the digest. Reading a
+/// range does not, because that would mean reading the rest as well. (The store checks a checksum
+/// of each chunk on every read.) A blob that a batch has written can be read within that batch
+/// only, until it is committed; if the batch fails, reading throws `notFound`.
 ///
 /// Thread safety: all calls from any thread.
 package final class BlobHandle: Sendable {
   package let digest: BlobDigest
-  /// Where its chunks were last.
+  /// The record by which its chunks were found last.
   private let record: Guarded<BlobRecord>
-  /// Bytes.
+  /// The length in bytes.
   package let length: UInt64
   private let core: DocumentCore
   private let spaces: DatabaseSpaces
 
-  /// The blob is pinned already; this lets go of it in the end.
+  /// Takes over a pin that the blob already has, and releases it at the end.
   init(_ digest: BlobDigest, _ record: BlobRecord, _ core: DocumentCore, _ spaces: DatabaseSpaces) {
     self.digest = digest
     self.record = Guarded(record)
@@ -30,14 +30,13 @@ package final class BlobHandle: Sendable {
 
   deinit { core.pins.unpin(digest) }
 
-  /// The bytes of a range, as much of it as there is. Holds as many bytes in memory, and no more.
-  /// If that is all of them and they are not those that the digest promises, it throws
-  /// `corruptData`.
+  /// Returns the bytes of a range, or as much of it as exists; uses memory for just those bytes. If
+  /// the range covers the whole blob and its bytes do not match the digest, throws `corruptData`.
   package func read(_ range: Range<UInt64>) throws(DocumentError) -> [UInt8] {
     let range = range.clamped(to: 0..<length)
     var bytes: [UInt8] = []
-    // No more than a chunk: the length is what the file says, and nothing has proved yet that there
-    // is so much.
+    // At most a chunk: the length comes from the file, and nothing has proved yet that so many
+    // bytes exist.
     bytes.reserveCapacity(
       Int(clamping: min(range.upperBound - range.lowerBound, UInt64(BlobRecord.chunkLength))))
     try DocumentError.typed {
@@ -54,11 +53,11 @@ package final class BlobHandle: Sendable {
     return bytes
   }
 
-  /// All bytes.
+  /// Returns all bytes.
   package func read() throws(DocumentError) -> [UInt8] { try read(0..<length) }
 
-  /// Calls a closure with the bytes of a range where they lie, up to a mebibyte at a time, until it
-  /// returns false.
+  /// Calls a closure with the bytes of a range, without copying them, up to a mebibyte at a time,
+  /// until it returns false.
   package func forEachPiece(of range: Range<UInt64>, _ body: (RawSpan) throws -> Bool) throws {
     let range = range.clamped(to: 0..<length)
     let chunkLength = UInt64(BlobRecord.chunkLength)
@@ -78,8 +77,8 @@ package final class BlobHandle: Sendable {
     }
   }
 
-  /// Calls a closure with all bytes, a piece at a time, until it returns false; after the last one
-  /// it throws if they are not those that the digest promises.
+  /// Calls a closure with all bytes, a piece at a time, until it returns false. Throws after the
+  /// last piece if the bytes do not match the digest.
   package func forEachVerifiedPiece(_ body: (RawSpan) throws -> Bool) throws {
     var hash = SHA256()
     var isWhole = true
@@ -91,7 +90,8 @@ package final class BlobHandle: Sendable {
     if isWhole { try check(&hash) }
   }
 
-  /// The same with copies: the closure may write to the database also where that is in a batch.
+  /// Like `forEachVerifiedPiece`, but with copies, so that the closure may write to the database
+  /// even if that is inside a batch.
   package func forEachVerifiedCopy(_ body: ([UInt8]) throws -> Bool) throws {
     var hash = SHA256()
     var at: UInt64 = 0
@@ -122,8 +122,7 @@ package final class BlobHandle: Sendable {
     guard let fresh = try core.blobRecord(digest, spaces, source) else {
       throw DocumentError(.notFound, "the batch that wrote the blob \(digest) has failed")
     }
-    // Found just while a sweep took it away and a writer brought it again: then it is under another
-    // number.
+    // A sweep removed the blob and a writer stored it again just now: it has a new number.
     if fresh.number != known.number {
       record.withLock { $0 = fresh }
       let key = BlobRecord.chunkKey(fresh.number, chunk)
@@ -134,7 +133,8 @@ package final class BlobHandle: Sendable {
 }
 
 extension DocumentStore {
-  /// The blob of a digest; nil if its content is not here, whether or not anything refers to it.
+  /// Returns the blob of a digest; nil if its content is not here, whether or not anything refers
+  /// to it.
   package func blob(_ digest: BlobDigest) throws(DocumentError) -> BlobHandle? {
     let core = try openedForReading()
     guard core.pins.pin(digest) else { return nil }
@@ -151,10 +151,10 @@ extension DocumentStore {
     }
   }
 
-  /// Starts a blob: bytes are handed to it in pieces, and are in the file as they come.
+  /// Starts a blob that is written in pieces; each piece goes into the file as it arrives.
   package func makeBlobWriter() throws(DocumentError) -> BlobWriter { try BlobWriter(openedForWriting()) }
 
-  /// Keeps a blob. Stored once, however often it is.
+  /// Stores a blob; equal content is stored only once.
   package func putBlob(_ content: [UInt8]) throws(DocumentError) -> BlobHandle {
     let writer = try makeBlobWriter()
     try content.withUnsafeBytes { bytes in Result { () throws(DocumentError) in try writer.write(bytes) } }
@@ -168,7 +168,7 @@ extension DocumentCore {
     do { return try source() } catch { throw DocumentError(error) }
   }
 
-  /// Where the content of a blob is; nil if it is not here.
+  /// Returns where the content of a blob is; nil if it is not here.
   func blobRecord(
     _ digest: BlobDigest, _ spaces: DatabaseSpaces, _ source: some Readable
   ) throws(DocumentError) -> BlobRecord? {

@@ -1,18 +1,18 @@
 import LatewoodStore
 
-/// What is known of a blob without its bytes.
+/// The facts about a blob that are known without reading its bytes.
 package struct BlobFacts: Sendable, Equatable {
   package var digest: BlobDigest
-  /// Bytes; nil if the content is not here.
+  /// The length in bytes; nil if the content is not here.
   package var length: UInt64?
-  /// How many bodies refer to it, in all collections; superseded ones count until the sweep has
-  /// taken them.
+  /// The number of bodies that refer to it, in all collections. Superseded bodies count until a
+  /// sweep removes them.
   package var references: Int
 }
 
 extension DocumentSnapshot {
-  /// Calls a closure with each blob, by digest, until it returns false; those that bodies refer to
-  /// and whose content is not here are among them. O(blobs × collections × log n); reads no chunks.
+  /// Calls a closure with each blob, by digest, until it returns false; also with blobs whose
+  /// content is not here. O(blobs × collections × log n); reads no chunks.
   package func forEachBlob(_ body: (BlobFacts) throws -> Bool) throws {
     let shared = core.shared.withLock { $0 }
     var uses: [Keyspace] = []

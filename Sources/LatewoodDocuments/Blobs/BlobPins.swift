@@ -2,15 +2,15 @@ import LatewoodDevice
 
 /// Blobs that this process uses although no body may refer to them: the sweep leaves them alone.
 ///
-/// While a transaction of the sweep removes blobs they are doomed: who asks for one of them is told
-/// that it is not there. So a blob is either pinned in time, or gone before it was found.
+/// While a transaction of the sweep removes blobs they are doomed: asking for one of them says that
+/// it is not there. So a blob is either pinned in time or gone before it was found.
 ///
 /// Thread safety: all calls from any thread.
 final class BlobPins: Sendable {
   private struct State {
     var counts: [BlobDigest: Int] = [:]
     var doomed: Set<BlobDigest> = []
-    /// Numbers of blobs that are being written.
+    /// The numbers of blobs that are being written.
     var uploads: Set<UInt64> = []
     /// The greatest number that this process has given to a blob.
     var lastUpload: UInt64 = 0
@@ -18,7 +18,7 @@ final class BlobPins: Sendable {
 
   private let state = Guarded(State())
 
-  /// False if it is about to be removed.
+  /// Pins a blob; returns false if it is about to be removed.
   func pin(_ digest: BlobDigest) -> Bool {
     state.withLock { state in
       if state.doomed.contains(digest) { return false }
@@ -27,8 +27,8 @@ final class BlobPins: Sendable {
     }
   }
 
-  /// Pins one that a transaction is just putting in: what a sweep before it has removed is
-  /// something else.
+  /// Pins a blob that the running transaction is just storing, even if a sweep before it has doomed
+  /// the same digest.
   func pinWritten(_ digest: BlobDigest) {
     state.withLock { state in
       state.doomed.remove(digest)
@@ -43,7 +43,7 @@ final class BlobPins: Sendable {
     }
   }
 
-  /// Dooms those that are not pinned, and says which those are.
+  /// Dooms the blobs that are not pinned and returns those.
   func doom(_ digests: [BlobDigest]) -> [BlobDigest] {
     state.withLock { state in
       let doomed = digests.filter { state.counts[$0] == nil }
@@ -52,12 +52,11 @@ final class BlobPins: Sendable {
     }
   }
 
-  /// The transaction has ended, one way or the other.
+  /// Ends the doom of blobs when the transaction has ended, whether it succeeded or not.
   func spare(_ digests: [BlobDigest]) { state.withLock { $0.doomed.subtract(digests) } }
 
-  /// The number of a blob that is about to be written: one that neither the file nor this process
-  /// has seen, also if the batch that took the last one has failed. For then a writer may be left
-  /// that has it.
+  /// Returns the number for a new blob: one that neither the file nor this process has used, not
+  /// even in a batch that failed, because a writer from that batch may still hold its number.
   func beginUpload(after stored: UInt64) -> UInt64 {
     state.withLock { state in
       state.lastUpload = max(stored, state.lastUpload) &+ 1

@@ -5,13 +5,13 @@ import LatewoodFleece
 package enum BlobReferences {
   private static let mark = Array("sha256-".utf8)
 
-  /// The digests, each once, in the order in which they are found. Nothing is found in what is
-  /// damaged. O(bytes).
+  /// The digests in a body, each once, in the order in which they are found; none in damaged parts.
+  /// O(bytes).
   package static func find(in body: [UInt8]) -> [BlobDigest] { places(in: body).map(\.digest) }
 
-  /// The same, and how often each is found.
+  /// Like `find`, with the number of times that each digest occurs.
   package static func places(in body: [UInt8]) -> [(digest: BlobDigest, count: Int)] {
-    // Nearly all bodies have none, and a look at their bytes says so.
+    // Nearly all bodies have none, which a look at the bytes shows.
     guard contains(body, mark) else { return [] }
     var found: [(digest: BlobDigest, count: Int)] = []
     body.withUnsafeBytes { bytes in
@@ -19,16 +19,16 @@ package enum BlobReferences {
         try collect(
           try FleeceValue.root(of: bytes), limit: FleeceLimits.expansion(ofLength: body.count), &found)
       } catch {
-        // Whoever reads the body will say so.
+        // Readers of the body report this.
       }
     }
     return found
   }
 
-  /// Without recursion, so that depth costs no stack.
+  /// Walks without recursion, so that depth costs no stack.
   ///
-  /// - Parameter limit: how many values are looked at: what is referred to from many places is gone
-  ///   through as often.
+  /// - Parameter limit: the number of values to visit at most. A value that is referred to from
+  ///   several places is visited once for each.
   private static func collect(
     _ root: FleeceValue, limit: Int, _ found: inout [(digest: BlobDigest, count: Int)]
   ) throws(FleeceError) {
@@ -53,7 +53,7 @@ package enum BlobReferences {
     }
   }
 
-  /// Of a dictionary that describes a blob.
+  /// Returns the digest in a dictionary that describes a blob; nil for other dictionaries.
   private static func digest(of dictionary: FleeceDictionary) throws(FleeceError) -> BlobDigest? {
     guard try dictionary.value(for: "@type")?.string() == "blob",
       let text = try dictionary.value(for: "digest")?.string(), text.utf8.starts(with: mark)

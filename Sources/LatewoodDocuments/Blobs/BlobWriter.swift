@@ -1,15 +1,15 @@
 import LatewoodStore
 
-/// A blob on its way in. Its digest is known only at the end, so its chunks are kept under a number
-/// until then.
+/// A blob that is being written. Its digest is known only at the end, so its chunks are kept under
+/// a number until then.
 ///
-/// Each mebibyte is a transaction of its own, not synced: what comes after in the log, the document
-/// that refers to the blob, makes it durable with it. What is not finished is removed with the
-/// writer, or by the next sweep.
+/// Each mebibyte is a transaction of its own and not synced: the document that refers to the blob
+/// comes later in the log and makes the blob durable with itself. An unfinished blob is removed
+/// with the writer, or by the next sweep.
 ///
-/// In a batch it is part of the batch. If that fails, what was written in it is lost, and so the
-/// blob: the next call that puts bytes into the file throws `notFound`. After an error every
-/// further call throws it again.
+/// Used in a batch, it is part of the batch. If the batch fails, so does the blob: the next call
+/// that puts bytes into the file throws `notFound`. After an error every further call throws the
+/// same error.
 ///
 /// Not for more than one thread at a time.
 package final class BlobWriter {
@@ -21,7 +21,7 @@ package final class BlobWriter {
   private var length: UInt64 = 0
   private var chunk: UInt64 = 0
   private var isFinished = false
-  /// The first failure: bytes are missing since.
+  /// The first failure; bytes are missing from then on.
   private var failure: DocumentError?
 
   init(_ core: DocumentCore) throws(DocumentError) {
@@ -47,13 +47,14 @@ package final class BlobWriter {
 
   deinit {
     core.pins.ended(number)
-    // Else the next sweep will. What fails here must not spoil a batch that knows nothing of it.
+    // Otherwise the next sweep removes it. A failure here must not spoil a batch that has nothing
+    // to do with it.
     if core.currentWriter == nil, !isFinished, chunk > 0 {
       do throws(DocumentError) { try discard() } catch {}
     }
   }
 
-  /// Takes the next bytes.
+  /// Appends bytes.
   package func write(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
     try checkUse()
     hash.update(bytes)
@@ -93,8 +94,8 @@ package final class BlobWriter {
     pending.removeAll(keepingCapacity: true)
   }
 
-  /// Ends the blob, and gives a handle of it. If the same bytes are here already, these are
-  /// dropped.
+  /// Ends the blob and returns its handle. If the database has the same bytes already, the new ones
+  /// are dropped.
   package func finish() throws(DocumentError) -> BlobHandle {
     try checkUse()
     if !pending.isEmpty { try flush() }
@@ -137,8 +138,8 @@ extension DocumentWriter {
       .notFound, "the batch in which this blob was being written has failed: write it again from the start")
   }
 
-  /// Makes an upload a blob, unless there is one of the same bytes. If bodies have waited for it,
-  /// it is theirs from now on.
+  /// Turns an upload into a blob, unless there is one of the same bytes. Bodies that have waited
+  /// for the blob refer to it from now on.
   func putBlob(_ digest: BlobDigest, _ record: BlobRecord) throws(DocumentError) {
     let isThere = try core.blobRecord(digest, shared, transaction) != nil
     changeCount += 1
@@ -152,7 +153,7 @@ extension DocumentWriter {
     } catch { throw DocumentError(error) }
   }
 
-  /// Removes what an upload has left.
+  /// Removes the remains of an upload.
   func dropUpload(_ number: UInt64) throws(DocumentError) {
     changeCount += 1
     do throws(StoreError) {

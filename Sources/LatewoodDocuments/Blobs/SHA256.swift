@@ -10,8 +10,7 @@ struct SHA256 {
     0x1F83_D9AB, 0x5BE0_CD19,
   ]
 
-  /// One for each round: the first 32 bits after the point of the cube roots of the first 64
-  /// primes.
+  /// The round constants: the first 32 fractional bits of the cube roots of the first 64 primes.
   private static let constants: [UInt32] = [
     0x428A_2F98, 0x7137_4491, 0xB5C0_FBCF, 0xE9B5_DBA5, 0x3956_C25B, 0x59F1_11F1,
     0x923F_82A4, 0xAB1C_5ED5, 0xD807_AA98, 0x1283_5B01, 0x2431_85BE, 0x550C_7DC3,
@@ -31,7 +30,7 @@ struct SHA256 {
   private var pending: [UInt8] = []
   private var count: UInt64 = 0
 
-  /// Takes in the next bytes of the message.
+  /// Appends bytes to the message.
   mutating func update(_ bytes: UnsafeRawBufferPointer) {
     guard let start = bytes.baseAddress else { return }
     count &+= UInt64(bytes.count)
@@ -42,7 +41,7 @@ struct SHA256 {
       guard pending.count == SHA256.blockLength else { return }
       consumePending()
     }
-    // SAFETY: `compress` reads 64 bytes, and so many are left.
+    // SAFETY: `compress` reads 64 bytes, and at least so many are left.
     while at &+ SHA256.blockLength <= bytes.count {
       compress(start + at)
       at &+= SHA256.blockLength
@@ -50,7 +49,7 @@ struct SHA256 {
     pending.append(contentsOf: bytes[at...])
   }
 
-  /// The 32 bytes of the hash.
+  /// Returns the 32 bytes of the hash.
   mutating func finish() -> [UInt8] {
     let bits = count &* 8
     pending.append(0x80)

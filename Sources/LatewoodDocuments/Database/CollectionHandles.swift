@@ -2,9 +2,9 @@ import LatewoodDevice
 
 /// The handles of collections that all users of an open database share, by name.
 ///
-/// Whoever looks a collection up asks for `dropCount` first, and hands in with the handle what it
-/// was: a handle of a collection that was dropped in between is not kept, or its name could never
-/// be used again.
+/// To look a collection up, read `dropCount` first and pass it to `keep` with the new handle: if a
+/// collection was dropped in between, the handle is not kept. Otherwise a stale handle could block
+/// its name for ever.
 ///
 /// Thread safety: all calls from any thread.
 final class CollectionHandles: Sendable {
@@ -19,13 +19,13 @@ final class CollectionHandles: Sendable {
 
   var all: [DocumentCollection] { state.withLock { Array($0.known.values) } }
 
-  /// How many collections have been dropped.
+  /// The number of collections that have been dropped.
   var dropCount: UInt64 { state.withLock { $0.dropCount } }
 
-  /// Keeps the handle of a collection that was there at a drop count.
+  /// Keeps the handle of a collection that existed at a given drop count.
   ///
-  /// - Returns: the handle to be used, which may be another one of the same collection; nil if one
-  ///   was dropped since: then look again.
+  /// - Returns: the handle to use, which may be an earlier one of the same collection; nil if a
+  ///   collection was dropped since, and the caller must look again.
   func keep(_ collection: DocumentCollection, asOf dropCount: UInt64) -> DocumentCollection? {
     state.withLock { state in
       guard state.dropCount == dropCount else { return nil }

@@ -1,5 +1,5 @@
-/// What tells a collection from all others, also from a later one of the same name: 16 random
-/// bytes, given when it is made and kept with its state.
+/// The identity of a collection: 16 random bytes, chosen when it is created and kept with its
+/// state. They tell it from all others, also from a later one of the same name.
 package struct CollectionIdentity: Sendable, Hashable {
   private let high, low: UInt64
 
@@ -7,11 +7,11 @@ package struct CollectionIdentity: Sendable, Hashable {
 
   init(random: () -> UInt64) { (high, low) = (random(), random()) }
 
-  /// Of the first 16 bytes of the state of a collection.
+  /// Reads the first 16 bytes of the state of a collection.
   init(reading source: inout HostileBytes) throws(DocumentError) {
     (high, low) = (try source.bigEndian(), try source.bigEndian())
   }
 
-  /// 16 of them.
+  /// The 16 bytes as they are stored.
   package var bytes: [UInt8] { SequenceEntry.key(high) + SequenceEntry.key(low) }
 }

@@ -6,16 +6,18 @@ import LatewoodStore
 /// documents   id                    -> DocumentRecord
 /// sequences   sequence              -> SequenceEntry; one for each document, at its latest change
 /// bodies      sequence of revision  -> body; written once
-/// superseded  sequence of revision  -> nothing; bodies that are no leaf's any more: the sweep takes them
+/// superseded  sequence of revision  -> nothing; bodies of no leaf any more: a sweep removes them
 /// marks       mark, id              -> nothing; documents that counts and queries must tell apart: Mark
 /// local       name                  -> body of a local document
 /// expiry      seconds, id           -> nothing
-/// references  sequence, digest      -> nothing; the blobs that a body refers to; of a local document: 0, name, digest
-/// uses        digest, sequence      -> nothing; the same the other way round; of a local document: digest, 0, name
+/// references  sequence, digest      -> nothing; the blobs that a body refers to
+///             0, name, digest       -> nothing; the same of a local document
+/// uses        digest, sequence      -> nothing; the bodies that refer to a blob
+///             digest, 0, name       -> nothing; the same of a local document
 /// ```
 ///
-/// Sequences, seconds: 8 bytes big-endian. Digests: 32 bytes. A collection that is dropped takes
-/// all of this with it.
+/// Sequences and seconds are 8 bytes big-endian, digests 32 bytes. Dropping a collection drops all
+/// of these keyspaces.
 final class CollectionSpaces: Sendable {
   /// On disk: never renumbered.
   enum Mark {
@@ -24,14 +26,14 @@ final class CollectionSpaces: Sendable {
   }
 
   let documents, sequences, bodies, superseded, marks, local, expiry, references, uses: Keyspace
-  /// Shared with all collections: where the state of this one is.
+  /// Holds the state of this collection; shared with all others.
   let database: Keyspace
 
   static let names = [
     "documents", "sequences", "bodies", "superseded", "marks", "local", "expiry", "references", "uses",
   ]
 
-  /// - Parameter find: the keyspace of a name.
+  /// - Parameter find: returns the keyspace of a name.
   init<E: Error>(_ collection: String, _ find: (String) throws(E) -> Keyspace) throws(E) {
     documents = try find("documents/\(collection)")
     sequences = try find("sequences/\(collection)")
@@ -45,7 +47,7 @@ final class CollectionSpaces: Sendable {
     database = try find("database")
   }
 
-  /// Those of a collection that a state has.
+  /// The keyspaces of a collection that exists in `source`.
   convenience init(_ collection: String, in source: some Readable) throws(DocumentError) {
     try self.init(collection) { (name) throws(DocumentError) in
       do throws(StoreError) {
@@ -55,7 +57,7 @@ final class CollectionSpaces: Sendable {
     }
   }
 
-  /// Those that go with the collection.
+  /// The keyspaces that belong to this collection alone.
   var all: [Keyspace] {
     [documents, sequences, bodies, superseded, marks, local, expiry, references, uses]
   }
@@ -67,13 +69,13 @@ final class CollectionSpaces: Sendable {
   }
 }
 
-/// Keyspaces that all collections share.
+/// The keyspaces that all collections share.
 struct DatabaseSpaces: Sendable {
-  /// `format`, `identity`, `depth`, the states of collections, `upload/` and the number of each
-  /// blob that is being written.
+  /// `format`, `identity`, `depth`, the states of collections, and `upload/` with the number of
+  /// each blob that is being written.
   let database: Keyspace
-  /// Digest of a blob -> number 8 bytes big-endian, length 8 bytes big-endian; nothing if bodies
-  /// refer to it and its content is not here.
+  /// Digest of a blob -> number, length: 8 bytes big-endian each; empty if bodies refer to the blob
+  /// and its content is not here.
   let blobs: Keyspace
   /// Number of a blob 8 bytes big-endian, number of the chunk 4 bytes big-endian -> up to a
   /// mebibyte.

@@ -1,17 +1,17 @@
 import LatewoodStore
 
-/// What the database knows of itself, beside its collections.
+/// The records of the database as a whole: format, identity, revision depth, collection states.
 enum DatabaseFacts {
   static let formatKey = "format"
   static let identityKey = "identity"
   static let depthKey = "depth"
-  /// The greatest depth that a tree may still have; greater than the depth until the sweep has
-  /// pruned all to that.
+  /// The greatest depth that a tree may still have: greater than `depth` until a sweep has pruned
+  /// all trees.
   static let deepestKey = "deepest"
   static let blobNumberKey = "blob-number"
   static let uploadPrefix = "upload/"
 
-  /// Of the keyspaces and records of this layer. The store has a format of its own.
+  /// The version of the keyspaces and records of this layer; the store's format has its own.
   static let format: UInt64 = 1
 
   static func number(
@@ -31,13 +31,13 @@ enum DatabaseFacts {
     }
   }
 
-  /// Generations of revisions that are kept; at least 1.
+  /// The number of generations of revisions to keep; at least 1.
   static func depth(in spaces: DatabaseSpaces, _ source: some Readable) throws(DocumentError) -> Int {
     let depth = try number(depthKey, in: spaces, source)
     return Int(min(max(depth ?? UInt64(RevisionTree.usualDepth), 1), 1 << 30))
   }
 
-  /// The state of a collection; nil if there is none of that name.
+  /// Returns the state of a collection; nil if there is none of that name.
   static func state(
     of collection: String, in spaces: DatabaseSpaces, _ source: some Readable
   ) throws(DocumentError) -> CollectionState? {

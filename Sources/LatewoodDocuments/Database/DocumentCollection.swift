@@ -1,23 +1,27 @@
 import LatewoodDevice
 import LatewoodStore
 
-/// A collection of an open database: a handle, got by name, kept and used from any thread.
+/// A collection of an open database: a handle, looked up by name, that can be kept and used from
+/// any thread.
 ///
-/// Once the collection has been dropped every use throws `notFound`, also when there is another of
-/// the same name; and so it is if the batch that made it failed.
+/// Every use throws `notFound` once the collection has been dropped, even if another of the same
+/// name exists, and also if the batch that created it failed.
 package final class DocumentCollection: Sendable {
   package static let defaultName = "_default"
 
   package let name: String
   package let identity: CollectionIdentity
-  /// Nil: the batch that made the collection has failed. The numbers of its keyspaces are given out
-  /// again.
+  /// Nil if the batch that created the collection has failed: the numbers of its keyspaces may then
+  /// belong to others.
   private let current: Guarded<CollectionSpaces?>
-  private let knownIndexes = Guarded<KnownIndexes?>(nil)
+  private let knownIndexes = Guarded<CollectionIndexes?>(nil)
+  /// The key of its state.
+  let stateKey: [UInt8]
 
   init(_ name: String, _ identity: CollectionIdentity, _ spaces: CollectionSpaces) {
     self.name = name
     self.identity = identity
+    stateKey = Array(CollectionState.key(name).utf8)
     current = Guarded(spaces)
   }
 
@@ -30,21 +34,21 @@ package final class DocumentCollection: Sendable {
 
   var gone: DocumentError { DocumentError(.notFound, "the collection \(name) has been dropped") }
 
-  /// The indexes as of a change of theirs that has been committed, looked up once.
+  /// Returns the indexes as of a committed change to them; loads them once per change.
   func indexes(
     at change: UInt64, _ load: () throws(DocumentError) -> [CollectionIndex]
-  ) throws(DocumentError) -> [CollectionIndex] {
-    if let known = knownIndexes.withLock({ $0 }), known.change == change { return known.indexes }
-    let indexes = try load()
-    knownIndexes.withLock { $0 = KnownIndexes(change: change, indexes: indexes) }
+  ) throws(DocumentError) -> CollectionIndexes {
+    if let known = knownIndexes.withLock({ $0 }), known.change == change { return known }
+    let indexes = CollectionIndexes(try load(), change: change)
+    knownIndexes.withLock { $0 = indexes }
     return indexes
   }
 
-  /// The batch that made it has failed.
+  /// Invalidates the handle: the batch that created the collection has failed.
   func abandon() { current.withLock { $0 = nil } }
 
-  /// After another collection was dropped handles of keyspaces are looked up on every use, as those
-  /// of a transaction are; new ones are not.
+  /// Looks the keyspaces up again after another collection was dropped. Until then the old handles
+  /// are looked up on every use.
   func refresh(from store: Store) {
     knownIndexes.withLock { $0 = nil }
     do {
@@ -53,12 +57,7 @@ package final class DocumentCollection: Sendable {
       guard fresh.documents == old.documents else { return }
       current.withLock { $0 = fresh }
     } catch {
-      // The old ones do as well, and the next read says what is wrong.
+      // The old handles still work, and the next read reports the error.
     }
   }
-}
-
-private struct KnownIndexes {
-  var change: UInt64
-  var indexes: [CollectionIndex]
 }

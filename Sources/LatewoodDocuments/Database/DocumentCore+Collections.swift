@@ -1,14 +1,15 @@
 import LatewoodStore
 
 extension DocumentCore {
-  /// The collection of a name, as the batch of this thread has it or, outside of one, the newest
-  /// commit; nil if there is none.
+  /// Returns a collection as this thread's batch sees it or, outside of a batch, the newest commit;
+  /// nil if there is none.
   func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
     if let writer = currentWriter { return try writer.collection(name) }
     while true {
       let dropCount = collections.dropCount
       let known = collections[name]
-      // Only this process writes, unless it reads only: then another may have dropped it.
+      // Only this process writes, unless the database is read-only: then another may have dropped
+      // it.
       if let known, !store.isReadOnly { return known }
       let found = try lookedUp(name)
       if let known, known.identity == found?.identity { return known }
@@ -19,7 +20,7 @@ extension DocumentCore {
 
   private func lookedUp(_ name: String) throws(DocumentError) -> DocumentCollection? {
     do {
-      // One state for all of it.
+      // One state for all lookups.
       let source = HeldState(try store._reader())
       let shared = shared.withLock { $0 }
       guard let state = try DatabaseFacts.state(of: name, in: shared, source) else { return nil }
@@ -40,25 +41,26 @@ extension DocumentCore {
     return names
   }
 
-  /// Makes a collection, in the batch that this thread runs or in one of its own.
+  /// Creates a collection, in the batch that this thread runs or in one of its own.
   func createCollection(
     _ name: String, _ durability: BatchDurability
   ) throws(DocumentError) -> DocumentCollection {
     let created = try batch(durability) { (writer) throws(DocumentError) in try writer.createCollection(name)
     }
     if currentWriter != nil { return created }
-    // Another thread may have asked for it since it was committed: then all have that handle.
+    // Another thread may have looked it up since the commit: then all share that handle.
     return try collection(name) ?? created
   }
 
-  /// After keyspaces may have been dropped: looks handles up again, so that uses of them need not.
+  /// Looks keyspace handles up again after keyspaces may have been dropped, to keep later uses
+  /// fast.
   func renew(_ handles: [DocumentCollection]) {
     for handle in handles { handle.refresh(from: store) }
     do throws(StoreError) {
       let fresh = try DatabaseSpaces { (name) throws(StoreError) in try store.keyspace(name) }
       shared.withLock { $0 = fresh }
     } catch {
-      // The old ones do as well.
+      // The old handles still work.
     }
   }
 

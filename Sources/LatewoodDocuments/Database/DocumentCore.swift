@@ -3,21 +3,21 @@ import LatewoodDevice
 import LatewoodStore
 import Synchronization
 
-/// What all handles of one open database share.
+/// The state that all handles of one open database share.
 ///
 /// Thread safety: everything from any thread. One batch runs at a time, under the store's writer
-/// lock; `writing` says which thread has it, so that batches inside of batches join.
+/// lock; `writing` says which thread has it, so that nested batches join it.
 ///
 /// Locks are taken in this order:
-/// 1. `sweeping`: one sweep at a time, which is many batches. And `following`, of a database that
-///    is only read: one thread at a time looks for what is new.
-/// 2. The store's: what a compaction waits for, checkpoints, and the writer lock. The closure of a
-///    batch runs under the last of these: the one code of a caller that runs under a lock of ours,
-///    and so it must not wait for another thread that begins a batch.
-/// 3. All others are taken for a moment, alone: of the open databases (`OpenStores`), of observers,
-///    pins, collections and so on. Nothing waits under them, and no code of a caller runs: not a
-///    handler, and not a `deinit` either, so what may be the last reference to something of a
-///    caller's (a handler, an error) is moved out from under the lock before it goes.
+/// 1. `sweeping`: held for a whole sweep, which is many batches. In a read-only database,
+///    `following`: held by the one thread that looks for new commits.
+/// 2. The store's locks: what a compaction waits for, checkpoints, the writer lock. The closure of
+///    a batch runs under the writer lock. It is the only code of a caller that runs under a lock of
+///    this library, so it must not wait for another thread that begins a batch.
+/// 3. All others (`OpenStores`, observers, pins, collections and so on) are held only for a moment
+///    and one at a time. Nothing waits under them, and no code of a caller runs: no handler and no
+///    `deinit`. What may be the last reference to a caller's object (a handler, an error) is moved
+///    out of the lock before it is released.
 ///
 /// Closing waits for the running batch without any lock. The thread of that batch does not wait for
 /// a database that is being closed: see `isWorkingHere`.
@@ -25,7 +25,7 @@ final class DocumentCore: Sendable {
   let store: Store
   let options: DocumentOptions
   let shared: Guarded<DatabaseSpaces>
-  /// Under what it is found by others in this process; nil: by nobody.
+  /// The path under which others in this process find it; nil if it is not shared.
   let sharedPath: String?
   let collections = CollectionHandles()
   let hub = ChangeHub()
@@ -33,18 +33,18 @@ final class DocumentCore: Sendable {
   let alarm = ExpiryAlarm()
   /// Nil if this process writes the database itself.
   let following: Following?
-  /// Generations that are kept, as the newest commit that others see says. A batch asks its
-  /// transaction.
+  /// The number of generations to keep, as of the newest commit. A batch asks its transaction
+  /// instead.
   let depth: Guarded<Int>
-  /// How often somebody has asked for another depth.
+  /// The number of calls that have changed the depth.
   let depthChanges = Guarded<UInt64>(0)
-  /// Where reads of callers run that must not block.
+  /// Runs reads for callers that must not block.
   let queue = DispatchQueue(label: "latewood.reads", qos: .userInitiated, attributes: .concurrent)
-  /// One sweep at a time.
+  /// Held during a sweep.
   let sweeping = Monitor()
   let writing = Guarded<DocumentWriter?>(nil)
-  /// The thread that runs a batch, or 0. Whoever is that thread has written it here; all others
-  /// find another number, whichever.
+  /// The thread that runs a batch, or 0. A thread finds its own number here only while it runs one
+  /// itself; it learns nothing from any other value.
   let writingThread = Atomic<UInt>(0)
 
   init(_ store: Store, options: DocumentOptions, sharedPath: String?) throws(DocumentError) {
@@ -93,7 +93,7 @@ final class DocumentCore: Sendable {
     }
   }
 
-  /// Makes the keyspaces of a collection that does not exist.
+  /// Creates the keyspaces of a new collection.
   @discardableResult
   static func createCollection(
     _ name: String, _ identity: CollectionIdentity, _ transaction: Transaction, _ shared: DatabaseSpaces
@@ -103,11 +103,11 @@ final class DocumentCore: Sendable {
     return spaces
   }
 
-  /// Whether this thread runs a batch of this database, or a closure of its compaction: then it
-  /// must not wait for the end of that.
+  /// Whether this thread runs a batch of this database or a closure of its compaction, and so must
+  /// not wait for its end.
   var isWorkingHere: Bool { store.isWorkingHere }
 
-  /// What this thread reads: its batch, or the newest commit.
+  /// The state that this thread reads: its batch, or the newest commit.
   func source() throws(StoreError) -> ReadSource {
     if let writer = currentWriter { return .transaction(writer.transaction) }
     return .state(HeldState(try store._reader()))
@@ -115,7 +115,7 @@ final class DocumentCore: Sendable {
 
   var now: UInt64 { options.environment.now() / 1_000_000 }
 
-  /// Where the changes of a collection are read by those who observe it.
+  /// Returns the source from which observers read the changes of a collection again.
   func changes(of collection: DocumentCollection) -> ChangeSource {
     let clock = options.environment.now
     return ChangeSource(store: store, collection: collection, now: { clock() / 1_000_000 })

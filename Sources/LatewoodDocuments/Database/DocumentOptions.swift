@@ -2,19 +2,19 @@ import Dispatch
 import LatewoodDevice
 import LatewoodStore
 
-/// How a database of documents is opened.
+/// The options for opening a database of documents.
 package struct DocumentOptions: Sendable {
   package var store = Store.Options()
-  /// Generations of revisions that are kept, of a database that is new; at least 1. One that exists
-  /// has its own.
+  /// The number of generations of revisions that a new database keeps; at least 1. An existing
+  /// database keeps its own number.
   package var depth = RevisionTree.usualDepth
-  /// Whether documents are forgotten by a timer when they expire. They always are when the database
-  /// is opened for writing, and by ``DocumentStore/purgeExpired()``.
+  /// Whether a timer purges documents when they expire. Opening for writing and
+  /// ``DocumentStore/purgeExpired()`` always purge them.
   package var expiresByItself = true
   /// The clock and the randomness.
   package var environment = Environment.system
 
-  /// Has an action run after so many microseconds. Default: by the clock of the wall, which goes on
+  /// Runs an action after a number of microseconds. Default: by wall-clock time, which also passes
   /// while the machine sleeps.
   package var wake: @Sendable (_ microseconds: UInt64, _ action: @escaping @Sendable () -> Void) -> Void = {
     DispatchQueue.global(qos: .utility).asyncAfter(

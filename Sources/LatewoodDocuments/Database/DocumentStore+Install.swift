@@ -3,23 +3,23 @@ import LatewoodDevice
 import LatewoodStore
 
 extension DocumentStore {
-  /// Writes a copy of this database where no file is: compact, without superseded bodies and unused
-  /// blobs, with an identity of its own, and this user's, who can write to it.
+  /// Writes a compact copy of this database to a path where no file exists: without superseded
+  /// bodies and unused blobs, with an identity of its own, owned and writable by the current user.
   ///
   /// ```
-  /// copy          the newest state into NAME.installing, whole and verified
-  /// renew, sweep  in that file, which nobody knows yet; compacted once more
+  /// copy          the newest state into NAME.installing, complete and verified
+  /// renew, sweep  in that file, before anybody can open it; compacted once more
   /// settle        NAME.installing -> NAME, directory synced
   /// ```
   ///
-  /// After a crash at any moment there is no NAME, or one that is all of this. What is left then of
-  /// NAME.installing goes with the next attempt.
+  /// After a crash at any moment NAME does not exist, or is complete. A NAME.installing that is
+  /// left behind is removed by the next attempt.
   ///
   /// - Parameters:
-  ///   - path: of the copy.
-  ///   - volume: where that is; the volume that this database was opened on.
-  /// - Throws: ``DocumentError`` `alreadyExists`; `busy` if somebody else is making a database
-  ///   there; and what the store throws.
+  ///   - path: the path of the copy.
+  ///   - volume: the volume of that path, on which this database was opened too.
+  /// - Throws: ``DocumentError`` `alreadyExists`; `busy` if somebody else is creating a database
+  ///   there; any error of the store.
   package func install(at path: String, on volume: any Volume) throws(DocumentError) {
     let core = try opened()
     do {
@@ -27,7 +27,7 @@ extension DocumentStore {
       try Self.refuseExisting(path, on: volume)
       let lock = try volume.lockForWriting(path)
       defer { lock.unlock() }
-      // Once more: another process may have made one before the lock was ours.
+      // Check again: another process may have created one before this one got the lock.
       try Self.refuseExisting(path, on: volume)
       Store.removeStaging(of: path, on: volume)
       defer { Store.removeStaging(of: path, on: volume) }

@@ -8,24 +8,23 @@ import Synchronization
 /// ```
 /// DocumentStore            open, close, collections, batches, snapshots
 ///   DocumentCollection     a name and its keyspaces: documents, sequences, bodies, ...
-///   DocumentWriter         what a batch does: save, insert, purge, expiry, local documents
-///   DocumentReads          what is there: winners, revisions, bodies, changes, queries
-///   ChangeHub              who is told of it, after the commit
+///   DocumentWriter         changes in a batch: save, insert, purge, expiry, local documents
+///   DocumentReads          reads: winners, revisions, bodies, changes, queries
+///   ChangeHub              tells observers of changes, after the commit
 ///   BlobWriter, BlobHandle blobs in and out, in chunks
 /// ```
 ///
 /// Invariants, which ``verify()`` checks:
-/// 1. Each document has one entry in the feed of its collection, at the sequence that its record
-///    says, and each entry is a document's.
-/// 2. The body of a leaf that has one is there. A body that is no leaf's is there just as long as
-///    `superseded` lists it.
-/// 3. The indexes (marks, expiry, references, uses) say what records and bodies say, and counters
-///    count it.
-/// 4. A blob that a body refers to is there, whole.
+/// 1. Each document has exactly one entry in the feed of its collection, at the sequence in its
+///    record, and each entry belongs to a document.
+/// 2. If the record of a leaf says that it has a body, the body is there. A body that belongs to no
+///    leaf is there exactly as long as `superseded` lists it.
+/// 3. The indexes (marks, expiry, references, uses) and the counters agree with records and bodies.
+/// 4. A blob that a body refers to is there in full, or listed as missing.
 ///
-/// Every change of these is one transaction of the store, so that no crash leaves them half done.
-/// The same file opened twice in one process is the same database underneath; it closes with the
-/// last handle.
+/// Every change is one transaction of the store, so that no crash leaves it half done. Opening the
+/// same file twice in one process gives two handles of one database, which closes with the last
+/// handle.
 ///
 /// Thread safety: all calls from any thread.
 package final class DocumentStore: Sendable {
@@ -33,9 +32,9 @@ package final class DocumentStore: Sendable {
   private let isClosed = Atomic<Bool>(false)
   package let isReadOnly: Bool
 
-  /// Of the observers that were added by this handle.
+  /// The number of this handle, to which the observers that it added belong.
   let handle: UInt64
-  /// Of batches of this handle that say nothing else.
+  /// The durability of batches that do not ask for another.
   private let durability: Durability
 
   private init(_ core: DocumentCore, isReadOnly: Bool, _ options: DocumentOptions) {
@@ -48,11 +47,12 @@ package final class DocumentStore: Sendable {
   deinit {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     core.hub.closeHandle(handle)
-    // Nobody is left to be told of an error; what was acknowledged is in the log all the same.
+    // Nobody is left to receive an error; acknowledged commits are in the log in any case.
     let release: @Sendable () -> Void = { [core] in
       do throws(DocumentError) { try OpenStores.shared.release(core) } catch {}
     }
-    // The last reference may go in a batch of this very database, which closing would wait for.
+    // The last reference may go away inside a batch of this very database, which closing would wait
+    // for.
     if core.isWorkingHere { DispatchQueue.global().async(execute: release) } else { release() }
   }
 
@@ -60,13 +60,13 @@ package final class DocumentStore: Sendable {
 
   /// Opens a database file, or shares the one that this process has open already.
   ///
-  /// Opened for writing, it first forgets what has expired meanwhile. Of one that is shared, the
-  /// options of the first open count, but for the durability, which each handle has for what it
+  /// Opening for writing first purges documents that have expired. If the file is shared, the
+  /// options of the first open apply, except for the durability, which each handle has for its own
   /// writes.
   ///
-  /// - Throws: ``DocumentError``: what the store throws; `wrongFormat` if the file holds something
-  ///   else than documents, `tooNew`; `badArgument` if it is shared and a compaction policy is
-  ///   asked for that is neither the default nor that of the first open.
+  /// - Throws: ``DocumentError``: any error of the store; `wrongFormat` if the file does not hold
+  ///   documents; `tooNew`; `badArgument` if the file is shared and `options` asks for a compaction
+  ///   policy that is neither the default nor that of the first open.
   package static func open(
     at path: String, mode: Store.OpenMode = .openOrCreate, options: DocumentOptions = DocumentOptions()
   ) throws(DocumentError) -> DocumentStore {
@@ -101,14 +101,14 @@ package final class DocumentStore: Sendable {
     return store
   }
 
-  /// A database that lives in memory.
+  /// Creates a database in memory.
   package static func inMemory(
     options: DocumentOptions = DocumentOptions()
   ) throws(DocumentError) -> DocumentStore {
     try open(at: "memory", on: MemoryVolume(), mode: .createNew, options: options, sharedPath: nil)
   }
 
-  /// Opens on any volume, shared with nobody: the seam for simulated disks.
+  /// Opens on any volume, without sharing: the seam for simulated disks.
   package static func open(
     at path: String, on volume: any Volume, mode: Store.OpenMode, options: DocumentOptions
   ) throws(DocumentError) -> DocumentStore {
@@ -139,12 +139,12 @@ package final class DocumentStore: Sendable {
     return core
   }
 
-  /// Closes this handle, and with the last one the database, which waits for the batches that are
-  /// running. Idempotent.
+  /// Closes this handle and, with the last one, the database; that waits for running batches.
+  /// Idempotent.
   ///
-  /// - Throws: ``DocumentError`` `busy` inside of a batch, and in a closure of a compaction, copy
-  ///   or backup: then the handle stays open. What the last checkpoint throws; then it is closed
-  ///   all the same.
+  /// - Throws: ``DocumentError`` `busy` inside a batch or a closure of a compaction, copy or
+  ///   backup: the handle then stays open. Any error of the last checkpoint: the handle is then
+  ///   closed nevertheless.
   package func close() throws(DocumentError) {
     if isClosed.load(ordering: .acquiring) { return }
     if core.isWorkingHere {
@@ -156,14 +156,14 @@ package final class DocumentStore: Sendable {
     try OpenStores.shared.release(core)
   }
 
-  /// The open database, for a call of this handle.
+  /// Returns the open database; throws `notOpen` if this handle is closed.
   func opened() throws(DocumentError) -> DocumentCore {
     if isClosed.load(ordering: .acquiring) { throw DocumentError(.notOpen, "the database has been closed") }
     return core
   }
 
-  /// The same, for a call that reads: of a database that another process writes, the newest that it
-  /// has committed.
+  /// Like `opened()`, for a call that reads: if another process writes the database, reads its
+  /// newest commit.
   func openedForReading() throws(DocumentError) -> DocumentCore {
     let core = try opened()
     try core.catchUp()
@@ -176,8 +176,8 @@ package final class DocumentStore: Sendable {
     return core
   }
 
-  /// Whether this process has the file at a path open for writing: then it must not be deleted or
-  /// replaced.
+  /// Whether this process has the file at a path open for writing, so that it must not be deleted
+  /// or replaced.
   package static func isOpen(at path: String) throws(DocumentError) -> Bool {
     do { return OpenStores.shared.isOpen(try FileVolume().resolved(path)) } catch {
       throw DocumentError.from(error)
@@ -200,7 +200,7 @@ package final class DocumentStore: Sendable {
     } catch { throw DocumentError(error) }
   }
 
-  /// Gives the database other random bytes: for a copy.
+  /// Gives the database a new identity: for a copy.
   package func renewIdentity() throws(DocumentError) {
     let core = try openedForWriting()
     let random = core.options.environment.random
@@ -210,12 +210,12 @@ package final class DocumentStore: Sendable {
     }
   }
 
-  /// Generations of revisions that are kept. A batch that changes it sees the change when it has
-  /// been committed.
+  /// The number of generations of revisions that are kept. A batch that changes it sees the new
+  /// value only after its commit.
   package var depth: Int { core.depth.withLock { $0 } }
 
-  /// Keeps this many generations from now on, at least 1. A document is pruned when it is changed
-  /// next, all others by the next sweep.
+  /// Sets the number of generations to keep, at least 1. A document is pruned at its next change,
+  /// all others by the next sweep.
   package func setDepth(_ depth: Int) throws(DocumentError) {
     let core = try openedForWriting()
     let depth = min(max(1, depth), 1 << 30)
@@ -224,16 +224,17 @@ package final class DocumentStore: Sendable {
     }
   }
 
-  /// Makes everything committed so far survive a power cut.
+  /// Makes all commits so far durable against a power failure.
   package func sync() throws(DocumentError) {
     do { try opened().store.sync() } catch { throw DocumentError.from(error) }
   }
 
-  /// Takes in what another process has committed since, if this database is only read. True if
+  /// Picks up what another process has committed, if this database is read-only. Returns whether
   /// there was anything new.
   ///
-  /// Reads do so by themselves when 10 ms have passed since the last time, and observers are told
-  /// within 100 ms. Throws what the store throws, and then so do reads, until it succeeds.
+  /// Reads do this by themselves once 10 ms have passed since the last time, and observers hear of
+  /// changes within 100 ms. Throws any error of the store; reads throw it too until a refresh
+  /// succeeds.
   @discardableResult
   package func refresh() throws(DocumentError) -> Bool {
     try opened().catchUpNow()
@@ -241,29 +242,28 @@ package final class DocumentStore: Sendable {
 
   // MARK: Collections
 
-  /// The collection of a name; nil if there is none.
+  /// Returns the collection of a name; nil if there is none.
   package func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
     try openedForReading().collection(name)
   }
 
-  /// The collection of a name, created if there is none. What a name may be is for the caller to
-  /// say.
+  /// Returns the collection of a name, creating it if there is none. The caller checks the name.
   ///
-  /// In a batch it is part of the batch: if that fails there is no collection, and every use of
-  /// this one throws `notFound`.
+  /// In a batch it is part of the batch: if the batch fails the collection does not exist, and
+  /// every use of it throws `notFound`.
   package func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
     if let existing = try collection(name) { return existing }
     return try openedForWriting().createCollection(name, usual)
   }
 
-  /// The names of all collections, by bytes.
+  /// The names of all collections, ordered by their bytes.
   package func collectionNames() throws(DocumentError) -> [String] {
     let core = try openedForReading()
     if let writer = core.currentWriter { return try core.collectionNames(in: writer.transaction) }
     return try core.collectionNames(in: core.store)
   }
 
-  /// Deletes a collection with all that is in it, at once. False if there was none.
+  /// Deletes a collection with all its contents, at once. Returns false if there was none.
   @discardableResult
   package func dropCollection(_ name: String) throws(DocumentError) -> Bool {
     try openedForWriting().dropCollection(name, usual)
@@ -271,17 +271,17 @@ package final class DocumentStore: Sendable {
 
   // MARK: Batches
 
-  /// Runs a batch: all that the closure does is committed together when it returns, or not at all
-  /// if it throws.
+  /// Runs a batch: all changes of the closure are committed together when it returns, or none if it
+  /// throws.
   ///
-  /// A batch inside of a batch of the same thread joins it; if the inner one throws after it has
-  /// changed something, the outer one cannot be committed any more, and throws that error when it
-  /// ends.
+  /// A batch inside a batch of the same thread joins it. If the inner one throws after it has
+  /// changed something, the outer one cannot be committed any more and throws that error at its
+  /// end.
   ///
   /// - Parameters:
-  ///   - durability: when the commit counts as done; default: what this handle was opened with.
+  ///   - durability: when the commit counts as done; default: the durability of this handle.
   ///   - body: the work. Its argument must not escape.
-  /// - Throws: what the closure throws; ``DocumentError``.
+  /// - Throws: any error of the closure; ``DocumentError``.
   @discardableResult
   package func write<R>(
     durability: Durability? = nil, _ body: (DocumentWriter) throws -> R
@@ -289,9 +289,9 @@ package final class DocumentStore: Sendable {
     try openedForWriting().write(BatchDurability(asked: durability, usual: self.durability), body)
   }
 
-  /// The same without blocking the caller's thread. Batches of this form run one after the other on
-  /// a Dispatch queue, in the order in which they were called, and those that wait at the same time
-  /// share a sync.
+  /// Runs a batch without blocking the caller's thread. Batches of this form run one after the
+  /// other on a Dispatch queue, in the order of the calls; those that wait at the same time share a
+  /// sync.
   @discardableResult
   package func write<R: Sendable>(
     durability: Durability? = nil, _ body: @escaping @Sendable (DocumentWriter) throws -> R
@@ -300,21 +300,21 @@ package final class DocumentStore: Sendable {
       BatchDurability(asked: durability, usual: self.durability), body)
   }
 
-  /// Runs calls of this database that may block, and begin no batch, on a Dispatch queue.
+  /// Runs calls that may block, but begin no batch, on a Dispatch queue.
   package func perform<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await opened().perform(body)
   }
 
-  /// Has a closure called when the batch of this thread has ended, with whether it was committed;
-  /// outside of a batch now, with true.
+  /// Calls a closure at the end of this thread's batch, telling whether it was committed; outside
+  /// of a batch, calls it at once with true.
   package func atEndOfBatch(_ action: @escaping (_ isCommitted: Bool) -> Void) {
     if let writer = core.currentWriter { writer.atEnd(action) } else { action(true) }
   }
 
   // MARK: Reading
 
-  /// The newest state of a collection; it stays that state for as long as the value is kept. For
-  /// short reads: ``snapshot()`` for longer ones.
+  /// Returns the newest state of a collection, which does not change while the value is kept. For
+  /// short reads; use ``snapshot()`` for longer ones.
   package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
     let core = try openedForReading()
     if let writer = core.currentWriter { return try writer.reads(collection) }
@@ -323,7 +323,7 @@ package final class DocumentStore: Sendable {
     } catch { throw DocumentError.from(error) }
   }
 
-  /// Holds the newest state of all collections.
+  /// Returns a snapshot of the newest state of all collections.
   package func snapshot() throws(DocumentError) -> DocumentSnapshot {
     let core = try openedForReading()
     do { return DocumentSnapshot(try core.store.snapshot(), core) } catch { throw DocumentError(error) }

@@ -1,10 +1,10 @@
-/// What ids, names and members may be. Each function gives the reason why something is refused, to
-/// go behind its name; nil if it is allowed.
+/// The rules for ids, names and members. Each function returns the reason why a name is refused,
+/// worded to follow the name; nil if it is allowed.
 package enum NameRules {
   package static let longestID = 240
   package static let longestCollection = 251
   package static let longestIndex = 251
-  /// Members that no document can have at its top, because they mean something else wherever
+  /// Members that no document can have at its top level, because they have a meaning wherever
   /// documents are exchanged.
   package static let reservedMembers: Set<String> = [
     "_id", "_rev", "_deleted", "_attachments", "_removed", "_sequence",

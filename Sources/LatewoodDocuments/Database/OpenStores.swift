@@ -1,13 +1,13 @@
 import LatewoodDevice
 
 /// The databases that this process has open for writing, by the path of their file with links
-/// followed: a second open shares the first.
+/// resolved: a second open shares the first.
 ///
-/// Not by the file's number in its file system: a compaction puts another file in its place.
+/// The file's inode number would not do as the key: a compaction puts another file in its place.
 ///
-/// The lock is held to look and to note, and never while a database opens or closes. That takes as
-/// long as the disk and the batches that are running, and batches may themselves open and close
-/// databases. Meanwhile the path is taken, and whoever wants it waits for that.
+/// The lock is held to look entries up and to change them, never while a database opens or closes.
+/// That takes as long as the disk and the running batches take, and batches may themselves open and
+/// close databases. Meanwhile the path is marked as taken, and others that want it wait.
 ///
 /// Thread safety: all calls from any thread.
 final class OpenStores: @unchecked Sendable {
@@ -23,10 +23,10 @@ final class OpenStores: @unchecked Sendable {
   // SAFETY: only touched with the monitor held.
   private var entries: [String: Entry] = [:]
 
-  /// Returns the database that is open at a path, with one more user; or what `make` opens.
+  /// Returns the database that is open at a path, with one more user, or else opens it with `make`.
   ///
-  /// - Throws: what `make` throws; `busy` if it is being closed, and that waits for what this
-  ///   thread is in.
+  /// - Throws: any error of `make`; `busy` if the database is being closed and that waits for work
+  ///   of this very thread.
   func share(
     _ path: String, _ make: () throws(DocumentError) -> DocumentCore
   ) throws(DocumentError) -> DocumentCore {
@@ -46,11 +46,11 @@ final class OpenStores: @unchecked Sendable {
     try join(path, elseTakes: false)
   }
 
-  /// Whether a database is open at a path, or is just being opened or closed.
+  /// Whether a database is open at a path, or is being opened or closed.
   func isOpen(_ path: String) -> Bool { monitor.withLock { entries[path] != nil } }
 
-  /// Notes one user less; closes with the last. The calling thread must not be in anything that
-  /// this waits for.
+  /// Removes a user; closes the database with the last. The calling thread must not be in any work
+  /// that closing waits for.
   func release(_ core: DocumentCore) throws(DocumentError) {
     guard let path = core.sharedPath else { return try core.shutDown() }
     guard isLastUser(of: core, path) else { return }

@@ -1,15 +1,15 @@
-/// The least keys of all that were added, as many as are wanted.
+/// Collects the least of all added keys, as many as are wanted.
 struct BestKeys {
   private let wanted: Int?
   private var entries: [(key: [UInt8], id: String)] = []
 
-  /// - Parameter count: nil for all.
+  /// - Parameter count: the number of keys to keep; nil for all.
   init(count: Int?) { wanted = count }
 
   mutating func add(_ key: [UInt8], _ id: String) {
     entries.append((key, id))
-    // Twice as many are gathered as are wanted before half of them goes: sorting costs each its
-    // share.
+    // Twice as many as are wanted are gathered before half of them goes, so that sorting costs
+    // amortized O(log n) a key.
     if let wanted, entries.count / 2 > max(wanted, 64) { cut(to: wanted) }
   }
 
@@ -19,7 +19,7 @@ struct BestKeys {
   }
 
   private mutating func cut(to count: Int) {
-    // What is equal keeps the order in which it came, which is by id.
+    // Equal keys are ordered by id.
     entries.sort {
       $0.key == $1.key ? BestKeys.isLess($0.id, $1.id) : $0.key.lexicographicallyPrecedes($1.key)
     }

@@ -5,30 +5,81 @@ import LatewoodStore
 extension DocumentReads {
   /// Calls a closure with each document that a request wants, until it returns false.
   ///
-  /// Without an order, documents come by id. How they are found, by an index or by looking at all,
-  /// never changes what is found, nor its order; ``explain(_:)`` tells. Of a range of an index
-  /// whose order is not the one that is asked for, ids or keys are held in memory: those of `skip +
-  /// limit` documents where there is a limit and an order.
+  /// Without an order, documents come by id. The access path, an index or a scan, never changes
+  /// which documents are found, nor their order; ``explain(_:)`` tells which it is. When an index
+  /// does not have the order that is asked for, its ids or keys are gathered in memory: those of
+  /// `skip + limit` documents if there are a limit and an order.
   ///
-  /// - Returns: how many documents were looked at.
-  /// - Throws: what the closure throws; ``DocumentError`` `corruptData` if the body of one that was
-  ///   looked at is damaged.
+  /// - Returns: the number of documents that were looked at.
+  /// - Throws: any error of the closure; ``DocumentError`` `corruptData` if the body of a document
+  ///   that was looked at is damaged.
   @discardableResult
   package func find(_ request: FindRequest, _ body: (FoundDocument) throws -> Bool) throws -> Int {
     guard request.limit > 0 else { return 0 }
     return try find(request, by: FindPlanner(self, request).best(), body)
   }
 
-  /// How many documents a request wants. O(log n) where an index has just those, and what has
-  /// expired and is not purged yet; else as ``find(_:_:)``.
+  /// Finds the documents of a prepared request.
+  @discardableResult
+  package func find(_ prepared: PreparedFind, _ body: (FoundDocument) throws -> Bool) throws -> Int {
+    guard prepared.request.limit > 0 else { return 0 }
+    return try find(prepared.request, by: FindPlanner(self, prepared).best(), body)
+  }
+
+  /// Calls a closure with the id of each document that a prepared request finds, until it returns
+  /// false. No document is read if an index contains exactly these documents.
+  package func findIDs(_ prepared: PreparedFind, _ body: (String) throws -> Bool) throws {
+    guard prepared.request.limit > 0 else { return }
+    let plan = try FindPlanner(self, prepared).best()
+    _ = try withoutActuallyEscaping(body) { body in
+      try find(prepared.request, by: plan, into: IDSink(body: body))
+    }
+  }
+
+  /// Calls a closure with some fields of each document that a prepared request finds, until it
+  /// returns false.
+  ///
+  /// If an index contains exactly these documents and all the fields, the values come from the
+  /// index and no document is read. If the closure returns nil because it needs more than the
+  /// values, it is called again with the document. A field is always read from its document if it
+  /// is an array, an object or data, or if its key in the index is cut.
+  package func findRows(
+    _ prepared: PreparedFind, _ columns: [FieldPath], _ body: (FoundRow) throws -> Bool?
+  ) throws {
+    guard prepared.request.limit > 0 else { return }
+    try findRows(prepared.request, by: FindPlanner(self, prepared).best(), columns, body)
+  }
+
+  /// Finds the rows of a request by a given plan.
+  func findRows(
+    _ request: FindRequest, by plan: FindPlan, _ columns: [FieldPath], _ body: (FoundRow) throws -> Bool?
+  ) throws {
+    _ = try withoutActuallyEscaping(body) { body in
+      try find(request, by: plan, into: RowSink(columns, body))
+    }
+  }
+
+  /// Returns the number of documents that a request wants. O(log n), plus the documents that have
+  /// expired and are not purged yet, if an index has exactly the wanted ones; else like
+  /// ``find(_:_:)``.
   package func count(_ request: FindRequest) throws -> Int {
     var unsorted = request
     unsorted.order = []
+    return try count(unsorted, FindPlanner(self, unsorted))
+  }
+
+  /// Returns the number of documents that a prepared request wants.
+  package func count(_ prepared: PreparedFind) throws -> Int {
+    guard prepared.request.order.isEmpty else { return try count(prepared.request) }
+    return try count(prepared.request, FindPlanner(self, prepared))
+  }
+
+  private func count(_ request: FindRequest, _ planner: FindPlanner) throws -> Int {
     guard request.limit > 0 else { return 0 }
-    let plan = try FindPlanner(self, unsorted).best(toCount: true)
+    let plan = try planner.best(toCount: true)
     guard plan.isCovered else {
       var count = 0
-      _ = try find(unsorted, by: plan) { _ in
+      _ = try find(request, by: plan) { _ in
         count += 1
         return true
       }
@@ -38,12 +89,22 @@ extension DocumentReads {
     return min(max(0, all - request.skip), request.limit)
   }
 
-  /// How a request would be answered. O(log n) for each index.
+  /// Returns how a request would be answered. O(log n) for each index.
   package func explain(_ request: FindRequest) throws(DocumentError) -> FindExplanation {
     try FindPlanner(self, request).explained()
   }
 
-  /// Documents that match, have expired and are not purged yet: most of the time none.
+  /// Returns how a prepared request would be answered.
+  ///
+  /// - Parameter columns: the fields to find; nil for whole documents.
+  package func explain(
+    _ prepared: PreparedFind, _ columns: [FieldPath]? = nil
+  ) throws(DocumentError) -> FindExplanation {
+    try FindPlanner(self, prepared).explained(columns)
+  }
+
+  /// Returns the number of documents that match and have expired, but are not purged yet: most of
+  /// the time 0.
   func expired(among predicate: Predicate) throws -> Int {
     var count = 0
     for id in try expired() {
@@ -57,12 +118,20 @@ extension DocumentReads {
     return count
   }
 
-  /// The same by one plan.
+  /// Finds the documents of a request by a given plan.
   func find(
     _ request: FindRequest, by plan: FindPlan, _ body: (FoundDocument) throws -> Bool
   ) throws -> Int {
-    var run = FindRun(self, request, plan)
-    return try run.run(body)
+    try withoutActuallyEscaping(body) { body in
+      try find(request, by: plan, into: DocumentSink(body: body))
+    }
+  }
+
+  private func find(
+    _ request: FindRequest, by plan: FindPlan, into sink: some FoundSink
+  ) throws -> Int {
+    var run = FindRun(self, request, plan, sink)
+    return try run.run()
   }
 
   func withDocument<R>(

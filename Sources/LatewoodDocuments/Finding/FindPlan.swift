@@ -1,70 +1,98 @@
 import LatewoodQuery
 import LatewoodStore
 
-/// One way to find the documents of a request. All ways find the same.
+/// One way to find the documents of a request. All ways give the same result.
 struct FindPlan {
   enum Access {
     /// Every document in a range of ids.
     case scan(KeyRange)
-    /// Those that a part of an index has.
+    /// The documents in a part of an index.
     case index(IndexAccess)
-    /// Those that several parts have between them.
+    /// The documents in any of several parts.
     case union([IndexAccess])
+    /// The documents in a part of an index that has few entries: these were read to count them.
+    case few(IndexAccess, ids: [String])
   }
 
   enum Ordering {
-    /// As they are read.
+    /// In the order of reading.
     case none
-    /// By id, or the order of the request: what was read is sorted.
+    /// By id or in the order of the request: the documents are sorted after reading.
     case sorted
-    /// The order of the index: read forwards or backwards.
+    /// In the order of the index, read forwards or backwards.
     case index(isReversed: Bool)
   }
 
   var access: Access
   var ordering: Ordering
-  /// Entries or documents that are in its ranges.
+  /// The number of entries or documents in its ranges.
   var candidates: Int
-  /// How many documents it is likely to read.
+  /// The estimated number of documents to read.
   var cost: Double
 
-  /// Whether its entries are just the documents that are wanted, each once.
+  var isScan: Bool { if case .scan = access { true } else { false } }
+
+  /// Whether its entries are exactly the wanted documents, each once.
   var isCovered: Bool {
-    if case .index(let access) = access { return access.isExact }
-    return false
+    switch access {
+    case .index(let access), .few(let access, _): access.isExact
+    case .scan, .union: false
+    }
+  }
+
+  /// The parts of indexes that it reads.
+  var accesses: [IndexAccess] {
+    switch access {
+    case .scan: []
+    case .index(let access), .few(let access, _): [access]
+    case .union(let accesses): accesses
+    }
   }
 }
 
-/// A part of an index.
+/// A part of an index as one state of the database has it.
 struct IndexAccess {
-  let index: CollectionIndex
-  let bounds: IndexBounds
-  /// Without those that have no entry.
+  let part: IndexPart
+  /// The ranges of the part, without those that a count found empty.
   let ranges: [KeyRange]
+  /// The number of entries in them; 0 if they were not counted.
   let candidates: Int
-  /// Whether no condition is left, and each document comes once.
+  /// Whether all entries match, and each document comes once.
   let isExact: Bool
+
+  var index: CollectionIndex { part.index }
+  var bounds: IndexBounds { part.bounds }
+  var isReversed: Bool? { part.isReversed }
+
+  init(_ part: IndexPart, ranges: [KeyRange], candidates: Int, isExact: Bool) {
+    self.part = part
+    self.ranges = ranges
+    self.candidates = candidates
+    self.isExact = isExact
+  }
 }
 
-/// What a request was or would be answered with.
+/// The plan by which a request was or would be answered.
 package struct FindExplanation: Sendable, Equatable {
   package struct Use: Sendable, Equatable {
     package var index: String
-    /// Runs of its entries that are read.
+    /// The number of ranges that are read.
     package var ranges: Int
-    /// Entries in them.
+    /// The number of entries in them.
     package var entries: Int
   }
 
-  /// The indexes that are read; none for a scan.
+  /// The indexes that are read; empty for a scan.
   package var uses: [Use]
-  /// Whether documents are left to be looked at to know whether they match.
+  /// Whether the index holds all the fields to find, so that no document is read.
+  package var isCovering: Bool
+  /// Whether documents must be read to know whether they match.
   package var filters: Bool
-  /// Whether what is found is sorted afterwards.
+  /// Whether the result is sorted afterwards.
   package var sorts: Bool
-  /// Documents or entries that are in the ranges.
+  /// The number of documents or entries in the ranges.
   package var candidates: Int
-  /// Fields of an index that would help; nil if the plan is as good.
+  /// The fields of an index that would help; nil if the plan uses one already or none would.
   package var suggestion: String?
 
   package var isScan: Bool { uses.isEmpty }
@@ -81,6 +109,7 @@ extension FindExplanation: CustomStringConvertible {
         parts.append("index \"\(use.index)\": \(use.entries) entries in \(ranges)")
       }
     }
+    if isCovering { parts.append("covering") }
     if filters { parts.append("then filtered") }
     if sorts { parts.append("then sorted") }
     if let suggestion { parts.append("an index on \(suggestion) would help") }

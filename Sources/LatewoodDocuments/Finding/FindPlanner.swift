@@ -1,55 +1,141 @@
 import LatewoodQuery
 import LatewoodStore
 
-/// Finds the ways in which a request can be answered, and what each costs: how many entries a range
-/// has is exact.
+/// Finds the cheapest way to answer a request. The number of entries in a range is exact, not
+/// estimated.
+///
+/// Nothing is counted where the number could not change the choice: if an index has exactly the
+/// wanted documents in the wanted order, and a small limit ends the read. A few entries of equal
+/// keys are read rather than counted.
 struct FindPlanner {
-  /// To read an entry of an index and then its document takes longer than to read the next
-  /// document.
+  /// The cost of reading an index entry and then its document, relative to reading the next
+  /// document of a scan.
   private static let entryCost = 3.0
-  /// To sort what was found, and read it once more, takes a part more.
+  /// The factor by which sorting the result and reading it again makes a plan slower.
   private static let sortCost = 1.3
+  /// The factor by which more entries may be read to avoid sorting all matches.
+  private static let orderWorth = 4
+  /// The number of entries that are read in about the time of a count.
+  private static let fewEntries = 16
+  /// The limit up to which no other plan can save much.
+  private static let smallLimit = 64
 
   private let reads: DocumentReads
   private let request: FindRequest
-  private let indexes: [CollectionIndex]
-  private let conditions: Conjunction
+  private let choices: FindChoices
 
   init(_ reads: DocumentReads, _ request: FindRequest) throws(DocumentError) {
+    self.init(reads, request, FindChoices(request, try reads.indexes().ready))
+  }
+
+  init(_ reads: DocumentReads, _ prepared: PreparedFind) throws(DocumentError) {
+    self.init(reads, prepared.request, prepared.choices(with: try reads.indexes()))
+  }
+
+  private init(_ reads: DocumentReads, _ request: FindRequest, _ choices: FindChoices) {
     self.reads = reads
     self.request = request
-    indexes = try reads.indexes().filter(\.isReady)
-    conditions = Conjunction(request.predicate)
+    self.choices = choices
   }
 
-  /// The way that costs least.
+  /// Returns the cheapest plan.
   ///
-  /// - Parameter toCount: nothing but how many there are is wanted, which an index that has just
-  ///   those says without reading them.
+  /// - Parameter toCount: whether only the number of documents is wanted. An index with exactly
+  ///   those gives it without reading them: the candidates of a plan that is covered.
   func best(toCount: Bool = false) throws(DocumentError) -> FindPlan {
-    // Without an index there is nothing to count.
-    if indexes.isEmpty { return scan(of: KeyRange(idsOf: request.predicate), candidates: 0) }
-    return best(of: try all(), toCount: toCount)
-  }
-
-  /// The same with every range counted, for those who want to know.
-  func explained() throws(DocumentError) -> FindExplanation { explain(best(of: try all())) }
-
-  private func best(of plans: [FindPlan], toCount: Bool = false) -> FindPlan {
-    if toCount, let covered = plans.first(where: { $0.isCovered }) { return covered }
-    return plans.dropFirst().reduce(plans[0]) { $1.cost < $0.cost ? $1 : $0 }
-  }
-
-  /// Every way; the scan first.
-  func all() throws(DocumentError) -> [FindPlan] {
-    let ids = KeyRange(idsOf: request.predicate)
-    let total = try count(reads.spaces.documents, ids)
-    var plans = [scan(of: ids, candidates: total)]
-    for index in indexes {
-      guard let access = try access(to: index, for: conditions) else { continue }
-      plans.append(contentsOf: self.plans(for: access))
+    if choices.parts.isEmpty, choices.unions.isEmpty { return scan(candidates: 0) }
+    if toCount, let access = try covering() {
+      return FindPlan(access: .index(access), ordering: .none, candidates: access.candidates, cost: 0)
     }
-    if let union = try union() { plans.append(union) }
+    if let part = endingAtLimit { return plan(inOrder: uncounted(part)) }
+    if let few = try few() { return few }
+    return best(of: try all())
+  }
+
+  /// Explains the cheapest plan, with all counts filled in.
+  ///
+  /// - Parameter columns: the fields to find; nil for whole documents.
+  func explained(_ columns: [FieldPath]? = nil) throws(DocumentError) -> FindExplanation {
+    if let part = endingAtLimit { return explain(plan(inOrder: try access(to: part)), columns) }
+    if let few = try few() { return explain(few, columns) }
+    return explain(best(of: try all()), columns)
+  }
+
+  /// Returns a plan that reads documents in the order of the request, so that none are held in
+  /// memory; nil if there is none, or another plan would read far fewer documents.
+  func inOrder() throws(DocumentError) -> FindPlan? {
+    if choices.parts.isEmpty { return nil }
+    let plans = try all()
+    let least = best(of: plans).candidates
+    let ordered = plans.filter {
+      if case .index = $0.ordering { $0.candidates / FindPlanner.orderWorth <= least } else { false }
+    }
+    return ordered.isEmpty ? nil : best(of: ordered)
+  }
+
+  /// Returns a part of an index whose entries are exactly the wanted documents; nil if there is
+  /// none.
+  private func covering() throws(DocumentError) -> IndexAccess? {
+    for part in choices.parts where part.isWhole {
+      let access = try access(to: part)
+      if access.isExact { return access }
+    }
+    return nil
+  }
+
+  private func best(of plans: [FindPlan]) -> FindPlan {
+    plans.dropFirst().reduce(plans[0]) { $1.cost < $0.cost ? $1 : $0 }
+  }
+
+  // MARK: Without counting
+
+  /// A part of an index with exactly the wanted documents in the wanted order, of which a small
+  /// limit wants only the first ones.
+  private var endingAtLimit: IndexPart? {
+    guard request.limit <= FindPlanner.smallLimit else { return nil }
+    return choices.parts.first { $0.isReversed != nil && $0.isExact }
+  }
+
+  private func plan(inOrder access: IndexAccess) -> FindPlan {
+    FindPlan(
+      access: .index(access), ordering: .index(isReversed: access.isReversed == true),
+      candidates: access.candidates, cost: 0)
+  }
+
+  private func uncounted(_ part: IndexPart) -> IndexAccess {
+    IndexAccess(part, ranges: part.ranges, candidates: 0, isExact: part.isExact)
+  }
+
+  /// Returns the plan that has read the entries of equal keys already; nil unless there are few.
+  private func few() throws(DocumentError) -> FindPlan? {
+    for part in choices.parts where part.bounds.isByID && part.ranges.count == 1 {
+      var ids: [String] = []
+      var isWhole = true
+      try DocumentError.typed {
+        try reads.source.forEach(in: part.index.entries, part.ranges[0]) { key, value in
+          isWhole = ids.count < FindPlanner.fewEntries
+          if isWhole { ids.append(try IndexEntry.id(key: key, value: value)) }
+          return isWhole
+        }
+      }
+      guard isWhole else { continue }
+      // Entries with equal keys are in the order of their ids.
+      let access = IndexAccess(part, ranges: part.ranges, candidates: ids.count, isExact: part.isExact)
+      return FindPlan(
+        access: .few(access, ids: ids), ordering: .sorted, candidates: ids.count,
+        cost: Double(ids.count) * FindPlanner.entryCost)
+    }
+    return nil
+  }
+
+  // MARK: By counts
+
+  /// All plans, the scan first. Counts every range.
+  func all() throws(DocumentError) -> [FindPlan] {
+    let total = try count(reads.spaces.documents, choices.ids)
+    var plans = [scan(candidates: total)]
+    for part in choices.parts { plans.append(contentsOf: self.plans(for: try access(to: part))) }
+    for sides in choices.unions { plans.append(try union(sides)) }
     // A scan without an order ends at the limit, which comes the sooner the more documents match.
     if request.order.isEmpty, let matches = plans.filter(\.isCovered).map(\.candidates).min(), matches > 0 {
       plans[0].cost = min(plans[0].cost, Double(needed) * Double(total) / Double(matches))
@@ -59,21 +145,21 @@ struct FindPlanner {
 
   private var needed: Int { request.needed ?? .max }
 
-  private func scan(of ids: KeyRange, candidates: Int) -> FindPlan {
+  private func scan(candidates: Int) -> FindPlan {
     FindPlan(
-      access: .scan(ids), ordering: request.order.isEmpty ? .none : .sorted, candidates: candidates,
-      cost: Double(candidates))
+      access: .scan(choices.ids), ordering: request.order.isEmpty ? .none : .sorted,
+      candidates: candidates, cost: Double(candidates))
   }
 
-  /// The plans that read one part of one index.
+  /// Returns the plans that read one part of one index.
   private func plans(for access: IndexAccess) -> [FindPlan] {
     let bounds = access.bounds
     let cost = Double(access.candidates) * FindPlanner.entryCost
-    // What is skipped is found by rank.
+    // Skipped entries are found by rank.
     let wanted = min(request.limit, max(0, access.candidates - request.skip))
     var plans: [FindPlan] = []
     // To read all of an index is worth it for its order, or where it has fewer documents.
-    if !bounds.isAll || access.index.definition.condition != nil {
+    if access.part.isSelective {
       let isByID = request.order.isEmpty && bounds.isByID && bounds.ranges.count <= 1
       plans.append(
         FindPlan(
@@ -82,8 +168,7 @@ struct FindPlanner {
             ? Double(wanted) * FindPlanner.entryCost
             : request.order.isEmpty ? cost : cost * FindPlanner.sortCost))
     }
-    let order = request.order.map { ($0.path, $0.isDescending) }
-    if !order.isEmpty, let isReversed = access.index.definition.isReversed(for: order, in: bounds) {
+    if let isReversed = access.isReversed {
       // Without a filter it ends at the limit; with one it can be hoped to end long before the
       // last.
       let most = access.isExact ? wanted : needed == .max ? .max : max(needed, access.candidates / 4)
@@ -95,50 +180,35 @@ struct FindPlanner {
     return plans
   }
 
-  /// The documents of an `or`, each part of which an index answers.
-  private func union() throws(DocumentError) -> FindPlan? {
-    for condition in conditions.parts {
-      guard case .any(let parts) = condition, parts.count > 1 else { continue }
-      var found: [IndexAccess] = []
+  /// Returns the plan for an `or`: for each side it reads the index with the fewest entries.
+  private func union(_ sides: [[IndexPart]]) throws(DocumentError) -> FindPlan {
+    var found: [IndexAccess] = []
+    for parts in sides {
+      var best: IndexAccess?
       for part in parts {
-        var best: IndexAccess?
-        for index in indexes {
-          guard let access = try access(to: index, for: Conjunction(.all([part] + conditions.parts))),
-            !access.bounds.isAll || index.definition.condition != nil
-          else { continue }
-          if access.candidates < best?.candidates ?? .max { best = access }
-        }
-        guard let best else { break }
-        found.append(best)
+        let access = try access(to: part)
+        if access.candidates < best?.candidates ?? .max { best = access }
       }
-      guard found.count == parts.count else { continue }
-      let candidates = found.reduce(0) { $0 + $1.candidates }
-      return FindPlan(
-        access: .union(found), ordering: .sorted, candidates: candidates,
-        cost: Double(candidates) * FindPlanner.entryCost)
+      if let best { found.append(best) }
     }
-    return nil
+    let candidates = found.reduce(0) { $0 + $1.candidates }
+    return FindPlan(
+      access: .union(found), ordering: .sorted, candidates: candidates,
+      cost: Double(candidates) * FindPlanner.entryCost)
   }
 
-  private func access(
-    to index: CollectionIndex, for conditions: Conjunction
-  ) throws(DocumentError) -> IndexAccess? {
-    guard let bounds = index.definition.bounds(for: conditions) else { return nil }
+  private func access(to part: IndexPart) throws(DocumentError) -> IndexAccess {
     var ranges: [KeyRange] = []
     var candidates = 0
-    var isExact = bounds.isWhole && !bounds.mayRepeat
-    for interval in bounds.ranges {
-      let range = KeyRange(
-        lower: interval.low.isEmpty ? .unbounded : .included(interval.low),
-        upper: interval.high.map { .excluded($0) } ?? .unbounded)
-      let count = try count(index.entries, range)
+    var isExact = part.isWhole
+    for (interval, range) in zip(part.bounds.ranges, part.ranges) {
+      let count = try count(part.index.entries, range)
       if count == 0 { continue }
       if interval.needsCheck { isExact = false }
       candidates += count
       ranges.append(range)
     }
-    return IndexAccess(
-      index: index, bounds: bounds, ranges: ranges, candidates: candidates, isExact: isExact)
+    return IndexAccess(part, ranges: ranges, candidates: candidates, isExact: isExact)
   }
 
   private func count(_ keyspace: Keyspace, _ range: KeyRange) throws(DocumentError) -> Int {
@@ -149,29 +219,27 @@ struct FindPlanner {
 
   // MARK: Explaining
 
-  func explain(_ plan: FindPlan) -> FindExplanation {
+  func explain(_ plan: FindPlan, _ columns: [FieldPath]? = nil) -> FindExplanation {
     var sorts = false
     if case .sorted = plan.ordering { sorts = !request.order.isEmpty }
-    let accesses: [IndexAccess] =
-      switch plan.access {
-      case .scan: []
-      case .index(let access): [access]
-      case .union(let accesses): accesses
-      }
-    let uses = accesses.map {
+    let uses = plan.accesses.map {
       FindExplanation.Use(index: $0.index.name, ranges: $0.ranges.count, entries: $0.candidates)
     }
+    let isCovering =
+      plan.isCovered && !sorts
+      && columns.map { plan.accesses[0].index.definition.places(of: $0) != nil } == true
     return FindExplanation(
-      uses: uses, filters: !conditions.parts.isEmpty && !plan.isCovered, sorts: sorts,
+      uses: uses, isCovering: isCovering, filters: !choices.conditions.parts.isEmpty && !plan.isCovered,
+      sorts: sorts,
       candidates: plan.candidates,
-      suggestion: uses.isEmpty ? IndexSuggestion.fields(for: conditions, request.order) : nil)
+      suggestion: uses.isEmpty ? IndexSuggestion.fields(for: choices.conditions, request.order) : nil)
   }
 }
 
-/// What index a request would need.
+/// The index that would help a request.
 private enum IndexSuggestion {
-  /// Fields that are equal to something, then one that is compared or those to sort by; nil if no
-  /// index would help.
+  /// Returns the fields that are compared for equality, then one that is compared otherwise, or
+  /// those to sort by; nil if no index would help.
   static func fields(for conditions: Conjunction, _ order: [FindRequest.Order]) -> String? {
     var equal: [FieldPath] = []
     var compared: [IndexDefinition.Part] = []

@@ -1,7 +1,7 @@
 import LatewoodQuery
 import LatewoodStore
 
-/// Which documents of a collection, in what order, and how many.
+/// The documents of a collection to find, their order, and how many of them.
 package struct FindRequest: Sendable {
   /// A field to sort by.
   package struct Order: Sendable, Equatable {
@@ -15,15 +15,15 @@ package struct FindRequest: Sendable {
   }
 
   package var predicate: Predicate
-  /// What comes first decides; documents that are equal in all of it come by id. Empty: by id.
+  /// The fields to sort by, the most significant first; ties are ordered by id. Empty: by id alone.
   package var order: [Order] = []
-  /// Documents to leave out at the beginning.
+  /// The number of documents to leave out at the beginning.
   package var skip = 0
   package var limit = Int.max
 
   package init(_ predicate: Predicate = .always(true)) { self.predicate = predicate }
 
-  /// Documents that have to be known before the first can be given out; nil for all.
+  /// The number of matches that must be known before the first can be given out; nil for all.
   var needed: Int? {
     let (sum, overflow) = skip.addingReportingOverflow(limit)
     return overflow ? nil : sum
@@ -31,7 +31,7 @@ package struct FindRequest: Sendable {
 }
 
 extension KeyRange {
-  /// The ids that a predicate leaves possible: it is false for every document outside.
+  /// The range of ids outside of which a predicate is false for every document.
   init(idsOf predicate: Predicate) {
     self = .all
     switch predicate {

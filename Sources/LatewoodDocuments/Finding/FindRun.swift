@@ -2,125 +2,164 @@ import LatewoodFleece
 import LatewoodQuery
 import LatewoodStore
 
-/// One request being answered by one plan.
-struct FindRun {
+/// The execution of one request by one plan.
+struct FindRun<Sink: FoundSink> {
   private let reads: DocumentReads
   private let request: FindRequest
   private let plan: FindPlan
-  /// Fewer entries are passed over one by one.
-  private static let leastSkip = 16
+  /// Fewer entries than this are skipped one by one.
+  private static var leastSkip: Int { 16 }
+  private var sink: Sink
+  /// Whether the sink takes index entries instead of documents.
+  private var isCovering = false
+  /// The ids of expired documents, which indexes still contain. Only set if no documents are read:
+  /// their heads would tell.
+  private var expired: Set<String> = []
 
-  /// Documents that were looked at.
+  /// The number of documents that were looked at.
   private var seen = 0
   private var passed = 0
   private var taken = 0
   private var isEnded = false
 
-  init(_ reads: DocumentReads, _ request: FindRequest, _ plan: FindPlan) {
+  init(_ reads: DocumentReads, _ request: FindRequest, _ plan: FindPlan, _ sink: Sink) {
     self.reads = reads
     self.request = request
     self.plan = plan
+    self.sink = sink
   }
 
-  /// - Returns: how many documents were looked at.
-  mutating func run(_ body: (FoundDocument) throws -> Bool) throws -> Int {
+  /// - Returns: the number of documents that were looked at.
+  mutating func run() throws -> Int {
+    isCovering = plan.isCovered && sink.covers(plan.accesses[0].index.definition)
+    if isCovering {
+      expired = Set(try reads.expired().map { String(decoding: $0, as: UTF8.self) })
+    }
     switch (plan.access, plan.ordering) {
-    case (.index(let access), .index(let isReversed)): try runByIndex(access, isReversed, body)
-    case (_, .none): try forEachMatch { run, document in try run.take(document, body) }
-    default: if request.order.isEmpty { try runByID(body) } else { try runSorted(body) }
+    case (.index(let access), .index(let isReversed)): try runByIndex(access, isReversed)
+    case (.index(let access), .none):
+      let ranges = try rangesAfterSkipping(access, false)
+      try forEachEntry(access, in: ranges) { run, entry in try run.take(entry) }
+    case (_, .none): try forEachMatch { run, document in try run.take(document) }
+    default: if request.order.isEmpty { try runByID() } else { try runSorted() }
     }
     return seen
   }
 
-  /// Gives out a document, in order; false at the end.
-  private mutating func take(_ document: FoundDocument, _ body: (FoundDocument) throws -> Bool) throws -> Bool
-  {
+  /// Passes the next document in order to the sink, unless it is to be skipped; returns false at
+  /// the end.
+  private mutating func take(_ document: FoundDocument) throws -> Bool {
     if passed < request.skip {
       passed += 1
       return true
     }
     taken += 1
-    return try body(document) && taken < request.limit
+    return try sink.take(document) && taken < request.limit
+  }
+
+  /// Passes the entry of the next document to the sink, or the document itself if it is needed.
+  private mutating func take(_ entry: IndexEntry) throws -> Bool {
+    if isCovering {
+      if expired.contains(entry.id) { return true }
+      if passed < request.skip {
+        passed += 1
+        return true
+      }
+      if let goesOn = try sink.take(entry) {
+        taken += 1
+        return goesOn && taken < request.limit
+      }
+    }
+    return try look(at: entry.id) { run, document in try run.take(document) }
   }
 
   // MARK: Orders
 
-  /// Sorts all that matches by the order of the request.
-  private mutating func runSorted(_ body: (FoundDocument) throws -> Bool) throws {
+  /// Sorts all matches by the order of the request.
+  private mutating func runSorted() throws {
     var best = BestKeys(count: request.needed)
     try forEachMatch { run, document in
-      best.add(try run.orderKey(of: document), document.id)
+      best.add(try document.key(for: run.request.order), document.id)
       return true
     }
     for id in best.ids().dropFirst(request.skip) {
       guard let head = try reads.head(of: id) else { continue }
-      if try !reads.withDocument(id, head, body) { return }
+      if try !reads.withDocument(id, head, { document in try sink.take(document) }) { return }
     }
   }
 
-  private func orderKey(of document: FoundDocument) throws -> [UInt8] {
-    var key = CollationKey()
-    for order in request.order {
-      try document.withField(order.path) { lookup throws(FleeceError) in
-        try key.append(lookup.value, descending: order.isDescending)
+  /// Sorts the ids of an index before reading any document.
+  private mutating func runByID() throws {
+    if isCovering {
+      var entries: [IndexEntry] = []
+      for access in plan.accesses {
+        try forEachEntry(access, in: access.ranges) { _, entry in
+          entries.append(entry)
+          return true
+        }
       }
+      entries.sort { BestKeys.isLess($0.id, $1.id) }
+      for entry in entries where try !take(entry) { return }
+      return
     }
-    return key.bytes
-  }
-
-  /// Sorts the ids of an index before it looks at a document.
-  private mutating func runByID(_ body: (FoundDocument) throws -> Bool) throws {
-    for id in try candidateIDs() where try !look(at: id, { run, document in try run.take(document, body) }) {
+    for id in try candidateIDs() where try !look(at: id, { run, document in try run.take(document) }) {
       return
     }
   }
 
-  /// The index has the order. What is equal in it comes by id whatever the direction, and what is
-  /// cut is put in order by its whole values: so runs of equal keys are read as a whole.
-  private mutating func runByIndex(
-    _ access: IndexAccess, _ isReversed: Bool, _ body: (FoundDocument) throws -> Bool
-  ) throws {
+  /// Reads in the order of the index. Entries with equal keys come by id in either direction, and
+  /// those whose keys are cut are sorted by their whole values, so a run of equal keys is read as a
+  /// whole.
+  private mutating func runByIndex(_ access: IndexAccess, _ isReversed: Bool) throws {
     var run: [IndexEntry] = []
-    // Forwards all but cut keys are in order already.
+    // Forwards, all but cut keys are in order already.
     try forEachEntry(access, in: try rangesAfterSkipping(access, isReversed), reversed: isReversed) {
       find, entry in
       if let last = run.last, last.key != entry.key || !(isReversed || last.isCut) {
-        let goesOn = try find.takeRun(run, body)
+        let goesOn = try find.takeRun(run)
         run.removeAll(keepingCapacity: true)
         if !goesOn { return false }
       }
       run.append(entry)
       return true
     }
-    if !isEnded { _ = try takeRun(run, body) }
+    if !isEnded { _ = try takeRun(run) }
   }
 
-  private mutating func takeRun(
-    _ entries: [IndexEntry], _ body: (FoundDocument) throws -> Bool
-  ) throws -> Bool {
-    var ids = entries.map(\.id)
+  private mutating func takeRun(_ entries: [IndexEntry]) throws -> Bool {
+    var entries = entries
     if entries.count > 1 {
       if entries[0].isCut {
-        var best = BestKeys(count: nil)
-        for id in ids {
-          guard let head = try reads.head(of: id) else { continue }
-          best.add(try reads.withDocument(id, head) { document in try orderKey(of: document) }, id)
-        }
-        ids = best.ids()
+        try sortByValues(&entries)
       } else {
-        ids.sort(by: BestKeys.isLess)
+        entries.sort { BestKeys.isLess($0.id, $1.id) }
       }
     }
-    for id in ids where try !look(at: id, { run, document in try run.take(document, body) }) {
+    for entry in entries where try !take(entry) {
       isEnded = true
       return false
     }
     return true
   }
 
+  /// Sorts entries whose keys are cut by the values of their documents.
+  private func sortByValues(_ entries: inout [IndexEntry]) throws {
+    var keys: [(key: [UInt8], entry: IndexEntry)] = []
+    for entry in entries {
+      guard let head = try reads.head(of: entry.id) else { continue }
+      let key = try reads.withDocument(entry.id, head) { document in try document.key(for: request.order) }
+      keys.append((key, entry))
+    }
+    keys.sort { left, right in
+      left.key == right.key
+        ? BestKeys.isLess(left.entry.id, right.entry.id) : left.key.lexicographicallyPrecedes(right.key)
+    }
+    entries = keys.map(\.entry)
+  }
+
   // MARK: Reading
 
-  /// Gives the documents of the plan that match, in the order in which they are read.
+  /// Passes the matching documents of the plan to a closure, in the order in which they are read.
   private mutating func forEachMatch(
     _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws {
@@ -137,19 +176,16 @@ struct FindRun {
     }
   }
 
-  /// The documents of the plan, by id, each once.
+  /// Returns the ids of the plan's documents, sorted, each once.
   private mutating func candidateIDs() throws -> [String] {
+    if case .few(_, let ids) = plan.access { return ids }
     var ids: [String] = []
-    let accesses: [IndexAccess] =
-      switch plan.access {
-      case .scan: []
-      case .index(let access): [access]
-      case .union(let accesses): accesses
-      }
-    for access in accesses {
-      try forEachEntry(access, in: access.ranges) { _, entry in
-        ids.append(entry.id)
-        return true
+    for access in plan.accesses {
+      for range in access.ranges {
+        try reads.source.forEach(in: access.index.entries, range) { key, value in
+          ids.append(try IndexEntry.id(key: key, value: value))
+          return true
+        }
       }
     }
     ids.sort(by: BestKeys.isLess)
@@ -174,7 +210,7 @@ struct FindRun {
     }
   }
 
-  /// Gives a document of an index if it matches.
+  /// Passes a document of an index to a closure if it matches.
   private mutating func look(
     at id: String, _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws -> Bool {
@@ -191,14 +227,15 @@ struct FindRun {
       try isCovered || predicate.matches(document) ? try body(&self, document) : true
     }
   }
+
   // MARK: Skipping
 
-  /// The ranges of a plan without entries that would be passed over, found by their rank. Those of
-  /// one key stay together: what comes first among them is not told by the index.
+  /// Returns the ranges of a plan without the entries to skip, which are found by their rank.
+  /// Entries of one key stay together, because the index does not tell their order.
   private mutating func rangesAfterSkipping(
     _ access: IndexAccess, _ isReversed: Bool
   ) throws -> [KeyRange] {
-    guard plan.isCovered, request.skip > FindRun.leastSkip, try reads.expired(among: request.predicate) == 0
+    guard plan.isCovered, request.skip > Self.leastSkip, try reads.expired(among: request.predicate) == 0
     else { return access.ranges }
     let (source, entries) = (reads.source, access.index.entries)
     var ranges = isReversed ? Array(access.ranges.reversed()) : access.ranges
@@ -215,7 +252,7 @@ struct FindRun {
         let entry = try source.withValue(key, in: entries, { try IndexEntry(key: key.span.bytes, value: $0) })
       else { break }
       if case .none = plan.ordering {
-        // All of it is by id.
+        // The range is by id throughout.
         passed += rest
         ranges[0].lower = .included(key)
       } else if isReversed {

@@ -1,8 +1,8 @@
 import LatewoodFleece
 import LatewoodQuery
 
-/// A document as a query sees it, its body where it lies. It must not leave the call that gave it
-/// out.
+/// A document as a query sees it, with its body read in place. It must not leave the call that
+/// provided it.
 package struct FoundDocument: FieldSource {
   package let id: String
   /// The facts of its current revision.

@@ -2,8 +2,8 @@ import LatewoodQuery
 import LatewoodStore
 
 extension DocumentStore {
-  /// Makes all indexes anew from what is left of their definitions: for a file that was salvaged,
-  /// where entries may be missing or be of documents as they were before.
+  /// Rebuilds all indexes from their definitions, as far as those survive: for a salvaged file,
+  /// where entries may be missing or out of date.
   package func rebuildIndexes() throws(DocumentError) {
     for name in try collectionNames() {
       guard let collection = try collection(name) else { continue }
@@ -25,7 +25,7 @@ extension DocumentStore {
 extension DocumentWriter {
   /// Removes all indexes of a collection, damaged ones too.
   ///
-  /// - Returns: those whose definition can be read.
+  /// - Returns: the indexes whose definitions can be read.
   fileprivate func takeOutIndexes(
     of collection: DocumentCollection
   ) throws(DocumentError) -> [(name: String, definition: IndexDefinition)] {
@@ -37,7 +37,7 @@ extension DocumentWriter {
       do throws(DocumentError) {
         if let record = try storedIndex(name, work) { definitions.append((name, record.definition)) }
       } catch {
-        // What it was of is lost.
+        // Its definition is lost.
       }
     }
     changeCount += 1

@@ -1,31 +1,31 @@
 import LatewoodQuery
 import LatewoodStore
 
-/// An index as others see it.
+/// The facts about an index that callers see.
 package struct IndexFacts: Sendable {
   package var name: String
   package var definition: IndexDefinition
-  /// Whether it has been built; queries do not use it before.
+  /// Whether it has been built; queries do not use it earlier.
   package var isReady: Bool
-  /// Entries so far.
+  /// The number of entries so far.
   package var entries: Int
 }
 
 extension DocumentStore {
-  /// Makes an index of a collection, or goes on with one whose making was interrupted. One that
-  /// there is already stays as it is.
+  /// Creates an index of a collection, or continues one whose build was interrupted. An existing
+  /// index with the same definition is left as it is.
   ///
-  /// Outside of a batch it is built in many small transactions, between which others write; after a
-  /// crash what has been built is there, and this goes on. In a batch it is part of that.
-  /// O(documents).
+  /// Outside a batch it is built in many small transactions, so that others can write in between;
+  /// what has been built survives a crash, and the next call continues from there. Inside a batch
+  /// it is part of the batch. O(documents).
   ///
   /// - Parameters:
-  ///   - progress: called after each step; if it throws, the index is dropped, and this throws
-  ///     that.
-  /// - Throws: what `progress` throws; ``DocumentError``: what the store throws, and then what has
-  ///   been built stays, and another call goes on; `alreadyExists` if there is an index of that
-  ///   name with another definition; `notUnique` if two documents have the same values: then there
-  ///   is no index.
+  ///   - progress: called after each step. If it throws, the index is dropped and the error thrown
+  ///     on.
+  /// - Throws: any error of `progress`; ``DocumentError``: any error of the store, after which what
+  ///   has been built stays and another call continues; `alreadyExists` if there is an index of
+  ///   that name with another definition; `notUnique` if two documents have the same values, in
+  ///   which case no index is left.
   package func createIndex(
     _ name: String, _ definition: IndexDefinition, in collection: DocumentCollection,
     progress: (IndexProgress) throws -> Void = { _ in }
@@ -48,7 +48,7 @@ extension DocumentStore {
     }
   }
 
-  /// Drops an index. O(log n). False if there is none.
+  /// Drops an index. O(log n). Returns false if there was none.
   @discardableResult
   package func dropIndex(_ name: String, in collection: DocumentCollection) throws(DocumentError) -> Bool {
     let core = try openedForWriting()
@@ -62,27 +62,29 @@ extension DocumentStore {
 }
 
 extension DocumentError {
-  /// Whether an index that was being built stays: it is another one, or the next attempt may
-  /// succeed.
+  /// Whether a half-built index is kept after this error: it belongs to somebody else, or the next
+  /// attempt may succeed.
   fileprivate var leavesIndex: Bool { code != .notUnique }
 }
 
 extension DocumentReads {
-  /// The indexes of the collection, those among them that are not ready.
-  func indexes() throws(DocumentError) -> [CollectionIndex] {
+  /// The indexes of the collection.
+  func indexes() throws(DocumentError) -> CollectionIndexes {
     let load = { [spaces, source, collection] () throws(DocumentError) in
       try CollectionIndex.load(of: collection.name, in: spaces.database, source)
     }
-    // What a batch counts is written when it ends.
-    if case .transaction = source { return try load() }
+    // A batch writes the number of changes only when it ends.
+    if case .transaction = source { return CollectionIndexes(try load(), change: 0) }
     let state = try state()
-    return state.indexes == 0 ? [] : try collection.indexes(at: state.indexChanges, load)
+    return try collection.indexes(at: state.indexChanges) { () throws(DocumentError) in
+      state.indexes == 0 ? [] : try load()
+    }
   }
 
   /// All indexes, by name.
   package func indexList() throws(DocumentError) -> [IndexFacts] {
     var list: [IndexFacts] = []
-    for index in try indexes() {
+    for index in try indexes().all {
       do throws(StoreError) {
         list.append(
           IndexFacts(

@@ -1,32 +1,32 @@
 import LatewoodQuery
 import LatewoodStore
 
-/// How far an index has been built.
+/// The progress of an index build.
 package struct IndexProgress: Sendable, Equatable {
-  /// Documents that have been looked at, and those that there are, tombstones among both.
+  /// The number of documents that have been looked at, and of all documents; both count tombstones.
   package var documents: Int
   package var total: Int
   package var isReady: Bool
 }
 
-/// Indexes come and go.
+/// Creating and dropping indexes.
 extension DocumentWriter {
-  /// Documents of one step: as many as keep a writer waiting for some milliseconds.
+  /// The number of documents in one step: few enough to delay a writer by some milliseconds only.
   static let buildSize = 2000
 
-  /// Begins an index, or goes on with one, by one step.
+  /// Begins an index, or continues one, by one step.
   ///
-  /// From its first step on the index is kept up to date by every change, so that what is in it is
-  /// right; a step puts in what is not there yet, by id. What has been built stays over a crash.
-  /// Queries use it when it is ready.
+  /// From its first step on every change keeps the index up to date, so that its entries are right;
+  /// each step adds the entries of further documents, by id. What has been built survives a crash.
+  /// Queries use the index once it is ready.
   ///
   /// - Parameters:
-  ///   - limit: documents of the step.
-  ///   - isSalvaged: whether a unique index takes documents that are alike, as replicas make them,
-  ///     and any index leaves out those whose body is lost.
-  /// - Returns: how far it has come.
+  ///   - limit: the number of documents in the step.
+  ///   - isSalvaged: whether a unique index accepts documents with equal values, as replication
+  ///     does, and every index leaves out documents whose body is lost.
+  /// - Returns: how far the build has come.
   /// - Throws: ``DocumentError`` `alreadyExists` if another index has the name; `badArgument` for
-  ///   names that cannot be; `notUnique`.
+  ///   an invalid name; `notUnique`.
   func buildIndex(
     _ name: String, _ definition: IndexDefinition, in collection: DocumentCollection,
     limit: Int = DocumentWriter.buildSize, isSalvaged: Bool = false
@@ -35,7 +35,7 @@ extension DocumentWriter {
     if let reason = NameRules.fault(ofIndex: name) {
       throw DocumentError(.badArgument, "the name of the index \(reason)")
     }
-    // As it is stored: what others keep of it does not know how far it has been built.
+    // Read as it is stored: the cached copy does not know how far it has been built.
     let known = work.state.indexes > 0 ? try storedIndex(name, work) : nil
     if let known, known.definition != definition {
       throw DocumentError(
@@ -77,13 +77,13 @@ extension DocumentWriter {
     try putFact(IndexRecord.key(name, of: work.name), record.encoded())
   }
 
-  /// Puts in the entries of some documents.
+  /// Adds the entries of the next documents.
   ///
   /// - Parameters:
   ///   - start: the last document that is in the index.
-  ///   - limit: documents to look at.
+  ///   - limit: the number of documents to look at.
   ///   - isSalvaged: see `buildIndex`.
-  /// - Returns: the last one now; nil if all are.
+  /// - Returns: the last document that is in the index now; nil if all are.
   private func addEntries(
     to index: CollectionIndex, after start: String, _ work: CollectionWork, limit: Int, isSalvaged: Bool
   ) throws(DocumentError) -> String? {
@@ -106,7 +106,7 @@ extension DocumentWriter {
         return seen < limit
       }
     }
-    // In order they take less time to put.
+    // Sorted keys are faster to put.
     found.sort { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
     changeCount += 1
     for (key, id, head) in found {
@@ -131,7 +131,7 @@ extension DocumentWriter {
     } catch { throw DocumentError(error) }
   }
 
-  /// Drops an index, ready or not, in O(log n). False if there is none.
+  /// Drops an index, ready or not, in O(log n). Returns false if there was none.
   func dropIndex(_ name: String, in collection: DocumentCollection) throws(DocumentError) -> Bool {
     let work = try work(collection)
     guard work.state.indexes > 0, let index = try indexes(work).first(where: { $0.name == name }) else {
@@ -145,7 +145,7 @@ extension DocumentWriter {
     return true
   }
 
-  /// Removes what is kept of an index.
+  /// Removes the entries and the record of an index.
   func remove(_ index: CollectionIndex, of collection: String) throws(StoreError) {
     try transaction.dropKeyspace(index.entries)
     try transaction.delete(IndexRecord.key(index.name, of: collection), in: shared.database)

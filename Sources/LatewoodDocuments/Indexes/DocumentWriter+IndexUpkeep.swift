@@ -5,7 +5,7 @@ import LatewoodStore
 /// The current revision of a document as indexes see it.
 struct IndexedRevision {
   var head: DocumentRecord.Head
-  /// Nil: it is in the keyspace of bodies.
+  /// Nil if the body is in the keyspace of bodies.
   var body: [UInt8]?
 
   init(_ head: DocumentRecord.Head, body: [UInt8]? = nil) {
@@ -14,25 +14,25 @@ struct IndexedRevision {
   }
 }
 
-/// What a document has in one index, and what it will have.
+/// The change of a document's keys in one index.
 private struct IndexChange {
   let index: CollectionIndex
   let removed: [IndexKey]
   let added: [IndexKey]
 }
 
-/// Indexes change in the transaction that changes a document: every state of the database agrees
-/// with itself.
+/// Indexes change in the transaction that changes the document, so every state of the database is
+/// consistent.
 extension DocumentWriter {
-  /// Brings the entries of a document up to date, before anything else of it has changed: the old
-  /// ones follow from the old body.
+  /// Updates the index entries of a document. Must be called before the document changes otherwise,
+  /// because the old entries follow from the old body.
   ///
   /// - Parameters:
-  ///   - old: the revision that was current; nil: there was no document.
-  ///   - new: nil: there will be none.
-  ///   - isLocal: whether unique indexes may refuse it.
+  ///   - old: the revision that was current; nil if there was no document.
+  ///   - new: the revision that will be current; nil if there will be none.
+  ///   - isLocal: whether unique indexes may refuse the change.
   /// - Throws: ``DocumentError`` `notUnique`, before anything has changed; `corruptData` if the new
-  ///   body is damaged. A damaged old one keeps nobody from replacing it.
+  ///   body is damaged. A damaged old body does not prevent its replacement.
   func index(
     _ id: String, _ work: CollectionWork, from old: DocumentRecord.Head?, to new: IndexedRevision?,
     isLocal: Bool
@@ -68,21 +68,21 @@ extension DocumentWriter {
     } catch { throw DocumentError(error) }
   }
 
-  /// The indexes of a collection as this batch has them.
+  /// The indexes of a collection as this batch sees them.
   func indexes(_ work: CollectionWork) throws(DocumentError) -> [CollectionIndex] {
     if let indexes = work.indexes { return indexes }
     let load = { [transaction, shared] () throws(DocumentError) in
       try CollectionIndex.load(of: work.name, in: shared.database, transaction)
     }
-    // What has not been committed is nobody else's.
+    // Uncommitted indexes must not get into the cache that all share.
     let indexes =
       work.state.indexChanges == work.startState.indexChanges
-      ? try work.collection.indexes(at: work.state.indexChanges, load) : try load()
+      ? try work.collection.indexes(at: work.state.indexChanges, load).all : try load()
     work.indexes = indexes
     return indexes
   }
 
-  /// The keys of a revision in each index.
+  /// Returns the keys of a revision in each index.
   func keys(
     of id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex], _ work: CollectionWork,
     limit: Int = IndexKey.lengthLimit
@@ -112,8 +112,8 @@ extension DocumentWriter {
     return keys
   }
 
-  /// The same of a revision that is replaced. If its body cannot be read, indexes are looked
-  /// through for what they have of the document.
+  /// Returns the keys of a revision that is being replaced. If its body cannot be read, searches
+  /// the indexes for entries of the document.
   private func oldKeys(
     _ id: String, _ head: DocumentRecord.Head, _ indexes: [CollectionIndex], _ work: CollectionWork
   ) throws(DocumentError) -> [[IndexKey]] {
@@ -148,7 +148,7 @@ extension DocumentWriter {
 
   // MARK: Uniqueness
 
-  /// - Parameter keys: of the revision that are new.
+  /// - Parameter keys: the keys that are new in the revision.
   func refuseDuplicates(
     of keys: [IndexKey], _ id: String, _ revision: IndexedRevision, _ index: CollectionIndex,
     _ work: CollectionWork
@@ -160,7 +160,7 @@ extension DocumentWriter {
         return true
       }
       for other in others {
-        // One that has expired goes now.
+        // A document that has expired is purged here.
         guard let head = try record(other, work)?.head else { continue }
         if key.isCut, try !share(id, revision, other, IndexedRevision(head), index, work) { continue }
         throw DocumentError(

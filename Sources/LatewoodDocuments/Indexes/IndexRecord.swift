@@ -1,10 +1,10 @@
 import LatewoodQuery
 import LatewoodStore
 
-/// What is kept of an index: what it is of, and how far it has been built.
+/// The stored record of an index: its definition, and how far it has been built.
 ///
-/// In the keyspace of the database under `index/`, the name of the collection, `/` and the name of
-/// the index: `format 1 byte, flags 1 byte, number, parts, condition, built through`. See
+/// Kept in the keyspace of the database under `index/`, the name of the collection, `/` and the
+/// name of the index: `format 1 byte, flags 1 byte, number, parts, condition, built through`. See
 /// FORMAT.md.
 struct IndexRecord: Sendable, Equatable {
   static let format: UInt8 = 1
@@ -23,15 +23,16 @@ struct IndexRecord: Sendable, Equatable {
   }
 
   let definition: IndexDefinition
-  /// What tells its entries from those of an earlier index of the same name.
+  /// A number that tells its entries from those of an earlier index of the same name.
   let number: UInt64
-  /// Nil: it is ready. Else the last document that is known to be in it; those after it may be.
+  /// Nil if the index is ready; else the last document that is known to be in it. Later documents
+  /// may be in it too.
   var builtThrough: String?
 
   static func prefix(of collection: String) -> String { "\(keyPrefix)\(collection)/" }
   static func key(_ name: String, of collection: String) -> String { prefix(of: collection) + name }
 
-  /// The keyspace of its entries.
+  /// The name of the keyspace of its entries.
   func entriesName(of collection: String) -> String { "entries/\(collection)/\(number)" }
 
   init(_ definition: IndexDefinition, number: UInt64, builtThrough: String?) {
@@ -108,13 +109,13 @@ struct IndexRecord: Sendable, Equatable {
 struct CollectionIndex: Sendable {
   let name: String
   let record: IndexRecord
-  /// Key of a document, id -> ``IndexEntry``.
+  /// The keyspace of its entries: key of a document, id -> ``IndexEntry``.
   let entries: Keyspace
 
   var definition: IndexDefinition { record.definition }
   var isReady: Bool { record.builtThrough == nil }
 
-  /// All indexes of a collection that a state has, by name.
+  /// Returns all indexes of a collection in a state, by name.
   static func load(
     of collection: String, in database: Keyspace, _ source: some Readable
   ) throws(DocumentError) -> [CollectionIndex] {
@@ -144,7 +145,7 @@ struct CollectionIndex: Sendable {
 
 /// One entry of an index: the key of a document's values, then its id.
 ///
-/// Its value is a varint: how many bytes the key has, times 2, and 1 if the key is cut.
+/// Its value is a varint: the length of the key times 2, plus 1 if the key is cut.
 struct IndexEntry: Equatable {
   let key: ArraySlice<UInt8>
   let id: String
@@ -159,6 +160,23 @@ struct IndexEntry: Equatable {
   }
 
   init(key: RawSpan, value: RawSpan) throws(DocumentError) {
+    let (length, isCut) = try IndexEntry.split(key, value)
+    self.isCut = isCut
+    (self.key, id) = key.withUnsafeBytes { bytes in
+      (Array(bytes[..<length])[...], String(decoding: bytes[length...], as: UTF8.self))
+    }
+  }
+
+  /// The id alone.
+  static func id(key: RawSpan, value: RawSpan) throws(DocumentError) -> String {
+    let (length, _) = try split(key, value)
+    return key.withUnsafeBytes { String(decoding: $0[length...], as: UTF8.self) }
+  }
+
+  /// How many bytes of an entry's key are before the id, and whether they are cut.
+  private static func split(
+    _ key: RawSpan, _ value: RawSpan
+  ) throws(DocumentError) -> (length: Int, isCut: Bool) {
     let number = try value.reading { (bytes) throws(DocumentError) -> UInt64 in
       guard var source = HostileBytes(bytes, what: "an entry of an index") else {
         throw DocumentError(.corruptData, "an entry of an index is empty")
@@ -167,13 +185,9 @@ struct IndexEntry: Equatable {
       guard source.isAtEnd else { throw source.fault("it is too long") }
       return number
     }
-    let bytes = key.withUnsafeBytes { Array($0) }
-    guard number >> 1 < bytes.count else {
+    guard number >> 1 < key.byteCount else {
       throw DocumentError(.corruptData, "an entry of an index names no document")
     }
-    let length = Int(number >> 1)
-    self.key = bytes[..<length]
-    id = String(decoding: bytes[length...], as: UTF8.self)
-    isCut = number & 1 != 0
+    return (Int(number >> 1), number & 1 != 0)
   }
 }

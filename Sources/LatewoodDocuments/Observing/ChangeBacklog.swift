@@ -1,14 +1,14 @@
 import LatewoodStore
 
-/// Something that observers are told of.
+/// Something to tell an observer.
 enum Announcement: Sendable {
-  /// What one batch has done, or what has become of a collection or the database; and where changes
-  /// of documents can be read again.
+  /// The changes of one batch, or the end of a collection or the database; and the source from
+  /// which changes of documents can be read again.
   case event(CollectionEvent, ChangeSource?)
-  /// Changes that are read when they are told of.
+  /// Changes that are read only when their turn comes.
   case range(ChangeRange)
 
-  /// Its name; empty where it is about all of them.
+  /// The name of the collection; empty if it is about all of them.
   var collection: String {
     switch self {
     case .event(let event, _): event.collection
@@ -16,7 +16,7 @@ enum Announcement: Sendable {
     }
   }
 
-  /// The changes as a range; nil if it is about something else.
+  /// The changes as a range; nil for other events.
   fileprivate var asRange: ChangeRange? {
     switch self {
     case .range(let range): range
@@ -26,21 +26,21 @@ enum Announcement: Sendable {
   }
 }
 
-/// What one observer has not been told of yet: no more than `limit` documents, or one commit if
-/// that has changed more.
+/// The announcements that one observer has not received yet: at most `limit` documents, or one
+/// commit if that has changed more.
 ///
-/// Beyond that the changes of each collection become one range of sequences, which costs no memory:
-/// when its turn comes it is read from the collection, each document at its latest change. What it
-/// cannot show any more are the documents that were purged.
+/// Beyond that limit the changes of each collection become one range of sequences, which costs no
+/// memory: when its turn comes the range is read from the collection, each document at its latest
+/// change. Only documents that were purged meanwhile are missing from it.
 struct ChangeBacklog: Sendable {
   static let limit = 4096
 
   private var waiting: [Announcement] = []
-  /// Those before it have been told of.
+  /// Announcements before this index have been delivered.
   private var start = 0
-  /// Documents in those that wait.
+  /// The number of documents in those that wait.
   private var documents = 0
-  /// How many were left when they were gathered last.
+  /// The number of announcements that were left by the last `gather`.
   private var gathered = 0
 
   var count: Int { waiting.count - start }
@@ -56,7 +56,7 @@ struct ChangeBacklog: Sendable {
     let first = waiting[start]
     start += 1
     if case .event(let event, _) = first { documents -= event.changes.count }
-    // Removed in large parts, so that each costs O(1).
+    // Removed in large parts, so that each costs O(1) amortized.
     if 2 * start >= waiting.count {
       waiting.removeFirst(start)
       start = 0
@@ -64,8 +64,8 @@ struct ChangeBacklog: Sendable {
     return first
   }
 
-  /// Makes one range of all changes of a collection. Those of one that was dropped go; that it was
-  /// is told of once.
+  /// Merges all changes of each collection into one range. Changes of a collection that was dropped
+  /// go, and the drop is told once.
   private mutating func gather() {
     var kept: [Announcement?] = []
     var ranges: [String: Int] = [:]
@@ -94,11 +94,12 @@ struct ChangeBacklog: Sendable {
   }
 }
 
-/// Where the changes of one collection are read, for as long as it has not been dropped.
+/// The source of the changes of one collection, until it is dropped.
 struct ChangeSource: Sendable {
   let store: Store
   let collection: DocumentCollection
-  /// Seconds since 1970-01-01 00:00 UTC: what has expired by then is not there.
+  /// The current time in seconds since 1970-01-01 00:00 UTC; documents that have expired by then
+  /// are treated as absent.
   let now: @Sendable () -> UInt64
 
   fileprivate func reads() throws(DocumentError) -> DocumentReads {
@@ -108,16 +109,16 @@ struct ChangeSource: Sendable {
   }
 }
 
-/// Changes of one collection by their sequences.
+/// A range of sequences of one collection's changes.
 struct ChangeRange: Sendable {
   private static let pageSize = 256
 
   var collection: String { source.collection.name }
   private let source: ChangeSource
-  /// The first is the one after it.
+  /// The range begins after this sequence.
   private var since: UInt64
   private var through: UInt64
-  /// Whether reading it brings all of them: documents that were purged are not there to be read.
+  /// Whether reading it gives all changes: documents that were purged can no longer be read.
   private var isComplete: Bool
 
   init(_ source: ChangeSource, since: UInt64, through: UInt64, isComplete: Bool) {
@@ -147,7 +148,7 @@ struct ChangeRange: Sendable {
     return joined
   }
 
-  /// Reads the changes and calls a closure with some of them at a time, until it returns false.
+  /// Reads the changes and calls a closure with a page at a time, until it returns false.
   func forEachEvent(_ body: (CollectionEvent) -> Bool) {
     var event = CollectionEvent(kind: .changed, collection: collection, isComplete: isComplete)
     var last = since
@@ -158,13 +159,14 @@ struct ChangeRange: Sendable {
         event.changes = page.filter { $0.sequence <= through }.map { DocumentChange($0, .saved) }
         guard let end = event.changes.last else { break }
         last = end.sequence
+        event.lastSequence = last
         isTold = true
         if !body(event) { return }
       }
     } catch {
-      // What became of it, dropped or closed, is told of by an event of its own.
+      // Dropping and closing have events of their own.
       if error.code == .notFound || error.code == .notOpen { return }
-      // It cannot be read: that something has changed is all that can be said.
+      // The collection cannot be read: say only that something has changed.
       (event.isComplete, isTold) = (false, false)
     }
     event.changes = []

@@ -1,20 +1,20 @@
 import Dispatch
 import LatewoodDevice
 
-/// Tells observers of what was committed: after the commit, in the order of commits, each on the
+/// Tells observers of commits: after each commit, in the order of the commits, each observer on the
 /// queue that it chose, and never inside a batch.
 ///
-/// A batch takes a ticket while it has the writer lock, so that tickets are in the order of
-/// commits; it hands in what it has done, or nothing, when it has been committed or has failed.
-/// What is handed in waits for the tickets before it.
+/// A batch takes a ticket while it holds the writer lock, so that tickets are in the order of
+/// commits. When it has been committed or has failed, it hands in its announcements, or none; they
+/// wait for those of all earlier tickets.
 ///
-/// An observer belongs to the handle of the database by which it was added, and ends with that.
+/// An observer belongs to the database handle that added it, and ends with that handle.
 ///
-/// Thread safety: all calls from any thread. Under the lock observers are only given what they will
-/// tell later: no handler runs, and none is let go of.
+/// Thread safety: all calls from any thread. The lock only covers queueing: no handler runs under
+/// it, and none is released under it.
 final class ChangeHub: Sendable {
   fileprivate struct State {
-    /// Handles of the database that are open.
+    /// The open handles of the database.
     var handles: Set<UInt64> = []
     var nextHandle: UInt64 = 0
     var observers: [ChangeObserver] = []
@@ -27,7 +27,7 @@ final class ChangeHub: Sendable {
 
   // MARK: Handles
 
-  /// Notes a handle that observers may belong to, and returns its number.
+  /// Registers a handle that observers may belong to, and returns its number.
   func openHandle() -> UInt64 {
     state.withLock { state in
       state.nextHandle += 1
@@ -36,7 +36,7 @@ final class ChangeHub: Sendable {
     }
   }
 
-  /// Ends the observers of a handle: `closed` is the last that they hear.
+  /// Ends the observers of a handle; `closed` is the last event that they receive.
   func closeHandle(_ handle: UInt64) {
     let ended = state.withLock { state in
       state.handles.remove(handle)
@@ -47,8 +47,8 @@ final class ChangeHub: Sendable {
       }
       return ended
     }
-    // They go outside of the lock: a handler may be the last reference to much, this database
-    // included.
+    // Released outside the lock: a handler may hold the last reference to other objects, even to
+    // this database.
     withExtendedLifetime(ended) {}
   }
 
@@ -71,7 +71,7 @@ final class ChangeHub: Sendable {
     withExtendedLifetime(removed) {}
   }
 
-  /// Whether anybody is told of anything.
+  /// Whether there is anybody to tell.
   var hasObservers: Bool { state.withLock { !$0.observers.isEmpty } }
 
   // MARK: Deliveries
@@ -83,9 +83,9 @@ final class ChangeHub: Sendable {
     }
   }
 
-  /// Hands in what the batch of a ticket has done: once for each ticket.
+  /// Hands in the announcements of a ticket's batch: exactly once for each ticket.
   func deliver(_ ticket: UInt64, _ announcements: [Announcement]) {
-    // Under the lock, so that another thread cannot come between.
+    // Queued under the lock, so that no other thread can get in between.
     state.withLock { state in
       state.waiting[ticket] = announcements
       while let announcements = state.waiting.removeValue(forKey: state.nextDelivery) {
@@ -95,7 +95,7 @@ final class ChangeHub: Sendable {
     }
   }
 
-  /// Tells of what another process has done: no batch of this one, so there are no tickets.
+  /// Announces changes by another process. They are no batch of this process and have no ticket.
   func announce(_ announcements: [Announcement]) { state.withLock { $0.tell(announcements) } }
 }
 
@@ -111,14 +111,15 @@ extension DocumentStore {
   /// Calls a handler after each batch that has changed a collection, on a queue of the caller's
   /// choice.
   ///
-  /// What a slow handler has not been told of is kept up to a bound, and beyond that read from the
-  /// collection when its turn comes: see ``CollectionEvent/isComplete``. Of a database that is only
-  /// read, it is called within 100 ms after another process has committed.
+  /// Up to a limit, events wait in memory for a slow handler; beyond that its changes are read from
+  /// the collection when their turn comes: see ``CollectionEvent/isComplete``. In a read-only
+  /// database, the handler is called within 100 ms after another process has committed.
   ///
   /// - Parameters:
-  ///   - collection: its name; nil for all.
-  ///   - queue: should be serial; then the calls come in the order of the commits.
-  /// - Returns: what ends it. It ends with ``close()`` too, and not by itself.
+  ///   - collection: the name of the collection; nil for all.
+  ///   - queue: should be serial, so that calls come in the order of the commits.
+  /// - Returns: a token whose `cancel` ends the observation, which otherwise lasts until
+  ///   ``close()``.
   package func observe(
     collection: String? = nil, on queue: DispatchQueue,
     _ handler: @escaping @Sendable (CollectionEvent) -> Void
@@ -135,8 +136,8 @@ extension DocumentStore {
   }
 }
 
-/// Keeps an observer until it is cancelled. On the observer's own queue, no call comes after
-/// `cancel` has returned.
+/// The handle of an observation. After `cancel` has returned on the observer's own queue, the
+/// handler is not called again.
 package final class ObserverToken: Sendable {
   private let observer: ChangeObserver
   private let hub: ChangeHub

@@ -1,27 +1,27 @@
 import Dispatch
 import LatewoodDevice
 
-/// One observer: what it has not been told of yet, and how it is told.
+/// One observer: its backlog and its handler.
 ///
-/// Each announcement that waits has a block on the observer's queue. Where several have become one
-/// there are more blocks than announcements, and no new ones are queued before those have run: so
-/// the queue does not grow without bound either.
+/// Each waiting announcement has a block on the observer's queue. When several announcements become
+/// one, there are more blocks than announcements, and no new block is queued before the surplus has
+/// run: so the queue does not grow without bound either.
 ///
-/// Thread safety: all calls from any thread. The handler is called and let go of without a lock.
+/// Thread safety: all calls from any thread. The handler is called and released without a lock.
 final class ChangeObserver: Sendable {
   typealias Handler = @Sendable (CollectionEvent) -> Void
 
   private struct State {
-    /// Nil when the observer has ended.
+    /// Nil once the observer has ended.
     var handler: Handler?
     var backlog = ChangeBacklog()
-    /// Blocks on the queue that have not begun.
+    /// The number of blocks on the queue that have not begun.
     var blocks = 0
   }
 
-  /// The handle of the database by which it was added.
+  /// The number of the database handle that added it.
   let handle: UInt64
-  /// Nil: all of them.
+  /// The name of the collection; nil for all.
   let collection: String?
   private let queue: DispatchQueue
   private let state: Guarded<State>
@@ -37,7 +37,7 @@ final class ChangeObserver: Sendable {
     collection == nil || collection == announcement.collection
   }
 
-  /// Has the handler called, later and on its queue.
+  /// Queues an announcement for the handler.
   func add(_ announcement: Announcement) {
     let needsBlock = state.withLock { state in
       guard state.handler != nil else { return false }
@@ -49,9 +49,9 @@ final class ChangeObserver: Sendable {
     if needsBlock { queue.async { self.tellNext() } }
   }
 
-  /// No call of the handler begins after this.
+  /// Ends the observer: no call of the handler begins after this.
   func end() {
-    // Both go outside of the lock: the handler may be the last reference to much.
+    // Both are released outside the lock: the handler may hold the last reference to other objects.
     let ended = state.withLock { state in
       defer {
         state.handler = nil
@@ -76,7 +76,7 @@ final class ChangeObserver: Sendable {
     }
   }
 
-  /// False if the observer has ended.
+  /// Calls the handler; returns false if the observer has ended.
   @discardableResult
   private func tell(_ event: CollectionEvent) -> Bool {
     guard let handler = state.withLock({ $0.handler }) else { return false }

@@ -1,18 +1,18 @@
 /// A document that a batch has changed, as the batch left it.
 package struct DocumentChange: Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
-    /// A revision came: also one that loses against the winner.
+    /// A revision was added, possibly one that loses against the winner.
     case saved
-    /// It, or a branch of it, was purged.
+    /// The document, or a branch of it, was purged.
     case purged
-    /// It was purged because its time had come.
+    /// The document was purged because it had expired.
     case expired
   }
 
   package var id: String
-  /// Of the change; 0 if the document is gone.
+  /// The sequence of the change; 0 if the document is gone.
   package var sequence: UInt64
-  /// The winner; nil if the document is gone.
+  /// The winning revision; nil if the document is gone.
   package var revision: RevisionID?
   package var isDeleted: Bool
   package var hasConflicts: Bool
@@ -37,26 +37,31 @@ package struct DocumentChange: Sendable, Equatable {
   }
 }
 
-/// What one batch has done to one collection, or several of them where `isComplete` is false, or
-/// what has become of it. A document that a batch changed more than once is told of once, at its
-/// last change.
+/// The changes of one batch to one collection, or of several batches if `isComplete` is false; or
+/// the end of a collection or the database. A document that a batch changed more than once is
+/// listed once, at its last change.
 package struct CollectionEvent: Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
     case changed
-    /// The collection is gone.
+    /// The collection was dropped.
     case dropped
-    /// The database has been closed: no event comes after this one.
+    /// The database has been closed: this is the last event.
     case closed
   }
 
   package var kind: Kind
-  /// Its name; empty where the event is about the whole database and all collections were observed.
+  /// The name of the collection; empty if the event is about the whole database and all collections
+  /// are observed.
   package var collection: String
-  /// In the order of their sequences, those that are gone where they went.
+  /// The changed documents in the order of their sequences; purged ones stand where they were
+  /// purged.
   package var changes: [DocumentChange] = []
-  /// Whether `changes` has all documents that were changed. If not, some may have been purged that
-  /// are not in it: the observer was so slow that what it missed was read from the collection, or
-  /// another process has made the changes. What was saved since is in it all the same, at its
-  /// latest change; only where the collection cannot be read any more it is empty.
+  /// Whether `changes` lists all changed documents. If not, purged documents may be missing: the
+  /// observer was so slow that its changes were read from the collection, or another process made
+  /// them. Documents that were saved are listed nevertheless, at their latest change, unless the
+  /// collection can no longer be read: then `changes` is empty.
   package var isComplete = true
+  /// The last sequence that the collection had assigned after these changes; 0 if the event is not
+  /// about changes.
+  package var lastSequence: UInt64 = 0
 }

@@ -1,15 +1,12 @@
-import Dispatch
-import LatewoodDevice
-
-/// The feed of a collection that goes on: the changes since a sequence, and then each one as it is
+/// A continuous feed of a collection: the changes since a sequence, and then each change as it is
 /// committed.
 ///
-/// What is given out is always read from the collection, after the last sequence that was given
-/// out; observers only say when it is worth looking. So nothing is missed or told twice, also not
-/// between what was there at the start and what came after. A document that changes faster than the
-/// feed is read is told of at its latest change.
+/// Entries are always read from the collection, from the last sequence on that was given out;
+/// observers only signal when to look. So nothing is missed or repeated, not even between the past
+/// changes and the first new ones. A document that changes faster than the feed is read appears at
+/// its latest change.
 ///
-/// It ends when its task is cancelled, or with an error when the database is closed or the
+/// The feed ends when its task is cancelled, or with an error when the database is closed or the
 /// collection dropped.
 package struct LiveChanges: AsyncSequence, Sendable {
   package typealias Element = SequenceEntry
@@ -45,8 +42,8 @@ package struct LiveChanges: AsyncSequence, Sendable {
           return page[place]
         }
         if Task.isCancelled { return nil }
-        // First the bell, then the look: what is committed between the two rings it.
-        let bell = try self.bell ?? FeedBell(store, collection.name)
+        // Mute the bell first, then look: a commit between the two rings it.
+        let bell = try self.bell ?? FeedBell(store, collection.name) { _ in }
         self.bell = bell
         bell.mute()
         page = try store.reads(collection).changes(since: last, limit: Self.pageSize)
@@ -57,72 +54,9 @@ package struct LiveChanges: AsyncSequence, Sendable {
   }
 }
 
-/// Wakes one waiting task when a collection changes.
-private final class FeedBell: Sendable {
-  private enum State {
-    case silent
-    case rung
-    case awaited(CheckedContinuation<Bool, Never>)
-    case cancelled
-  }
-
-  private let state = Guarded(State.silent)
-  private let token: Guarded<ObserverToken?> = Guarded(nil)
-
-  init(_ store: DocumentStore, _ collection: String) throws(DocumentError) {
-    let queue = DispatchQueue(label: "latewood.feed")
-    let token = try store.observe(collection: collection, on: queue) { [weak self] _ in self?.ring() }
-    self.token.withLock { $0 = token }
-  }
-
-  deinit { token.withLock { $0 }?.cancel() }
-
-  func mute() {
-    state.withLock { state in
-      if case .rung = state { state = .silent }
-    }
-  }
-
-  private func ring() { wake(.rung, true) }
-
-  private func wake(_ next: State, _ answer: Bool) {
-    let waiting = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-      if case .cancelled = state { return nil }
-      if case .awaited(let continuation) = state {
-        state = if case .cancelled = next { .cancelled } else { .silent }
-        return continuation
-      }
-      state = next
-      return nil
-    }
-    waiting?.resume(returning: answer)
-  }
-
-  /// Waits until it rings; false if the task is cancelled.
-  func heard() async -> Bool {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let answer = state.withLock { state -> Bool? in
-          switch state {
-          case .rung:
-            state = .silent
-            return true
-          case .cancelled: return false
-          case .silent, .awaited:
-            state = .awaited(continuation)
-            return nil
-          }
-        }
-        if let answer { continuation.resume(returning: answer) }
-      }
-    } onCancel: {
-      wake(.cancelled, false)
-    }
-  }
-}
-
 extension DocumentStore {
-  /// The changes of a collection since a sequence, and on from there as they come.
+  /// Returns the changes of a collection since a sequence, followed by new ones as they are
+  /// committed.
   package func liveChanges(of collection: DocumentCollection, since: UInt64 = 0) -> LiveChanges {
     LiveChanges(store: self, collection: collection, since: since)
   }

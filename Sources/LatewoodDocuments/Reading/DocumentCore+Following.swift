@@ -3,39 +3,40 @@ import LatewoodDevice
 import LatewoodStore
 import Synchronization
 
-/// How a database that is only read keeps up with the process that writes it.
+/// Keeps a read-only database up to date with the process that writes it.
 ///
-/// A read that comes `readInterval` after the last look has the log looked at, and sees what is
-/// new. While there are observers, a timer looks every `timerInterval`, and tells them. One thread
-/// looks at a time; reads of others go on with the state that is known.
+/// A read that comes `readInterval` after the last look first looks at the log for new commits.
+/// While there are observers, a timer looks every `timerInterval` and tells them. One thread looks
+/// at a time; reads of other threads use the state that is known.
 ///
-/// Thread safety: all calls from any thread. `turn` is held by the thread that looks, which takes
-/// locks of the store; no code of a caller runs under it.
+/// Thread safety: all calls from any thread. The thread that looks holds `turn` and takes locks of
+/// the store; no code of a caller runs under it.
 final class Following: Sendable {
-  /// In nanoseconds.
+  /// The interval between two looks of reads, in nanoseconds.
   static let readInterval: UInt64 = 10_000_000
-  /// In milliseconds.
+  /// The interval between two looks of the timer, in milliseconds.
   static let timerInterval = 50
 
   fileprivate struct State {
-    /// Why the last look failed: reads throw it until one succeeds, since nobody knows what they
-    /// would miss.
+    /// The error of the last look. Reads throw it until a look succeeds, because they might miss
+    /// commits.
     var failure: DocumentError?
-    /// What observers know of the collections, by name; nil while there are no observers.
+    /// The states of the collections that observers know of, by name; nil while there are no
+    /// observers.
     var known: [String: CollectionState]?
     var isTimerOn = false
   }
 
   fileprivate let turn = Monitor()
   fileprivate let state = Guarded(State())
-  /// Monotonic time at which a read looks again, in nanoseconds.
+  /// The monotonic time from which a read looks again, in nanoseconds.
   fileprivate let nextLook = Atomic<UInt64>(0)
   fileprivate let hasFailed = Atomic<Bool>(false)
   fileprivate let queue = DispatchQueue(label: "latewood.follow")
 }
 
 extension DocumentCore {
-  /// Has the reads that follow show what another process has committed, at most 10 ms ago.
+  /// Lets the reads that follow see all that another process committed up to 10 ms ago.
   func catchUp() throws(DocumentError) {
     guard let following else { return }
     if MonotonicClock.nanoseconds >= following.nextLook.load(ordering: .relaxed), following.turn.tryLock() {
@@ -48,7 +49,7 @@ extension DocumentCore {
     }
   }
 
-  /// The same now, whenever the last look was. True if there was anything new.
+  /// Like `catchUp`, but looks at once. Returns whether there was anything new.
   func catchUpNow() throws(DocumentError) -> Bool {
     guard let following else { return false }
     following.turn.lock()
@@ -56,7 +57,7 @@ extension DocumentCore {
     return try look(following)
   }
 
-  /// Has the observers told of what another process commits from now on.
+  /// Starts telling observers of the commits of another process.
   func startFollowing() throws(DocumentError) {
     guard let following else { return }
     following.turn.lock()
@@ -86,8 +87,8 @@ extension DocumentCore {
     do throws(DocumentError) {
       if !isOver { try look(following) }
     } catch {
-      // Reads throw it; whatever it is, it may be over the next time. Only a store that was closed
-      // stays so.
+      // Reads throw it. Any error may be gone the next time, except that a closed store stays
+      // closed.
       isOver = error.code == .notOpen
     }
     if isOver {
@@ -97,7 +98,8 @@ extension DocumentCore {
     }
   }
 
-  /// Takes in what is new and announces it. With the turn. True if there was anything.
+  /// Picks up new commits and announces them; returns whether there were any. The caller holds
+  /// `turn`.
   @discardableResult
   private func look(_ following: Following) throws(DocumentError) -> Bool {
     defer {
@@ -149,7 +151,7 @@ extension DocumentCore {
 }
 
 extension CollectionState {
-  /// Whether other documents are shown than before, or others of them as deleted.
+  /// Whether the visible documents differ from those before, or are deleted now.
   fileprivate func showsOthers(than before: CollectionState) -> Bool {
     lastSequence != before.lastSequence || documents != before.documents || tombstones != before.tombstones
   }

@@ -2,7 +2,7 @@ import LatewoodStore
 
 /// The feed.
 extension DocumentReads {
-  /// The last sequence that was given out; purges do not take it back. O(log n).
+  /// Returns the last sequence that was given out, which purges do not take back. O(log n).
   package func lastSequence() throws(DocumentError) -> UInt64 {
     try state().lastSequence
   }
@@ -11,9 +11,9 @@ extension DocumentReads {
   /// O(log n + entries); reads no documents.
   ///
   /// - Parameters:
-  ///   - since: the first is the one after it.
-  ///   - descending: from the latest to the earliest.
-  ///   - body: takes the entry, and says whether to go on.
+  ///   - since: the sequence after which to begin.
+  ///   - descending: whether to go from the latest change to the earliest.
+  ///   - body: receives the entry and returns whether to continue.
   package func forEachChange(
     since: UInt64 = 0, descending: Bool = false, _ body: (SequenceEntry) throws -> Bool
   ) throws {
@@ -29,7 +29,7 @@ extension DocumentReads {
     }
   }
 
-  /// A page of the feed.
+  /// Returns a page of the feed.
   package func changes(
     since: UInt64 = 0, limit: Int = .max, descending: Bool = false
   ) throws(DocumentError) -> [SequenceEntry] {
@@ -44,7 +44,7 @@ extension DocumentReads {
     return list
   }
 
-  /// The feed one entry at a time, read as it is asked for.
+  /// Returns a cursor over the feed, which reads one entry at a time.
   package func changeCursor(
     since: UInt64 = 0, descending: Bool = false
   ) throws(DocumentError) -> ChangeCursor {
@@ -57,7 +57,7 @@ extension DocumentReads {
   }
 }
 
-/// A place in a feed. One thread at a time.
+/// A position in a feed. For one thread at a time.
 package final class ChangeCursor {
   private let cursor: Cursor
   private let isDescending: Bool
@@ -69,7 +69,7 @@ package final class ChangeCursor {
     self.expired = expired
   }
 
-  /// The next entry; nil at the end.
+  /// Returns the next entry; nil at the end.
   package func next() throws(DocumentError) -> SequenceEntry? {
     while let entry = try nextStored() {
       if expired.isEmpty || !expired.contains(Array(entry.id.utf8)) { return entry }

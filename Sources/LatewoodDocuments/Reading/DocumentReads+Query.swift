@@ -1,25 +1,26 @@
 import LatewoodStore
 
-/// Which documents, and in what order.
+/// The documents to list, and their order.
 package struct DocumentQuery: Sendable, Equatable {
-  /// Of ids, in the order of their bytes: ``KeyRange/between(_:_:)``, ``KeyRange/prefix(_:)``, ...
+  /// The range of ids, in the order of their bytes: ``KeyRange/between(_:_:)``,
+  /// ``KeyRange/prefix(_:)``, ...
   package var range = KeyRange.all
   package var limit = Int.max
   package var descending = false
-  /// Also those whose winner is a tombstone.
+  /// Whether documents whose winner is a tombstone are included.
   package var includesDeleted = false
-  /// Only those that have undeleted revisions beside the winner.
+  /// Whether to list only documents that have undeleted revisions beside the winner.
   package var onlyConflicts = false
 
   package init() {}
 }
 
-/// All documents.
+/// Listing and counting documents.
 extension DocumentReads {
   /// Calls a closure with the id and the winner's facts of each document that a query wants, until
   /// it returns false.
   ///
-  /// O(log n + documents in the range); with `onlyConflicts` only those in conflict count.
+  /// O(log n + documents in the range); with `onlyConflicts`, O(log n + documents in conflict).
   package func forEachDocument(
     _ query: DocumentQuery = DocumentQuery(), _ body: (String, DocumentRecord.Head) throws -> Bool
   ) throws {
@@ -54,8 +55,9 @@ extension DocumentReads {
     try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
   }
 
-  /// How many documents a query wants, whatever its limit. O(log n), and what of the range no
-  /// checkpoint has merged yet, and what has expired and is not purged yet.
+  /// Returns the number of documents that a query wants, ignoring its limit. O(log n), plus the
+  /// part of the range that no checkpoint has merged yet, plus the documents that have expired and
+  /// are not purged yet.
   package func count(_ query: DocumentQuery = DocumentQuery()) throws(DocumentError) -> Int {
     let stored = try storedCount(query)
     var expired = try expired().filter { query.range.contains($0) }
@@ -70,7 +72,7 @@ extension DocumentReads {
   private func storedCount(_ query: DocumentQuery) throws(DocumentError) -> Int {
     do throws(StoreError) {
       if query.onlyConflicts {
-        // A document in conflict is never a deleted one.
+        // A document in conflict is never deleted.
         return try source.count(in: spaces.marks, query.range.marked(CollectionSpaces.Mark.conflict))
       }
       let all = try source.count(in: spaces.documents, query.range)
@@ -79,10 +81,10 @@ extension DocumentReads {
     } catch { throw DocumentError(error) }
   }
 
-  /// How many documents there are, and how many of the others are tombstones. O(log n), whatever
-  /// waits for a checkpoint, and what has expired and is not purged yet.
+  /// Returns the number of undeleted documents and the number of tombstones. O(log n), plus changes
+  /// that wait for a checkpoint, plus the documents that have expired and are not purged yet.
   package func totals() throws(DocumentError) -> (documents: Int, tombstones: Int) {
-    // What a batch counts is written when it ends.
+    // A batch writes its counters only when it ends.
     if case .transaction = source {
       var all = DocumentQuery()
       all.includesDeleted = true
@@ -111,7 +113,7 @@ extension KeyRange {
     return isAbove && isBelow
   }
 
-  /// The same range of ids among those with a mark.
+  /// The same range of ids among the documents with a mark.
   fileprivate func marked(_ mark: UInt8) -> KeyRange {
     func bound(_ bound: Bound, _ open: Bound) -> Bound {
       switch bound {

@@ -1,19 +1,19 @@
 import LatewoodStore
 
-/// One state of one collection, and what can be asked of it.
+/// Reads one state of one collection.
 ///
-/// A document that has expired is treated as not there, whether it has been purged already or not.
-/// The clock is read once, when this is made.
+/// A document that has expired is treated as absent, whether it has been purged already or not. The
+/// clock is read once, when this value is created.
 ///
-/// Got from a ``DocumentStore``, a ``DocumentSnapshot`` or a ``DocumentWriter``; of a writer it
-/// sees what the batch has changed so far. Not for more than one thread: get one for each, they
-/// cost next to nothing.
+/// Obtained from a ``DocumentStore``, a ``DocumentSnapshot`` or a ``DocumentWriter``; from a
+/// writer, it sees what the batch has changed so far. For one thread only: get one for each thread,
+/// they cost next to nothing.
 package struct DocumentReads {
   let source: ReadSource
   let spaces: CollectionSpaces
   let collection: DocumentCollection
 
-  /// In seconds since 1970: what has expired by then is not there.
+  /// The time, in seconds since 1970; documents that have expired by then are treated as absent.
   let now: UInt64
 
   init(_ source: ReadSource, _ collection: DocumentCollection, now: UInt64) throws(DocumentError) {
@@ -23,11 +23,10 @@ package struct DocumentReads {
     spaces = try collection.spaces
   }
 
-  /// What the collection knows of itself; throws `notFound` if this state has another of its name,
-  /// or none.
+  /// The stored state of the collection; throws `notFound` if this state of the database has no
+  /// such collection, or another one of its name.
   func state() throws(DocumentError) -> CollectionState {
-    let key = CollectionState.key(collection.name)
-    let state = try read(key, in: spaces.database) { (bytes) throws(DocumentError) in
+    let state = try read(collection.stateKey, in: spaces.database) { (bytes) throws(DocumentError) in
       try CollectionState(bytes)
     }
     guard let state, state.identity == collection.identity else { throw collection.gone }
@@ -36,8 +35,8 @@ package struct DocumentReads {
 
   // MARK: Single documents
 
-  /// The facts of a document's winner, a tombstone's too; nil if there is none. O(log n); reads no
-  /// revisions and no body.
+  /// Returns the facts of a document's winner, even if that is a tombstone; nil if there is no
+  /// document. O(log n); reads no revisions and no body.
   package func head(of id: String) throws(DocumentError) -> DocumentRecord.Head? {
     let head = try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in
       try DocumentRecord.Head(bytes)
@@ -45,7 +44,7 @@ package struct DocumentReads {
     return head?.isExpired(at: now) == true ? nil : head
   }
 
-  /// A document with all its revisions; nil if there is none. O(log n + revisions).
+  /// Returns a document with all its revisions; nil if there is none. O(log n + revisions).
   package func record(of id: String) throws(DocumentError) -> DocumentRecord? {
     let record = try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in
       try DocumentRecord(bytes)
@@ -53,7 +52,7 @@ package struct DocumentReads {
     return record?.isExpired(at: now) == true ? nil : record
   }
 
-  /// A document that is not deleted: its winner's facts and body. O(log n + bytes).
+  /// Returns the winner's facts and body of a document that is not deleted. O(log n + bytes).
   package func document(_ id: String) throws(DocumentError) -> (head: DocumentRecord.Head, body: [UInt8])? {
     guard let head = try head(of: id), !head.isDeleted else { return nil }
     guard let body = try body(at: head.body) else {
@@ -62,29 +61,39 @@ package struct DocumentReads {
     return (head, body)
   }
 
-  /// A body by its place: `body` of a head or of a revision. Nil if there is none, or not any more.
+  /// Returns the body at a place, which is the `body` of a head or of a revision; nil if there is
+  /// none, or no longer.
   package func body(at place: UInt64) throws(DocumentError) -> [UInt8]? {
     if place == 0 { return nil }
     return try read(SequenceKey(place), in: spaces.bodies) { (bytes) throws(DocumentError) in Array(bytes) }
   }
 
-  /// Calls a closure with a body where it lies, without a copy.
+  /// Calls a closure with a body, without copying it.
   package func withBody<R>(at place: UInt64, _ body: (RawSpan) throws -> R) throws -> R? {
     if place == 0 { return nil }
-    return try source.withValue(SequenceKey(place), in: spaces.bodies, body)
+    guard case .state(let state) = source else {
+      return try source.withValue(SequenceKey(place), in: spaces.bodies, body)
+    }
+    defer { withExtendedLifetime(state) {} }
+    let value = try SequenceKey(place).withBytes { (key) throws(StoreError) in
+      try state.find(key, in: spaces.bodies)
+    }
+    // SAFETY: the bytes live as long as the state, which is kept to the end of the call.
+    guard let value else { return nil }
+    return try body(value.bytes)
   }
 
-  /// The body of any revision; nil if the revision or its body is not there (any more).
+  /// Returns the body of any revision; nil if the revision or its body is not there, or no longer.
   package func body(of revision: RevisionID, in record: DocumentRecord) throws(DocumentError) -> [UInt8]? {
     try body(at: record.tree[revision]?.body ?? 0)
   }
 
-  /// The body of a local document; nil if there is none.
+  /// Returns the body of a local document; nil if there is none.
   package func local(_ name: String) throws(DocumentError) -> [UInt8]? {
     do { return try source.get(name, in: spaces.local) } catch { throw DocumentError(error) }
   }
 
-  /// The names of the local documents, by bytes.
+  /// Returns the names of the local documents, ordered by their bytes.
   package func localNames() throws(DocumentError) -> [String] {
     try DocumentError.typed {
       var names: [String] = []
@@ -96,18 +105,18 @@ package struct DocumentReads {
     }
   }
 
-  /// When a document is forgotten, in seconds since 1970-01-01 00:00 UTC; nil for never, or if
-  /// there is no document.
+  /// Returns the time at which a document expires, in seconds since 1970-01-01 00:00 UTC; nil for
+  /// never, or if there is no document.
   package func expiry(of id: String) throws(DocumentError) -> UInt64? { try head(of: id)?.expiry }
 
-  /// The documents that have expired and are not purged yet, as the bytes of their ids: most of the
-  /// time none.
+  /// Returns the ids, as bytes, of the documents that have expired and are not purged yet: most of
+  /// the time none.
   func expired() throws(DocumentError) -> [[UInt8]] {
     try expiring(before: now &+ 1, limit: .max).map { Array($0.id.utf8) }
   }
 
-  /// What expires before a time, the earliest first; what has expired and is not purged yet is
-  /// among it.
+  /// Returns the documents that expire before a time, the earliest first, including those that have
+  /// expired and are not purged yet.
   package func expiring(before seconds: UInt64, limit: Int) throws(DocumentError) -> [(
     seconds: UInt64, id: String
   )] {
@@ -126,7 +135,7 @@ package struct DocumentReads {
     return list
   }
 
-  /// When the next document expires.
+  /// Returns the time at which the next document expires.
   package func firstExpiry() throws(DocumentError) -> UInt64? {
     try expiring(before: .max, limit: 1).first?.seconds
   }
@@ -138,18 +147,21 @@ package struct DocumentReads {
     guard case .state(let state) = source else {
       return try DocumentError.typed { try source.withValue(key, in: keyspace) { try $0.reading(body) } }
     }
-    defer { withExtendedLifetime(state) {} }
     return try key.withBytes { (key) throws(DocumentError) in
-      let value: UnsafeRawBufferPointer?
-      do throws(StoreError) { value = try state.find(key, in: keyspace) } catch { throw DocumentError(error) }
-      // SAFETY: the bytes live as long as the state, which is kept to the end of the call.
-      guard let value else { return nil }
-      return try body(value)
+      try state.reading { () throws(DocumentError) -> R? in
+        let value: UnsafeRawBufferPointer?
+        do throws(StoreError) { value = try state.find(key, in: keyspace) } catch {
+          throw DocumentError(error)
+        }
+        // SAFETY: the bytes live until the closure returns.
+        guard let value else { return nil }
+        return try body(value)
+      }
     }
   }
 }
 
-/// What reads are made of: a state that is held, or a batch that is running.
+/// The state that reads use: a held state, a snapshot, or a running batch.
 enum ReadSource: Readable {
   case state(HeldState)
   case snapshot(Snapshot)
@@ -196,7 +208,7 @@ enum ReadSource: Readable {
   }
 }
 
-/// A sequence as a key, without an array.
+/// A sequence as a key, without allocating an array.
 struct SequenceKey: ByteSource {
   private let word: UInt64
   init(_ sequence: UInt64) { word = sequence.bigEndian }
@@ -206,7 +218,8 @@ struct SequenceKey: ByteSource {
   }
 }
 
-/// One state of all collections, held for as long as it is kept. From any thread.
+/// One state of all collections, pinned for as long as this object lives. All calls from any
+/// thread.
 package final class DocumentSnapshot: Sendable {
   let snapshot: Snapshot
   let core: DocumentCore
@@ -224,6 +237,6 @@ package final class DocumentSnapshot: Sendable {
     try core.collectionNames(in: snapshot)
   }
 
-  /// Lets go of the state. Idempotent; happens by itself with the last reference.
+  /// Releases the state. Idempotent; happens by itself with the last reference.
   package func close() { snapshot.close() }
 }

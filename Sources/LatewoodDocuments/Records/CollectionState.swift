@@ -1,30 +1,31 @@
-/// What a collection knows of itself: written once for each batch that changes it.
+/// The stored state of a collection: identity and counters, written once by each batch that changes
+/// it.
 ///
-/// In the keyspace of the database under `collection/` and the name: `format 1 byte`, the identity,
-/// then the numbers as varints, in the order in which they are declared.
+/// Kept in the keyspace of the database under `collection/` and the name: `format 1 byte`, the
+/// identity, then the numbers as varints, in the order of their declaration.
 struct CollectionState: Sendable, Equatable {
   static let format: UInt8 = 1
   static let keyPrefix = "collection/"
   static func key(_ name: String) -> String { keyPrefix + name }
 
   let identity: CollectionIdentity
-  /// The last sequence that was given out. No sequence is given out twice, whatever is purged.
+  /// The last sequence that was given out. No sequence is ever given out twice, even after purges.
   var lastSequence: UInt64 = 0
-  /// Documents that are not deleted.
+  /// The number of documents that are not deleted.
   var documents: UInt64 = 0
-  /// Documents whose winner is a tombstone.
+  /// The number of documents whose winner is a tombstone.
   var tombstones: UInt64 = 0
-  /// Bodies that are kept, and their bytes.
+  /// The number of stored bodies, and their bytes.
   var bodies: UInt64 = 0
   var bodyBytes: UInt64 = 0
-  /// Bodies of them that are no leaf's.
+  /// The number of stored bodies that belong to no leaf.
   var superseded: UInt64 = 0
-  /// Pairs of a body and a blob that it refers to.
+  /// The number of pairs of a body and a blob that it refers to.
   var references: UInt64 = 0
-  /// Indexes, those among them that are being built.
+  /// The number of indexes, including those that are being built.
   var indexes: UInt64 = 0
-  /// How often an index was created, made ready or dropped; also the number that was given to an
-  /// index last.
+  /// The number of times that an index was created, made ready or dropped; also the number that was
+  /// given to the latest index.
   var indexChanges: UInt64 = 0
 
   private var numbers: [UInt64] {
@@ -33,7 +34,7 @@ struct CollectionState: Sendable, Equatable {
     ]
   }
 
-  /// Bytes that a sweep would free, about.
+  /// The approximate number of bytes that a sweep would free.
   var reclaimableBytes: UInt64 {
     guard bodies > 0 else { return 0 }
     return UInt64(Double(bodyBytes) * (Double(min(superseded, bodies)) / Double(bodies)))
@@ -45,7 +46,7 @@ struct CollectionState: Sendable, Equatable {
     return bytes
   }
 
-  /// Of a collection that is empty.
+  /// The state of an empty collection.
   init(_ identity: CollectionIdentity) { self.identity = identity }
 
   init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
@@ -67,7 +68,7 @@ struct CollectionState: Sendable, Equatable {
     indexes = try source.varint()
     indexChanges = try source.varint()
     guard source.isAtEnd else { throw source.fault("it is too long") }
-    // What follows may count on from any of these without a look.
+    // Later additions to any of these cannot overflow.
     for number in numbers {
       guard number < 1 << 62 else { throw source.fault("it counts \(number)") }
     }

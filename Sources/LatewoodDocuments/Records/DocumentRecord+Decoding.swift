@@ -51,7 +51,7 @@ extension DocumentRecord {
 extension HostileBytes {
   fileprivate typealias NodeFlag = DocumentRecord.NodeFlag
 
-  /// Everything before the branches, and the winner.
+  /// Reads everything before the branches, and the winner.
   fileprivate mutating func head() throws(DocumentError) -> (head: DocumentRecord.Head, flags: UInt8) {
     let (flags, sequence, expiry) = try facts()
     let generation = try generation()
@@ -104,7 +104,8 @@ extension HostileBytes {
       let place = tree.nodes.count
       if flags & NodeFlag.joins != 0 {
         let parent = try varint()
-        // Of a branch before this one, so not of these; and a leaf has no children.
+        // The parent must be in an earlier branch, so not among these nodes; and a leaf has no
+        // children.
         guard parent < UInt64(place), case let other = tree.nodes[Int(parent)], !other.isLeaf,
           other.id.generation == generation - 1
         else { throw fault("a branch joins what it cannot") }

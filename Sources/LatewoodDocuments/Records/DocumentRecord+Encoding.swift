@@ -1,5 +1,5 @@
 extension DocumentRecord {
-  /// The bytes of a record. The tree is not empty.
+  /// Returns the bytes of the record. The tree must not be empty.
   package func encoded() -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(24 + 24 * tree.nodes.count)

@@ -1,4 +1,4 @@
-/// What is kept of a document beside its bodies: its place in the feed, when it expires, and its
+/// The stored record of a document, without its bodies: its place in the feed, its expiry, and its
 /// revisions.
 ///
 /// ```
@@ -8,14 +8,14 @@
 ///          number of the revision that this one follows from, varint, if it is in a branch before
 /// ```
 ///
-/// The winner's branch is the first, so that its facts are found in the first bytes whatever
-/// follows. A branch ends with a root, or with a revision whose parent is part of a branch before.
-/// Revisions are numbered from 0 as they come.
+/// The winner's branch comes first, so that its facts are in the first bytes. A branch ends with a
+/// root, or with a revision whose parent is part of an earlier branch. Revisions are numbered from
+/// 0 in the order in which they are stored.
 package struct DocumentRecord: Sendable, Equatable {
-  /// Of its last change in the feed of its collection.
+  /// The sequence of its last change in the feed of its collection.
   package var sequence: UInt64
-  /// Seconds since 1970-01-01 00:00 UTC at which the document is forgotten; nil for never, and if
-  /// it is deleted.
+  /// The time at which the document expires, in seconds since 1970-01-01 00:00 UTC; nil for never,
+  /// and if it is deleted.
   package var expiry: UInt64?
   package var tree: RevisionTree
 
@@ -25,13 +25,13 @@ package struct DocumentRecord: Sendable, Equatable {
     self.tree = tree
   }
 
-  /// The first bytes of a record: all that most reads want.
+  /// The first bytes of a record: all that most reads need.
   package struct Head: Sendable, Equatable {
     package var sequence: UInt64
     package var expiry: UInt64?
     package var winner: RevisionID
     package var isDeleted: Bool
-    /// Where the winner's body is; 0 if there is none here.
+    /// The place of the winner's body; 0 if it has none here.
     package var body: UInt64
     /// Whether there are undeleted leaves beside the winner.
     package var hasConflicts: Bool
@@ -42,8 +42,8 @@ package struct DocumentRecord: Sendable, Equatable {
     }
   }
 
-  /// Whether the document is to be forgotten by a time, in seconds since 1970. A tombstone never
-  /// is: others must hear of it.
+  /// Whether the document has expired by a time, in seconds since 1970. A tombstone never expires,
+  /// because other replicas must hear of it.
   func isExpired(at now: UInt64) -> Bool {
     guard let expiry, expiry <= now else { return false }
     return tree.winner?.isDeleted == false
@@ -58,15 +58,15 @@ package struct DocumentRecord: Sendable, Equatable {
     static let all: UInt8 = 3
   }
 
-  /// Of a revision. On disk: never renumbered.
+  /// The flags of a revision. On disk: never renumbered.
   enum NodeFlag {
     static let isDeleted: UInt8 = 1
     static let hasBody: UInt8 = 2
-    /// The digest's length follows; it is not 20.
+    /// The length of the digest follows, because it is not 20.
     static let hasLength: UInt8 = 4
-    /// The branch ends here: what this follows from is not known or not kept.
+    /// The branch ends here: the parent is not known or no longer kept.
     static let isRoot: UInt8 = 8
-    /// The branch ends here: the number of its parent follows.
+    /// The branch ends here: the number of the parent follows.
     static let joins: UInt8 = 16
     static let all: UInt8 = 31
   }

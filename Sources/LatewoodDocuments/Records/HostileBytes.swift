@@ -1,18 +1,18 @@
 import LatewoodBytes
 
-/// Reads bytes from a file one after the other; what runs over the end or is not in its one form
-/// throws.
+/// Reads bytes from a file sequentially. Throws if a read runs over the end, or a value is not in
+/// its canonical form.
 ///
-/// SAFETY: every access is checked against `end` first. It is not kept longer than the bytes it was
-/// made of.
+/// SAFETY: every access is checked against `end` first. A reader does not outlive the bytes that it
+/// was made from.
 struct HostileBytes {
   private var at: UnsafeRawPointer
   private let end: UnsafeRawPointer
-  /// What the bytes are, for the error.
+  /// The name of these bytes in error messages.
   private let what: StaticString
   private let code: DocumentError.Code
 
-  /// Nil if there are no bytes.
+  /// Returns nil if there are no bytes.
   init?(_ bytes: UnsafeRawBufferPointer, what: StaticString, code: DocumentError.Code = .corruptData) {
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return nil }
     at = start
@@ -81,7 +81,7 @@ struct HostileBytes {
   }
 }
 
-/// Writes what ``HostileBytes`` reads.
+/// The encoding that ``HostileBytes`` reads.
 extension [UInt8] {
   mutating func append(varint value: UInt64) {
     var rest = value

@@ -18,12 +18,12 @@ package struct SequenceEntry: Sendable, Equatable {
     static let all: UInt8 = 3
   }
 
-  /// The key of a sequence, in every keyspace that is ordered by it.
+  /// Returns the key of a sequence, in every keyspace that is ordered by sequence.
   static func key(_ sequence: UInt64) -> [UInt8] {
     withUnsafeBytes(of: sequence.bigEndian) { Array($0) }
   }
 
-  /// The sequence of a key.
+  /// Returns the sequence of a key.
   static func sequence(ofKey key: UnsafeRawBufferPointer) throws(DocumentError) -> UInt64 {
     guard key.count == 8 else {
       throw DocumentError(.corruptData, "a sequence has \(key.count) bytes instead of 8")
@@ -68,12 +68,12 @@ package struct SequenceEntry: Sendable, Equatable {
 }
 
 extension UInt64 {
-  /// Of a number that was loaded from big-endian bytes.
+  /// The value of a number that was loaded from big-endian bytes.
   var byteSwappedIfLittle: UInt64 { UInt64(bigEndian: self) }
 }
 
 extension RawSpan {
-  /// The bytes, for code that checks what it reads.
+  /// Calls `body` with the bytes, which it must check as it reads them.
   ///
   /// SAFETY: the pointer is used only during the call, for which the span is valid.
   @inline(__always) func reading<R>(

@@ -15,8 +15,8 @@ extension BLAKE2b {
       if isLast { v14 = ~v14 }
     }
 
-    /// All twelve rounds; the order of the message's words in each is the table of RFC 7693,
-    /// section 2.7.
+    /// Mixes a block in twelve rounds; the order of the message words in each is the table of RFC
+    /// 7693, section 2.7.
     ///
     /// SAFETY: `block` has 128 bytes.
     @inline(__always) mutating func mix(_ block: UnsafeRawPointer) {
@@ -34,7 +34,7 @@ extension BLAKE2b {
       round(block, 14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3)
     }
 
-    /// The columns, then the diagonals.
+    /// One round: the columns, then the diagonals.
     // swift-format-ignore
     @inline(__always) private mutating func round(
       _ m: UnsafeRawPointer, _ s0: Int, _ s1: Int, _ s2: Int, _ s3: Int, _ s4: Int, _ s5: Int, _ s6: Int, _ s7: Int,

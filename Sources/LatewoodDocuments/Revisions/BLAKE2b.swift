@@ -6,8 +6,8 @@ import LatewoodBytes
 /// message  128 bytes at a time -> twelve rounds of mixing into sixteen words -> folded into eight
 /// ```
 ///
-/// The sixteen words are named one by one, and the twelve rounds are written out, so that all of
-/// them stay in registers as far as there are any.
+/// The sixteen words are separate variables, and the twelve rounds are written out, so that as many
+/// as possible stay in registers.
 struct BLAKE2b {
   static let blockLength = 128
 
@@ -16,23 +16,24 @@ struct BLAKE2b {
     0x510E_527F_ADE6_82D1, 0x9B05_688C_2B3E_6C1F, 0x1F83_D9AB_FB41_BD6B, 0x5BE0_CD19_137E_2179
   )
 
-  /// The eight words of the state; at the end the digest, each little-endian.
+  /// The eight words of the state; at the end, the digest in little-endian order.
   private(set) var state = BLAKE2b.initial
-  /// Bytes of message so far. RFC 7693 counts to 2^128; no message here has more than 2^63.
+  /// The bytes of the message so far. RFC 7693 counts to 2^128; no message here exceeds 2^63.
   private var count: UInt64 = 0
 
-  /// - Parameter length: bytes of the digest, 1 to 64; it is part of what is hashed.
+  /// - Parameter length: the number of bytes in the digest, 1 to 64; it is part of the hashed
+  ///   input.
   init(length: Int) {
     state.0 ^= 0x0101_0000 ^ UInt64(length)
   }
 
-  /// Takes in a block that is not the last.
+  /// Mixes in a block that is not the last.
   mutating func consume(_ block: UnsafeRawPointer) {
     count &+= UInt64(BLAKE2b.blockLength)
     compress(block, isLast: false)
   }
 
-  /// Takes in the rest of the message, in whole.
+  /// Mixes in the whole rest of the message and finishes.
   mutating func finish(_ rest: UnsafeRawBufferPointer) {
     var at = 0
     if let start = rest.baseAddress {
@@ -68,7 +69,7 @@ struct BLAKE2b {
     state.7 ^= words.v7 ^ words.v15
   }
 
-  /// The digest of a whole message, `length` bytes.
+  /// Returns the digest of a whole message, `length` bytes.
   static func digest(_ message: UnsafeRawBufferPointer, length: Int) -> [UInt8] {
     var hash = BLAKE2b(length: length)
     hash.finish(message)

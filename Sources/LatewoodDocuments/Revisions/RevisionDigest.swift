@@ -1,21 +1,21 @@
 /// The part of a revision id that tells revisions of one generation apart: 1 to 32 bytes, compared
 /// as bytes.
 ///
-/// Digests that are made here start with a byte that says how: ``Algorithm``. Those of other
-/// databases may be anything.
+/// The digests that this library makes start with a byte that names the algorithm: ``Algorithm``.
+/// Those of other databases may be any bytes.
 package struct RevisionDigest: Sendable, Hashable {
-  /// How a digest was made. On disk and in replicas: never renumbered.
+  /// The algorithm that made a digest. On disk and in replicas: never renumbered.
   package enum Algorithm: UInt8, Sendable {
     /// This byte, then 19 bytes of BLAKE2b (RFC 7693, digest length 19).
     case blake2b152 = 1
   }
 
   static let maximumCount = 32
-  /// Bytes of a digest that is made here.
+  /// The number of bytes in a digest that is made here.
   static let usualCount = 20
 
-  /// The bytes as big-endian words, zeros after the last: comparing words and then counts compares
-  /// bytes.
+  /// The bytes as big-endian words, padded with zeros: comparing words and then lengths is the same
+  /// as comparing bytes.
   private let words: Words
   private let length: UInt8
 
@@ -23,7 +23,7 @@ package struct RevisionDigest: Sendable, Hashable {
     var a, b, c, d: UInt64
   }
 
-  /// Nil unless there are 1 to 32 bytes.
+  /// Returns nil unless there are 1 to 32 bytes.
   package init?(_ bytes: some Collection<UInt8>) {
     let count = bytes.count
     guard count >= 1, count <= RevisionDigest.maximumCount else { return nil }
@@ -41,7 +41,7 @@ package struct RevisionDigest: Sendable, Hashable {
     length = UInt8(count)
   }
 
-  /// Of big-endian words; what lies past `count` is zero.
+  /// Creates a digest from big-endian words; the bytes past `count` must be zero.
   init(words a: UInt64, _ b: UInt64, _ c: UInt64, _ d: UInt64, count: Int) {
     words = Words(a: a, b: b, c: c, d: d)
     length = UInt8(count)
@@ -51,7 +51,7 @@ package struct RevisionDigest: Sendable, Hashable {
 
   package var bytes: [UInt8] { (0..<count).map { self[$0] } }
 
-  /// The big-endian words; those past the end are zero.
+  /// The bytes as big-endian words; those past the end are zero.
   var bigEndianWords: (UInt64, UInt64, UInt64, UInt64) { (words.a, words.b, words.c, words.d) }
 
   subscript(_ index: Int) -> UInt8 {

@@ -1,17 +1,17 @@
 import LatewoodBytes
 
-/// The id of an edit: the same edit, made anywhere, has the same.
+/// Ids of edits: the same edit has the same id wherever it is made.
 extension RevisionID {
-  /// The id of the revision that an edit makes.
+  /// Creates the id of the revision that an edit makes.
   ///
-  /// What is hashed is one block of 128 bytes (the parent's generation, 8 bytes little-endian, 0 if
-  /// there is none; one byte each for how many bytes its digest has and for whether the revision is
-  /// a deletion; the parent's digest; zeros) and the body.
+  /// The hashed input is one block of 128 bytes followed by the body. The block holds the parent's
+  /// generation (8 bytes little-endian, 0 if there is no parent), the length of the parent's digest
+  /// (1 byte), whether the revision is a deletion (1 byte), the parent's digest, and zeros.
   ///
   /// - Parameters:
-  ///   - parent: the revision that was edited; nil for the first.
+  ///   - parent: the revision that was edited; nil for the first one.
   ///   - isDeleted: whether the edit deletes the document.
-  ///   - body: in its canonical form.
+  ///   - body: the body in its canonical form.
   package init(editing parent: RevisionID?, isDeleted: Bool, body: UnsafeRawBufferPointer) {
     var hash = BLAKE2b(length: RevisionDigest.usualCount - 1)
     // SAFETY: the block's 128 bytes are all written before it is read; a digest has at most 32

@@ -1,15 +1,15 @@
-/// The name of a revision: how many edits led to it, and a digest of the last of them.
+/// The name of a revision: the number of edits that led to it, and a digest of the last of them.
 ///
-/// As text `generation-digest`, the digest in lowercase hexadecimal digits: `3-01c0ffee…`. Ordered
-/// by generation, then by the bytes of the digest; that order decides between conflicting
-/// revisions, and is the same in every replica.
+/// As text `generation-digest`, with the digest in lowercase hexadecimal digits: `3-01c0ffee…`.
+/// Ordered by generation, then by the bytes of the digest; this order decides between conflicting
+/// revisions and is the same in every replica.
 package struct RevisionID: Sendable, Hashable {
-  /// From 1.
+  /// The number of edits, from 1.
   package let generation: UInt64
   package let digest: RevisionDigest
 
-  /// No document is edited so often: what a history of revisions says must leave room for those
-  /// that follow.
+  /// The greatest generation that a history may have. No document is edited so often, and later
+  /// edits still have room to count on.
   package static let maximumGeneration: UInt64 = 1 << 48
 
   package init(generation: UInt64, digest: RevisionDigest) {
@@ -17,7 +17,7 @@ package struct RevisionID: Sendable, Hashable {
     self.digest = digest
   }
 
-  /// Reads the text form, and nothing but what ``description`` gives.
+  /// Parses the text form; accepts only what ``description`` gives.
   ///
   /// - Throws: ``DocumentError`` `badRevision`.
   package init(_ text: some StringProtocol) throws(DocumentError) {

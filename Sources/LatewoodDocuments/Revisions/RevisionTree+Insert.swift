@@ -1,27 +1,28 @@
-/// Growing.
+/// Adding revisions.
 extension RevisionTree {
-  /// What became of a revision that was inserted. The names are CouchDB's.
+  /// The effect of inserting a revision. The names are CouchDB's.
   package enum Outcome: Sendable, Equatable {
-    /// It continues a leaf, or is the first of all.
+    /// The revision continues a leaf, or is the first of all.
     case newLeaf
-    /// It starts a branch: beside a leaf, or cut off from all others.
+    /// The revision starts a branch: beside a leaf, or not connected to any other.
     case newBranch
-    /// It was there already.
+    /// The revision was in the tree already.
     case internalNode
   }
 
-  /// Adds an edit of a revision that is here; nil: of none.
+  /// Adds an edit of a revision in the tree, or a first revision if `parent` is nil.
   ///
-  /// The caller knows that the revision itself is not here yet, and its parent's index.
+  /// The caller has checked that the revision itself is not in the tree, and knows the index of its
+  /// parent.
   mutating func append(_ id: RevisionID, after parent: Int?, isDeleted: Bool, body: UInt64) {
     if let parent { nodes[parent].isLeaf = false }
     nodes.append(
       Node(id: id, parent: Int32(parent ?? -1), isLeaf: true, isDeleted: isDeleted, body: body))
   }
 
-  /// Ties a revision that is here without what it follows from to a leaf, of which it is an edit.
+  /// Connects a revision whose parent is unknown to a leaf, of which it is an edit.
   ///
-  /// - Returns: the index of the best of the leaves that follow from it.
+  /// - Returns: the index of the best leaf that follows from it.
   mutating func tie(_ id: RevisionID, to leaf: Int) throws(DocumentError) -> Int {
     try insert(history: [id, nodes[leaf].id], isDeleted: false, body: 0)
     let end = leaves.first { leaf in history(of: leaf.id).contains { $0.id == id } }
@@ -31,18 +32,18 @@ extension RevisionTree {
     return index
   }
 
-  /// Takes in a revision as another replica has it, with the revisions that it follows from.
+  /// Inserts a revision as another replica has it, with the revisions that it follows from.
   ///
-  /// It extends a leaf, starts a branch, gives a revision that is here its missing body, connects
-  /// what pruning had cut off, or changes nothing: then the tree is what it was.
+  /// It extends a leaf, starts a branch, gives a revision its missing body, reconnects what pruning
+  /// had cut off, or leaves the tree as it was.
   ///
   /// - Parameters:
-  ///   - history: newest first; each the parent of the one before, as far back as is known.
-  ///   - isDeleted: of the newest.
-  ///   - body: of the newest: where it will be kept. 0: it is not here.
-  /// - Throws: ``DocumentError`` `badRevision` if the history is empty, leaves out a generation, or
-  ///   says of a revision that it follows from another one than is known; then the tree is what it
-  ///   was.
+  ///   - history: the revision and its ancestors, newest first, each followed by its parent, as far
+  ///     back as they are known.
+  ///   - isDeleted: whether the newest revision is a deletion.
+  ///   - body: the place where the newest revision's body will be kept; 0 if it is not here.
+  /// - Throws: ``DocumentError`` `badRevision` if the history is empty, skips a generation, or
+  ///   names another parent for a revision than the known one; the tree is then unchanged.
   @discardableResult
   package mutating func insert(
     history: [RevisionID], isDeleted: Bool, body: UInt64
@@ -71,7 +72,8 @@ extension RevisionTree {
     }
   }
 
-  /// A revision's digest covers its parent, so that two parents for one are a lie or a mistake.
+  /// Refuses a history with another parent than the known one. A revision's digest covers its
+  /// parent, so two parents of one revision are a lie or a mistake.
   private func checkParents(_ history: [RevisionID], _ places: [Int?]) throws(DocumentError) {
     for (step, place) in places.enumerated().dropLast() {
       guard let place, nodes[place].parent >= 0 else { continue }
@@ -83,8 +85,8 @@ extension RevisionTree {
     }
   }
 
-  /// Compares with the branches in the order of their roots; the first that has anything in common
-  /// decides.
+  /// Compares the history with the branches in the order of their roots; the first that has a
+  /// revision in common decides.
   private func outcome(of history: [RevisionID], _ places: [Int?]) -> Outcome {
     if nodes.isEmpty { return .newLeaf }
     var found: (root: RevisionID, step: Int)?
@@ -105,7 +107,7 @@ extension RevisionTree {
     return place
   }
 
-  /// Adds what is not here, oldest first, and ties each to its parent.
+  /// Adds the missing revisions, oldest first, and connects each with its parent.
   private mutating func link(_ history: [RevisionID], _ places: [Int?]) {
     var parent: Int?
     for step in history.indices.reversed() {

@@ -1,13 +1,13 @@
-/// Who wins, and who does not.
+/// Winners, conflicts and ancestors.
 extension RevisionTree {
-  /// Whether a leaf comes before another: undeleted first, then the higher generation, then the
+  /// Whether a leaf wins against another: undeleted first, then the higher generation, then the
   /// greater digest.
   static func precedes(_ a: Node, _ b: Node) -> Bool {
     if a.isDeleted != b.isDeleted { return b.isDeleted }
     return a.id > b.id
   }
 
-  /// The winner's index; nil if the tree is empty.
+  /// The index of the winner; nil if the tree is empty.
   var winnerIndex: Int? {
     var best: Int?
     for (index, node) in nodes.enumerated() where node.isLeaf {
@@ -30,16 +30,17 @@ extension RevisionTree {
   /// The tombstones that are not the winner, best first.
   package var deletedConflicts: [Node] { leaves.dropFirst().filter(\.isDeleted) }
 
-  /// How many branches have been cut off from the others, the first among them.
+  /// The number of roots: the first revision, and each branch that pruning or a short history has
+  /// cut off.
   package var rootCount: Int { nodes.count { $0.parent < 0 } }
 
-  /// The revision that another one edits; nil if that is not known or not kept.
+  /// Returns the revision that another one edits; nil if that is not known or no longer kept.
   package func parent(of id: RevisionID) -> Node? {
     guard let index = index(of: id), nodes[index].parent >= 0 else { return nil }
     return nodes[Int(nodes[index].parent)]
   }
 
-  /// A revision, its parent, and so on, as far as they are kept.
+  /// Returns a revision, its parent, and so on, as far back as they are kept.
   package func history(of id: RevisionID) -> [Node] {
     var list: [Node] = []
     var place = index(of: id) ?? -1
@@ -50,20 +51,20 @@ extension RevisionTree {
     return list
   }
 
-  /// The newest revision that both follow from, or are: what a merge of the two starts from. Nil if
-  /// it is not kept.
+  /// Returns the newest revision that both follow from, or are: the base for merging the two. Nil
+  /// if it is not kept.
   package func commonAncestor(_ a: RevisionID, _ b: RevisionID) -> Node? {
     let other = Set(history(of: b).map(\.id))
     return history(of: a).first { other.contains($0.id) }
   }
 
-  /// Which of some revisions are not in the tree, in the order in which they were asked for.
+  /// Returns those of some revisions that are not in the tree, in the given order.
   package func missing(of asked: some Sequence<RevisionID>) -> [RevisionID] {
     asked.filter { !contains($0) }
   }
 
-  /// Leaves that missing revisions may follow from: a replica that sends those need not send what
-  /// comes before these. Best first.
+  /// Returns the leaves from which missing revisions may follow, best first: a replica that sends
+  /// those need not send the ancestors of these.
   package func possibleAncestors(of missing: some Sequence<RevisionID>) -> [RevisionID] {
     guard let highest = missing.map(\.generation).max() else { return [] }
     return leaves.map(\.id).filter { $0.generation < highest }

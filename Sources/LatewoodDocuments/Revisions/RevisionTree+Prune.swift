@@ -1,10 +1,10 @@
-/// Shrinking.
+/// Removing revisions.
 extension RevisionTree {
-  /// How many generations are kept unless a database says otherwise.
+  /// The number of generations to keep unless a database says otherwise.
   package static let usualDepth = 20
 
-  /// Drops what lies as far as `depth` or further from every leaf; a leaf is at distance 0. No leaf
-  /// is dropped.
+  /// Drops the revisions whose distance from every leaf is at least `depth`; a leaf has distance 0
+  /// and is never dropped.
   ///
   /// - Parameter depth: at least 1.
   /// - Returns: whether anything was dropped.
@@ -24,10 +24,10 @@ extension RevisionTree {
     return keepOnly(isKept)
   }
 
-  /// Forgets leaves, each with its ancestors back to where another branch leaves. What is not a
-  /// leaf is left alone.
+  /// Removes leaves, each with its ancestors back to the point where another branch leaves. Ids
+  /// that are not leaves are ignored.
   ///
-  /// - Returns: the leaves that were there.
+  /// - Returns: the leaves that were removed.
   @discardableResult
   package mutating func purge(_ leaves: some Sequence<RevisionID>) -> [RevisionID] {
     var purged: [RevisionID] = []

@@ -1,10 +1,10 @@
 /// The revisions of one document and how they follow from one another.
 ///
 /// An edit adds a child to the revision that it edits. Two replicas that edit the same revision
-/// give it two children; when they meet, the tree has two **leaves**, and that is a conflict.
-/// Nothing is lost and nobody has to decide at once: every replica picks the same leaf as the
-/// **winner**, by rule, and shows that; the others stay until somebody resolves the conflict, by
-/// merging what they say into a child of one and giving the others a **tombstone** as child, a
+/// give it two children; when they replicate, the tree has two **leaves**, and that is a conflict.
+/// Nothing is lost, and nobody has to decide at once: by rule, every replica picks the same leaf as
+/// the **winner** and shows that. The others stay until somebody resolves the conflict by merging
+/// their contents into a child of one leaf and giving each other leaf a **tombstone** as child, a
 /// revision that says "deleted".
 ///
 /// ```
@@ -13,15 +13,15 @@
 ///            └─ 3-c        conflict: loses the tie with 3-d
 /// ```
 ///
-/// What lies further than a depth from every leaf is pruned. So a tree may have several roots, and
-/// a history that reaches back far enough can connect a branch again that pruning had cut off.
+/// Revisions further than a depth from every leaf are pruned. So a tree may have several roots, and
+/// a history that reaches back far enough can reconnect a branch that pruning had cut off.
 ///
-/// Replicas that have taken in the same revisions, in whatever order and however often, have the
+/// Replicas that have inserted the same revisions, in any order and any number of times, have the
 /// same leaves, and so the same winner, as long as each history reaches back to a revision that is
-/// kept. A revision that was pruned and comes again, or comes only then, is not known to be an
-/// ancestor: it is a leaf of its own, and so a conflict, until a history comes that has it and a
-/// child of it that is here. It does not win over an undeleted descendant, whose generation is
-/// higher; it does win if all its descendants are tombstones.
+/// kept. If a pruned revision arrives again, or arrives late, it cannot be recognized as an
+/// ancestor: it becomes a leaf of its own, and so a conflict, until a history arrives that contains
+/// it and one of its children in the tree. It does not win over an undeleted descendant, whose
+/// generation is higher; it does win if all its descendants are tombstones.
 ///
 /// The rules are those of CouchDB, so that documents can be exchanged with it.
 ///
@@ -30,34 +30,34 @@
 /// 2. A parent's generation is one less than its child's, so there are no cycles.
 /// 3. A node is a leaf if and only if no node has it as parent.
 ///
-/// A value; all operations are linear in the number of revisions that are kept, which is the depth
-/// where there is no conflict.
+/// A value type. All operations are linear in the number of kept revisions, which is the depth if
+/// there is no conflict.
 package struct RevisionTree: Sendable, Equatable {
   /// One revision.
   package struct Node: Sendable, Equatable {
     package internal(set) var id: RevisionID
-    /// Index of the node that this one edits; -1 if that is not known or not kept.
+    /// The index of the node that this one edits; -1 if that is not known or no longer kept.
     var parent: Int32
     package internal(set) var isLeaf: Bool
     package internal(set) var isDeleted: Bool
-    /// Where its body is kept; 0 if there is none here. (A body that is no leaf's may be gone
-    /// although this says where it was.)
+    /// The place of its body; 0 if it has none here. (The body of a node that is no leaf may be
+    /// gone even if this names its place.)
     package internal(set) var body: UInt64
   }
 
-  /// In no particular order.
+  /// The revisions, in no particular order.
   package internal(set) var nodes: [Node] = []
 
   package init() {}
 
   package var isEmpty: Bool { nodes.isEmpty }
 
-  /// Where a revision is among the nodes. O(revisions).
+  /// The index of a revision among the nodes. O(revisions).
   func index(of id: RevisionID) -> Int? {
     nodes.firstIndex { $0.id == id }
   }
 
-  /// Whether it has a revision.
+  /// Whether the tree contains a revision.
   package func contains(_ id: RevisionID) -> Bool { index(of: id) != nil }
 
   package subscript(_ id: RevisionID) -> Node? { index(of: id).map { nodes[$0] } }
@@ -66,7 +66,7 @@ package struct RevisionTree: Sendable, Equatable {
     a.nodes.count == b.nodes.count && a.facts == b.facts
   }
 
-  /// The nodes without their places, in a fixed order.
+  /// The nodes in an order of their own, with ids in place of indexes: for comparing trees.
   private var facts: [Fact] {
     nodes.map { node in
       Fact(

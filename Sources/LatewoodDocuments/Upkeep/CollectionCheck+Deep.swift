@@ -1,10 +1,10 @@
 import LatewoodFleece
 import LatewoodStore
 
-/// What is to be seen only by decoding, and by following each entry back to where it comes from.
+/// The checks that need decoding, or follow entries back to their documents.
 extension CollectionCheck {
-  /// A document's tree is in its one form and no deeper than it may be; its current bodies are
-  /// documents, and their blobs are listed.
+  /// Checks that the document's tree is in canonical form and no deeper than allowed, that its
+  /// current bodies are documents, and that their blobs are listed.
   mutating func checkDeeply(
     _ id: String, _ record: DocumentRecord, _ bytes: [UInt8], _ deepest: Int
   ) throws {
@@ -21,7 +21,7 @@ extension CollectionCheck {
     }
   }
 
-  /// Bodies that are no leaf's, and local documents.
+  /// Checks the bodies that belong to no leaf, and local documents.
   mutating func checkOtherBodies() throws {
     var superseded: [UInt64] = []
     try source.forEach(in: spaces.superseded) { key, _ in
@@ -46,7 +46,7 @@ extension CollectionCheck {
     }
   }
 
-  /// Every entry of the feed is that of a document that says so.
+  /// Checks that every entry of the feed agrees with the record of its document.
   mutating func checkFeed() throws {
     try source.forEach(in: spaces.sequences) { key, value in
       let sequence = Self.number(key.withUnsafeBytes { Array($0) })
@@ -74,9 +74,9 @@ extension CollectionCheck {
     }
   }
 
-  /// - Parameter owner: whose body it is, without a fault.
+  /// - Parameter owner: the owner of the body, as a fault without a text.
   private mutating func checkBody(_ place: UInt64, of owner: DocumentFault) throws {
-    // One that is missing has been told of already.
+    // A missing body has been reported already.
     guard let body = try source.get(SequenceEntry.key(place), in: spaces.bodies) else { return }
     if let reason = Self.damage(body) {
       report.add(owner.saying("its body is damaged: \(reason)"))
@@ -92,7 +92,7 @@ extension CollectionCheck {
 
   /// - Parameters:
   ///   - named: the blobs that a body refers to.
-  ///   - listed: those that are listed for it.
+  ///   - listed: the blobs that are listed for it.
   private mutating func compareBlobs(
     _ named: Set<BlobDigest>, _ listed: Set<BlobDigest>, of owner: DocumentFault
   ) throws {
@@ -105,7 +105,7 @@ extension CollectionCheck {
     }
   }
 
-  /// Why bytes are not the body of a document; nil if they are.
+  /// Returns why bytes are not the body of a document; nil if they are one.
   private static func damage(_ body: [UInt8]) -> String? {
     do throws(FleeceError) {
       let root = try FleeceBody(body).root

@@ -2,9 +2,9 @@ import LatewoodFleece
 import LatewoodQuery
 import LatewoodStore
 
-/// Value indexes have just the entries that follow from the documents.
+/// Checks that value indexes have exactly the entries that follow from the documents.
 extension CollectionCheck {
-  /// Definitions are read whether the check is deep or not, since they are counted.
+  /// Reads the definitions even if the check is not deep, because they are counted.
   mutating func checkIndexes() throws {
     let name = name
     func fault(_ what: String) -> DocumentFault { DocumentFault(what, collection: name) }
@@ -33,8 +33,8 @@ extension CollectionCheck {
     }
   }
 
-  /// Looks for each entry that a document asks for, and counts them: so there are no others. Takes
-  /// no more memory than one document does.
+  /// Looks up each entry that a document must have and compares their number with that of the
+  /// index, so there are no others. Uses memory for one document at a time.
   private mutating func check(_ index: CollectionIndex) throws {
     var count = 0
     try source.forEach(in: spaces.documents) { key, value in
@@ -63,7 +63,7 @@ extension CollectionCheck {
     return !last.utf8.lexicographicallyPrecedes(id.utf8)
   }
 
-  /// The keys of a document; none if it is damaged, which has been told of already.
+  /// Returns the keys of a document; none if it is damaged, which has been reported already.
   private func keys(of id: String, _ record: RawSpan, _ index: CollectionIndex) throws -> [IndexKey] {
     let head: DocumentRecord.Head
     do throws(DocumentError) {

@@ -1,17 +1,16 @@
 import LatewoodStore
 
-/// One verification of one collection. Every key that a record asks for is looked for; that there
-/// are no others is seen from the counts.
+/// The verification of one collection. Every key that a record requires is looked up; the counts
+/// then show that there are no others.
 struct CollectionCheck {
   let name: String
   let spaces: CollectionSpaces
   let source: Snapshot
   let shared: DatabaseSpaces
   var report: DocumentVerifyReport
-  /// The greatest depth that a tree may have; nil: neither this nor anything else is looked at
-  /// deeply.
+  /// The greatest depth that a tree may have; nil if the check is not deep.
   var deepest: Int?
-  /// What the records ask for.
+  /// The state that the records add up to.
   var wanted: CollectionState
   private var conflicts = 0
   private var expiring = 0
@@ -34,7 +33,7 @@ struct CollectionCheck {
     do throws(DocumentError) {
       state = try DatabaseFacts.state(of: name, in: shared, source) ?? wanted
     } catch {
-      // All else can be looked at all the same.
+      // Everything else can still be checked.
       report.add(DocumentFault(error.message, collection: name))
     }
     wanted = CollectionState(state.identity)
@@ -126,7 +125,7 @@ struct CollectionCheck {
     try source.forEach(in: spaces.references) { key, _ in
       wanted.references += 1
       let bytes = key.withUnsafeBytes { Array($0) }
-      // Of a local document, the sequence is 0 and the name comes before the digest.
+      // In the key of a local document, the sequence is 0 and its name comes before the digest.
       let owner = Array(
         bytes.prefix(bytes.starts(with: LocalReference.sequence) ? max(8, bytes.count - 32) : 8))
       let (sequence, document) = (Array(owner.prefix(8)), Array(owner.dropFirst(8)))
@@ -169,7 +168,7 @@ struct CollectionCheck {
     try require(spaces.uses, Int(clamping: wanted.references), "uses of blobs")
   }
 
-  /// Of a key; nil if it is none.
+  /// Returns the number in a key of 8 bytes; nil for other keys.
   static func number(_ key: [UInt8]) -> UInt64? {
     key.count == 8 ? key.reduce(0) { $0 << 8 | UInt64($1) } : nil
   }

@@ -1,10 +1,10 @@
 import LatewoodStore
 
 extension DocumentStore {
-  /// Sweeps, and writes the file anew without what is dead. Reads and writes go on meanwhile.
+  /// Sweeps, then rewrites the file without dead data. Reads and writes continue meanwhile.
   ///
-  /// Afterwards the bodies of revisions that are not current are gone, those of unresolved
-  /// conflicts excepted.
+  /// Afterwards the bodies of revisions that are not current are gone, except those of unresolved
+  /// conflicts.
   @discardableResult
   package func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
@@ -15,24 +15,24 @@ extension DocumentStore {
     }
   }
 
-  /// Takes away superseded bodies and unused blobs, so that the next compaction gives their space
-  /// back.
+  /// Removes superseded bodies and unused blobs, so that the next compaction can free their space.
   @discardableResult
   package func sweep() throws(DocumentError) -> SweepReport { try openedForWriting().sweep() }
 
-  /// Bytes that a sweep would free, about: superseded bodies of all collections.
+  /// Returns the approximate number of bytes that a sweep would free: the superseded bodies of all
+  /// collections.
   package func reclaimableBytes() throws(DocumentError) -> UInt64 {
     try openedForReading().reclaimableBytes()
   }
 }
 
 extension DocumentCore {
-  /// The one place where compactions learn of the sweep. Called once, when the database is opened.
+  /// Connects compactions with the sweep. Called once, when the database is opened.
   func prepareCompactions() {
     store.setCompactionPreparation(
       reclaimable: { [weak self] in
         do throws(DocumentError) { return try self?.reclaimableBytes() ?? 0 } catch {
-          // Closed, or damaged: nothing to count on, and not the place to say so.
+          // Closed or damaged: there is nothing to count, and this is not the place to report it.
           return 0
         }
       },

@@ -1,13 +1,13 @@
-/// One thing that is not as it must be, and what it belongs to.
+/// An inconsistency that verification found, and where.
 package struct DocumentFault: Sendable, Equatable, CustomStringConvertible {
-  /// Nil: the database as a whole, or a blob.
+  /// The collection; nil for the database as a whole, or a blob.
   package var collection: String?
   package var document: String?
   package var revision: RevisionID?
-  /// Of an entry of the feed or of a body that no current revision has.
+  /// The sequence of an entry of the feed, or of a body that no current revision has.
   package var sequence: UInt64?
   package var blob: BlobDigest?
-  /// What is wrong, without a full stop.
+  /// The problem, without a full stop.
   package var what: String
 
   init(
@@ -22,7 +22,7 @@ package struct DocumentFault: Sendable, Equatable, CustomStringConvertible {
     self.blob = blob
   }
 
-  /// What it belongs to, and what is wrong.
+  /// The place, then the problem.
   package var description: String {
     var place: [String] = []
     if let collection { place.append(document.map { "\(collection)/\($0)" } ?? collection) }

@@ -7,21 +7,22 @@ import LatewoodStore
 /// Thread safety: all calls from any thread.
 final class ExpiryAlarm: Sendable {
   private struct State {
-    /// In seconds since 1970; nil: nothing is waited for.
+    /// The time in seconds since 1970; nil if no alarm is set.
     var time: UInt64?
     var isCancelled = false
   }
 
-  /// In microseconds. The clock may be set and the machine may sleep, and not all timers follow
-  /// that; so it is looked at as often as this. A purge that has failed is tried again after as
-  /// long.
+  /// The longest wait in microseconds. The clock may be set and the machine may sleep, which not
+  /// all timers follow, so the alarm checks at least this often. A failed purge is retried after
+  /// the same time.
   static let longestWait: UInt64 = 60_000_000
 
   private let state = Guarded(State())
 
   func cancel() { state.withLock { $0 = State(isCancelled: true) } }
 
-  /// True if there is none that rings as early: then the caller starts one.
+  /// Registers an alarm, and returns true if the caller must start its timer: no other rings as
+  /// early.
   func wants(_ time: UInt64) -> Bool {
     state.withLock { state in
       if state.isCancelled { return false }
@@ -31,7 +32,7 @@ final class ExpiryAlarm: Sendable {
     }
   }
 
-  /// Whether the one for this time is still wanted; it has rung then.
+  /// Whether the alarm for this time is still wanted when its timer fires; clears it.
   func rings(_ time: UInt64) -> Bool {
     state.withLock { state in
       guard !state.isCancelled, state.time == time else { return false }
@@ -44,13 +45,14 @@ final class ExpiryAlarm: Sendable {
 extension DocumentCore {
   private static let batchSize = 1000
 
-  /// Forgets what has expired, and waits for what will. Called once, when the database is opened.
+  /// Purges documents that have expired, and sets the alarm for the next. Called once, when the
+  /// database is opened.
   func startExpiring() throws(DocumentError) {
     guard !store.isReadOnly else { return }
     do throws(DocumentError) {
       try purgeExpired()
     } catch {
-      // A full disk keeps nobody from reading; the alarm tries again.
+      // A full disk must not prevent reading; the alarm tries again.
       guard error.store?.code == .outOfSpace else { throw error }
     }
     if let first = try firstExpiry() { setAlarm(for: first) }
@@ -71,14 +73,14 @@ extension DocumentCore {
     return first
   }
 
-  /// Wakes the database at a time, unless it wakes before that anyway.
+  /// Wakes the database at a time, unless an earlier alarm is set.
   ///
-  /// - Parameter delay: how long to wait at least, in microseconds.
+  /// - Parameter delay: the least time to wait, in microseconds.
   func setAlarm(for time: UInt64, delay: UInt64 = 0) {
     guard options.expiresByItself, !store.isReadOnly, alarm.wants(time) else { return }
     let now = options.environment.now()
     let (due, overflow) = time.multipliedReportingOverflow(by: 1_000_000)
-    // A document is gone when its second has begun.
+    // A document expires at the beginning of its second.
     let wait = max(delay, overflow ? .max : due > now ? due - now : 0)
     options.wake(min(wait, ExpiryAlarm.longestWait)) { [weak self] in
       guard let self, alarm.rings(time) else { return }
@@ -86,13 +88,13 @@ extension DocumentCore {
         try purgeExpired()
         if let next = try firstExpiry() { setAlarm(for: next) }
       } catch {
-        // If it is closed, the next open sees to it. A full disk may have room again.
+        // After a close, the next open purges. A full disk may have space again.
         if error.code != .notOpen { setAlarm(for: time, delay: ExpiryAlarm.longestWait) }
       }
     }
   }
 
-  /// - Returns: how many documents it has forgotten.
+  /// - Returns: the number of documents that were purged.
   @discardableResult
   func purgeExpired() throws(DocumentError) -> Int {
     var count = 0
@@ -110,7 +112,7 @@ extension DocumentCore {
   private func purgeExpired(in collection: DocumentCollection) throws(DocumentError) -> Int {
     let end = now &+ 1
     do throws(DocumentError) {
-      // Most of the time there is nothing, and no transaction is needed to see that.
+      // Most of the time there is nothing to purge, and no transaction is needed to see that.
       if try DocumentReads(.state(held()), collection, now: now).expiring(
         before: end, limit: 1
       ).isEmpty {
@@ -124,8 +126,8 @@ extension DocumentCore {
           guard let record = try writer.storedRecord(id, work), record.expiry == seconds,
             record.isExpired(at: writer.now)
           else {
-            // An entry that no document answers to. To refuse because of it would keep the whole
-            // database shut; verification tells of it.
+            // An entry without a document. Throwing here would make the whole database impossible
+            // to open; verification reports it.
             try writer.forgetExpiry(seconds, id, work)
             continue
           }
@@ -146,7 +148,7 @@ extension DocumentCore {
 }
 
 extension DocumentStore {
-  /// Forgets the documents whose time has come by the injected clock. Runs by itself too.
+  /// Purges the documents that have expired by the injected clock. Also runs by itself.
   @discardableResult
   package func purgeExpired() throws(DocumentError) -> Int { try openedForWriting().purgeExpired() }
 }

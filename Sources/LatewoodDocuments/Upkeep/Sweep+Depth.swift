@@ -1,6 +1,6 @@
 import LatewoodStore
 
-/// Trees that are deeper than the database keeps them, because its depth was greater once.
+/// Prunes trees that are deeper than the current depth, because the depth was greater once.
 extension DocumentCore {
   func prune(_ names: [String]) throws(DocumentError) {
     let changes = depthChanges.withLock { $0 }
@@ -18,14 +18,14 @@ extension DocumentCore {
         if error.code != .notFound { throw error }
       }
     }
-    // If there was another depth meanwhile, all is to be looked at again.
+    // If the depth was changed meanwhile, all trees must be looked at again.
     try batch(.usual) { (writer) throws(DocumentError) in
       guard depthChanges.withLock({ $0 }) == changes, try writer.depth() == depth else { return }
       try writer.putFact(DatabaseFacts.deepestKey, DatabaseFacts.encoded(UInt64(depth)))
     }
   }
 
-  /// - Returns: the last id of this part; nil when there are no more.
+  /// - Returns: the last id of this part; nil after the last part.
   private func prune(
     _ collection: DocumentCollection, after last: [UInt8]?, to depth: Int
   ) throws(DocumentError) -> [UInt8]? {
@@ -40,7 +40,7 @@ extension DocumentCore {
 }
 
 extension DocumentWriter {
-  /// Generations of revisions that are kept.
+  /// The number of generations of revisions to keep.
   func depth() throws(DocumentError) -> Int {
     if let depth = knownDepth { return depth }
     let depth = try DatabaseFacts.depth(in: shared, transaction)
@@ -57,7 +57,7 @@ extension DocumentWriter {
     atEnd { [core] isCommitted in if isCommitted { core.depth.withLock { $0 = depth } } }
   }
 
-  /// Prunes one document: no leaf goes, so that neither the feed nor an index changes.
+  /// Prunes one document. No leaf is dropped, so neither the feed nor an index changes.
   fileprivate func prune(_ key: [UInt8], _ work: CollectionWork, to depth: Int) throws(DocumentError) {
     let documents = work.spaces.documents
     let record = try DocumentError.typed {

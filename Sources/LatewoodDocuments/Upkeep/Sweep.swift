@@ -1,8 +1,8 @@
 import LatewoodStore
 
-/// What a sweep has removed.
+/// The number of records that a sweep has removed.
 package struct SweepReport: Sendable, Equatable {
-  /// Bodies of revisions that are no leaf's.
+  /// Bodies of revisions that are not leaves.
   package var bodies = 0
   package var blobs = 0
   /// Blobs that were never finished.
@@ -15,13 +15,13 @@ package struct SweepReport: Sendable, Equatable {
   }
 }
 
-/// Takes away what nothing needs any more: superseded bodies, then blobs that no body refers to and
-/// no handle pins.
+/// Removes what nothing needs any more: superseded bodies, then blobs that no body refers to and no
+/// handle pins.
 ///
-/// It works in ordinary transactions of bounded size, so that readers and writers go on and nothing
-/// races with it. The space is given back by the compaction that comes after.
+/// The sweep uses ordinary transactions of bounded size, so that readers and writers continue and
+/// there are no races. The next compaction frees the space.
 extension DocumentCore {
-  /// Of one transaction.
+  /// The number of records in one transaction.
   static let sweepSize = 1000
 
   @discardableResult
@@ -36,7 +36,7 @@ extension DocumentCore {
         do throws(DocumentError) {
           report.bodies += try sweepBodies(collection)
         } catch {
-          // Dropped meanwhile, with all that was to be swept.
+          // Dropped meanwhile, along with everything to sweep.
           if error.code != .notFound { throw error }
         }
       }
@@ -115,7 +115,7 @@ extension DocumentWriter {
     return keys
   }
 
-  /// Those that no body of any collection refers to.
+  /// Returns the blobs that no body of any collection refers to.
   func unused(_ digests: [BlobDigest]) throws(DocumentError) -> [BlobDigest] {
     var rest = digests
     for name in try core.collectionNames(in: transaction) {
@@ -131,8 +131,8 @@ extension DocumentWriter {
     return rest
   }
 
-  /// Removes a blob, or what bodies that are gone have left of one whose content never came: then
-  /// it is false.
+  /// Removes a blob and returns true; or removes the empty record that bodies have left of a blob
+  /// whose content never came, and returns false.
   func removeBlob(_ digest: BlobDigest) throws(DocumentError) -> Bool {
     let record = try core.blobRecord(digest, shared, transaction)
     changeCount += 1

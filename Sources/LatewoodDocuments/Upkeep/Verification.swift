@@ -1,18 +1,18 @@
 import LatewoodStore
 
-/// What ``DocumentStore/verify(deep:includesStore:progress:)`` found.
+/// The result of ``DocumentStore/verify(deep:includesStore:progress:)``.
 package struct DocumentVerifyReport: Sendable {
-  /// More say nothing new.
+  /// The number of faults to collect at most.
   static let faultLimit = 10_000
 
   package internal(set) var faults: [DocumentFault] = []
   package internal(set) var documents = 0
   package internal(set) var bodies = 0
-  /// Blobs whose content is here.
+  /// The number of blobs whose content is here.
   package internal(set) var blobs = 0
-  /// Blobs that bodies refer to and whose content is not here. That is no fault.
+  /// The number of blobs that bodies refer to and whose content is not here. That is no fault.
   package internal(set) var missingBlobs = 0
-  /// What the store says of the bytes; nil if it was not asked.
+  /// The report of the store; nil if it was not verified.
   package internal(set) var store: VerifyReport?
 
   package var isSound: Bool { faults.isEmpty && store?.isSound != false }
@@ -27,18 +27,18 @@ package struct DocumentVerifyReport: Sendable {
 }
 
 extension DocumentStore {
-  /// Checks that all that is kept of the documents agrees: records, feed, bodies, indexes,
-  /// counters, blobs to the last byte; then the store.
+  /// Checks that all records of the documents agree: records, feed, bodies, indexes, counters,
+  /// blobs to the last byte; then verifies the store.
   ///
-  /// Reads and writes go on meanwhile. O(size of the live data).
+  /// Reads and writes continue meanwhile. O(size of the live data).
   ///
   /// - Parameters:
-  ///   - deep: also decodes every body as Fleece and compares the blobs that it names with those
-  ///     that are listed for it, follows every entry of the feed back to its document, and looks at
-  ///     every chunk by itself.
-  ///   - includesStore: false if somebody has verified the store already.
-  ///   - progress: of the store's part.
-  /// - Returns: every fault; faults do not throw.
+  ///   - deep: whether to decode every body as Fleece and compare the blobs that it names with
+  ///     those that are listed for it, to follow every entry of the feed back to its document, and
+  ///     to look at every chunk by itself.
+  ///   - includesStore: false if the store has been verified already.
+  ///   - progress: called with the progress of the store's part.
+  /// - Returns: a report of all faults; faults are not thrown.
   package func verify(
     deep: Bool = false, includesStore: Bool = true, progress: ((VerifyProgress) -> Void)? = nil
   ) throws(DocumentError) -> DocumentVerifyReport {
@@ -54,7 +54,7 @@ extension DocumentStore {
   }
 }
 
-/// One verification: of the database as a whole. Collections are ``CollectionCheck``.
+/// The verification of the database as a whole. ``CollectionCheck`` checks each collection.
 struct DatabaseCheck {
   let core: DocumentCore
   let snapshot: Snapshot
@@ -95,7 +95,7 @@ struct DatabaseCheck {
 
   private mutating func checkBlobs() throws {
     var records: [(digest: BlobDigest, record: BlobRecord)] = []
-    /// How many chunks each number may have.
+    /// The number of chunks that each blob number may have.
     var wanted: [UInt64: UInt64] = [:]
     try snapshot.forEach(in: shared.blobs) { key, value in
       guard let digest = key.withUnsafeBytes({ BlobDigest($0) }) else {
@@ -121,7 +121,7 @@ struct DatabaseCheck {
       try check(digest, record)
     }
     report.blobs = records.count
-    // What uploads have left is the sweep's.
+    // Unfinished uploads are left to the sweep.
     try snapshot.forEach(in: shared.database, .prefix(DatabaseFacts.uploadPrefix)) { key, _ in
       let text = key.withUnsafeBytes {
         String(decoding: $0.dropFirst(DatabaseFacts.uploadPrefix.utf8.count), as: UTF8.self)
@@ -137,7 +137,7 @@ struct DatabaseCheck {
     if isDeep || chunks != UInt64(count) { try checkChunks(wanted) }
   }
 
-  /// Names each chunk that no blob and no upload has.
+  /// Reports each chunk that belongs to no blob and no upload.
   private mutating func checkChunks(_ wanted: [UInt64: UInt64]) throws {
     let cursor = try snapshot.cursor(in: shared.chunks, .all)
     while try cursor.next() {

@@ -2,7 +2,7 @@ import LatewoodDevice
 import LatewoodStore
 
 extension DocumentCore {
-  /// The batch that this thread runs.
+  /// The batch that this thread runs; nil if it runs none.
   var currentWriter: DocumentWriter? {
     guard writingThread.load(ordering: .relaxed) == Monitor.currentThread else { return nil }
     return writing.withLock { $0 }
@@ -18,7 +18,7 @@ extension DocumentCore {
     return try batch.end(result).get()
   }
 
-  /// Runs a batch in its turn, without blocking the caller's thread: those that wait at the same
+  /// Runs a batch in its turn, without blocking the caller's thread. Batches that wait at the same
   /// time share a sync.
   func write<R: Sendable>(
     _ durability: BatchDurability, _ body: @escaping @Sendable (DocumentWriter) throws -> R
@@ -33,15 +33,15 @@ extension DocumentCore {
     }
   }
 
-  /// Runs what a caller does outside of batches, and what may block, on a Dispatch queue, so that
-  /// the caller's thread does not.
+  /// Runs a closure that may block, outside of batches, on a Dispatch queue instead of the caller's
+  /// thread.
   func perform<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await withCheckedThrowingContinuation { continuation in
       queue.async { continuation.resume(with: Result { try body() }) }
     }
   }
 
-  /// Runs a batch that throws nothing else.
+  /// Runs a batch that throws only `DocumentError`.
   func batch<R>(
     _ durability: BatchDurability, _ body: (DocumentWriter) throws(DocumentError) -> R
   ) throws(DocumentError) -> R {
@@ -51,18 +51,19 @@ extension DocumentCore {
   }
 }
 
-/// When the commit of a batch counts as done.
+/// The durability of a batch: when its commit counts as done.
 struct BatchDurability: Sendable, Equatable {
-  /// For this batch; nil: what is usual.
+  /// The durability that was asked for this batch; nil for the usual one.
   var asked: Durability?
-  /// For all batches of a handle that say nothing else; nil: what the options of the store say.
+  /// The durability of all batches of a handle that do not ask for another; nil for the store's
+  /// default.
   var usual: Durability?
 
-  /// Nil: what the options of the store say.
+  /// The durability to pass to the store; nil for its default.
   var forStore: Durability? { asked ?? usual }
 
-  /// For the work of the database itself.
+  /// For work of the database itself.
   static let usual = BatchDurability()
-  /// The same, where what comes after in the log makes it durable with it.
+  /// For work that a later write in the log makes durable with itself.
   static let relaxed = BatchDurability(asked: .relaxed)
 }

@@ -1,9 +1,8 @@
 import LatewoodStore
 
-/// Collections, as the batch has them: what others have committed is seen here before readers see
-/// it.
+/// Collections as the batch sees them: it sees the commits of others even before readers do.
 extension DocumentWriter {
-  /// The collection of a name; nil if there is none.
+  /// Returns the collection of a name; nil if there is none.
   func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
     if let collection = given[name] { return collection }
     guard let state = try DatabaseFacts.state(of: name, in: shared, transaction) else { return nil }
@@ -13,8 +12,8 @@ extension DocumentWriter {
     return collection
   }
 
-  /// The collection of a name, made if there is none. If the batch fails, every use of it throws
-  /// `notFound`.
+  /// Returns the collection of a name, creating it if there is none. If the batch fails, every use
+  /// of it throws `notFound`.
   func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
     if let existing = try collection(name) { return existing }
     changeCount += 1
@@ -27,7 +26,7 @@ extension DocumentWriter {
     } catch { throw DocumentError(error) }
   }
 
-  /// Drops a collection; nil if there is none.
+  /// Drops a collection and returns it; nil if there is none.
   func dropCollection(_ name: String) throws(DocumentError) -> DocumentCollection? {
     guard let collection = try collection(name) else { return nil }
     let spaces = try collection.spaces
@@ -42,13 +41,13 @@ extension DocumentWriter {
     return collection
   }
 
-  /// Others get it too when the batch has been committed.
+  /// Shares a handle with others once the batch has been committed.
   private func give(_ collection: DocumentCollection) {
     given[collection.name] = collection
     let (core, dropCount) = (core, core.collections.dropCount)
     atEnd { isCommitted in
       guard isCommitted else { return collection.abandon() }
-      // What a transaction gives is looked up on every use; this is not.
+      // Handles from a transaction are looked up on every use; refreshed ones are not.
       collection.refresh(from: core.store)
       _ = core.collections.keep(collection, asOf: dropCount)
     }

@@ -1,26 +1,27 @@
 import LatewoodStore
 
-/// The body of a revision that is new here.
+/// The body of a new revision.
 struct NewBody {
   var bytes: [UInt8]
   var blobs: [BlobDigest]
 }
 
-/// The one place where a document's record changes, and with it all that must agree with it.
+/// The only place where a document's record changes, together with everything that must agree with
+/// it.
 extension DocumentWriter {
   /// - Parameters:
-  ///   - old: what was there.
-  ///   - tree: what is there from now on; not empty.
-  ///   - sequence: the change's.
-  ///   - body: of the revision whose body is at `sequence`.
-  ///   - isLocal: whether unique indexes may refuse it.
-  /// - Returns: what the first bytes of its record say now.
+  ///   - old: the record before; nil if there was none.
+  ///   - tree: the revisions from now on; not empty.
+  ///   - sequence: the sequence of the change.
+  ///   - body: the body of the revision that has its body at `sequence`.
+  ///   - isLocal: whether unique indexes may refuse the change.
+  /// - Returns: the new head of the record.
   @discardableResult
   func store(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord?, _ tree: RevisionTree, sequence: UInt64,
     body: NewBody?, kind: DocumentChange.Kind = .saved, isLocal: Bool = false
   ) throws(DocumentError) -> DocumentRecord.Head {
-    // A tombstone does not expire, and what comes after it starts anew.
+    // A tombstone does not expire, and a document saved over one starts without an expiry.
     let expiry = tree.winner?.isDeleted == true ? nil : old?.expiry
     let record = DocumentRecord(sequence: sequence, expiry: expiry, tree: tree)
     guard let head = record.head else { throw DocumentError(.corruptRevisions, "\(id) has no revisions") }
@@ -44,8 +45,8 @@ extension DocumentWriter {
           try supersede(sequence, work)
         }
       }
-      // A leaf that others follow now may be pruned in the same moment; but what was purged has
-      // lost its body already.
+      // A leaf that others follow now may be pruned at the same time. Purged leaves have lost their
+      // body already.
       for node in old?.tree.nodes ?? [] where node.isLeaf && node.body != 0 && kind != .purged {
         if tree[node.id]?.isLeaf != true { try supersede(node.body, work) }
       }
@@ -64,7 +65,7 @@ extension DocumentWriter {
     return head
   }
 
-  /// Lists that a body refers to a blob, whose content may be here or not.
+  /// Records that a body refers to a blob, whether or not the content of the blob is here.
   ///
   /// - Parameters:
   ///   - reference: the key in `references`.
@@ -85,7 +86,8 @@ extension DocumentWriter {
     work.state.superseded += 1
   }
 
-  /// Marks and counters after a document has changed; nil: it was or is not there.
+  /// Updates marks and counters after a document has changed; nil for a document that is absent
+  /// before or after.
   func mark(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord.Head?, _ new: DocumentRecord.Head?
   ) throws(StoreError) {
@@ -116,7 +118,7 @@ extension DocumentWriter {
     }
   }
 
-  /// Deletes a body that may be there, and what says that it refers to blobs.
+  /// Deletes a body, if it exists, and its references to blobs.
   func removeBody(_ body: UInt64, _ work: CollectionWork) throws(DocumentError) {
     let key = SequenceEntry.key(body)
     let spaces = work.spaces
@@ -159,7 +161,7 @@ extension DocumentWriter {
     } catch { throw DocumentError(error) }
   }
 
-  /// Those blobs of some that a body does not refer to.
+  /// Returns those of some blobs that a body does not refer to.
   func blobs(
     _ blobs: [BlobDigest], without body: UInt64, _ work: CollectionWork
   ) throws(DocumentError) -> [BlobDigest] {
@@ -179,7 +181,7 @@ extension DocumentWriter {
 }
 
 extension DocumentRecord {
-  /// What its first bytes will say; nil if the tree is empty.
+  /// The head of this record; nil if the tree is empty.
   var head: Head? {
     guard let winner = tree.winner else { return nil }
     let hasConflicts = !winner.isDeleted && tree.nodes.count { $0.isLeaf && !$0.isDeleted } > 1

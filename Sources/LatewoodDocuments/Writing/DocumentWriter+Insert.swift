@@ -1,22 +1,22 @@
 import LatewoodStore
 
-/// What became of a revision from another replica.
+/// The effect of inserting a revision from another replica.
 package struct InsertedRevision: Sendable, Equatable {
   package var outcome: RevisionTree.Outcome
-  /// Of the document's last change.
+  /// The sequence of the document's last change.
   package var sequence: UInt64
-  /// False: all of it was known, and nothing was changed.
+  /// Whether anything was new; if not, nothing was changed.
   package var isNew: Bool
 }
 
 extension DocumentWriter {
-  /// Takes in a revision as another replica has it. It never conflicts: if it does not follow from
-  /// a leaf, it becomes a branch.
+  /// Inserts a revision as another replica has it. This never conflicts: a revision that does not
+  /// follow from a leaf becomes a branch.
   ///
   /// - Parameters:
-  ///   - history: newest first; each the parent of the one before.
-  ///   - body: canonical; nil: it is not known.
-  /// - Throws: ``DocumentError`` `badRevision` if the history cannot be.
+  ///   - history: the revision and its ancestors, newest first, each followed by its parent.
+  ///   - body: the canonical body; nil if it is not known.
+  /// - Throws: ``DocumentError`` `badRevision` if the history is not possible.
   @discardableResult
   package func insert(
     _ id: String, in collection: DocumentCollection, history: [RevisionID], body: [UInt8]?,
@@ -38,14 +38,14 @@ extension DocumentWriter {
     return InsertedRevision(outcome: outcome, sequence: sequence, isNew: true)
   }
 
-  /// Ends a conflict: saves a merged body over one leaf, and gives the other undeleted leaves a
+  /// Resolves a conflict: saves a merged body over one leaf, and gives each other undeleted leaf a
   /// tombstone.
   ///
   /// - Parameters:
   ///   - keeping: the leaf that the merged body follows from; nil for the winner.
-  ///   - merged: the new body, canonical; nil: the leaf stays as it is.
+  ///   - merged: the new body, canonical; nil to leave the leaf as it is.
   ///   - tombstone: the body of the tombstones, canonical.
-  /// - Returns: the revision that is the winner then.
+  /// - Returns: the revision that is the winner afterwards.
   /// - Throws: ``DocumentError`` `notFound`; `conflict` if `keeping` is not an undeleted leaf.
   @discardableResult
   package func resolveConflicts(

@@ -1,15 +1,15 @@
 import LatewoodStore
 
-/// Local documents: no history, not in the feed, not for other replicas.
+/// Local documents: no history, not in the feed, not replicated.
 ///
-/// The blobs that one refers to are listed as those of a body are, with the sequence 0, which no
-/// body has, and its name.
+/// Their references to blobs are listed like those of a body, with the sequence 0, which no body
+/// has, and the name of the document.
 extension DocumentWriter {
-  /// Keeps a local document, in the place of what there is.
+  /// Stores a local document, replacing an existing one.
   ///
   /// - Parameter blobs: digests of all blobs that the body refers to, whether or not their content
   ///   is here.
-  /// - Returns: those that it did not refer to before.
+  /// - Returns: the blobs that it did not refer to before.
   @discardableResult
   package func putLocal(
     _ name: String, in collection: DocumentCollection, body: [UInt8], blobs: [BlobDigest] = []
@@ -29,7 +29,7 @@ extension DocumentWriter {
     } catch { throw DocumentError(error) }
   }
 
-  /// Deletes a local document. False if there is none.
+  /// Deletes a local document. Returns false if there was none.
   @discardableResult
   package func deleteLocal(
     _ name: String, in collection: DocumentCollection
@@ -62,9 +62,9 @@ extension DocumentWriter {
   }
 }
 
-/// That a local document refers to a blob. On disk: FORMAT.md, section 13.
+/// A local document's reference to a blob. On disk: FORMAT.md, section 13.
 enum LocalReference {
-  /// 8 bytes.
+  /// The sequence in such keys: 8 zero bytes.
   static let sequence = SequenceEntry.key(0)
 
   /// The keys in `references` and in `uses`.
@@ -78,7 +78,7 @@ enum LocalReference {
     let prefix = sequence + name.utf8
     var found: Set<BlobDigest> = []
     try source.forEach(in: references, .prefix(prefix)) { key, _ in
-      // Others are of names that begin with this one.
+      // The other keys belong to longer names that begin with this one.
       if let digest = key.withUnsafeBytes({ BlobDigest($0.dropFirst(prefix.count)) }) { found.insert(digest) }
       return true
     }

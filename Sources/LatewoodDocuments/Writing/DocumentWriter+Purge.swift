@@ -1,9 +1,9 @@
 import LatewoodStore
 
-/// Forgetting, and documents that forget themselves.
+/// Purging, and expiry.
 extension DocumentWriter {
-  /// Forgets a document and all its revisions, as if it had never been. It is not told to other
-  /// replicas. False if there is none.
+  /// Removes a document and all its revisions without a trace. Other replicas are not told. Returns
+  /// false if there was none.
   @discardableResult
   package func purge(_ id: String, in collection: DocumentCollection) throws(DocumentError) -> Bool {
     let work = try work(collection)
@@ -12,10 +12,10 @@ extension DocumentWriter {
     return true
   }
 
-  /// Forgets single leaves, each with its ancestors back to where another branch leaves. What is
-  /// not a leaf is left alone.
+  /// Removes single leaves, each with its ancestors back to the point where another branch leaves.
+  /// Ids that are not leaves are ignored.
   ///
-  /// - Returns: those that were there. With the last one the document is gone.
+  /// - Returns: the leaves that were removed. Removing the last leaf removes the document.
   @discardableResult
   package func purge(
     _ id: String, in collection: DocumentCollection, leaves: [RevisionID]
@@ -29,9 +29,9 @@ extension DocumentWriter {
       try forget(id, work, old, .purged)
       return purged
     }
-    // What was a leaf and is there still is one, so no body is superseded.
+    // The remaining leaves were leaves before, so no body is superseded.
     try store(id, work, old, tree, sequence: work.takeSequence(), body: nil, kind: .purged)
-    // After that: indexes ask the body what they know it by.
+    // Only afterwards: indexing needs the old bodies to find their keys.
     for node in old.tree.nodes where node.body != 0 && !tree.contains(node.id) {
       try removeBody(node.body, work)
     }
@@ -55,7 +55,7 @@ extension DocumentWriter {
     work.changed(DocumentChange(gone: id, kind), old: old.sequence)
   }
 
-  /// Removes an entry of the index alone.
+  /// Removes an entry of the expiry index alone.
   func forgetExpiry(_ seconds: UInt64, _ id: String, _ work: CollectionWork) throws(DocumentError) {
     changeCount += 1
     do throws(StoreError) {
@@ -63,10 +63,11 @@ extension DocumentWriter {
     } catch { throw DocumentError(error) }
   }
 
-  /// Sets when a document is forgotten, or that it is not. That is no edit: it makes no revision,
+  /// Sets or clears the time at which a document expires. That is no edit: it makes no revision,
   /// and other replicas are not told.
   ///
-  /// - Parameter seconds: since 1970-01-01 00:00 UTC; nil for never. A time that has passed: soon.
+  /// - Parameter seconds: the time in seconds since 1970-01-01 00:00 UTC; nil for never. If it has
+  ///   passed, the document expires soon.
   /// - Throws: ``DocumentError`` `notFound` if there is no such document or it is deleted.
   package func setExpiry(
     of id: String, in collection: DocumentCollection, _ seconds: UInt64?

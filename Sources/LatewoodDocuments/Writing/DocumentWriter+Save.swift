@@ -1,23 +1,23 @@
 import LatewoodStore
 
-/// Who wins when a revision is saved that does not follow from a current one.
+/// The rule for saving a revision that does not follow from a current one.
 package enum SavePolicy: Sendable, Equatable {
-  /// The one that is there: saving throws `conflict`.
+  /// Saving throws `conflict`.
   case refuseConflicts
-  /// The new one: it follows from the winner, whatever that is.
+  /// The new revision wins: it follows from the winner, whatever that is.
   case lastWriteWins
 }
 
-/// A revision that is there after a save.
+/// The result of a save.
 package struct SavedRevision: Sendable, Equatable {
   package var revision: RevisionID
-  /// Of the document's last change.
+  /// The sequence of the document's last change.
   package var sequence: UInt64
-  /// False: a conflict was ended by keeping this revision as it was.
+  /// Whether the revision is new; false if a conflict was resolved by keeping it as it was.
   package var isNew: Bool
   /// Whether the document is in conflict.
   package var hasConflicts: Bool
-  /// The blobs that the revision refers to, and the one that it follows from does not.
+  /// The blobs that the revision refers to and its parent does not.
   package var addedBlobs: [BlobDigest] = []
 
   package init(revision: RevisionID, sequence: UInt64, isNew: Bool, hasConflicts: Bool = false) {
@@ -32,20 +32,19 @@ extension DocumentWriter {
   /// Saves an edit of a document.
   ///
   /// A parent of nil creates the document, or continues one that is deleted. Whether an edit
-  /// conflicts depends on its parent alone, never on its content: of two equal edits of one
-  /// revision the second is a conflict. Only edits of different replicas are one revision when they
-  /// are equal.
+  /// conflicts depends on its parent alone, never on its content: the second of two equal edits of
+  /// one revision is a conflict. Only equal edits from different replicas are the same revision.
   ///
   /// - Parameters:
-  ///   - id: of the document; its form is for the caller to check.
-  ///   - body: canonical: equal content has equal bytes.
+  ///   - id: the id of the document; the caller checks its form.
+  ///   - body: the canonical body: equal content has equal bytes.
   ///   - parent: the revision that was edited; must be a leaf.
-  ///   - isDeleted: whether the edit deletes the document; the body then is what the tombstone
-  ///     keeps.
-  ///   - blobs: digests of all blobs that the body refers to. The content of one that is not here
-  ///     may come later, and then stays as long as the body does.
-  /// - Throws: ``DocumentError`` `conflict`; `notFound` if a document is to be deleted that is not
-  ///   there or is deleted already; `notUnique`, which names the other document.
+  ///   - isDeleted: whether the edit deletes the document; `body` is then the body of the
+  ///     tombstone.
+  ///   - blobs: digests of all blobs that the body refers to. Missing content may be added later,
+  ///     and then stays as long as the body does.
+  /// - Throws: ``DocumentError`` `conflict`; `notFound` if the document to delete does not exist or
+  ///   is deleted already; `notUnique`, which names the other document.
   @discardableResult
   package func save(
     _ id: String, in collection: DocumentCollection, body: [UInt8], parent: RevisionID?,
@@ -74,7 +73,7 @@ extension DocumentWriter {
     return try append(edit, to: old.tree, after: old.tree.winnerIndex, old, work, policy)
   }
 
-  /// - Parameter place: of the leaf that it follows from; nil: the document is new.
+  /// - Parameter place: the index of the leaf that it follows from; nil if the document is new.
   private func append(
     _ edit: Edit, to known: RevisionTree, after place: Int?, _ old: DocumentRecord?, _ work: CollectionWork,
     _ policy: SavePolicy
@@ -82,8 +81,8 @@ extension DocumentWriter {
     var (tree, place) = (known, place)
     var revision = edit.revision(after: place.map { tree.nodes[$0].id })
     while let leaf = place, tree.contains(revision) {
-      // Another replica sent this very edit without its history: so the leaf is none. If what came
-      // of it is deleted, this goes on from there.
+      // Another replica sent this very edit without its history, so it is in the tree as a root.
+      // Connect it. If its latest descendant is deleted, continue from there.
       let next = try tree.tie(revision, to: leaf)
       guard policy == .lastWriteWins || tree.nodes[next].isDeleted else {
         throw DocumentError(
@@ -109,13 +108,13 @@ extension DocumentWriter {
     return saved
   }
 
-  /// The record of a document as this batch has it. One that has expired is forgotten here, ahead
-  /// of the alarm: nothing is found of it.
+  /// Returns the record of a document as this batch sees it. A document that has expired is purged
+  /// here, before the alarm, and nil is returned.
   func record(_ id: String, _ work: CollectionWork) throws(DocumentError) -> DocumentRecord? {
     guard let record = try storedRecord(id, work) else { return nil }
     guard record.isExpired(at: now) else { return record }
-    // That is no change of the caller's: it stays when the call is refused, and does not spoil an
-    // outer batch.
+    // The purge is no change of the caller's: it stays even if the call is refused, and does not
+    // spoil an outer batch.
     let before = changeCount
     defer { changeCount = before }
     try forget(id, work, record, .expired)
@@ -131,7 +130,7 @@ extension DocumentWriter {
   }
 }
 
-/// What is to become a revision.
+/// An edit that is about to become a revision.
 private struct Edit {
   var id: String
   var body: NewBody

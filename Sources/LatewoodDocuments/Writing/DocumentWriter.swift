@@ -1,23 +1,24 @@
 import LatewoodStore
 
-/// What the closure of a batch works with: changes that are committed together, and reads that see
-/// them.
+/// The argument of a batch's closure: makes changes that are committed together, and provides reads
+/// that see them.
 ///
 /// Valid only inside the closure, on its thread. Every method either throws before it has changed
-/// anything, or has done the whole of what it says; where the store fails in between, the batch
-/// cannot be committed any more.
+/// anything or does all of its work; if the store fails in between, the batch can no longer be
+/// committed.
 package final class DocumentWriter {
   let core: DocumentCore
   let transaction: Transaction
   let shared: DatabaseSpaces
-  /// In seconds since 1970, when the batch began: what has expired by then is not there.
+  /// The time when the batch began, in seconds since 1970; documents that have expired by then are
+  /// treated as absent.
   let now: UInt64
   private var works: [String: CollectionWork] = [:]
-  /// Collections that others do not see before the batch is committed, or before another one is
+  /// Collections that are not among the shared handles yet: created by this batch, or by another
   /// that was committed just now.
   var given: [String: DocumentCollection] = [:]
   private var droppedNames: [String] = []
-  /// Changes so far: an inner batch that fails after it has made some spoils the outer one.
+  /// The number of changes so far: an inner batch that fails after a change spoils the outer one.
   var changeCount = 0
   private var failure: (any Error)?
   var knownDepth: Int?
@@ -25,7 +26,7 @@ package final class DocumentWriter {
   /// The earliest time, in seconds, at which a document of this batch expires.
   var firstExpiry: UInt64?
 
-  /// What is usual for the handle that began the batch.
+  /// The usual durability of the handle that began the batch.
   private let durability: Durability?
 
   init(_ core: DocumentCore, _ transaction: Transaction, _ durability: Durability?) {
@@ -36,18 +37,18 @@ package final class DocumentWriter {
     now = core.now
   }
 
-  /// Has a closure called when it is known whether the batch has been committed: by the same
-  /// thread, under no lock, before observers hear of the batch.
+  /// Calls a closure when the outcome of the batch is known: on the same thread, under no lock,
+  /// before observers hear of the batch.
   func atEnd(_ action: @escaping (_ isCommitted: Bool) -> Void) { endings.append(action) }
 
-  /// Called once, by what has run the batch.
+  /// Runs the `atEnd` closures. Called once, by the owner of the batch.
   func end(isCommitted: Bool) {
     for action in endings { action(isCommitted) }
     endings = []
   }
 
-  /// Runs a batch inside of this one. If it was begun by another handle, the stricter durability of
-  /// the two counts for both.
+  /// Runs a batch inside this one. If another handle began it, the stricter durability of the two
+  /// applies to both.
   func join<R>(_ other: BatchDurability, _ body: (DocumentWriter) throws -> R) throws -> R {
     let needed = other.asked ?? (other.usual == durability ? nil : other.usual)
     if needed == .synchronous { transaction.isSynchronous = true }
@@ -58,7 +59,7 @@ package final class DocumentWriter {
     }
   }
 
-  /// A collection as this batch has it so far.
+  /// Returns reads of a collection as this batch sees it.
   package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
     try DocumentReads(.transaction(transaction), collection, now: now)
   }
@@ -92,7 +93,7 @@ package final class DocumentWriter {
     do { try transaction.put(key, value, in: shared.database) } catch { throw DocumentError(error) }
   }
 
-  /// The last changes of a batch: the states of the collections that it has changed.
+  /// Writes the last changes of a batch: the states of the collections that it has changed.
   func finish() throws {
     if let failure { throw failure }
     for work in works.values where work.state != work.startState {
@@ -100,7 +101,7 @@ package final class DocumentWriter {
     }
   }
 
-  /// What observers are told of when this is committed.
+  /// The announcements for observers, valid once this is committed.
   var announcements: [Announcement] {
     let dropped = droppedNames.map {
       Announcement.event(CollectionEvent(kind: .dropped, collection: $0), nil)
@@ -108,24 +109,25 @@ package final class DocumentWriter {
     return dropped
       + works.values.filter { !$0.changes.isEmpty }.map { work in
         .event(
-          CollectionEvent(kind: .changed, collection: work.name, changes: work.newestChanges),
+          CollectionEvent(
+            kind: .changed, collection: work.name, changes: work.newestChanges,
+            lastSequence: work.state.lastSequence),
           core.changes(of: work.collection))
       }
   }
 }
 
-/// One collection in a batch.
+/// The state of one collection in a batch.
 final class CollectionWork {
   let collection: DocumentCollection
   let spaces: CollectionSpaces
   let startState: CollectionState
   var state: CollectionState
-  /// What the batch has found of the indexes; nil: it has not looked yet, or has changed them
-  /// since.
+  /// The indexes as the batch knows them; nil if it has not loaded them, or has changed them since.
   var indexes: [CollectionIndex]?
-  /// In the order in which they were made.
+  /// The changes, in the order in which they were made.
   private(set) var changes: [DocumentChange] = []
-  /// Where in `changes` the entry of a sequence is.
+  /// The index in `changes` of the entry with a sequence.
   private var places: [UInt64: Int] = [:]
   private var replaced: Set<Int> = []
 
@@ -152,7 +154,7 @@ final class CollectionWork {
     changes.append(change)
   }
 
-  /// Without those that others of the same batch have replaced.
+  /// The changes without those that later ones of the same batch have replaced.
   var newestChanges: [DocumentChange] {
     if replaced.isEmpty { return changes }
     return changes.enumerated().filter { !replaced.contains($0.offset) }.map(\.element)

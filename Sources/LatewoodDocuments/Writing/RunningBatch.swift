@@ -1,9 +1,9 @@
 import LatewoodDevice
 import LatewoodStore
 
-/// A batch that no other contains, from its beginning until all who must know of its end do.
-// SAFETY: it belongs to one thread at a time: to the one that runs the batch, and then to the one
-// that ends it.
+/// An outermost batch, from its beginning until all parts have been told of its end.
+// SAFETY: it belongs to one thread at a time: to the one that runs the batch, then to the one that
+// ends it.
 final class RunningBatch: @unchecked Sendable {
   private let core: DocumentCore
   private let durability: Durability?
@@ -17,9 +17,9 @@ final class RunningBatch: @unchecked Sendable {
     self.durability = durability.usual
   }
 
-  /// Runs the closure. Under the writer lock, once.
+  /// Runs the closure, once. The caller holds the writer lock.
   func run<R>(in transaction: Transaction, _ body: (DocumentWriter) throws -> R) throws -> R {
-    // Under that lock, tickets are in the order of commits.
+    // The writer lock is held, so tickets are in the order of commits.
     ticket = core.hub.takeTicket()
     let writer = DocumentWriter(core, transaction, durability)
     self.writer = writer
@@ -27,8 +27,8 @@ final class RunningBatch: @unchecked Sendable {
     core.writingThread.store(Monitor.currentThread, ordering: .relaxed)
     defer {
       core.writingThread.store(0, ordering: .relaxed)
-      // This has it still: it may have the last reference to an error of the caller's, which must
-      // not go under a lock.
+      // `self.writer` still holds the writer: it may have the last reference to a caller's error,
+      // which must not be released under a lock.
       core.writing.withLock { $0 = nil }
     }
     let result = try body(writer)
@@ -37,15 +37,15 @@ final class RunningBatch: @unchecked Sendable {
     return result
   }
 
-  /// Tells the parts of the database, and then observers, how the batch has ended; once, under no
-  /// lock.
+  /// Tells the parts of the database, and then observers, how the batch has ended. Called once,
+  /// under no lock.
   ///
-  /// - Returns: what its caller is told.
+  /// - Returns: the result for the caller.
   func end<R>(_ result: Result<R, any Error>) -> Result<R, any Error> {
     defer { if let ticket { core.hub.deliver(ticket, announcements) } }
     switch result {
     case .success:
-      // It is committed: nothing from here on may say otherwise.
+      // It is committed: nothing from here on may report a failure.
       writer?.end(isCommitted: true)
       if let alarmTime { core.setAlarm(for: alarmTime) }
       return result

@@ -1,25 +1,26 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The file of a backup: the beginning of another file, byte for byte, with root slots and an end
-/// of its own.
+/// The file of a backup: a byte-for-byte prefix of another file, with its own root slots and its
+/// own end.
 ///
 /// ```
-/// first        | header | slots | bytes of the source, as far as its log went | end |
-/// the next     | header | slots | as before ....................................| end | bytes since, but for 56 | end |
+/// first    | header | slots | bytes of the source up to the end of its log | end |
+/// next     | header | slots | as before ................................... | end | later bytes | end |
+///                                                                      without the first 56 of them
 /// ```
 ///
-/// *End* is a seal that ends the log (FORMAT.md, section 5): what lies behind it has no meaning, so
-/// that the next part can be written there while the file still says what it said before. It stands
-/// in place of the header of one of the source's frames.
+/// *End* is a seal that ends the log (FORMAT.md, section 5). Bytes behind it have no meaning, so
+/// the next part can be written there while the file is still the old backup. The seal replaces the
+/// header of one of the source's frames.
 ///
 /// Invariants:
-/// 1. Apart from the root slots nothing is ever overwritten that the file leads to.
-/// 2. A slot is written when all that it leads to is durable, and its replay begins beyond the end
-///    before: nobody reads the frame whose header is missing. After a crash at any moment the
-///    backup is the old one or the new one, whole.
-/// 3. A backup that was opened for writing has commits of its own: its log does not end in such a
-///    seal any more, and it is refused.
+/// 1. Nothing reachable in the file is ever overwritten, apart from the root slots.
+/// 2. A slot is written after everything reachable from it is durable, and its replay begins beyond
+///    the previous end, so the frame without a header is never read. After a crash at any moment,
+///    the file is the complete old backup or the complete new one.
+/// 3. A backup that was opened for writing has commits of its own. Its log no longer ends in such a
+///    seal, and `open` refuses it.
 ///
 /// Thread safety: one thread.
 package final class BackupFile {
@@ -30,14 +31,14 @@ package final class BackupFile {
   private let path: String
   private let lock: any FileLock
   private let device: any Device
-  /// What there was, if it is gone on with.
+  /// The existing backup that this one extends, or nil for a new file.
   private let existing: LogFile?
   private var slotGeneration: UInt64
-  /// Before this offset the file has the source's bytes.
+  /// The offset before which the file has the source's bytes.
   package let start: UInt64
-  /// A replay that begins below this offset cannot be had from it.
+  /// The lowest replay offset that a checkpoint in this backup may have.
   package var leastReplay: UInt64 { existing == nil ? start : start + UInt64(FrameHeader.length) }
-  /// Whether an earlier backup is gone on with.
+  /// Whether this extends an earlier backup.
   package var isIncremental: Bool { existing != nil }
   private var isClosed = false
 
@@ -56,12 +57,12 @@ package final class BackupFile {
 
   deinit { close() }
 
-  /// Opens the backup of `source` at `path` to go on with it, or begins one: where no file is, or
-  /// in the place of a backup that was made before the database was compacted.
+  /// Opens the backup of `source` at `path` to extend it, or begins a new one if there is no file,
+  /// or only a backup from before a compaction.
   ///
-  /// Throws `alreadyExists` if what is there is anything but a backup of this database that nobody
-  /// has written to; `lockedByThisProcess`, `lockedByOtherProcess`, and what the volume and the
-  /// device throw.
+  /// Throws `alreadyExists` unless the existing file is a backup of this database that was never
+  /// written to; `lockedByThisProcess`; `lockedByOtherProcess`; and errors of the volume and the
+  /// device.
   package static func open(at path: String, of source: LogFile) throws(Fault) -> BackupFile {
     let volume = source.volume
     let path = try volume.resolved(path)
@@ -79,13 +80,13 @@ package final class BackupFile {
     Fault(.alreadyExists, reason, path: path)
   }
 
-  /// Nil if what is there is a backup of the database before it was compacted.
+  /// Opens the existing backup; nil if it was made before the database was compacted.
   private static func goOn(
     at path: String, of source: LogFile, _ lock: any FileLock
   ) throws(Fault) -> BackupFile? {
     let device = try source.volume.open(path, .readWrite)
     do throws(Fault) {
-      // What a failed sync has left in the cache only must not be built upon.
+      // After a failed sync the cache may hold bytes that the disk does not. Do not build on those.
       device.dropCache(0..<UInt64.max)
       let header = try headerOfBackup(device, path)
       guard header.databaseID == source.header.databaseID else {
@@ -127,7 +128,7 @@ package final class BackupFile {
   ) throws(Fault) -> BackupFile {
     let unfinished = SideName.path(path, suffix)
     try source.volume.removeIfPresent(unfinished)
-    // The next backup goes on with it.
+    // The next backup writes to this file again.
     let permissions = try source.device.permissions() | LogFile.ownerWrites
     let device = try source.volume.open(unfinished, .createExclusive(permissions: permissions))
     let file = BackupFile(
@@ -150,7 +151,7 @@ package final class BackupFile {
   /// Copies the source's bytes before `end`, and ends the file there.
   ///
   /// - Parameters:
-  ///   - transaction: number of the newest in the source's log before `end`.
+  ///   - transaction: number of the newest transaction in the source's log before `end`.
   ///   - step: called after each piece with its length.
   package func write(
     through end: ReplayPosition, transaction: UInt64, step: (UInt64) throws(Fault) -> Void
@@ -172,7 +173,7 @@ package final class BackupFile {
     try device.sync()
   }
 
-  /// Reads what was written from the disk and compares it with the source.
+  /// Reads the copied bytes back from the disk and compares them with the source.
   package func prove(through end: UInt64, step: (UInt64) throws(Fault) -> Void) throws(Fault) {
     device.dropCache(0..<UInt64.max)
     try withScratch(BackupFile.pieceLength) { block throws(Fault) in
@@ -189,8 +190,8 @@ package final class BackupFile {
     }
   }
 
-  /// The source's bytes from `leastReplay` to `end`, piece by piece; ends of pieces are multiples
-  /// of a block.
+  /// Passes the source's bytes from `leastReplay` to `end` to `body`, in pieces that end at
+  /// multiples of `pieceLength`.
   private func eachPiece(
     through end: UInt64, _ body: (UnsafeRawBufferPointer, UInt64) throws(Fault) -> Void
   ) throws(Fault) {
@@ -208,13 +209,13 @@ package final class BackupFile {
     }
   }
 
-  /// Makes the file what was written: names the checkpoint in its root slots, and gives it its
-  /// name.
+  /// Makes the copied bytes the backup: writes root slots that name the checkpoint and, for a new
+  /// file, renames it to its path.
   ///
   /// - Parameters:
-  ///   - checkpoint: offset of a checkpoint's frame that was copied, and whose replay does not
-  ///     begin below `leastReplay`.
-  ///   - end: where the source's bytes end.
+  ///   - checkpoint: offset of a copied checkpoint frame whose replay begins at or after
+  ///     `leastReplay`.
+  ///   - end: the end of the source's bytes.
   package func publish(checkpoint: UInt64, end: UInt64) throws(Fault) {
     var copied = source.view
     copied.limit = end
@@ -244,7 +245,7 @@ package final class BackupFile {
   /// Bytes of the file.
   package func size() throws(Fault) -> UInt64 { try device.size() }
 
-  /// Idempotent.
+  /// Closes the file and releases its lock. Idempotent.
   package func close() {
     if isClosed { return }
     isClosed = true
@@ -253,7 +254,7 @@ package final class BackupFile {
     lock.unlock()
   }
 
-  /// Closes it, and removes what is not yet a backup. Best effort.
+  /// Closes the file, and removes it if it is not yet a backup. Best effort.
   package func discard() {
     if isClosed { return }
     if !isIncremental { LogFile.removeLeftover(SideName.path(path, BackupFile.suffix), on: source.volume) }
@@ -261,19 +262,19 @@ package final class BackupFile {
   }
 }
 
-/// Where a backup goes on.
+/// The place at which an existing backup is extended.
 private struct BackupEnd {
-  /// Offset of the seal that it ends in.
+  /// The offset of the seal that the backup ends in.
   var seal: UInt64
-  /// The frame before that.
+  /// The frame before the seal.
   var last: FrameHeader
   var branch: UInt64
-  /// Of the newest slot.
+  /// The generation of the newest root slot.
   var generation: UInt64
 }
 
 extension LogFile {
-  /// Nil if it does not end as a backup does.
+  /// Finds the end of the backup; nil if the file does not end as a backup does.
   fileprivate func endOfBackup() throws(Fault) -> BackupEnd? {
     let found = try findNewest()
     guard found.walk.hasEnded, let seal = found.walk.lastFrame else { return nil }
@@ -287,8 +288,8 @@ extension LogFile {
       generation: try readSlots().first?.generation ?? found.choice.slot.generation)
   }
 
-  /// Whether this file has the very frame, whose checksum covers, by those before it, all of the
-  /// log until there; or has had it and given it back to the file system.
+  /// Whether this file contains exactly this frame, or contained it and gave its space back.
+  /// Checksums are chained, so the same frame means the same log up to it.
   fileprivate func has(_ frame: FrameHeader) throws(Fault) -> Bool {
     let (view, end) = (view, frame.ownOffset + UInt64(FrameHeader.length))
     guard end <= view.limit else { return false }

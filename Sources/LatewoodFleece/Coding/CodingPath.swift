@@ -1,4 +1,5 @@
-/// Where in a value a coder is: a list from the inside out, of which many ends share a beginning.
+/// The place of a coder in a value: a list from the inside out, whose tails are shared by many
+/// coders.
 indirect enum CodingPath {
   case root
   case member(any CodingKey, of: CodingPath, depth: Int)
@@ -23,7 +24,7 @@ indirect enum CodingPath {
   }
 }
 
-/// A key that is made up here: an index of an array, or the key of what a class inherits.
+/// A key that is made here: an index of an array, or the key of what a class inherits.
 struct PlainKey: CodingKey {
   let stringValue: String
   let intValue: Int?

@@ -32,7 +32,7 @@ struct ElementDecoding: UnkeyedDecodingContainer {
     return found
   }
 
-  /// Goes on to the next element only if this one could be decoded.
+  /// Advances to the next element only if this one could be decoded.
   private mutating func step<T>(_ body: (FleeceElement, ElementDecoding) throws -> T) throws -> T {
     let value = try body(current(T.self), self)
     currentIndex += 1

@@ -1,8 +1,8 @@
-/// Decodes any `Decodable` straight from Fleece, which is read in place.
+/// Decodes any `Decodable` directly from Fleece, which is read in place.
 ///
-/// All of the bytes are proved first, so that no few of them can ask for endless values. Numbers
-/// must fit: 300 is no `UInt8`, and 1.5 no `Int`. Errors are `DecodingError`, with the path to the
-/// value; where bytes are damaged, the `FleeceError` is the underlying one.
+/// All bytes are validated first, so that a few bytes cannot ask for endless values. Numbers must
+/// fit: 300 is no `UInt8`, and 1.5 no `Int`. Errors are `DecodingError`, with the path to the
+/// value; if bytes are damaged, the underlying error is a `FleeceError`.
 package struct FleeceDecoder {
   package var userInfo: [CodingUserInfoKey: any Sendable] = [:]
   package var special: any FleeceSpecialTypes
@@ -26,7 +26,7 @@ package struct FleeceDecoder {
   }
 }
 
-/// What all containers of one decoding share, and how single values are made.
+/// The state that all containers of one decoding share; decodes single values.
 final class DecodingSource {
   private let special: any FleeceSpecialTypes
   let userInfo: [CodingUserInfoKey: Any]
@@ -42,7 +42,7 @@ final class DecodingSource {
         codingPath: path.keys, debugDescription: error.description, underlyingError: error))
   }
 
-  /// Runs `body` and says of a damage where in the value it was found.
+  /// Runs `body` and adds the path in the value to an error about damage.
   static func reading<R>(_ path: @autoclosure () -> CodingPath, _ body: () throws(FleeceError) -> R) throws
     -> R
   {
@@ -56,7 +56,7 @@ final class DecodingSource {
   func decode<T: Decodable>(_ type: T.Type, _ element: FleeceElement, _ path: @autoclosure () -> CodingPath)
     throws -> T
   {
-    // What arrays ask for one by one needs no decoder of its own.
+    // Frequent element types are decoded without a decoder of their own.
     if type == String.self, let value = try string(element, path()) as? T { return value }
     if type == Int.self, let value = try integer(Int.self, element, path()) as? T { return value }
     if type == Double.self, let value = try float(Double.self, element, path()) as? T { return value }
@@ -75,7 +75,8 @@ final class DecodingSource {
     return try T(from: PlaceDecoder(source: self, element: element, path: path))
   }
 
-  /// A dictionary of Swift would lose a member without a word.
+  /// Throws if two keys are equal as Swift strings: a Swift dictionary would silently lose a
+  /// member.
   private func refuseEqualKeys(_ element: FleeceElement, _ path: CodingPath) throws {
     let members = try DecodingSource.reading(path) { () throws(FleeceError) in
       try element.members()
@@ -200,8 +201,8 @@ extension PlaceDecoder: SingleValueDecodingContainer {
   func decode<T: Decodable>(_ type: T.Type) throws -> T { try source.decode(type, element, path) }
 }
 
-/// A dictionary of Swift by text, which takes keys for one that differ only in how their letters
-/// are composed.
+/// A Swift dictionary with text keys, which treats keys as one if they differ only in Unicode
+/// normalization.
 private protocol TextKeyed {}
 
 extension Dictionary: TextKeyed where Key == String {}

@@ -1,7 +1,7 @@
-/// Encodes any `Encodable` straight to Fleece.
+/// Encodes any `Encodable` directly to Fleece.
 ///
-/// A struct becomes a dictionary; nothing between is made but the flat list that the layout needs.
-/// Errors are `EncodingError`, with the path to the value.
+/// A struct becomes a dictionary; the only intermediate form is the flat list that the layout
+/// needs. Errors are `EncodingError`, with the path to the value.
 package struct FleeceEncoder {
   package var userInfo: [CodingUserInfoKey: any Sendable] = [:]
   package var special: any FleeceSpecialTypes
@@ -21,7 +21,7 @@ package struct FleeceEncoder {
   }
 }
 
-/// The tape that all containers of one encoding write to.
+/// The tape to which all containers of one encoding write.
 final class EncodingTarget {
   private(set) var tape = ValueTape()
   private let special: any FleeceSpecialTypes
@@ -44,7 +44,7 @@ final class EncodingTarget {
 
   func key(_ key: any CodingKey) -> UInt32 { tape.key(key.stringValue) }
 
-  /// Keeps a place for a value.
+  /// Reserves a node for a value.
   func open(in parent: UInt32, key: UInt32, depth: UInt16) -> UInt32 {
     tape.append(.open, 0, to: parent, key: key, depth: depth)
   }
@@ -57,7 +57,7 @@ final class EncodingTarget {
 
   func fill(_ number: UInt32, _ kind: ValueTape.Kind, _ payload: UInt64) { tape.fill(number, kind, payload) }
 
-  /// Makes a collection of a place, unless it is one already: what inherits may ask for its
+  /// Turns a reserved node into a collection, unless it is one already: a subclass may ask for its
   /// superclass's container again.
   func makeCollection(_ kind: ValueTape.Kind, at number: UInt32) {
     if node(number).kind == .open {
@@ -67,9 +67,9 @@ final class EncodingTarget {
     precondition(node(number).kind == kind, "one encoder gives out containers of one kind")
   }
 
-  /// Encodes any value at a place.
+  /// Encodes any value into a reserved node.
   func encode<T: Encodable>(_ value: T, at number: UInt32, path: CodingPath, key: (any CodingKey)?) throws {
-    // What arrays encode one by one needs no encoder of its own.
+    // Frequent element types are encoded without an encoder of their own.
     if T.self == String.self, let text = value as? String {
       return tape.fill(number, .string, tape.string(text))
     }
@@ -78,7 +78,7 @@ final class EncodingTarget {
     }
     let special: FleeceScalar?
     do throws(FleeceError) { special = try self.special.scalar(for: value) } catch {
-      // Not with the value, whose description may trap: that of a date which is no number does on
+      // Without the value, whose description may trap: that of a date which is not a number does on
       // some systems.
       throw refusal("\(T.self)", error, key.map(path.appending) ?? path)
     }
@@ -86,7 +86,7 @@ final class EncodingTarget {
     let path = key.map(path.appending) ?? path
     guard path.depth < FleeceLimits.codingDepth else { throw refusal(value, FleeceError.tooDeep(), path) }
     try value.encode(to: PlaceEncoder(target: self, number: number, path: path))
-    // A value that wrote nothing has no members.
+    // A value that wrote nothing becomes an empty dictionary.
     if node(number).kind == .open { makeCollection(.dictionary, at: number) }
   }
 
@@ -108,7 +108,7 @@ final class EncodingTarget {
     }
   }
 
-  /// The kind and payload of a double that JSON could have.
+  /// Returns the kind and payload of a double; throws if JSON has no form for it.
   func finiteNumber(_ value: Double, _ path: CodingPath, _ key: (any CodingKey)?) throws -> (
     ValueTape.Kind, UInt64
   ) {
@@ -123,7 +123,7 @@ final class EncodingTarget {
   }
 }
 
-/// The encoder of the value at one place.
+/// The encoder of the value in one node.
 struct PlaceEncoder: Encoder {
   let target: EncodingTarget
   let number: UInt32

@@ -1,4 +1,4 @@
-/// What a type may become that does not encode itself.
+/// A form in which a special type can be stored.
 package enum FleeceScalar: Sendable, Equatable {
   case string(String)
   case data([UInt8])
@@ -6,22 +6,22 @@ package enum FleeceScalar: Sendable, Equatable {
   case double(Double)
 }
 
-/// Types that have a form of their own in Fleece: dates, binary data and what else a layer above
-/// wants to treat as it likes.
+/// Types with a form of their own in Fleece: dates, binary data, and others that a layer above
+/// wants to handle itself.
 ///
-/// It is asked for every value that is no number, string or Boolean, so it should decide by
+/// It is asked for every value that is not a number, string or Boolean, so it should decide by
 /// comparing types (`T.self == Date.self`).
 package protocol FleeceSpecialTypes: Sendable {
-  /// What to store for a value; nil if its type is nothing special. Throws if the value cannot be
-  /// stored.
+  /// Returns the form in which to store a value; nil if its type is not special. Throws if the
+  /// value cannot be stored.
   func scalar<T: Encodable>(for value: T) throws(FleeceError) -> FleeceScalar?
-  /// Whether `value(_:from:)` makes values of a type.
+  /// Returns whether `value(_:from:)` can make values of a type.
   func isSpecial<T: Decodable>(_ type: T.Type) -> Bool
-  /// The value that was stored; nil if what is stored cannot be one.
+  /// Returns the value that was stored; nil if the element cannot be one.
   func value<T: Decodable>(_ type: T.Type, from element: FleeceElement) throws(FleeceError) -> T?
 }
 
-/// No type is special.
+/// Treats no type as special.
 package struct NoSpecialTypes: FleeceSpecialTypes {
   package init() {}
   package func scalar<T: Encodable>(for value: T) -> FleeceScalar? { nil }

@@ -6,7 +6,7 @@ struct MemberDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   var codingPath: [any CodingKey] { path.keys }
 
-  /// Keys that are damaged are left out; decoding their values says what is wrong.
+  /// Damaged keys are left out; decoding their values reports the damage.
   var allKeys: [Key] {
     guard let members = try? element.members() else { return [] }
     return members.compactMap { Key(stringValue: $0.key) }
@@ -76,9 +76,9 @@ struct MemberDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 }
 
-/// Optional members with one search each, in place of the three that a container makes otherwise.
+/// Optional members, with one search each instead of the three of a default container.
 extension MemberDecoding {
-  /// The value of a key, unless it is missing or null.
+  /// Returns the value of a key, unless it is missing or null.
   private func present(_ key: Key) throws -> FleeceElement? {
     guard let member = try find(key), try !source.isNull(member, path.appending(key)) else { return nil }
     return member

@@ -10,7 +10,7 @@
 /// 0011ss--                   null, false, true, undefined
 /// 0100cccc ...               string of cccc bytes; 15: the count follows as a varint
 /// 0101cccc ...               data, likewise
-/// 0110wccc cccccccc ...      array; count 2047: what is above that follows as a varint, padded to an even length
+/// 0110wccc cccccccc ...      array; count 2047: the excess follows as a varint, padded to be even
 /// 0111wccc cccccccc ...      dictionary, likewise; each item a key and a value
 /// 1ooooooo oooooooo          pointer, back by o units of two bytes; 31 bits in a wide collection
 /// ```
@@ -25,24 +25,24 @@ enum FleeceTag: UInt8 {
   case dictionary = 7
 }
 
-/// The fixed numbers of the format.
+/// The constants of the format.
 enum FleeceFormat {
   static let pointerBit: UInt8 = 0x80
-  /// The count in a string's first byte that says: the count follows.
+  /// The count in a string's first byte that means that the real count follows.
   static let longString = 15
-  /// The count in a collection's header that says: more follows.
+  /// The count in a collection's header that means that the rest of the count follows.
   static let longCollection = 2047
-  /// In the first byte of a collection: its items have four bytes each.
+  /// A bit in the first byte of a collection: its items have four bytes each.
   static let wideBit: UInt8 = 0x08
-  /// In the first byte of an integer.
+  /// A bit in the first byte of an integer: it is unsigned.
   static let unsignedBit: UInt8 = 0x08
-  /// In the first byte of a float: 64 bits.
+  /// A bit in the first byte of a float: it has 64 bits.
   static let float64Bit: UInt8 = 0x08
-  /// In the first byte of a float: a double, though stored in 32 bits.
+  /// A bit in the first byte of a float: it is a double, although stored in 32 bits.
   static let doubleIn32Bit: UInt8 = 0x04
-  /// Bytes back that a narrow pointer reaches.
+  /// The greatest distance of a narrow pointer, in bytes.
   static let narrowReach = 0x7FFF * 2
-  /// Key of the dictionary that a dictionary inherits from.
+  /// The key for the dictionary from which a dictionary inherits.
   static let parentKey: Int16 = -2048
   static let smallIntegers: ClosedRange<Int64> = -2048...2047
 

@@ -1,15 +1,15 @@
 import LatewoodBytes
 
-/// Looks at text eight bytes at a time.
+/// Scans text eight bytes at a time.
 enum UTF8Text {
   private static let ones: UInt64 = 0x0101_0101_0101_0101
   private static let tops: UInt64 = 0x8080_8080_8080_8080
 
-  /// A word with the top bit of each byte set that is a quote, a backslash, a control character or
-  /// no ASCII.
+  /// Returns a word with the top bit set in each byte that is a quote, a backslash, a control
+  /// character or not ASCII.
   ///
-  /// Bytes above the first such one may be marked wrongly, since a borrow runs upwards; the first
-  /// never is.
+  /// Bytes above the first such byte may be marked wrongly, because a borrow runs upwards; the
+  /// first never is.
   @inline(__always) private static func special(_ word: UInt64) -> UInt64 {
     let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
     let slashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
@@ -17,8 +17,8 @@ enum UTF8Text {
     return hits & tops
   }
 
-  /// The first offset from `at` on, at most `end`, whose byte is a quote, a backslash, a control
-  /// character or no ASCII.
+  /// Returns the first offset from `at` on, at most `end`, whose byte is a quote, a backslash, a
+  /// control character or not ASCII.
   @inline(__always) static func plainEnd(_ start: UnsafeRawPointer, _ at: Int, _ end: Int) -> Int {
     var at = at
     // SAFETY: reads stay before `end`.
@@ -35,8 +35,9 @@ enum UTF8Text {
     return at
   }
 
-  /// Bytes of the scalar of two to four bytes at an offset, by table 3-7 of the Unicode standard:
-  /// no overlong forms, no surrogates, nothing above U+10FFFF. 0 if there is none. `at < end`.
+  /// Returns the length of the scalar of two to four bytes at an offset, by table 3-7 of the
+  /// Unicode standard: no overlong forms, no surrogates, nothing above U+10FFFF. 0 if there is
+  /// none. `at < end`.
   @inline(__always) static func scalarLength(_ start: UnsafeRawPointer, _ at: Int, _ end: Int) -> Int {
     // SAFETY: reads stay before `end`.
     let first = start.u8(at)
@@ -56,7 +57,7 @@ enum UTF8Text {
     return second >= lowest && second <= highest ? 4 : 0
   }
 
-  /// Whether `count` bytes are UTF-8.
+  /// Returns whether `count` bytes are valid UTF-8.
   @inline(__always) static func isValid(_ start: UnsafeRawPointer, _ count: Int) -> Bool {
     var at = 0
     while at < count {

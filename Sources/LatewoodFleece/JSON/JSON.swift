@@ -1,6 +1,6 @@
-/// JSON and Fleece, one text or value at a time.
+/// Converts between JSON and Fleece, one text or value at a time.
 package enum JSON {
-  /// The Fleece of a text; see `JSONParser` for what is accepted.
+  /// Returns a text as Fleece; see `JSONParser` for the accepted texts.
   package static func fleece(from text: [UInt8]) throws(FleeceError) -> [UInt8] {
     var parser = JSONParser()
     return try parser.parse(text)
@@ -11,7 +11,7 @@ package enum JSON {
     return try parser.parse(text)
   }
 
-  /// The text of a value; see `JSONOutput` for its form.
+  /// Returns a value as text; see `JSONOutput` for its form.
   package static func text(of value: FleeceValue, _ style: JSONOutput.Style = .canonical) throws(FleeceError)
     -> [UInt8]
   {
@@ -20,7 +20,7 @@ package enum JSON {
     return output.take()
   }
 
-  /// The text of Fleece bytes.
+  /// Returns Fleece bytes as text.
   package static func text(of fleece: [UInt8], _ style: JSONOutput.Style = .canonical) throws(FleeceError)
     -> [UInt8]
   {
@@ -38,7 +38,7 @@ package enum JSON {
 }
 
 extension FleeceElement {
-  /// The text of the value; see `JSONOutput` for its form.
+  /// Returns the value as text; see `JSONOutput` for its form.
   package func json(_ style: JSONOutput.Style = .canonical) throws(FleeceError) -> [UInt8] {
     try withValue { value throws(FleeceError) in try JSON.text(of: value, style) }
   }

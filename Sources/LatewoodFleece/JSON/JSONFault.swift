@@ -1,5 +1,5 @@
-/// What is wrong with a JSON text and at which byte, small enough to cost the parser nothing; the
-/// sentence is made when it is thrown on.
+/// An error in a JSON text and its offset, small enough to cost the parser nothing. The sentence is
+/// made only when the error leaves the module.
 struct JSONFault: Error {
   enum Reason {
     case endInsteadOfValue, noValue, noWord, somethingFollows, noCommaInObject, noCommaInArray, noName,
@@ -16,7 +16,7 @@ struct JSONFault: Error {
     self.offset = offset
   }
 
-  /// The error with its line and column. O(offset).
+  /// Returns the error with its line and column. O(offset).
   func located(in text: UnsafeRawBufferPointer) -> FleeceError {
     var line = 1
     var column = 1

@@ -1,5 +1,5 @@
-/// Reads JSON Lines: one value on each line. The text comes in chunks, cut anywhere; values go out
-/// one at a time.
+/// Reads JSON Lines: one value on each line. The text arrives in chunks, cut anywhere; values are
+/// returned one at a time.
 ///
 /// ```swift
 /// while let chunk = try source.read() {
@@ -10,26 +10,26 @@
 /// while let value = try lines.next() { … }
 /// ```
 ///
-/// Lines end with `\n`; a `\r` before it is white space. Empty lines are stepped over. Memory holds
-/// one line and one chunk. After an error the next call goes on with the line that follows.
+/// Lines end with `\n`; a `\r` before it is white space. Empty lines are skipped. Memory holds one
+/// line and one chunk. After an error the next call continues with the next line.
 package struct JSONLinesReader: ~Copyable {
   private var parser = JSONParser()
   private var pending: [UInt8] = []
-  /// What comes before has been given out.
+  /// Bytes before this index have been processed.
   private var position = 0
-  /// Where to look for the next line break: what comes before has none.
+  /// The index from which to search for the next line break: bytes before it have none.
   private var searched = 0
   private var hasEnded = false
-  /// Whether what comes up to the next line break belongs to a line that was too long.
+  /// Whether the bytes up to the next line break belong to a line that is too long.
   private var isSkipping = false
   private let lineLimit: Int
-  /// Of the value that was given out last, or of the line with the error; from 1.
+  /// The line of the last value, or of the error, from 1.
   package private(set) var line = 0
-  /// In the whole text, of the start of that line.
+  /// The offset of the start of that line in the whole text.
   package private(set) var offset = 0
   private var discarded = 0
 
-  /// - Parameter lineLimit: bytes of one line; a longer one is an error.
+  /// - Parameter lineLimit: the greatest length of a line in bytes; a longer one is an error.
   package init(lineLimit: Int = 64 << 20) { self.lineLimit = lineLimit }
 
   /// Adds the next bytes of the text.
@@ -43,10 +43,10 @@ package struct JSONLinesReader: ~Copyable {
     pending.append(contentsOf: chunk)
   }
 
-  /// Says that nothing follows: the last line may be without its line break.
+  /// Marks the end of the text: the last line may lack its line break.
   package mutating func end() { hasEnded = true }
 
-  /// The Fleece of the next value. Nil if a chunk must come first, or at the end.
+  /// Returns the next value as Fleece. Nil if another chunk is needed, or at the end.
   package mutating func next() throws(FleeceError) -> [UInt8]? {
     while true {
       guard let end = lineEnd() else {
@@ -92,7 +92,8 @@ package struct JSONLinesReader: ~Copyable {
     return hasEnded && position < pending.count ? pending.count : nil
   }
 
-  /// - Parameter hasEnd: whether the line was stepped over; else the rest of it is, when it comes.
+  /// - Parameter hasEnd: whether the whole line has been skipped; otherwise its rest is skipped
+  ///   when it arrives.
   private mutating func tooLong(hasEnd: Bool) -> FleeceError {
     if !hasEnd {
       line += 1
@@ -109,7 +110,7 @@ package struct JSONLinesReader: ~Copyable {
 package struct JSONLinesWriter: ~Copyable {
   private var output: JSONOutput
 
-  /// - Parameter sink: takes the text in chunks of about 64 KiB.
+  /// - Parameter sink: receives the text in chunks of about 64 KiB.
   package init(sink: @escaping JSONOutput.Sink) { output = JSONOutput(.canonical, sink: sink) }
 
   package mutating func append(_ value: FleeceValue) throws(FleeceError) {
@@ -123,6 +124,6 @@ package struct JSONLinesWriter: ~Copyable {
     }.get()
   }
 
-  /// Hands over what is left. Must be called at the end.
+  /// Passes the rest to the sink. Must be called at the end.
   package mutating func flush() throws(FleeceError) { try output.flush() }
 }

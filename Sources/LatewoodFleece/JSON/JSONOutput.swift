@@ -1,24 +1,23 @@
 import LatewoodBytes
 
-/// Writes JSON text, part after part: canonical, unless it is indented.
+/// Writes JSON text piece by piece: canonical, unless it is indented.
 ///
 /// Canonical means: no white space; members in the order of their keys' bytes; only the escapes
-/// that RFC 8259 asks for, the short one where there is one; whole numbers of 64 bits in full;
-/// other numbers in the fewest digits that read back as the same double, as Swift describes them.
-/// So two values have the same text exactly if they are equal. Binary data, for which JSON has no
-/// form, becomes a string in base64 (RFC 4648, section 4, with padding); a reader cannot tell it
-/// from other strings.
+/// that RFC 8259 requires, in the short form if there is one; integers of 64 bits in full; other
+/// numbers with the fewest digits that read back as the same double, in Swift's notation. So two
+/// values have the same text exactly if they are equal. Binary data, for which JSON has no form,
+/// becomes a string in base64 (RFC 4648, section 4, with padding), which a reader cannot tell from
+/// other strings.
 ///
-/// Text goes to `sink` in chunks of about 64 KiB, so that any amount needs no more memory than
-/// that.
+/// Text goes to `sink` in chunks of about 64 KiB, so that memory stays bounded.
 package struct JSONOutput: ~Copyable {
   package enum Style: Sendable, Equatable {
     case canonical
-    /// A line to each member and element, two blanks to each level.
+    /// A line for each member and element, with two spaces for each level.
     case indented
   }
 
-  /// Takes the next bytes of the text. They stay valid only during the call.
+  /// Receives the next bytes of the text, which are valid only during the call.
   package typealias Sink = (UnsafeRawBufferPointer) throws(FleeceError) -> Void
 
   private static let chunk = 65536
@@ -30,7 +29,7 @@ package struct JSONOutput: ~Copyable {
   private var isFirst = true
   private var followsKey = false
 
-  /// - Parameter sink: where the text goes; without one it is kept, for `take`.
+  /// - Parameter sink: receives the text; without a sink it is kept for `take`.
   package init(_ style: Style = .canonical, sink: Sink? = nil) {
     self.style = style
     self.sink = sink
@@ -47,14 +46,14 @@ package struct JSONOutput: ~Copyable {
     isFirst = true
   }
 
-  /// Hands over what is left.
+  /// Passes the rest to the sink.
   package mutating func flush() throws(FleeceError) {
     guard let sink else { return }
     if buffer.count > 0 { try sink(buffer.bytes) }
     buffer.removeAll()
   }
 
-  /// What has been written since the last time.
+  /// Returns the text since the last call.
   package mutating func take() -> [UInt8] {
     defer { buffer.removeAll() }
     return buffer.array()
@@ -119,7 +118,7 @@ extension JSONOutput: FleeceVisitor {
 
   package mutating func double(_ value: Double) throws(FleeceError) {
     guard value.isFinite else { throw FleeceError(.notFinite, "\(value) has no form in JSON") }
-    // Others may have stored a whole number as a double: it is the same number, so it has the same
+    // Others may have stored an integer as a double: it is the same number, so it has the same
     // text.
     let (kind, payload) = ValueTape.Kind.number(value)
     switch kind {
@@ -128,7 +127,7 @@ extension JSONOutput: FleeceVisitor {
     default: break
     }
     try startValue()
-    // -0.0, 1e+20, 0.1, 5e-324: what Swift writes of a finite number is JSON already.
+    // -0.0, 1e+20, 0.1, 5e-324: Swift's description of a finite number is valid JSON.
     buffer.append(value.description)
   }
 
@@ -157,7 +156,7 @@ extension JSONOutput: FleeceVisitor {
   package mutating func beginDictionary() throws(FleeceError) { try begin(UInt8(ascii: "{")) }
   package mutating func endDictionary() { end(UInt8(ascii: "}")) }
 
-  /// Text in quotes, with the escapes that JSON asks for and no others.
+  /// Writes text in quotes, with only the escapes that JSON requires.
   @inline(__always) private mutating func quoted(_ text: UnsafeRawBufferPointer) {
     buffer.append(UInt8(ascii: "\""))
     text.withStart { start, count in
@@ -197,7 +196,7 @@ extension JSONOutput: FleeceVisitor {
     }
   }
 
-  /// A number in decimal digits.
+  /// Writes a number in decimal digits.
   @inline(__always) private mutating func digits(_ value: UInt64) {
     buffer.reserve(20)
     var length = 1
@@ -211,7 +210,7 @@ extension JSONOutput: FleeceVisitor {
 }
 
 extension GrowingBytes {
-  /// A number of `length` decimal digits.
+  /// Appends a number of `length` decimal digits.
   @inline(__always) mutating func appendDecimal(_ value: UInt64, length: Int) {
     reserveAndCount(length)
     var rest = value

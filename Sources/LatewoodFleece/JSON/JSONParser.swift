@@ -1,26 +1,26 @@
 import LatewoodBytes
 
-/// Reads JSON texts strictly by RFC 8259 and makes Fleece of them.
+/// Parses JSON texts strictly by RFC 8259 into Fleece.
 ///
-/// What the RFC leaves open is decided so:
-/// - Of members with the same name the last one counts.
-/// - An integer that fits into 64 bits, with or without sign, is exact; every other number is the
-///   nearest double. One that no double comes near, `1e999`, is refused.
-/// - Escapes that are half of a surrogate pair are refused, and so is what is not UTF-8.
+/// Where the RFC leaves a choice:
+/// - If members have the same name, the last one counts.
+/// - An integer that fits into 64 bits, signed or unsigned, is exact; every other number is the
+///   nearest double. A number beyond all doubles, such as `1e999`, is refused.
+/// - Escapes that are half of a surrogate pair are refused, and so is invalid UTF-8.
 /// - Arrays and objects may be nested `FleeceLimits.depth` levels deep.
-/// - A byte order mark at the start is stepped over.
+/// - A byte order mark at the start is skipped.
 ///
-/// Not recursive. A parser may be used again and again, and then keeps its memory.
+/// Not recursive. A parser can be reused, and keeps its memory.
 package struct JSONParser: ~Copyable {
   private var tape = ValueTape()
   private var layout = FleeceLayout()
-  /// Collections that are open, the innermost last.
+  /// The open collections, the innermost last.
   private var open: [UInt32] = []
   private var unescaped = GrowingBytes()
 
   package init() {}
 
-  /// The Fleece of a text.
+  /// Returns a text as Fleece.
   package mutating func parse(_ text: UnsafeRawBufferPointer) throws(FleeceError) -> [UInt8] {
     tape.removeAll()
     open.removeAll(keepingCapacity: true)
@@ -99,8 +99,9 @@ package struct JSONParser: ~Copyable {
     }
   }
 
-  /// Closes what ends after a value. Nil if that was the outermost; else a comma says that another
-  /// follows: whether it is an object's member.
+  /// Closes the collections that end after a value. Returns nil after the outermost value;
+  /// otherwise a comma announces another value, and the result tells whether it is an object's
+  /// member.
   @inline(__always) private mutating func nextFollows(_ reader: inout JSONReader, _ parent: inout UInt32)
     throws(JSONFault) -> Bool?
   {
@@ -127,7 +128,7 @@ package struct JSONParser: ~Copyable {
     tape.append(kind, payload, to: parent, key: key, depth: UInt16(truncatingIfNeeded: open.count))
   }
 
-  /// The name of a member and the colon after it.
+  /// Reads the name of a member and the colon after it.
   @inline(__always) private mutating func name(_ reader: inout JSONReader) throws(JSONFault) -> UInt32 {
     reader.skipSpace()
     guard reader.peek == UInt8(ascii: "\"") else { throw reader.fault(.noName) }
@@ -138,14 +139,15 @@ package struct JSONParser: ~Copyable {
     return UInt32(truncatingIfNeeded: key)
   }
 
-  /// A string, as the payload of a node. What needs no change is taken from the text as it is.
+  /// Reads a string as the payload of a node. A string without escapes is copied directly from the
+  /// text.
   @inline(__always) private mutating func string(_ reader: inout JSONReader, isKey: Bool) throws(JSONFault)
     -> UInt64
   {
     let start = reader.at &+ 1
     if try reader.skipPlainString() {
-      // SAFETY: the string lies within the text, from behind the quote to before the one that `at`
-      // is behind.
+      // SAFETY: the string lies within the text, from after the opening quote to before the closing
+      // one, which `at` is behind.
       let length = reader.at &- 1 &- start
       return isKey
         ? UInt64(tape.key(reader.start + start, length)) : tape.string(reader.start + start, length)
@@ -160,7 +162,7 @@ package struct JSONParser: ~Copyable {
 }
 
 extension UnsafeRawBufferPointer {
-  /// As `withStart`, for what throws.
+  /// Like `withStart`, for closures that throw.
   func withStartThrowing<R, E: Error>(_ body: (_ start: UnsafeRawPointer, _ count: Int) throws(E) -> R)
     throws(E) -> R
   {

@@ -1,7 +1,7 @@
 import LatewoodBytes
 
 extension JSONReader {
-  /// `-`? (`0` | digit 1 to 9, digits) (`.` digits)? (`e` sign? digits)?
+  /// Reads `-`? (`0` | digit 1 to 9, digits) (`.` digits)? (`e` sign? digits)?
   mutating func number() throws(JSONFault) -> (ValueTape.Kind, UInt64) {
     let first = at
     let isNegative = peek == UInt8(ascii: "-")
@@ -30,7 +30,7 @@ extension JSONReader {
       exponent &+= try exponentPart()
     }
     if isWhole, digits.isExact {
-      // Without sign, or with one that fits: every integer of 64 bits is exact.
+      // Unsigned, or with a sign that fits: every integer of 64 bits is exact.
       if !isNegative { return ValueTape.Kind.number(digits.value) }
       if digits.value <= 1 << 63 { return (.integer, 0 &- digits.value) }
     }
@@ -45,7 +45,7 @@ extension JSONReader {
     return ValueTape.Kind.number(magnitude)
   }
 
-  /// Digits read so far as one integer, while 64 bits hold it.
+  /// The digits so far as one integer, as long as it fits into 64 bits.
   private struct Digits {
     var value: UInt64 = 0
     var isExact = true
@@ -79,7 +79,7 @@ extension JSONReader {
     let from = at
     var value = 0
     while isDigit(peek) {
-      // Far beyond every double already; more digits change nothing.
+      // Already far beyond every double; more digits change nothing.
       if value < 1_000_000 { value = value &* 10 &+ Int(peek &- 0x30) }
       at &+= 1
     }
@@ -87,8 +87,8 @@ extension JSONReader {
     return isNegative ? -value : value
   }
 
-  /// The numbers that 128 bits do not decide, by the standard library. From `whole` to `at` there
-  /// are only digits, a point, `e` and a sign.
+  /// Converts the numbers that 128 bits do not decide with the standard library. From `whole` to
+  /// `at` there are only digits, a point, `e` and a sign.
   private func standardDouble(from whole: Int) -> Double {
     // SAFETY: the number lies within the text.
     let text = UnsafeRawBufferPointer(start: start + whole, count: at - whole)
@@ -96,7 +96,7 @@ extension JSONReader {
   }
 }
 
-/// Decimal numbers as the nearest doubles.
+/// Converts decimal numbers to the nearest doubles.
 enum DecimalNumber {
   /// 5^27 is the highest power of five below 2^64.
   private static let powersOfFive: [UInt64] = {
@@ -110,12 +110,13 @@ enum DecimalNumber {
     1e19, 1e20, 1e21, 1e22,
   ]
 
-  /// The double nearest to `digits * 10^exponent`, ties to even; nil if 128 bits do not decide.
+  /// Returns the double nearest to `digits * 10^exponent`, ties to even; nil if 128 bits do not
+  /// decide.
   ///
-  /// Up to 2^53 and 10^22 both are doubles themselves, so one operation rounds once (W. D. Clinger,
-  /// "How to read floating point numbers accurately", 1990). Else the power of ten is split into a
-  /// power of five, with which digits are multiplied or by which they are divided exactly in 128
-  /// bits, and a power of two, which only moves the exponent; then one rounding follows.
+  /// Up to 2^53 and 10^22 both factors are doubles themselves, so one operation rounds once (W. D.
+  /// Clinger, "How to read floating point numbers accurately", 1990). Otherwise the power of ten is
+  /// split into a power of five, by which the digits are multiplied or divided exactly in 128 bits,
+  /// and a power of two, which only changes the exponent; then there is a single rounding.
   static func double(_ digits: UInt64, _ exponent: Int) -> Double? {
     if digits == 0 { return 0 }
     guard exponent >= -27, exponent <= 27 else { return nil }
@@ -135,18 +136,18 @@ enum DecimalNumber {
     let digitsShift = digits.leadingZeroBitCount
     let normal = digits &<< UInt64(digitsShift)
     // The highest bit of the divisor is set and that of the dividend is not, so the quotient fits;
-    // it has 63 bits at least.
+    // it has at least 63 bits.
     let (quotient, remainder) = (divisor &<< UInt64(divisorShift)).dividingFullWidth(
       (normal &>> 1, normal &<< 63))
     return rounded(quotient, hasMore: remainder != 0, divisorShift &- digitsShift &- 63 &+ exponent)
   }
 
-  /// `bits * 2^exponent`, where `hasMore` says that there is something below the lowest bit. Far
-  /// from overflow and from subnormal numbers.
+  /// Returns `bits * 2^exponent`, where `hasMore` says that there is something below the lowest
+  /// bit. The result must be far from overflow and from subnormal numbers.
   private static func rounded(_ bits: UInt64, hasMore: Bool, _ exponent: Int) -> Double {
     let zeros = bits.leadingZeroBitCount
     if zeros >= 11 {
-      // Not reached with `hasMore`: then 63 bits are set.
+      // Never with `hasMore`: then 63 bits are set.
       let kept = bits &<< UInt64(zeros &- 11)
       return assemble(kept, exponent &- (zeros &- 11))
     }
@@ -158,8 +159,8 @@ enum DecimalNumber {
     return assemble(kept, exponent &+ Int(dropped))
   }
 
-  /// `kept` is from 2^52 to 2^53. If rounding has reached 2^53, the addition carries into the
-  /// exponent, as it should.
+  /// Assembles a double; `kept` is from 2^52 to 2^53. If rounding has reached 2^53, the addition
+  /// carries into the exponent, as it should.
   @inline(__always) private static func assemble(_ kept: UInt64, _ exponent: Int) -> Double {
     Double(bitPattern: UInt64(exponent &+ 52 &+ 1023) &<< 52 &+ (kept &- 1 &<< 52))
   }

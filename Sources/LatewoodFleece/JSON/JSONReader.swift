@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// A place in a JSON text, and how to read tokens from there.
+/// A position in a JSON text, with methods that read tokens from there.
 ///
 /// Invariant: `start` has `end` bytes, and `0 <= at <= end`. SAFETY: every read below stays before
 /// `end`.
@@ -16,7 +16,7 @@ struct JSONReader {
 
   var isAtEnd: Bool { at == end }
 
-  /// The next byte; 0 at the end, which can start nothing.
+  /// The next byte; 0 at the end, where no token can start.
   @inline(__always) var peek: UInt8 { at < end ? start.u8(at) : 0 }
 
   @inline(never) func fault(_ reason: JSONFault.Reason) -> JSONFault { JSONFault(reason, at) }
@@ -35,7 +35,7 @@ struct JSONReader {
       switch start.u8(at) {
       case UInt8(ascii: "\n"), UInt8(ascii: " "):
         at &+= 1
-        // Indented texts have long runs of blanks.
+        // Indented texts have long runs of spaces.
         while at &+ 8 <= end, start.u64(at) == 0x2020_2020_2020_2020 { at &+= 8 }
       case UInt8(ascii: "\t"), UInt8(ascii: "\r"): at &+= 1
       default: return
@@ -50,8 +50,8 @@ struct JSONReader {
     }
   }
 
-  /// Steps over a string, from its opening quote to behind the closing one: true. At an escape it
-  /// stops before the backslash: false.
+  /// Skips a string from its opening quote to after the closing one, and returns true. At an
+  /// escape, stops before the backslash and returns false.
   @inline(__always) mutating func skipPlainString() throws(JSONFault) -> Bool {
     at &+= 1
     while true {
@@ -67,7 +67,7 @@ struct JSONReader {
     }
   }
 
-  /// Steps over characters that are not ASCII.
+  /// Skips characters that are not ASCII.
   @inline(__always) private mutating func skipScalars() throws(JSONFault) {
     repeat {
       let byte = start.u8(at)
@@ -79,7 +79,7 @@ struct JSONReader {
     } while at < end
   }
 
-  /// Appends the rest of a string, from a backslash on, and steps behind the closing quote.
+  /// Appends the rest of a string, from a backslash on, and skips the closing quote.
   mutating func unescape(into output: inout GrowingBytes) throws(JSONFault) {
     while true {
       let from = at
@@ -144,7 +144,7 @@ struct JSONReader {
     return code
   }
 
-  /// A scalar as UTF-8.
+  /// Appends a scalar as UTF-8.
   private static func append(_ code: UInt32, to output: inout GrowingBytes) {
     func tail(_ shift: UInt32) -> UInt8 { 0x80 | UInt8(truncatingIfNeeded: code &>> shift) & 0x3F }
     switch code {

@@ -1,8 +1,8 @@
-/// Fleece bytes with an owner: what a document holds.
+/// Fleece bytes with an owner: the content of a document.
 package final class FleeceBody: Sendable {
   package let bytes: [UInt8]
-  /// The bytes are what this library's writer makes of their value, so that to encode it again
-  /// would give the same.
+  /// Whether the bytes are in this library's canonical form, so that encoding the value again would
+  /// give the same.
   let isCanonical: Bool
 
   package init(_ bytes: [UInt8]) {
@@ -10,7 +10,7 @@ package final class FleeceBody: Sendable {
     isCanonical = false
   }
 
-  /// - Parameter bytes: what a `FleeceWriter` has just made.
+  /// - Parameter bytes: the fresh output of a `FleeceWriter`.
   package init(written bytes: [UInt8]) {
     self.bytes = bytes
     isCanonical = true
@@ -30,14 +30,14 @@ package final class FleeceBody: Sendable {
   }
 }
 
-/// A value inside Fleece bytes together with their owner. It reads in place as `FleeceValue` does,
+/// A value inside Fleece bytes together with their owner. It is read in place like `FleeceValue`,
 /// and may be kept and sent anywhere.
 package struct FleeceElement: Sendable {
   package let body: FleeceBody
   private let offset: Int
   private let limit: Int
 
-  /// - Parameter value: one inside the bytes of `body`.
+  /// - Parameter value: a value inside the bytes of `body`.
   init(_ value: FleeceValue, of body: FleeceBody) {
     self.body = body
     offset = value.offset
@@ -49,7 +49,7 @@ package struct FleeceElement: Sendable {
     try self.body.bytes.withUnsafeBytes { bytes in
       Result { () throws(FleeceError) -> R in
         guard let start = bytes.baseAddress else { throw FleeceError.damaged(at: 0, "there are no bytes") }
-        // SAFETY: the owner's bytes never change, so what was proved of this place still holds.
+        // SAFETY: the owner's bytes never change, so the earlier checks of this place still hold.
         return try body(FleeceValue(start: start, length: bytes.count, offset: offset, limit: limit))
       }
     }.get()
@@ -75,7 +75,8 @@ package struct FleeceElement: Sendable {
     try withValue { value throws(FleeceError) in try value.data().map { Array($0) } }
   }
 
-  /// How many values an array or members a dictionary has; nil for all else.
+  /// Returns the number of values in an array or of members in a dictionary; nil for all other
+  /// values.
   package func count() throws(FleeceError) -> Int? {
     try withValue { value throws(FleeceError) in
       if let array = try value.array() { return array.count }
@@ -83,7 +84,8 @@ package struct FleeceElement: Sendable {
     }
   }
 
-  /// The value at an index of an array. Nil if this is no array, or has none there.
+  /// Returns the value at an index of an array. Nil if this is no array, or the index is out of
+  /// range.
   package func element(at index: Int) throws(FleeceError) -> FleeceElement? {
     try withValue { value throws(FleeceError) in
       guard let array = try value.array(), index >= 0, index < array.count else { return nil }
@@ -91,14 +93,14 @@ package struct FleeceElement: Sendable {
     }
   }
 
-  /// The value of a key of a dictionary. Nil if this is no dictionary, or has no such key.
+  /// Returns the value of a key of a dictionary. Nil if this is no dictionary, or has no such key.
   package func element(for key: String) throws(FleeceError) -> FleeceElement? {
     try withValue { value throws(FleeceError) in
       try value.dictionary()?.value(for: key).map { FleeceElement($0, of: body) }
     }
   }
 
-  /// Members of a dictionary in the order of their keys; nil for all else.
+  /// Returns the members of a dictionary in the order of their keys; nil for all other values.
   package func members() throws(FleeceError) -> [(key: String, value: FleeceElement)]? {
     try withValue { value throws(FleeceError) in
       guard var members = try value.dictionary()?.members() else { return nil }
@@ -113,20 +115,20 @@ package struct FleeceElement: Sendable {
     }
   }
 
-  /// Copies the value, with everything in it.
+  /// Writes the value, with everything in it.
   package func write(to writer: inout FleeceWriter) throws(FleeceError) {
     try withValue { value throws(FleeceError) in try writer.value(value) }
   }
 
-  /// The bytes of the whole body if this is its root and to write it again would give no others;
-  /// else nil.
+  /// Returns the bytes of the whole body if this is its root and encoding it again would give the
+  /// same; else nil.
   package func writtenBytes() throws(FleeceError) -> [UInt8]? {
     guard body.isCanonical else { return nil }
     let isRoot = try body.withRoot { root throws(FleeceError) in root.offset == offset }
     return isRoot ? body.bytes : nil
   }
 
-  /// Those keys of a dictionary that begin with a byte. Empty for all else.
+  /// Returns the keys of a dictionary that begin with a byte. Empty for all other values.
   package func keys(beginningWith first: UInt8) throws(FleeceError) -> [String] {
     try withValue { value throws(FleeceError) in
       guard var members = try value.dictionary()?.members() else { return [] }

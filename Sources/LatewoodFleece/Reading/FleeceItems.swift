@@ -8,7 +8,7 @@ import LatewoodBytes
 struct FleeceItems {
   let start: UnsafeRawPointer
   let length: Int
-  /// Offset of the first item.
+  /// The offset of the first item.
   let first: Int
   let slots: Int
   let isWide: Bool
@@ -39,10 +39,10 @@ struct FleeceItems {
     self.first = first
   }
 
-  /// Bytes of all items.
+  /// The number of bytes of all items.
   var size: Int { slots &* (isWide ? 4 : 2) }
 
-  /// `slot` is one of the slots.
+  /// The item in a slot below `slots`.
   @inline(__always) subscript(slot: Int) -> FleeceValue {
     get throws(FleeceError) {
       precondition(slot >= 0 && slot < slots)
@@ -50,8 +50,8 @@ struct FleeceItems {
     }
   }
 
-  /// The bytes of a key. Keys that are integers stand for strings in a table that is not part of
-  /// the bytes.
+  /// Returns the bytes of a key. Integer keys would stand for strings in a table outside of the
+  /// bytes, and are refused.
   @inline(__always) func key(_ slot: Int) throws(FleeceError) -> UnsafeRawBufferPointer {
     let key = try self[slot]
     guard key.tag == .string else {
@@ -63,7 +63,7 @@ struct FleeceItems {
     return try key.counted()
   }
 
-  /// Of a dictionary: the one it inherits from.
+  /// The dictionary from which a dictionary inherits; nil if there is none.
   var parent: FleeceItems? {
     get throws(FleeceError) {
       guard slots > 0 else { return nil }
@@ -86,19 +86,19 @@ package struct FleeceArray {
 
   package var count: Int { items.slots }
 
-  /// `index` is one of `0 ..< count`. O(1).
+  /// Returns an element; `index` must be in `0 ..< count`. O(1).
   package func value(at index: Int) throws(FleeceError) -> FleeceValue { try items[index] }
 }
 
 /// A dictionary inside Fleece bytes, read in place; see `FleeceValue`.
 ///
-/// A member whose value is undefined is as good as absent: that is how a dictionary that inherits
-/// from another takes a member away.
+/// A member whose value is undefined counts as absent: that is how a dictionary that inherits from
+/// another removes a member.
 package struct FleeceDictionary {
   let items: FleeceItems
 
-  /// Members, with those inherited. O(1) if none are; a dictionary from outside may count members
-  /// that are undefined.
+  /// Returns the number of members, including inherited ones. O(1) if none are inherited; the count
+  /// of a dictionary from outside may include undefined members.
   package func count() throws(FleeceError) -> Int {
     if try items.parent == nil { return items.slots / 2 }
     var members = try members()
@@ -107,7 +107,7 @@ package struct FleeceDictionary {
     return count
   }
 
-  /// The value of a key, nil if there is none. O(log n).
+  /// Returns the value of a key; nil if there is none. O(log n).
   package func value(for key: UnsafeRawBufferPointer) throws(FleeceError) -> FleeceValue? {
     var level = items
     for _ in 0..<FleeceLimits.inheritance {
@@ -128,7 +128,7 @@ package struct FleeceDictionary {
     }.get()
   }
 
-  /// All members in the order of their keys.
+  /// Returns all members in the order of their keys.
   package func members() throws(FleeceError) -> FleeceMembers { try FleeceMembers(items) }
 
   private static func find(
@@ -147,10 +147,10 @@ package struct FleeceDictionary {
     return nil
   }
 
-  /// The order of two keys, by their bytes.
+  /// Compares two keys by their bytes.
   @inline(__always) static func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     guard let first = a.baseAddress, let second = b.baseAddress else { return a.count - b.count }
-    // SAFETY: both are whole.
+    // SAFETY: both buffers are complete, with the lengths that are passed.
     return KeyOrder.compare(first, a.count, second, b.count)
   }
 

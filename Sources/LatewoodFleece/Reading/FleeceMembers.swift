@@ -1,18 +1,18 @@
-/// Goes through a dictionary, inherited members included, in the order of the keys.
+/// Iterates over a dictionary, including inherited members, in the order of the keys.
 ///
-/// Each dictionary of a line of inheritance is sorted, so the next member is the least of one key
-/// from each; where several have it, the one that inherits wins. Keys that are out of order or come
-/// twice are damage.
+/// Each dictionary in a line of inheritance is sorted, so the next member has the least of the next
+/// keys of all; if several dictionaries have it, the inheriting one wins. Keys that are out of
+/// order or repeated are damage.
 package struct FleeceMembers {
   package struct Member {
-    /// UTF-8, which has not been checked.
+    /// The key in UTF-8, which has not been checked.
     package let key: UnsafeRawBufferPointer
     package let value: FleeceValue
   }
 
   private struct Level {
     let items: FleeceItems
-    /// Of the next member.
+    /// The index of the next member.
     var index: Int
     var isAtEnd: Bool { index >= items.slots / 2 }
   }
@@ -34,7 +34,8 @@ package struct FleeceMembers {
     }
   }
 
-  /// Bytes of the items of all dictionaries in line: what going through them costs.
+  /// The number of bytes in the items of all dictionaries in the line: the cost of iterating over
+  /// them.
   var size: Int { inherited.reduce(own.items.size) { $0 + $1.items.size } }
 
   package mutating func next() throws(FleeceError) -> Member? {

@@ -1,15 +1,15 @@
 extension FleeceValue {
-  /// Walks through the value and everything in it and throws the first thing that is wrong.
+  /// Checks the value and everything in it, and throws the first fault.
   package func validate() throws(FleeceError) {
     var nothing = NoVisitor()
     try FleeceWalk.run(self, into: &nothing)
   }
 }
 
-/// Visits for the sake of the checks.
+/// Visits a value only for the checks.
 private struct NoVisitor: FleeceVisitor {
-  // What has no size has no address of its own: all of them are one to the thread sanitizer, which
-  // then tells of a race.
+  // A value of size zero has no address of its own, so the thread sanitizer takes all of them for
+  // one and reports a false race.
   private let size: UInt8 = 0
 
   func null() {}

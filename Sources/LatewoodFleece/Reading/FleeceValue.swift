@@ -1,21 +1,21 @@
 import LatewoodBytes
 
-/// A value inside Fleece bytes, read in place. Making one reads two bytes; nothing is copied or
+/// A value inside Fleece bytes, read in place. Creating one reads two bytes; nothing is copied or
 /// allocated.
 ///
-/// Bytes are not trusted: whatever they say is checked against their length each time, and what
-/// breaks a rule is thrown as an error with its offset. So there is no need to `validate` before
-/// reading; it only finds everything at once.
+/// The bytes are not trusted: everything is checked against their length on each access, and
+/// violations of the format are thrown with their offset. So `validate` is not needed before
+/// reading; it only checks everything at once.
 ///
-/// The value borrows: it must not be used after the call that gave it out, nor must the arrays and
-/// dictionaries made from it. `FleeceElement` is the same with an owner, and may go anywhere.
+/// The value borrows the bytes: neither it nor the arrays and dictionaries made from it may be used
+/// after the call that provided it. `FleeceElement` is the same with an owner, and may be kept.
 ///
 /// Invariants, which hold for every value that exists:
 /// 1. `0 <= offset`, `offset + 2 <= limit <= length`, and `start` has `length` bytes.
 /// 2. `offset` is even, and the byte there is not that of a pointer.
-/// 3. Nothing that belongs to the value itself lies at `limit` or beyond: that is where its item
-///    ends, or where the pointer to it begins.
-/// 4. What the value points at ends before the pointer. So following pointers comes to an end.
+/// 3. All bytes of the value itself lie before `limit`: the end of its item, or the start of the
+///    pointer to it.
+/// 4. The target of a pointer ends before the pointer. So following pointers comes to an end.
 package struct FleeceValue {
   let start: UnsafeRawPointer
   let length: Int
@@ -26,15 +26,15 @@ package struct FleeceValue {
     case null, undefined, boolean, integer, double, string, data, array, dictionary
   }
 
-  /// A number as it is stored.
+  /// A number in its stored form.
   package enum Number: Sendable, Equatable {
     case integer(Int64)
-    /// Above `Int64.max`.
+    /// An integer above `Int64.max`.
     case unsigned(UInt64)
     case double(Double)
   }
 
-  /// For values whose place has been proved.
+  /// Creates a value at a place that has been checked.
   init(start: UnsafeRawPointer, length: Int, offset: Int, limit: Int) {
     self.start = start
     self.length = length
@@ -42,7 +42,7 @@ package struct FleeceValue {
     self.limit = limit
   }
 
-  /// The root of Fleece bytes: the value at their end, or what is pointed at there.
+  /// Returns the root of Fleece bytes: the value at their end, or the target of the pointer there.
   package static func root(of bytes: UnsafeRawBufferPointer) throws(FleeceError) -> FleeceValue {
     guard let start = bytes.baseAddress, bytes.count >= 2, bytes.count & 1 == 0 else {
       throw FleeceError.damaged(at: 0, "Fleece has an even number of bytes, and at least two")
@@ -50,11 +50,12 @@ package struct FleeceValue {
     return try item(start, bytes.count, at: bytes.count - 2, isWide: false)
   }
 
-  /// The value of the item at an offset, through pointers. The item lies within the bytes.
+  /// Returns the value of the item at an offset, following pointers. The item must lie within the
+  /// bytes.
   @inline(__always) static func item(
     _ start: UnsafeRawPointer, _ length: Int, at offset: Int, isWide: Bool
   ) throws(FleeceError) -> FleeceValue {
-    // SAFETY: the item lies within the bytes: the caller has proved that.
+    // SAFETY: the caller has checked that the item lies within the bytes.
     if start.u8(offset) < FleeceFormat.pointerBit {
       return FleeceValue(start: start, length: length, offset: offset, limit: offset &+ (isWide ? 4 : 2))
     }
@@ -65,11 +66,12 @@ package struct FleeceValue {
     return try chain(start, length, from: offset, to: target)
   }
 
-  /// Where the pointer at an offset leads: before it, with two bytes between at least.
+  /// Returns the target of the pointer at an offset, which must leave at least two bytes before the
+  /// pointer.
   @inline(__always) private static func target(
     _ start: UnsafeRawPointer, ofPointerAt offset: Int, isWide: Bool
   ) throws(FleeceError) -> Int {
-    // SAFETY: the pointer lies within the bytes: the caller has proved that.
+    // SAFETY: the caller has checked that the pointer lies within the bytes.
     let units =
       isWide
       ? Int(start.u32(offset).byteSwapped & 0x7FFF_FFFF) : Int(start.u16(offset).byteSwapped & 0x7FFF)
@@ -80,7 +82,7 @@ package struct FleeceValue {
     return target
   }
 
-  /// Follows pointers that lead to pointers; from the second on they have four bytes.
+  /// Follows pointers to pointers; from the second on they have four bytes.
   @inline(never) private static func chain(
     _ start: UnsafeRawPointer, _ length: Int, from first: Int, to second: Int
   ) throws(FleeceError) -> FleeceValue {
@@ -101,7 +103,7 @@ package struct FleeceValue {
   @inline(__always) var firstByte: UInt8 { start.u8(offset) }
   @inline(__always) var tag: FleeceTag? { FleeceTag(rawValue: firstByte &>> 4) }
 
-  /// The type of the value. Never throws: every first byte that is not a pointer's has one.
+  /// The type of the value. Never throws: every first byte that is not a pointer's has a type.
   package var kind: Kind {
     switch tag {
     case .smallInteger, .integer: .integer
@@ -121,7 +123,7 @@ package struct FleeceValue {
 
   @inline(__always) var isUndefined: Bool { firstByte & 0xFC == FleeceFormat.undefined }
 
-  /// Nil if the value is something else; the same for all that follow.
+  /// The value as a Boolean; nil if it is something else. The same applies to the accessors below.
   package var boolean: Bool? {
     switch firstByte & 0xFC {
     case FleeceFormat.yes: true
@@ -136,7 +138,7 @@ package struct FleeceValue {
     }
   }
 
-  /// A number of any form.
+  /// Returns a number of any form.
   package func number() throws(FleeceError) -> Number? {
     switch tag {
     case .smallInteger:
@@ -172,12 +174,12 @@ package struct FleeceValue {
     return Double(Float(bitPattern: start.u32(offset &+ 2)))
   }
 
-  /// The bytes of a string, which have not been checked to be UTF-8.
+  /// Returns the bytes of a string, which have not been checked to be UTF-8.
   package func text() throws(FleeceError) -> UnsafeRawBufferPointer? {
     tag == .string ? try counted() : nil
   }
 
-  /// The bytes of binary data.
+  /// Returns the bytes of binary data.
   package func data() throws(FleeceError) -> UnsafeRawBufferPointer? {
     tag == .data ? try counted() : nil
   }

@@ -1,7 +1,7 @@
-/// Takes a value part after part, in the order of the bytes of a text: members in the order of
+/// Receives a value piece by piece, in the order of canonical text: members come in the order of
 /// their keys.
 ///
-/// Texts and keys are valid UTF-8, and stay valid only during the call.
+/// Texts and keys are valid UTF-8, and remain valid only during the call.
 package protocol FleeceVisitor: ~Copyable {
   mutating func null() throws(FleeceError)
   mutating func boolean(_ value: Bool) throws(FleeceError)

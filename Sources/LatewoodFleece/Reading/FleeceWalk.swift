@@ -1,8 +1,9 @@
-/// Goes through a value and everything in it, and proves all of it on the way.
+/// Visits a value and everything in it, validating all of it on the way.
 ///
-/// Not recursive, so depth costs no stack. Bounded twice over: levels by `FleeceLimits.depth`, and
-/// the sum of all that is visited, shared parts counted each time, by `FleeceLimits.expansion`.
-/// Undefined values are null in an array, and absent in a dictionary.
+/// Not recursive, so depth costs no stack. The walk is limited twice: in levels by
+/// `FleeceLimits.depth`, and in the total size of the visited values, counting shared parts each
+/// time, by `FleeceLimits.expansion`. Undefined values are null in an array, and absent in a
+/// dictionary.
 package struct FleeceWalk {
   private struct Frame {
     var members: FleeceMembers?
@@ -11,7 +12,7 @@ package struct FleeceWalk {
   }
 
   private var frames: [Frame] = []
-  /// Bytes that may yet be visited.
+  /// The number of bytes that may still be visited.
   private var rest: Int
 
   package static func run<Visitor: FleeceVisitor & ~Copyable>(
@@ -32,7 +33,7 @@ package struct FleeceWalk {
 
   private init(rest: Int) { self.rest = rest }
 
-  /// The next value of the innermost collection; closes those that have none left.
+  /// Returns the next value of the innermost collection, after closing finished collections.
   private mutating func next<Visitor: FleeceVisitor & ~Copyable>(_ visitor: inout Visitor) throws(FleeceError)
     -> (FleeceValue, key: UnsafeRawBufferPointer?)?
   {

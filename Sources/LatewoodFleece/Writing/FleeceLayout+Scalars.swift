@@ -1,8 +1,8 @@
 import LatewoodBytes
 
 extension FleeceLayout {
-  /// The slot of a value that is no collection with something in it, written before if it does not
-  /// fit.
+  /// Returns the slot of a scalar or an empty collection; if it does not fit into a slot, writes it
+  /// first.
   @inline(__always) mutating func scalar(
     _ number: UInt32, _ tape: inout ValueTape, isWide: Bool
   ) -> UInt64? {
@@ -20,7 +20,7 @@ extension FleeceLayout {
     case .data: return data(UInt32(truncatingIfNeeded: node.payload), tape)
     case .array where node.payload == ValueTape.noChildren:
       return Self.inline(FleeceTag.array.rawValue << 4)
-    // A place that nothing came for is a value without members.
+    // A reserved node that was never filled is a value without members.
     case .open: return Self.inline(FleeceTag.dictionary.rawValue << 4)
     case .dictionary where node.payload == ValueTape.noChildren:
       return Self.inline(FleeceTag.dictionary.rawValue << 4)
@@ -28,7 +28,7 @@ extension FleeceLayout {
     }
   }
 
-  /// Bytes that an integer takes in two's complement.
+  /// Returns the number of bytes that an integer takes in two's complement.
   @inline(__always) static func integerLength(_ bits: UInt64) -> Int {
     let value = Int64(bitPattern: bits)
     let magnitude = UInt64(bitPattern: value < 0 ? ~value : value)

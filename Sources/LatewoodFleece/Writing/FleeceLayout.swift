@@ -3,23 +3,24 @@ import LatewoodBytes
 /// Turns a tape into Fleece.
 ///
 /// ```
-/// collection:  what its values point at, in order -> what its keys point at -> header, items
+/// collection:  targets of its values, in order -> targets of its keys -> header, items
 /// ```
 ///
 /// The rules that make the bytes a function of the value:
-/// 1. Members come in the order of their keys' bytes. Of members with the same key the one that was
-///    written last is there.
-/// 2. A value that fits into an item is in it; everything else is written before the collection.
-/// 3. A string of up to 128 bytes is pointed at again when its last copy lies within 60,000 bytes;
+/// 1. Members come in the order of their keys' bytes. If several have the same key, only the one
+///    that was written last remains.
+/// 2. A value that fits into an item is stored in it; everything else is written before the
+///    collection.
+/// 3. A string of up to 128 bytes is pointed at again if its last copy lies within 60,000 bytes;
 ///    nothing else is shared.
-/// 4. Items have four bytes when a pointer of two would not reach, or, in an array, when more than
-///    half of the values are integers that fit into four and not into two.
+/// 4. Items have four bytes if a pointer of two would not reach or if, in an array, more than half
+///    of the values are integers that fit into four bytes and not into two.
 struct FleeceLayout: ~Copyable {
   /// A child of a collection that is being laid out.
   private struct Item {
     var node: UInt32
     var key: UInt32
-    /// What goes into the collection; see `pointer(to:)`.
+    /// The contents of the item; see `pointer(to:)`.
     var keySlot: UInt64 = 0
     var slot: UInt64 = 0
   }
@@ -39,8 +40,8 @@ struct FleeceLayout: ~Copyable {
 
   init() {}
 
-  /// The Fleece of the tape's root. The tape has one, and no place that was kept is without its
-  /// value.
+  /// Returns the tape's root as Fleece. The tape must have a root, and every reserved node must be
+  /// filled.
   mutating func encode(_ tape: inout ValueTape) throws(FleeceError) -> [UInt8] {
     output.removeAll()
     items.removeAll(keepingCapacity: true)
@@ -53,8 +54,8 @@ struct FleeceLayout: ~Copyable {
     return output.array()
   }
 
-  /// A slot that points at a position; all other slots hold the bytes of a value in their 32 bits,
-  /// first byte highest.
+  /// Returns a slot that points at a position. All other slots have the bytes of a value in their
+  /// low 32 bits, first byte highest.
   private static let pointerFlag: UInt64 = 1 << 63
   @inline(__always) static func pointer(to position: Int) -> UInt64 {
     pointerFlag | UInt64(truncatingIfNeeded: position)
@@ -63,8 +64,7 @@ struct FleeceLayout: ~Copyable {
     UInt64(first) &<< 24 | UInt64(second) &<< 16
   }
 
-  /// Lays out a value and everything in it. Goes down and up without recursion, so depth costs no
-  /// stack.
+  /// Lays out a value and everything in it, without recursion, so that depth costs no stack.
   private mutating func slot(of root: UInt32, _ tape: inout ValueTape, isWide: Bool) throws(FleeceError)
     -> UInt64?
   {
@@ -115,7 +115,7 @@ struct FleeceLayout: ~Copyable {
     frames.append(Frame(node: number, first: first, next: first, isWide: isWide))
   }
 
-  /// Rule 1. Members that share a key are next to each other after sorting, the last of them last.
+  /// Applies rule 1. Sorting puts members with the same key next to each other, the last one last.
   private mutating func sortMembers(from first: Int, _ tape: borrowing ValueTape) {
     var isSorted = true
     var index = first &+ 1
@@ -153,7 +153,8 @@ struct FleeceLayout: ~Copyable {
     }
   }
 
-  /// Merges runs that double in length: stable, and no worse for an order that someone chose.
+  /// Sorts by merging runs of doubling length: stable, and no slower for a maliciously chosen
+  /// order.
   private mutating func sortMany(from first: Int, _ tape: borrowing ValueTape) {
     var source = Array(items[first...])
     var target = source
@@ -241,7 +242,8 @@ struct FleeceLayout: ~Copyable {
     }
   }
 
-  /// The end of the data: the root, or a pointer to it, or a pointer to a wide pointer to it.
+  /// Writes the end of the data: the root, or a pointer to it, or a pointer to a wide pointer to
+  /// it.
   private mutating func finish(_ slot: UInt64) {
     output.padToEven()
     guard slot & Self.pointerFlag != 0 else { return write(slot, isWide: false) }

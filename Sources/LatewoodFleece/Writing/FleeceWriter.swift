@@ -1,4 +1,4 @@
-/// Writes one value as Fleece, part after part.
+/// Writes one value as Fleece, piece by piece.
 ///
 /// ```swift
 /// var writer = FleeceWriter()
@@ -9,13 +9,12 @@
 /// let bytes = try writer.finish()
 /// ```
 ///
-/// The same value makes the same bytes, in whatever order its members come. Of members with the
-/// same key the last one counts. A writer may be used again after `finish`, and then keeps its
-/// memory.
+/// The same value gives the same bytes, in whatever order its members are written. If members have
+/// the same key, the last one counts. A writer can be reused after `finish`, and keeps its memory.
 package struct FleeceWriter: ~Copyable {
   private var tape = ValueTape()
   private var layout = FleeceLayout()
-  /// Collections that are open, the innermost last.
+  /// The open collections, the innermost last.
   private var open: [UInt32] = []
   private var pendingKey = ValueTape.none
 
@@ -34,8 +33,8 @@ package struct FleeceWriter: ~Copyable {
     try add(kind, payload)
   }
 
-  /// A whole number is written as an integer, so that equal numbers are equal bytes. Throws
-  /// `notFinite` for what is no number.
+  /// Writes a number; an integral one is stored as an integer, so that equal numbers have equal
+  /// bytes. Throws `notFinite` if it is not a finite number.
   package mutating func double(_ value: Double) throws(FleeceError) {
     guard value.isFinite else { throw FleeceError(.notFinite, "\(value) cannot be stored: it is no number") }
     let (kind, payload) = ValueTape.Kind.number(value)
@@ -61,7 +60,7 @@ package struct FleeceWriter: ~Copyable {
   package mutating func beginDictionary() throws(FleeceError) { try begin(.dictionary) }
   package mutating func endDictionary() throws(FleeceError) { try end(.dictionary) }
 
-  /// The key of the value that comes next.
+  /// Writes the key of the next value.
   package mutating func key(_ key: String) throws(FleeceError) {
     try expectKey(of: key.utf8.count)
     pendingKey = tape.key(key)
@@ -74,12 +73,12 @@ package struct FleeceWriter: ~Copyable {
     try tape.checkRoom(for: length)
   }
 
-  /// Copies a value that is Fleece already, with everything in it.
+  /// Writes a value that is Fleece already, with everything in it.
   package mutating func value(_ value: FleeceValue) throws(FleeceError) {
     try FleeceWalk.run(value, into: &self)
   }
 
-  /// The Fleece of the value. The writer is empty afterwards, also when it throws.
+  /// Returns the value as Fleece. The writer is empty afterwards, even if this throws.
   package mutating func finish() throws(FleeceError) -> [UInt8] {
     defer { removeAll() }
     guard !tape.isEmpty, open.isEmpty else {
@@ -88,7 +87,7 @@ package struct FleeceWriter: ~Copyable {
     return try layout.encode(&tape)
   }
 
-  /// Forgets what was written.
+  /// Discards everything that was written.
   package mutating func removeAll() {
     tape.removeAll()
     open.removeAll(keepingCapacity: true)
@@ -130,7 +129,7 @@ extension FleeceError {
   }
 }
 
-/// Values from elsewhere in Fleece.
+/// Values from other parts of Fleece.
 extension FleeceWriter: FleeceVisitor {
   package mutating func text(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
     try tape.checkRoom(for: value.count)
@@ -144,13 +143,13 @@ extension FleeceWriter: FleeceVisitor {
 }
 
 extension ValueTape {
-  /// The number of a string, as the payload of a node.
+  /// Adds a string and returns its number, as the payload of a node.
   mutating func string(_ text: String) -> UInt64 {
     var text = text
     return text.withUTF8 { bytes in UnsafeRawBufferPointer(bytes).withStart { string($0, $1) } }
   }
 
-  /// The number of a key.
+  /// Adds a key and returns its number.
   mutating func key(_ text: String) -> UInt32 {
     var text = text
     return text.withUTF8 { bytes in UnsafeRawBufferPointer(bytes).withStart { key($0, $1) } }
@@ -158,8 +157,8 @@ extension ValueTape {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Calls `body` with the address of the first byte and the number of bytes. With no bytes the
-  /// address is of something else, and is not to be read.
+  /// Calls `body` with the address of the first byte and the number of bytes. For an empty buffer
+  /// the address is unrelated and must not be read.
   @inline(__always) func withStart<R>(_ body: (_ start: UnsafeRawPointer, _ count: Int) -> R) -> R {
     if let start = baseAddress { return body(start, count) }
     return withUnsafePointer(to: count) { body(UnsafeRawPointer($0), 0) }

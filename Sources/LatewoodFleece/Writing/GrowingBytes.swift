@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// Bytes that grow at the end, as cheaply as can be: the output of writers and the text of strings.
+/// A growing byte buffer with little overhead: the output of writers and the text of strings.
 ///
 /// Invariant: `start` has room for `capacity` bytes, of which the first `count` are set; `count <=
 /// capacity`.
@@ -38,7 +38,7 @@ struct GrowingBytes: ~Copyable {
     count &+= 1
   }
 
-  /// Two bytes, the more significant first.
+  /// Appends two bytes, the more significant first.
   @inline(__always) mutating func append(bigEndian value: UInt16) {
     reserve(2)
     // SAFETY: there is room for two.
@@ -46,7 +46,7 @@ struct GrowingBytes: ~Copyable {
     count &+= 2
   }
 
-  /// Four bytes, the most significant first.
+  /// Appends four bytes, the most significant first.
   @inline(__always) mutating func append(bigEndian value: UInt32) {
     reserve(4)
     // SAFETY: there is room for four.
@@ -54,7 +54,7 @@ struct GrowingBytes: ~Copyable {
     count &+= 4
   }
 
-  /// The `length` least significant bytes of `value`, least significant first.
+  /// Appends the `length` least significant bytes of `value`, least significant first.
   @inline(__always) mutating func append(littleEndian value: UInt64, length: Int) {
     reserve(8)
     // SAFETY: there is room for eight; those beyond `length` do not count.
@@ -68,7 +68,7 @@ struct GrowingBytes: ~Copyable {
     count &+= Varint.write(value, to: start + count)
   }
 
-  /// `source` has `length` bytes.
+  /// Appends bytes; `source` must have `length` bytes.
   @inline(__always) mutating func append(_ source: UnsafeRawPointer, _ length: Int) {
     reserve(length)
     // SAFETY: there is room, and the source lies elsewhere: growing would have moved what is here.
@@ -76,7 +76,7 @@ struct GrowingBytes: ~Copyable {
     count &+= length
   }
 
-  /// Counts `length` more bytes, which the caller then sets.
+  /// Adds `length` bytes to the count, which the caller then sets.
   @inline(__always) mutating func reserveAndCount(_ length: Int) {
     reserve(length)
     count &+= length
@@ -95,12 +95,12 @@ struct GrowingBytes: ~Copyable {
     }
   }
 
-  /// A zero byte if the count is odd.
+  /// Appends a zero byte if the count is odd.
   @inline(__always) mutating func padToEven() {
     if count & 1 != 0 { append(0) }
   }
 
-  /// Forgets all bytes and keeps the room.
+  /// Removes all bytes and keeps the memory.
   mutating func removeAll() { count = 0 }
 
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }

@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// The strings of one value that is being written, each once, by number.
+/// The strings of one value that is being written, numbered, and each stored once.
 ///
 /// Invariants:
 /// 1. `entries[n].offset ..< + length` lies within `text`.
@@ -12,10 +12,10 @@ struct StringTable: ~Copyable {
   struct Entry {
     var offset: UInt32
     var length: UInt32
-    /// The first eight bytes as a big-endian number: the order of strings, in most cases.
+    /// The first eight bytes as a big-endian number, which decide the order of most strings.
     var head: UInt64
     var hash: UInt32
-    /// Where in the output the string was written last, plus one; 0: nowhere yet.
+    /// The position of its last copy in the output plus one; 0 if it has not been written yet.
     var written: UInt32 = 0
   }
 
@@ -24,10 +24,10 @@ struct StringTable: ~Copyable {
   private var text = GrowingBytes()
   private let hash = StringHash.ofThisProcess
 
-  /// Bytes of all strings.
+  /// The number of bytes of all strings.
   var length: Int { text.count }
 
-  /// The number of a string that may be shared: the same for the same bytes.
+  /// Returns the number of a string that may be shared: the same number for the same bytes.
   mutating func intern(_ source: UnsafeRawPointer, _ length: Int) -> UInt32 {
     let hash = hash(source, length)
     var slot = Int(hash) & (slots.count &- 1)
@@ -48,7 +48,7 @@ struct StringTable: ~Copyable {
     return number
   }
 
-  /// The number of a string that stands for itself alone.
+  /// Returns the number of a string that is not shared.
   mutating func add(_ source: UnsafeRawPointer, _ length: Int, _ hash: UInt32 = 0) -> UInt32 {
     let head = StringTable.head(source, length)
     let entry = Entry(
@@ -59,7 +59,7 @@ struct StringTable: ~Copyable {
     return UInt32(truncatingIfNeeded: entries.count &- 1)
   }
 
-  /// The bytes of a string, until the next is added.
+  /// Returns the bytes of a string, which are valid until the next is added.
   func bytes(_ number: UInt32) -> (start: UnsafeRawPointer, count: Int) {
     let entry = entries[Int(number)]
     return (UnsafeRawPointer(text.start) + Int(entry.offset), Int(entry.length))
@@ -69,7 +69,7 @@ struct StringTable: ~Copyable {
     entries[Int(number)].written = UInt32(truncatingIfNeeded: position &+ 1)
   }
 
-  /// Whether the one string sorts before the other.
+  /// Returns whether a string sorts before another.
   func isLess(_ a: UInt32, _ b: UInt32) -> Bool {
     let (first, second) = (entries[Int(a)], entries[Int(b)])
     if first.head != second.head { return first.head < second.head }
@@ -80,8 +80,8 @@ struct StringTable: ~Copyable {
   }
 
   mutating func removeAll() {
-    // What one large value needed is not kept for the small ones that follow, nor cleared for each
-    // of them.
+    // Memory for one large value is not kept for small ones that follow, nor cleared for each of
+    // them.
     if slots.count > 1024, entries.count &* 8 < slots.count {
       slots = [UInt32](repeating: 0, count: 1024)
     } else {
@@ -110,11 +110,11 @@ struct StringTable: ~Copyable {
   }
 }
 
-/// A hash of short strings that no one outside can foresee: texts made to collide would make the
-/// table slow.
+/// An unpredictable hash for short strings: texts made to collide would otherwise make the table
+/// slow.
 ///
-/// Multiplies 64 by 64 bits and folds the halves, as Wang Yi's wyhash does. The result never
-/// reaches a file.
+/// Multiplies 64 by 64 bits and folds the halves, like Wang Yi's wyhash. The result never gets into
+/// a file.
 struct StringHash: Sendable {
   private let first: UInt64
   private let second: UInt64
@@ -129,7 +129,7 @@ struct StringHash: Sendable {
     return product.high ^ product.low
   }
 
-  /// `source` has `length` bytes.
+  /// Returns the hash of bytes; `source` must have `length` bytes.
   @inline(__always) func callAsFunction(_ source: UnsafeRawPointer, _ length: Int) -> UInt32 {
     var state = first ^ UInt64(truncatingIfNeeded: length)
     var at = 0

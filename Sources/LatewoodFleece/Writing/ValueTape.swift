@@ -1,9 +1,10 @@
-/// A value on its way into Fleece: a flat list of what was written, in the order in which it came.
+/// A value that is being encoded to Fleece: a flat list of its parts, in the order in which they
+/// were written.
 ///
-/// Fleece wants what a collection points at before the collection, and this module's promise that
-/// equal values make equal bytes wants the members of a dictionary in the order of their keys,
-/// whatever order they came in. So values are noted here first, 24 bytes each, and laid out at the
-/// end (`FleeceLayout`). No object is made for any of them.
+/// In Fleece, the targets of a collection's pointers come before the collection, and for equal
+/// values to have equal bytes, the members of a dictionary must be sorted by key, whatever order
+/// they were written in. So values are recorded here first, in 24 bytes each, and laid out at the
+/// end (`FleeceLayout`). No object is allocated for any of them.
 ///
 /// ```
 /// {"a":[1,2],"b":"x"}     0 dictionary   first 1, last 4
@@ -14,13 +15,13 @@
 /// ```
 ///
 /// Invariants:
-/// 1. The children of a collection are linked by `next`, in the order in which they came; `last` is
-///    the end of the list.
-/// 2. A node's number is higher than that of the collection that it is in.
+/// 1. The children of a collection are linked by `next`, in the order in which they were written;
+///    `last` is the end of the list.
+/// 2. A node's number is higher than that of its collection.
 /// 3. Node 0 is the root.
 struct ValueTape: ~Copyable {
   enum Kind: UInt8 {
-    /// A place kept for a value that has not come yet.
+    /// A node that is reserved for a value.
     case open
     case null, no, yes, undefined
     case integer, unsigned, double
@@ -29,15 +30,15 @@ struct ValueTape: ~Copyable {
 
   struct Node {
     var kind: Kind
-    /// Collections around it.
+    /// The number of collections around it.
     var depth: UInt16
-    /// Of a collection: how many children.
+    /// The number of children of a collection.
     var count: UInt32 = 0
-    /// Number of the key among `strings`; `ValueTape.none` in an array.
+    /// The number of the key among `strings`; `ValueTape.none` in an array.
     var key: UInt32
     var next: UInt32 = ValueTape.none
-    /// Bits of a number; number of a string or of data among `strings`; first child above last
-    /// child.
+    /// The bits of a number; the number of a string or of data among `strings`; or the first child
+    /// in the high half and the last child in the low half.
     var payload: UInt64
 
     var isCollection: Bool { kind == .array || kind == .dictionary }
@@ -53,7 +54,7 @@ struct ValueTape: ~Copyable {
 
   var isEmpty: Bool { nodes.isEmpty }
 
-  /// Adds a value to a collection, or makes it the root. A collection starts empty.
+  /// Adds a value to a collection, or as the root. A collection starts empty.
   @inline(__always) mutating func append(
     _ kind: Kind, _ payload: UInt64, to parent: UInt32, key: UInt32, depth: UInt16
   ) -> UInt32 {
@@ -73,25 +74,26 @@ struct ValueTape: ~Copyable {
     return number
   }
 
-  /// Gives a place that was kept its value.
+  /// Fills a reserved node.
   mutating func fill(_ number: UInt32, _ kind: Kind, _ payload: UInt64) {
     nodes[Int(number)].kind = kind
     nodes[Int(number)].payload = payload
   }
 
-  /// The number of a string, as the payload of a node.
+  /// Adds a string and returns its number, as the payload of a node.
   @inline(__always) mutating func string(_ source: UnsafeRawPointer, _ length: Int) -> UInt64 {
     UInt64(
       length <= FleeceLimits.sharedStringLength
         ? strings.intern(source, length) : strings.add(source, length))
   }
 
-  /// The number of a key. Equal keys have equal numbers, however long they are.
+  /// Adds a key and returns its number. Equal keys have equal numbers, however long they are.
   @inline(__always) mutating func key(_ source: UnsafeRawPointer, _ length: Int) -> UInt32 {
     strings.intern(source, length)
   }
 
-  /// Whether what was noted may still grow: numbers of nodes and offsets of text are of 32 bits.
+  /// Throws if the tape cannot grow by a text of `length` bytes: numbers of nodes and offsets of
+  /// text have 32 bits.
   func checkRoom(for length: Int) throws(FleeceError) {
     guard nodes.count < Int(Int32.max), length <= FleeceLimits.encodedLength,
       strings.length <= FleeceLimits.encodedLength - length
@@ -105,8 +107,8 @@ struct ValueTape: ~Copyable {
 }
 
 extension ValueTape.Kind {
-  /// The kind and payload of a number, the same for the same number: an integer if it is one and
-  /// fits into 64 bits.
+  /// Returns the kind and payload of a number, the same for equal numbers: an integer if it is
+  /// integral and fits into 64 bits.
   @inline(__always) static func number(_ value: Double) -> (ValueTape.Kind, UInt64) {
     if value >= -0x1p63, value < 0x1p63 {
       let whole = Int64(value)
@@ -120,7 +122,7 @@ extension ValueTape.Kind {
     return (.double, value.bitPattern)
   }
 
-  /// The same for an integer without sign.
+  /// Returns the same for an unsigned integer.
   @inline(__always) static func number(_ value: UInt64) -> (ValueTape.Kind, UInt64) {
     (value > UInt64(Int64.max) ? .unsigned : .integer, value)
   }

@@ -1,19 +1,19 @@
-/// Bytes of the file that mean one thing, and what, in the words of FORMAT.md.
+/// A range of bytes with a single meaning, described in the words of FORMAT.md.
 package struct AnnotatedRow: Equatable, Sendable {
   package var range: Range<UInt64>
   package var meaning: String
-  /// Something here is not as FORMAT.md says.
+  /// Whether something here violates FORMAT.md.
   package var isFault = false
 }
 
-/// Collects the rows of a stretch of the file.
+/// Collects the rows of a range of the file.
 ///
 /// Invariant: the rows are contiguous, in the order of the file, none is empty, and they start
-/// where the stretch starts.
+/// where the range starts.
 struct AnnotatedRows {
   let wanted: Range<UInt64>
   private(set) var rows: [AnnotatedRow] = []
-  /// Up to where the stretch has been explained.
+  /// The end of the rows so far.
   private(set) var position: UInt64
 
   init(_ wanted: Range<UInt64>) {
@@ -23,8 +23,8 @@ struct AnnotatedRows {
 
   var isComplete: Bool { position >= wanted.upperBound }
 
-  /// Adds what is wanted of a range and was not explained before; bytes left out before it are said
-  /// to have no meaning.
+  /// Adds a row for the wanted part of a range that has not been explained yet. Skipped bytes
+  /// before it get a row that says that they have no meaning.
   mutating func add(_ range: Range<UInt64>, _ meaning: String, isFault: Bool = false) {
     let end = min(range.upperBound, wanted.upperBound)
     guard range.lowerBound < end, end > position else { return }

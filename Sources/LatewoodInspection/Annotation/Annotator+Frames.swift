@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodFile
 
 extension FrameKind {
-  /// As FORMAT.md calls it.
+  /// The name in FORMAT.md.
   package var name: String {
     switch self {
     case .commit: "commit"
@@ -21,7 +21,7 @@ extension Annotator {
     let payload = min(range.lowerBound + UInt64(FrameHeader.length), range.upperBound)
     let end = min(header.end ?? range.upperBound, range.upperBound)
     if rows.position < payload {
-      // Before the log parts of a commit may have been given back; it counts no more.
+      // Before the log, parts of a commit may have been punched out; nothing reads it any more.
       let isDamaged = try !file.frames.isSound(header)
       try fields(FieldTable.frame, of: name, in: range.lowerBound..<payload, isDamaged: isDamaged, &rows)
     }
@@ -49,7 +49,7 @@ extension Annotator {
         rows.add(walk.position..<payload.upperBound, error.reason, isFault: true)
         return
       }
-      // Those before what is wanted are passed over without a look at their keys.
+      // Operations before the wanted range are skipped without reading their keys.
       if operation.value.upperBound > rows.position { try explain(operation, &rows) }
     }
   }

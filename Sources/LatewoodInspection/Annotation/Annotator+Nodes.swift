@@ -3,12 +3,12 @@ import LatewoodFile
 import LatewoodTree
 
 extension Annotator {
-  /// Explains room where nodes and extents may lie anywhere.
+  /// Explains a region where nodes and extents may lie anywhere.
   func explainRoom(
     _ range: Range<UInt64>, _ otherwise: String, _ rows: inout AnnotatedRows
   ) throws(Fault) {
     let step = FileLayout.nodeAlignment
-    // The node that holds the first byte that is wanted begins at most one longest node before it.
+    // A node that contains the first wanted byte begins at most the greatest node length before it.
     let wanted = max(range.lowerBound, rows.position)
     let earliest = max(range.lowerBound, wanted - min(wanted, UInt64(FileLayout.nodeLimit)))
     var at = wanted / step * step
@@ -38,7 +38,7 @@ extension Annotator {
     return node
   }
 
-  /// What is no node: padding, a value that the tree refers to, or nothing.
+  /// Explains bytes that are not a node: padding, a value that the tree refers to, or nothing.
   private func explainRest(
     _ range: Range<UInt64>, _ otherwise: String, _ rows: inout AnnotatedRows
   ) throws(Fault) {
@@ -97,7 +97,7 @@ extension Annotator {
     withExtendedLifetime(inspected) {}
   }
 
-  /// In the order in which they lie, which need not be that of the keys.
+  /// Explains the cells in the order of their offsets, which need not be the order of the keys.
   private func explainCells(_ inspected: InspectedNode, _ rows: inout AnnotatedRows) {
     let node = inspected.node
     let first = node.isLeaf ? 0 : 1
@@ -134,7 +134,7 @@ extension Annotator {
 }
 
 extension InspectedNode {
-  /// A little-endian number of up to eight bytes in the node.
+  /// Returns a little-endian number of up to eight bytes in the node.
   func number(_ at: Int, _ length: Int) -> UInt64 {
     bytes[at..<at + min(length, 8)].reversed().bigEndian()
   }

@@ -1,17 +1,17 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Explains the bytes of a file, each of them, in the words of FORMAT.md.
+/// Explains every byte of a file in the words of FORMAT.md.
 package struct Annotator {
-  /// What a place in the file belongs to.
+  /// The structure that an offset in the file belongs to.
   package enum Place: Equatable {
     case header(copy: Int)
     case slot(Int)
-    /// With the zeros after it.
+    /// A frame with the zeros after it.
     case frame(FrameHeader, range: Range<UInt64>)
-    /// Before the log and in no frame that is still there.
+    /// Bytes before the log that are in no surviving frame.
     case gap(Range<UInt64>)
-    /// Behind the log.
+    /// Bytes after the log.
     case tail(Range<UInt64>)
 
     package func range(in size: UInt64) -> Range<UInt64> {
@@ -32,19 +32,20 @@ package struct Annotator {
 
   package init(_ file: InspectedFile) { self.file = file }
 
-  /// What the byte at `offset` belongs to; nil beyond the end of the file. O(frames before it).
+  /// Returns the structure that contains the byte at `offset`; nil beyond the end of the file.
+  /// O(frames before it).
   package func place(of offset: UInt64) throws(Fault) -> Place? {
     var finder = PlaceFinder(file)
     return try finder.place(of: offset)
   }
 
-  /// The rows that explain what of `range` lies within the file. They are contiguous.
+  /// Returns the rows for the part of `range` that lies within the file. They are contiguous.
   package func rows(in range: Range<UInt64>) throws(Fault) -> [AnnotatedRow] {
     var rows = AnnotatedRows(range.clamped(to: 0..<max(file.size, range.lowerBound)))
     var finder = PlaceFinder(file)
     while !rows.isComplete, let place = try finder.place(of: rows.position) {
       try explain(place, &rows)
-      // Whatever was not told of it.
+      // The rest that has not been explained.
       rows.add(place.range(in: file.size), "no meaning")
     }
     return rows.rows
@@ -80,7 +81,7 @@ package struct Annotator {
     }
   }
 
-  /// Adds a row for each field that lies in `range`, and rows of zeros for what lies between.
+  /// Adds a row for each field that lies in `range`, and rows of zeros for the bytes in between.
   func fields(
     _ fields: [AnnotatedField], of what: String, in range: Range<UInt64>, isDamaged: Bool = false,
     _ rows: inout AnnotatedRows
@@ -109,13 +110,13 @@ package struct Annotator {
     rows.add(range, "\(what): \(isZero ? "zeros" : "bytes that should be zero")", isFault: !isZero)
   }
 
-  /// The first eight bytes of a range as a little-endian number.
+  /// Returns the first eight bytes of a range as a little-endian number.
   func number(_ range: Range<UInt64>) throws(Fault) -> UInt64 {
     let bytes = try reader.some(at: range.lowerBound, count: Int(min(8, range.upperBound - range.lowerBound)))
     return bytes.reversed().bigEndian()
   }
 
-  /// Bytes as section 12 shows them, no more than `limit` of them.
+  /// Returns bytes in the notation of FORMAT.md, section 12, at most `limit` of them.
   func text(_ range: Range<UInt64>, limit: Int = 48) throws(Fault) -> String {
     let bytes = try reader.some(at: range.lowerBound, count: min(limit, range.count))
     return "`\(ByteText.escaped(bytes))`" + (range.count > limit ? "…" : "")
@@ -129,9 +130,9 @@ package struct Annotator {
   }
 }
 
-/// Bytes as text: what is not a printed character of ASCII as `\x` and two digits.
+/// Bytes as text: all but printable ASCII become `\x` and two digits.
 package enum ByteText {
-  /// In back quotes, and no more than `limit` of them.
+  /// Returns the text in back quotes, of at most `limit` bytes.
   package static func quoted(_ bytes: some Collection<UInt8>, limit: Int = 48) -> String {
     "`\(escaped(bytes.prefix(limit)))`" + (bytes.count > limit ? "…" : "")
   }

@@ -1,15 +1,15 @@
 import LatewoodFile
 import LatewoodTree
 
-/// A field of a structure: where it lies in it, and how its value is told. The words are those of
-/// FORMAT.md.
+/// A field of a structure: its place in the structure, and how its value is described. The words
+/// are those of FORMAT.md.
 struct AnnotatedField {
   enum Form {
-    /// The name says all.
+    /// Only the name is shown.
     case plain
     case number
     case microseconds
-    /// What comes after the name, by the number.
+    /// The description that follows the name, depending on the number.
     case named(@Sendable (UInt64) -> String)
   }
 
@@ -35,7 +35,7 @@ struct AnnotatedField {
   }
 }
 
-/// The tables of FORMAT.md, sections 3, 4, 5, 7 and 8. Bytes that no field has are zero.
+/// The tables of FORMAT.md, sections 3, 4, 5, 7 and 8. Bytes outside of all fields are zero.
 enum FieldTable {
   static let header = [
     AnnotatedField(FileHeader.Offset.magic, 8, "magic"),
@@ -109,7 +109,7 @@ enum FieldTable {
     AnnotatedField(NodeLayout.childLiveBytes, 8, "live bytes", .number),
   ]
 
-  /// Of a commit frame or a seal; no other frame has any.
+  /// Describes the flags of a commit frame or a seal; other frames have none.
   @Sendable private static func flags(_ value: UInt64) -> String {
     value == 0 ? "0" : "\(value): the transaction continues, or of a seal: the log ends here"
   }

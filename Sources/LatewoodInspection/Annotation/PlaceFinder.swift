@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Finds what places in the file belong to. For places that ascend it goes over the frames once.
+/// Finds the structures that offsets belong to. Ascending offsets take a single pass over the
+/// frames.
 struct PlaceFinder {
   private let file: InspectedFile
   private let logStart: UInt64
@@ -16,7 +17,7 @@ struct PlaceFinder {
     walk = file.logFrames()
   }
 
-  /// Nil beyond the end of the file.
+  /// Returns the structure at an offset; nil beyond the end of the file.
   mutating func place(of offset: UInt64) throws(Fault) -> Annotator.Place? {
     guard offset < file.size else { return nil }
     if let last {

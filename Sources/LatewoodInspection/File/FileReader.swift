@@ -1,53 +1,52 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Reads a file by plain calls, with no mapping: what the disk cannot give is an error with its
-/// place, and not the end of the process.
+/// Reads a file by plain system calls, without a mapping: a read error of the disk is an error with
+/// its offset, and does not end the process.
 ///
-/// Small reads that follow each other come from one window. It never writes. Not for use by several
-/// threads.
+/// Successive small reads share one window. It never writes. Not for use by several threads.
 package final class FileReader {
-  /// What becomes of a block that the disk cannot give.
+  /// The treatment of a block that the disk cannot read.
   package enum BadBlocks {
-    /// It is an error.
+    /// The read fails.
     case fail
-    /// It counts as zeros and is noted: all others are still wanted.
+    /// The block reads as zeros and is noted, so that the rest can still be read.
     case readAsZeros
   }
 
   private static let windowLength = 128 << 10
-  /// Read where nothing says that more will be wanted from there on.
+  /// The length to read if nothing suggests that more will be wanted from there on.
   private static let shortWindowLength = 16 << 10
   private static let blockLength = 4096
 
   let device: any Device
-  /// Bytes of the file when it was looked at last; what was appended since is not touched.
+  /// The size of the file when it was last checked; bytes appended since are ignored.
   package private(set) var size: UInt64 = 0
-  /// Blocks that the disk would not give, if these are no errors.
+  /// The blocks that the disk could not read, with `readAsZeros`.
   package private(set) var unreadable: [Range<UInt64>] = []
   private let badBlocks: BadBlocks
   private var window: [UInt8] = []
   private var windowStart: UInt64 = 0
 
-  /// Looks at the size of the file, and at nothing else.
+  /// Creates a reader; only asks for the size of the file.
   package init(_ device: any Device, badBlocks: BadBlocks = .fail) throws(Fault) {
     self.device = device
     self.badBlocks = badBlocks
     try refresh()
   }
 
-  /// Looks at the size anew and forgets what was read.
+  /// Updates the size and discards the window.
   func refresh() throws(Fault) {
     size = try device.size()
     window = []
   }
 
-  /// Whether all of these bytes are in the file.
+  /// Whether all of these bytes lie within the file.
   func holds(_ offset: UInt64, _ count: UInt64) -> Bool { count <= size && offset <= size - count }
 
   // MARK: Bytes
 
-  /// The bytes of a range that lies within the file and is no longer than `limit`.
+  /// Returns the bytes of a range that must lie within the file and be no longer than `limit`.
   package func bytes(_ range: Range<UInt64>, limit: Int = 64 << 20) throws(Fault) -> [UInt8] {
     guard range.upperBound <= size, range.upperBound - range.lowerBound <= UInt64(limit) else {
       throw Fault.damaged(at: range.lowerBound, "what should be here does not lie within the file")
@@ -59,15 +58,15 @@ package final class FileReader {
     return bytes
   }
 
-  /// A copy of `count` bytes from `offset` on; nil if they do not all lie in the file.
+  /// Returns a copy of `count` bytes from `offset` on; nil if they do not all lie within the file.
   func bytes(at offset: UInt64, count: Int) throws(Fault) -> [UInt8]? {
     guard count >= 0, holds(offset, UInt64(count)) else { return nil }
     if count > Self.windowLength { return try bytes(offset..<offset + UInt64(count), limit: .max) }
     return Array(try some(at: offset, count: count))
   }
 
-  /// At most `count` bytes from `offset` on, fewer at the end of the file. For many small reads in
-  /// ascending order.
+  /// Returns at most `count` bytes from `offset` on, fewer at the end of the file. For many small
+  /// reads in ascending order.
   package func some(at offset: UInt64, count: Int) throws(Fault) -> ArraySlice<UInt8> {
     guard offset < size else { return [] }
     let wanted = Int(min(UInt64(count), size - offset))
@@ -76,8 +75,8 @@ package final class FileReader {
     return window[min(start, window.count)..<min(start + wanted, window.count)]
   }
 
-  /// Calls `body` with the address of bytes of the file, which must not be kept; nil if they do not
-  /// all lie in it.
+  /// Calls `body` with the address of bytes of the file, which must not be kept; returns nil if
+  /// they do not all lie within the file.
   func withBytes<R>(
     at offset: UInt64, count: Int, _ body: (UnsafeRawPointer) throws(Fault) -> R
   ) throws(Fault) -> R? {
@@ -95,15 +94,15 @@ package final class FileReader {
 
   // MARK: Whole ranges
 
-  /// Calls `body` with the bytes of a range, piece by piece, until it returns false. The range lies
-  /// within the file.
+  /// Calls `body` with the bytes of a range, piece by piece, until it returns false. The range must
+  /// lie within the file.
   package func forEachPiece(
     of range: Range<UInt64>, _ body: (_ offset: UInt64, _ piece: UnsafeRawBufferPointer) -> Bool
   ) throws(Fault) {
     var at = range.lowerBound
     while at < range.upperBound {
       let end = min(range.upperBound, at + 1 << 20)
-      // What is short is likely to lie in the window, with what is looked at next.
+      // A short range probably lies in the window, and so do the bytes that are read next.
       let isShort = end - at <= UInt64(Self.windowLength)
       let piece = isShort ? try some(at: at, count: Int(end - at)) : try bytes(at..<end)[...]
       guard UInt64(piece.count) == end - at else {
@@ -114,7 +113,7 @@ package final class FileReader {
     }
   }
 
-  /// Of bytes that lie in the file.
+  /// Returns the hash of bytes that lie within the file.
   func hash(_ range: Range<UInt64>, seed: UInt64) throws(Fault) -> UInt64 {
     var stream = XXH64.Stream(seed: seed)
     try forEachPiece(of: range) { _, piece in
@@ -124,8 +123,8 @@ package final class FileReader {
     return stream.finish()
   }
 
-  /// The first byte of a range within the file that is not zero; the end of the range if there is
-  /// none.
+  /// Returns the offset of the first nonzero byte of a range within the file; the end of the range
+  /// if there is none.
   func firstNonZero(in range: Range<UInt64>) throws(Fault) -> UInt64 {
     var found = range.upperBound
     try forEachPiece(of: range) { offset, piece in
@@ -136,20 +135,20 @@ package final class FileReader {
     return found
   }
 
-  /// Whether all bytes of a range within the file are zero.
+  /// Returns whether all bytes of a range within the file are zero.
   package func isZero(_ range: Range<UInt64>) throws(Fault) -> Bool {
     try firstNonZero(in: range) == range.upperBound
   }
 
   // MARK: The disk
 
-  /// Has the window hold `count` bytes from `offset` on, or as many as there are.
+  /// Loads the window with `count` bytes from `offset` on, or as many as there are.
   private func load(_ offset: UInt64, _ count: Int) throws(Fault) {
     let end = windowStart + UInt64(window.count)
     if offset >= windowStart, offset + UInt64(count) <= end { return }
     let goesOn = offset >= windowStart && offset <= end + UInt64(Self.blockLength)
     let ahead = max(count, goesOn ? Self.windowLength : Self.shortWindowLength)
-    // Where one block cannot be read, those beside it still can.
+    // If one block cannot be read, its neighbours still can.
     do throws(Fault) {
       window = try readSome(at: offset, count: ahead)
     } catch {
@@ -192,7 +191,7 @@ package final class FileReader {
   }
 
   private func note(unreadable range: Range<UInt64>) {
-    // A read may begin or end within a block, and blocks are read again.
+    // A read may begin or end within a block, and blocks are read more than once.
     let block = UInt64(Self.blockLength)
     let start = range.lowerBound / block * block
     let whole = start..<min(size, start + block)
@@ -207,7 +206,7 @@ package final class FileReader {
 extension UnsafeRawBufferPointer {
   var isZero: Bool { firstNonZero == nil }
 
-  /// The place of the first byte that is not zero; nil if there is none.
+  /// The index of the first nonzero byte; nil if there is none.
   var firstNonZero: Int? {
     var at = 0
     // SAFETY: every load is below `count`.

@@ -2,17 +2,17 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// A database file, read by the codecs of its format alone: no store, no cache, no recovery stands
-/// between its bytes and who looks at them.
+/// A database file, read only through the codecs of its format, without a store, a cache or
+/// recovery in between.
 ///
 /// ```
 /// header, copy -> slots -> checkpoint -> tree
-///                              \-> log from the replay offset on -> what lies behind it
+///                              \-> log from the replay offset on -> bytes after it
 /// ```
 ///
-/// It holds the shared lock of FORMAT.md, section 1 from its opening to its closing, and so works
-/// beside a writer; while it is open that one makes no holes. It never writes. Damage is found, not
-/// thrown: `faults` lists it, and what can be read is there.
+/// It holds the shared lock of FORMAT.md, section 1 while it is open, and so works beside a writer,
+/// which punches no holes meanwhile. It never writes. Damage is not thrown: `faults` lists it, and
+/// everything readable is available.
 ///
 /// Not for use by several threads.
 package final class InspectedFile {
@@ -20,7 +20,7 @@ package final class InspectedFile {
   package let header: InspectedHeader
   package let frames: FrameReader
   package private(set) var slots: [InspectedSlot] = []
-  /// Of the newest valid slot; nil if that names none.
+  /// The checkpoint of the newest valid slot; nil if that names none.
   package private(set) var checkpoint: InspectedCheckpoint?
   package private(set) var log: InspectedLog
   let device: any Device
@@ -31,9 +31,9 @@ package final class InspectedFile {
   package var nodes: NodeReader { frames.nodes }
 
   /// Opens the file at `path` and reads header, slots and log. O(bytes of log that no checkpoint
-  /// holds).
+  /// contains).
   ///
-  /// Throws `notADatabase`, `tooNew`, `emptyFile`, and what the device throws.
+  /// Throws `notADatabase`, `tooNew`, `emptyFile`, and any error of the device.
   package init(path: String, on volume: any Volume = FileVolume()) throws(Fault) {
     self.path = path
     self.volume = volume
@@ -45,8 +45,8 @@ package final class InspectedFile {
       header = try InspectedHeader(reader)
       frames = FrameReader(reader: reader, seed: header.seed)
       slots = try Self.slots(frames, volume, path)
-      // What a slot names was there before the slot was written, so it lies below the size that is
-      // asked for now.
+      // A slot is written after the checkpoint that it names, so the checkpoint lies below the size
+      // that is read now.
       checkpoint = Self.newest(of: slots)?.checkpoint
       log = try InspectedLog(frames, from: checkpoint, slots: slots)
     } catch {
@@ -57,10 +57,10 @@ package final class InspectedFile {
 
   deinit { device.close() }
 
-  /// Idempotent.
+  /// Closes the file and releases the lock. Idempotent.
   package func close() { device.close() }
 
-  /// Looks at slots and log anew.
+  /// Reads slots and log again.
   package func refresh() throws(Fault) {
     do throws(Fault) {
       slots = try Self.slots(frames, volume, path)
@@ -71,7 +71,7 @@ package final class InspectedFile {
     }
   }
 
-  /// What the file has twice, before its first frame.
+  /// The structures that the file has twice, before its first frame.
   package enum FixedPart: Sendable { case header, slot }
 
   package static func fixedPart(at offset: UInt64) -> FixedPart? {
@@ -80,18 +80,18 @@ package final class InspectedFile {
 
   package func allocatedSize() throws(Fault) -> UInt64 { try device.allocatedSize() }
 
-  /// Whether a process has the database open for writing.
+  /// Returns whether a process has the database open for writing.
   package func hasWriter() throws(Fault) -> Bool { try volume.isLockedForWriting(path) }
 
   /// The newest valid slot.
   package var newestSlot: InspectedSlot? { Self.newest(of: slots) }
 
-  /// What header, slots and log have that they should not. The tree is not looked at.
+  /// The faults in header, slots and log. The tree is not checked.
   package var faults: [Fault] {
     var faults = header.faults.compactMap { $0 }
     faults += slots.filter { $0.slot == nil }.compactMap(\.fault)
-    // A slot may reach the disk before its checkpoint does, unless that is known to have been
-    // durable.
+    // A slot may reach the disk before its checkpoint does, unless the checkpoint is known to have
+    // been durable.
     if newestSlot == nil, faults.isEmpty || slots.allSatisfy({ $0.slot != nil }) {
       faults += slots.compactMap(\.fault)
     }
@@ -99,8 +99,7 @@ package final class InspectedFile {
     return faults
   }
 
-  /// The checkpoints from the newest backwards that are accepted and, as the slot says, still
-  /// whole.
+  /// Returns the accepted checkpoints that, as the slot says, are still complete, the newest first.
   package func checkpoints() throws(Fault) -> [InspectedCheckpoint] {
     var result: [InspectedCheckpoint] = []
     let oldest = newestSlot?.slot?.oldestWhole ?? 0
@@ -114,12 +113,12 @@ package final class InspectedFile {
     return result
   }
 
-  /// The frames of the log from the newest checkpoint on.
+  /// Returns the frames of the log from the newest checkpoint on.
   package func logFrames() -> LogFrames {
     LogFrames(frames, from: log.start, lastTransaction: checkpoint?.record.transaction ?? 0, isTrusting: true)
   }
 
-  /// The frames in any stretch of the file.
+  /// Returns a scan of the frames in any range of the file.
   package func scan(_ range: Range<UInt64>, isProving: Bool = true) -> FrameScan {
     FrameScan(
       frames, in: range.clamped(to: 0..<max(size, FileLayout.logStart)),
@@ -130,7 +129,7 @@ package final class InspectedFile {
     slots.filter(\.isValid).max { ($0.slot?.generation ?? 0) < ($1.slot?.generation ?? 0) }
   }
 
-  /// Both slots. One that is being written while it is read is read again.
+  /// Returns both slots. A slot that is just being written is read again.
   private static func slots(
     _ frames: FrameReader, _ volume: any Volume, _ path: String
   ) throws(Fault) -> [InspectedSlot] {

@@ -1,32 +1,31 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// The two copies of the header: what they say, and which of them is whole.
+/// The two copies of the header: their contents, and which of them are intact.
 package struct InspectedHeader {
-  /// Of the first copy that is whole; nil if none is.
+  /// The header in the first intact copy; nil if there is none.
   package private(set) var header: FileHeader?
-  /// Nil for a copy that is whole. Two of them.
+  /// The faults of the two copies; nil for a copy that is intact.
   package private(set) var faults: [Fault?] = []
-  /// What the checksums of the file start from. Without a whole header it is what the damaged
-  /// copies say, if a slot or frame bears it out.
+  /// The seed of the file's checksums. Without an intact header it comes from a damaged copy, if a
+  /// slot or frame confirms it.
   package private(set) var seed: UInt64
-  /// What the copies say that are not whole, right or wrong; of use where none is.
+  /// The seeds in the damaged copies, right or wrong, for when no copy is intact.
   private(set) var unprovedSeeds: [UInt64] = []
 
   private static let length = FileLayout.headerLength
   private static let magic = Array("LATEWOOD".utf8)
 
-  /// Throws `emptyFile`, `notADatabase`, `tooNew`. Damage is no error here.
+  /// Throws `emptyFile`, `notADatabase`, `tooNew`. Damage is not thrown.
   ///
-  /// - Parameter needsMagic: whether a file in which neither copy says that it is a database is
-  ///   none.
+  /// - Parameter needsMagic: whether to refuse a file if neither copy says that it is a database.
   init(_ reader: FileReader, needsMagic: Bool = true) throws(Fault) {
     if reader.size == 0 { throw Fault(.emptyFile, "the file is empty") }
     let bytes = Array(try reader.some(at: 0, count: Int(FileLayout.logStart)))
     var sawMagic = false
     for copy in 0..<2 {
       let start = copy * Self.length
-      // Cut off behind the copy, and nothing but zeros in place of the other.
+      // One copy alone: cut off after it, with zeros in place of the other.
       var alone = [UInt8](repeating: 0, count: Self.length * 2)
       if bytes.count > start {
         alone.replaceSubrange(
@@ -63,7 +62,7 @@ package struct InspectedHeader {
     }
   }
 
-  /// What stands in a copy of the header that is not whole.
+  /// Returns the contents of a damaged copy of the header.
   private static func unproved(_ bytes: [UInt8], at start: Int) -> FileHeader {
     bytes.withUnsafeBytes { all in
       let copy = UnsafeRawBufferPointer(rebasing: all[start..<start + length])
@@ -78,7 +77,7 @@ package struct InspectedHeader {
 }
 
 extension FrameReader {
-  /// Whether a root slot has a checksum that starts from this seed.
+  /// Returns whether a root slot has a checksum with this seed.
   func hasSlot() throws(Fault) -> Bool {
     for place in 0..<2 {
       if case .success = try slot(place) { return true }

@@ -1,15 +1,15 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// What one of the two root slots says, and whether that is so.
+/// One of the two root slots: its contents, and whether it is valid.
 package struct InspectedSlot {
   /// 0 or 1.
   package let place: Int
-  /// Nil if the slot is not whole.
+  /// The contents; nil if the slot is damaged.
   package let slot: RootSlot?
-  /// The checkpoint it names, if that is accepted.
+  /// The checkpoint that it names, if that is accepted.
   package let checkpoint: InspectedCheckpoint?
-  /// Why the slot is not valid; nil if it is.
+  /// The reason why the slot is not valid; nil if it is.
   package let fault: Fault?
 
   package var isValid: Bool { slot != nil && fault == nil }
@@ -39,20 +39,21 @@ package struct InspectedSlot {
   }
 }
 
-/// A checkpoint that FORMAT.md, section 7 accepts.
+/// A checkpoint that passes the checks of FORMAT.md, section 7.
 package struct InspectedCheckpoint: Equatable {
   package let frame: FrameHeader
   package let record: CheckpointRecord
 
   package var offset: UInt64 { frame.ownOffset }
 
-  /// Nil if there is none at this place.
+  /// Returns nil if there is no checkpoint at this offset.
   init?(at offset: UInt64, _ frames: FrameReader) throws(Fault) {
     guard let frame = try frames.frame(at: offset) else { return nil }
     try self.init(frame, frames)
   }
 
-  /// Nil if the frame, which is sound, is no checkpoint or says the impossible.
+  /// Returns nil if the frame, whose checksum is right, is not a checkpoint or has impossible
+  /// contents.
   init?(_ frame: FrameHeader, _ frames: FrameReader) throws(Fault) {
     guard frame.kind == .checkpoint else { return nil }
     let start = frame.ownOffset + UInt64(FrameHeader.length)

@@ -2,17 +2,17 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// Reads frames and root slots and proves them, in bounded memory whatever length they claim.
+/// Reads and verifies frames and root slots, in bounded memory, whatever length they claim.
 package struct FrameReader {
   package let reader: FileReader
   /// The file seed.
   package let seed: UInt64
 
-  /// Reads the nodes of the same file.
+  /// A reader for the nodes of the same file.
   package var nodes: NodeReader { NodeReader(reader: reader, seed: seed) }
 
-  /// The header at `offset` if it is one and what the frame must have lies within the file. Its
-  /// checksum is not compared.
+  /// Returns the header at `offset` if it is one and the required part of the frame lies within the
+  /// file. Its checksum is not compared.
   package func header(at offset: UInt64) throws(Fault) -> FrameHeader? {
     guard offset >= FileLayout.logStart, offset % FileLayout.frameAlignment == 0,
       let header = try anyHeader(at: offset), let required = header.requiredEnd, required <= reader.size
@@ -20,7 +20,7 @@ package struct FrameReader {
     return header
   }
 
-  /// The header at `offset` if it is one, whatever length it claims.
+  /// Returns the header at `offset` if it is one, whatever length it claims.
   func anyHeader(at offset: UInt64) throws(Fault) -> FrameHeader? {
     let decoded = try reader.withBytes(at: offset, count: FrameHeader.length) {
       FrameHeader.decode(from: $0, at: offset)
@@ -28,25 +28,26 @@ package struct FrameReader {
     return decoded ?? nil
   }
 
-  /// The sound frames from `offset` to the end of the file, also past damage.
+  /// Returns a scan for sound frames from `offset` to the end of the file, continuing past damage.
   func soundFrames(from offset: UInt64) -> FrameScan {
     FrameScan(self, in: min(offset, reader.size)..<reader.size, accepting: .sound)
   }
 
-  /// The frame at `offset` if it is valid by itself.
+  /// Returns the frame at `offset` if it is valid by itself.
   package func frame(at offset: UInt64) throws(Fault) -> FrameHeader? {
     guard let header = try header(at: offset), try isSound(header) else { return nil }
     return header
   }
 
-  /// Whether a frame has the checksum that its header says.
+  /// Returns whether the checksum of a frame is right.
   package func isSound(_ header: FrameHeader) throws(Fault) -> Bool {
     guard let end = header.requiredEnd, end <= reader.size else { return false }
     let start = header.ownOffset + UInt64(FrameHeader.Offset.magic)
     return try reader.hash(start..<end, seed: seed) == header.checksum
   }
 
-  /// What a root slot says, or why it says nothing. The checkpoint that it names is not looked at.
+  /// Returns the contents of a root slot, or the reason why it has none. The checkpoint that it
+  /// names is not checked.
   func slot(_ place: Int) throws(Fault) -> Result<RootSlot, Fault> {
     let bytes = Array(try reader.some(at: FileLayout.slotOffset(place), count: RootSlot.length))
     return bytes.withUnsafeBytes { bytes in
@@ -56,6 +57,6 @@ package struct FrameReader {
 }
 
 extension FrameHeader {
-  /// Where the next frame of the log starts; nil if that is beyond every file.
+  /// The offset at which the next frame of the log starts; nil if that is beyond every file.
   package var next: UInt64? { end.flatMap(FileLayout.alignedToFrame) }
 }

@@ -1,30 +1,31 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Finds the frames in a stretch of the file of which nothing is known: where frames follow each
-/// other, by their lengths; where one has gone, by looking for the next.
+/// Finds the frames in any range of the file: by their lengths as long as frames follow each other,
+/// and by searching for the next header where one is missing.
 ///
 /// ```
 /// | frame | frame | ...damage... | frame | nodes frame ~~~~~ | frame |
-///                 \ a gap: what lies between two frames, or behind the last
+///                 \ a gap: the bytes between two frames, or after the last
 /// ```
 package struct FrameScan {
-  /// Which frames count.
+  /// The frames that a scan accepts.
   package enum Accepting {
-    /// Those with the right checksum.
+    /// Frames with the right checksum.
     case sound
-    /// Also commits whose length leads to where a frame can be: part of a dead frame may have been
-    /// given back.
+    /// Also commits whose length leads to a possible next frame: part of a dead frame may have been
+    /// punched out.
     case broken
-    /// The same, and the checksums of commits are not compared. Those of other frames always are.
+    /// The same, without comparing the checksums of commits. Those of other frames are always
+    /// compared.
     case unproved
   }
 
-  /// A piece of the stretch. Together the pieces are all of it, in order.
+  /// A piece of the range. The pieces cover the whole range, in order.
   package enum Piece: Equatable {
-    /// With the zeros after it.
+    /// A frame with the zeros after it.
     case frame(FrameHeader, range: Range<UInt64>, isSound: Bool)
-    /// No frame starts in it.
+    /// Bytes in which no frame starts.
     case gap(Range<UInt64>)
   }
 
@@ -32,10 +33,10 @@ package struct FrameScan {
   private let range: Range<UInt64>
   private let accepting: Accepting
   private var at: UInt64
-  /// The frame behind the gap that was given last.
+  /// The frame after the gap that was returned last.
   private var found: Piece?
-  /// Bytes that may still be hashed: a file that is made of headers must not cost the square of its
-  /// length.
+  /// The number of bytes that may still be hashed, so that a file full of headers does not take
+  /// time in the square of its length.
   private var budget: UInt64
 
   init(_ frames: FrameReader, in range: Range<UInt64>, accepting: Accepting = .broken) {
@@ -46,7 +47,7 @@ package struct FrameScan {
     budget = frames.reader.size.multipliedReportingOverflow(by: 16).partialValue
   }
 
-  /// The next piece; nil at the end.
+  /// Returns the next piece; nil at the end.
   package mutating func next() throws(Fault) -> Piece? {
     if let piece = found {
       found = nil
@@ -65,7 +66,7 @@ package struct FrameScan {
     return .gap(start..<at)
   }
 
-  /// The next header from here on, wherever it lies; the scan goes on after its start.
+  /// Returns the next header from here on, wherever it lies; the scan continues after its start.
   mutating func nextHeader() throws(Fault) -> FrameHeader? {
     at = FileLayout.alignedToFrame(at) ?? range.upperBound
     while at < range.upperBound {

@@ -1,27 +1,27 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// What lies in a file from a place on, frame by frame: before the log as far as it is still there,
-/// the log, and what follows it.
+/// Walks a file from an offset on, frame by frame: the surviving frames before the log, the log,
+/// and the bytes after it.
 package struct FrameWalk {
   package struct Step: Equatable {
     package enum State: String, Sendable {
-      /// A sound frame before the log: a checkpoint holds it.
+      /// A sound frame before the log: a checkpoint contains it.
       case merged
       /// A sound frame of the log.
       case log
-      /// A frame before the log of which parts were given back, or are damaged: nothing needs it.
+      /// A frame before the log that is damaged or partly punched out: nothing needs it.
       case broken
       /// No frame is here any more.
       case gap
-      /// The log has ended: what follows, if it is not merely the end of the file.
+      /// The end of the log: the reason why it ends, unless that is the end of the file.
       case reserved, skipped, ended, damaged
     }
     package let state: State
     package let range: Range<UInt64>
-    /// Nil where there is none.
+    /// The frame; nil for other bytes.
     package let frame: FrameHeader?
-    /// Of a checkpoint, in microseconds since 1970.
+    /// The time of a checkpoint, in microseconds since 1970.
     package let time: UInt64?
   }
 
@@ -31,7 +31,7 @@ package struct FrameWalk {
   private let from: UInt64
   private var hasTail = true
 
-  /// - Parameter from: the first byte that is asked for.
+  /// - Parameter from: the first byte of interest.
   package init(_ file: InspectedFile, from: UInt64 = 0) {
     self.file = file
     self.from = from
@@ -40,7 +40,7 @@ package struct FrameWalk {
     walk = file.logFrames()
   }
 
-  /// The next step that ends behind `from`; nil at the end of the file.
+  /// Returns the next step that ends after `from`; nil at the end of the file.
   package mutating func next() throws(Fault) -> Step? {
     while let piece = try scan.next() {
       switch piece {
@@ -61,7 +61,7 @@ package struct FrameWalk {
     return tail()
   }
 
-  /// The end of the log: where a later walk can go on.
+  /// The end of the log, from which a later walk can continue.
   package var position: UInt64 { walk.position.offset }
 
   private mutating func tail() -> Step? {

@@ -1,19 +1,20 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// The part of the log that no checkpoint holds, walked and proved, and what lies behind it.
+/// The part of the log that no checkpoint contains, with its checksums verified, and the bytes
+/// after it.
 package struct InspectedLog {
-  /// What follows the last frame of the log.
+  /// The kinds of bytes that can follow the last frame of the log.
   package enum Tail: String, Sendable, CaseIterable {
     /// The end of the file.
     case none
-    /// Zeros: room that was reserved ahead.
+    /// Zeros: preallocated space.
     case reserved
-    /// Left over from a write that was not acknowledged, or one that is under way.
+    /// The remains of a write that was not acknowledged, or a write in progress.
     case skipped
     /// The log of a backup ends here, whatever follows.
     case ended
-    /// Something that had been durable is damaged at the end of the walk.
+    /// Something that was durable is damaged at the end of the walk.
     case damaged
   }
 
@@ -21,16 +22,16 @@ package struct InspectedLog {
   package private(set) var end: ReplayPosition
   package private(set) var tail: Tail = .none
   package private(set) var frames: UInt64 = 0
-  /// Of commit frames, and the transactions that are whole.
+  /// The number of commit frames, and of complete transactions.
   package private(set) var commits: UInt64 = 0
   package private(set) var transactions: UInt64 = 0
-  /// Of commit frames, with their headers.
+  /// The length of all commit frames, with their headers.
   package private(set) var commitBytes: UInt64 = 0
-  /// The newest transaction that is whole; that of the checkpoint if the log has none.
+  /// The newest complete transaction; that of the checkpoint if the log has none.
   package private(set) var newestTransaction: UInt64
-  /// The newest transaction that was begun, whole or given up.
+  /// The newest transaction that was begun, complete or not.
   package private(set) var lastTransaction: UInt64
-  /// Everything before this offset was durable: what slots and frames say.
+  /// The offset before which everything was durable, according to slots and frames.
   package private(set) var durableThrough: UInt64
   package private(set) var fault: Fault?
 
@@ -48,8 +49,8 @@ package struct InspectedLog {
       durableThrough = max(durableThrough, walk.durableThrough)
       let claim = walk.hasEnded ? nil : try claim(beyond: end.offset, frames)
       guard let floor = [claim, durableThrough].compactMap({ $0 }).max(), end.offset < floor else { break }
-      // A writer may have completed the frame since this walk came to it; what was durable is whole
-      // by now.
+      // A writer may have completed the frame since this walk reached it; everything that was
+      // durable is complete by now.
       try frames.reader.refresh()
       if try frames.frame(at: end.offset) != nil, let frame = try walk.next() {
         take(frame)
@@ -79,14 +80,14 @@ package struct InspectedLog {
     return try reader.isZero(end.offset..<reader.size) ? .reserved : .skipped
   }
 
-  /// The greatest *durable through* beyond `offset` that a sound frame after it claims.
+  /// Returns the greatest *durable through* beyond `offset` in a sound frame after it.
   private func claim(beyond offset: UInt64, _ frames: FrameReader) throws(Fault) -> UInt64? {
     var scan = FrameScan(frames, in: offset..<max(offset, frames.reader.size), accepting: .unproved)
     var budget = (frames.reader.size - min(frames.reader.size, offset)).multipliedReportingOverflow(by: 16)
       .partialValue
     while let header = try scan.nextHeader() {
       guard header.durableThrough > offset else { continue }
-      // Someone may have filled the file with headers of large frames; that is damage as well.
+      // Somebody may have filled the file with headers of large frames; that is damage as well.
       let cost = header.kind == .nodes ? 0 : header.payloadLength
       guard cost <= budget else { return header.durableThrough }
       if try frames.isSound(header) { return header.durableThrough }

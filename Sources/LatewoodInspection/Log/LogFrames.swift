@@ -1,19 +1,19 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Walks the frames of a log as FORMAT.md, section 5 says. A plain value: a copy of it goes on by
-/// itself.
+/// Walks the frames of a log by the rules of FORMAT.md, section 5. A plain value: a copy continues
+/// independently.
 package struct LogFrames {
   private let frames: FrameReader
-  /// Frames are taken for sound whose checksums were compared before.
+  /// Whether to accept frames without comparing checksums, because they were compared before.
   private let isTrusting: Bool
   package private(set) var position: ReplayPosition
-  /// The greatest *durable through* of the frames walked.
+  /// The greatest *durable through* of the frames so far.
   package private(set) var durableThrough: UInt64 = 0
   package private(set) var lastTransaction: UInt64
   package private(set) var last: FrameHeader?
   package private(set) var count: UInt64 = 0
-  /// The last frame is a seal that ends the log.
+  /// Whether the last frame is a seal that ends the log.
   package var hasEnded: Bool { last?.endsLog ?? false }
 
   init(_ frames: FrameReader, from start: ReplayPosition, lastTransaction: UInt64, isTrusting: Bool = false) {
@@ -23,7 +23,7 @@ package struct LogFrames {
     position = start
   }
 
-  /// The next frame, or nil where the log ends.
+  /// Returns the next frame; nil where the log ends.
   package mutating func next() throws(Fault) -> FrameHeader? {
     guard !hasEnded, let header = try frames.header(at: position.offset),
       header.previousChecksum == position.previousChecksum,

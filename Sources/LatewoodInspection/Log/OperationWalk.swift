@@ -1,24 +1,24 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// One operation of a commit frame by its places in the file: what it holds is not read.
+/// One operation of a commit frame, by its offsets in the file: its contents are not read.
 package struct InspectedOperation: Equatable {
-  /// `OperationCode`.
+  /// The raw value of an `OperationCode`.
   package let code: UInt8
   package let start: UInt64
-  /// Where the code byte and the lengths end; of an extent the checksum of the value follows.
+  /// The end of the code byte and the lengths; in an extent the checksum of the value follows.
   package let lengthsEnd: UInt64
-  /// The full key; of a range, its lower bound.
+  /// The full key; the lower bound of a range.
   package let key: Range<UInt64>
-  /// The value; of a range, its upper bound. Empty for a delete.
+  /// The value; the upper bound of a range. Empty for a delete.
   package let value: Range<UInt64>
-  /// Of a large value, as the operation says; else 0.
+  /// The checksum of a large value, from the operation; else 0.
   package let valueChecksum: UInt32
 
   package var end: UInt64 { value.upperBound }
   package var isPut: Bool { code == OperationCode.put || hasOwnChecksum }
   package var isRange: Bool { code == OperationCode.deleteRange }
-  /// It has a checksum of its own over the value.
+  /// Whether it has its own checksum over the value.
   package var hasOwnChecksum: Bool { code == OperationCode.putExtent }
 
   package var name: String {
@@ -30,11 +30,11 @@ package struct InspectedOperation: Equatable {
     }
   }
 
-  /// Code, two numbers and a checksum take no more than this.
+  /// The greatest length of the code, two numbers and a checksum.
   private static let frontLimit: UInt64 = 25
 
-  /// The operation at `offset`; nil if what is there before `end` does not obey FORMAT.md, section
-  /// 6. Key and value may reach beyond `end`.
+  /// Reads the operation at `offset`; nil if the bytes before `end` violate FORMAT.md, section 6.
+  /// Key and value may reach beyond `end`.
   init?(at offset: UInt64, end: UInt64, in reader: FileReader) throws(Fault) {
     guard offset < end else { return nil }
     let room = Int(min(Self.frontLimit, end - offset))
@@ -50,7 +50,7 @@ package struct InspectedOperation: Equatable {
   }
 }
 
-/// Goes through the operations in a payload.
+/// Iterates over the operations in a payload.
 package struct OperationWalk {
   private let reader: FileReader
   package private(set) var position: UInt64
@@ -62,8 +62,8 @@ package struct OperationWalk {
     end = min(payload.upperBound, reader.size)
   }
 
-  /// The next operation; nil at the end. Throws `damaged` where the bytes are none, and then has
-  /// not moved.
+  /// Returns the next operation; nil at the end. Throws `damaged`, without advancing, if the bytes
+  /// are not an operation.
   package mutating func next() throws(Fault) -> InspectedOperation? {
     guard position < end else { return nil }
     guard let operation = try InspectedOperation(at: position, end: end, in: reader) else {
@@ -78,8 +78,8 @@ package struct OperationWalk {
 }
 
 extension InspectedFile {
-  /// The first operation that is none in each whole transaction of the log: FORMAT.md, section 6
-  /// calls that damage. O(operations of the log).
+  /// Returns the first malformed operation of each complete transaction in the log: FORMAT.md,
+  /// section 6 calls that damage. O(operations of the log).
   package func operationFaults() throws(Fault) -> [Fault] {
     guard newestSlot != nil else { return [] }
     var faults: [Fault] = []

@@ -1,26 +1,26 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Every byte of a file, from the first to the last, with what it is for.
+/// Every byte of a file, from the first to the last, by its purpose.
 ///
 /// ```
-/// frames   | commit      | nodes frame: room for nodes             | checkpoint |      by their headers
-/// tree       ...|extent|..|  |node|  |node| ........ |extent| ...                      lies over them
+/// frames   | commit      | nodes frame: space for nodes            | checkpoint |  by their headers
+/// tree       ...|extent|..|  |node|  |node| ........ |extent| ...                   lies over them
 /// rest     dead |      |dead|    |pad|    dead node, hole ...
 /// ```
 ///
-/// Invariants: regions are in the order of the file, none is empty, each starts where the one
-/// before ends, the first at 0, and the last ends at the end of the file. No two neighbours are of
-/// the same kind and keyspace, but for nodes and extents, of which each has its own.
+/// Invariants: regions are in the order of the file, none is empty, each starts where the previous
+/// one ends, the first at 0, and the last ends at the end of the file. Two neighbours never have
+/// the same kind and keyspace, except for nodes and extents, each of which has a region of its own.
 package struct FileMap {
   package let size: UInt64
   package private(set) var regions: [Region] = []
-  /// Of the newest checkpoint.
+  /// The tree of the newest checkpoint.
   package let tree: LiveTree
-  /// Of header, slots, log and tree.
+  /// The faults in header, slots, log and tree.
   package let faults: [Fault]
 
-  /// O(bytes of the file that are not holes). Throws what the device throws.
+  /// Reads the file. O(bytes of the file that are not holes). Throws any error of the device.
   package init(_ file: InspectedFile) throws(Fault) {
     size = file.size
     tree = try LiveTree(file.checkpoint?.record.root, file.nodes)
@@ -28,7 +28,7 @@ package struct FileMap {
     let base = try MapFrames(file)
     var over = Overlay(tree, in: FileLayout.logStart..<max(size, FileLayout.logStart))
     over.add(try HoleFinder(file.reader).holes(in: over.gaps(of: base.dead)))
-    // The pieces are contiguous, and each is filled from its start to its end.
+    // The pieces are contiguous, and each is filled completely.
     for piece in base.pieces {
       for part in over.parts(of: piece.range) {
         if let region = part.region {
@@ -42,12 +42,12 @@ package struct FileMap {
     }
   }
 
-  /// Bytes of each kind.
+  /// The number of bytes of each kind.
   package var totals: [Region.Kind: UInt64] {
     regions.reduce(into: [:]) { $0[$1.kind, default: 0] += $1.length }
   }
 
-  /// The region that holds a byte of the file. O(log n).
+  /// Returns the region that contains a byte of the file. O(log n).
   package func region(at offset: UInt64) -> Region? {
     var (low, high) = (0, regions.count)
     while low < high {
@@ -69,7 +69,7 @@ package struct FileMap {
     }
   }
 
-  /// Nodes that prove themselves where nothing live is, and what lies between them.
+  /// Returns the valid nodes in a dead range, and the bytes in between.
   private func deadNodes(
     in range: Range<UInt64>, _ kind: Region.Kind, _ nodes: NodeReader
   ) throws(Fault) -> [Region] {
@@ -94,7 +94,7 @@ package struct FileMap {
 
 extension InspectedNode {
   /// The keyspace of all keys of a leaf, or all separators of a branch; nil if there are several or
-  /// none can be told.
+  /// it cannot be told.
   package var keyspace: UInt32? {
     guard let bounds, bounds.first.count >= 4, bounds.last.count >= 4 else { return nil }
     return bounds.first[..<4] == bounds.last[..<4]

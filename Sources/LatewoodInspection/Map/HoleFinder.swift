@@ -1,15 +1,17 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Finds the blocks that read as zeros. Where the file system knows of them, they are not read.
+/// Finds the blocks that read as zeros. Where the file system reports holes, they are not read.
 struct HoleFinder {
-  /// File systems give back 4 KiB at least; sectors are the least that a power cut leaves whole.
+  /// File systems punch at least 4 KiB; sectors are the smallest unit that a power failure leaves
+  /// intact.
   private static let blockLength: UInt64 = 512
   private let reader: FileReader
 
   init(_ reader: FileReader) { self.reader = reader }
 
-  /// The whole blocks in these ranges that are zero, neighbours in one. The ranges ascend.
+  /// Returns the complete blocks in these ranges that are zero, with neighbours merged. The ranges
+  /// must ascend.
   func holes(in ranges: [Range<UInt64>]) throws(Fault) -> [Range<UInt64>] {
     var known: Range<UInt64>?? = .none
     var result: [Range<UInt64>] = []

@@ -1,19 +1,19 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// The lowest layer of a map: header, slots, frames, and what lies between and behind frames.
+/// The lowest layer of a map: header, slots, frames, and the bytes between and after frames.
 ///
-/// Invariant: the pieces are contiguous and all of the file.
+/// Invariant: the pieces are contiguous and cover the whole file.
 struct MapFrames {
   struct Piece {
     var kind: Region.Kind
     var range: Range<UInt64>
-    /// What is not live in it may be an earlier node.
+    /// Whether its dead parts may be earlier nodes.
     var mayHoldNodes = false
   }
 
   private(set) var pieces: [Piece] = []
-  /// Where there may be holes. Ascending.
+  /// The ranges that may have holes, ascending.
   private(set) var dead: [Range<UInt64>] = []
   private let size: UInt64
 
@@ -36,7 +36,7 @@ struct MapFrames {
     if !range.isEmpty { pieces.append(Piece(kind: kind, range: range, mayHoldNodes: mayHoldNodes)) }
   }
 
-  /// - Parameter isLog: nobody knows from where on the log counts.
+  /// - Parameter isLog: whether these bytes may belong to the log, because its start is not known.
   private mutating func takePast(_ file: InspectedFile, to end: UInt64, isLog: Bool) throws(Fault) {
     guard self.end < end else { return }
     if !isLog { dead.append(self.end..<end) }
@@ -46,7 +46,7 @@ struct MapFrames {
       switch piece {
       case .gap(let range): gap = range
       case .frame(let header, let range, _):
-        // The log began anew behind a tail that was skipped.
+        // The log was restarted after a tail that was skipped.
         if let gap {
           add(header.previousChecksum == 0 ? .skipped : .frame, to: gap.upperBound, mayHoldNodes: true)
         }

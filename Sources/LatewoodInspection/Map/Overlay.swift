@@ -1,7 +1,7 @@
 import LatewoodFile
 
-/// What lies over the frames of a map: live nodes, extents, holes. In the order of the file; none
-/// overlaps another.
+/// The regions over the frames of a map: live nodes, extents, holes. They are in the order of the
+/// file and do not overlap.
 struct Overlay {
   private var regions: [Region]
   private var index = 0
@@ -20,7 +20,7 @@ struct Overlay {
     found.sort { $0.range.lowerBound < $1.range.lowerBound }
     regions = []
     var at = limits.lowerBound
-    // In a damaged file references can lead anywhere.
+    // In a damaged file, references can lead anywhere.
     for var region in found {
       let start = max(region.range.lowerBound, at)
       let end = min(region.range.upperBound, limits.upperBound)
@@ -31,7 +31,7 @@ struct Overlay {
     }
   }
 
-  /// What of these ranges nothing lies over. They ascend.
+  /// Returns the parts of ranges that no region covers. The ranges must ascend.
   func gaps(of ranges: [Range<UInt64>]) -> [Range<UInt64>] {
     var result: [Range<UInt64>] = []
     var other = self
@@ -42,14 +42,14 @@ struct Overlay {
     return result
   }
 
-  /// Lays holes where nothing lies yet.
+  /// Adds holes where nothing lies yet.
   mutating func add(_ holes: [Range<UInt64>]) {
     regions += holes.map { Region(.hole, $0) }
     regions.sort { $0.range.lowerBound < $1.range.lowerBound }
     index = 0
   }
 
-  /// A range, cut where something begins or ends to lie over it. For ranges that ascend.
+  /// Returns a range, cut where regions over it begin or end. Successive ranges must ascend.
   mutating func parts(of range: Range<UInt64>) -> [(range: Range<UInt64>, region: Region?)] {
     var result: [(range: Range<UInt64>, region: Region?)] = []
     var at = range.lowerBound

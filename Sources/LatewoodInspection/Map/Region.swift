@@ -1,6 +1,6 @@
-/// A stretch of the file, and what it is for.
+/// A range of the file, and its purpose.
 package struct Region: Equatable, Sendable {
-  /// In the order in which a legend shows them. The raw values are what `--json` prints.
+  /// The purposes, in the order of a legend. `--json` prints the raw values.
   package enum Kind: String, CaseIterable, Sendable {
     case header
     case slot
@@ -8,22 +8,22 @@ package struct Region: Equatable, Sendable {
     case node
     /// A value that the tree refers to.
     case extent
-    /// Commit frames that no checkpoint holds.
+    /// Commit frames that no checkpoint contains.
     case log
-    /// Checkpoints and seals, wherever they stand.
+    /// Checkpoints and seals.
     case checkpoint
-    /// Headers of nodes frames, padding, and what is left of frames that have holes.
+    /// Headers of nodes frames, padding, and the rest of frames that have holes.
     case frame
     case deadNode
-    /// Commit frames that a checkpoint holds, without the extents in them.
+    /// Commit frames that a checkpoint contains, without the extents in them.
     case deadCommit
     /// Blocks that read as zeros where nothing is live.
     case hole
-    /// Left behind by writes that were never acknowledged.
+    /// The remains of writes that were never acknowledged.
     case skipped
-    /// Zeros behind the log.
+    /// Zeros after the log.
     case reserved
-    /// A node or log that should be there and is not sound.
+    /// A node or part of the log that must be there and is not sound.
     case damaged
 
     package var isLive: Bool {
@@ -36,7 +36,7 @@ package struct Region: Equatable, Sendable {
 
   package var kind: Kind
   package var range: Range<UInt64>
-  /// Of a node or an extent that belongs to one alone.
+  /// The keyspace of a node or an extent that belongs to a single one.
   package var keyspace: UInt32?
 
   package var length: UInt64 { range.upperBound - range.lowerBound }

@@ -1,35 +1,35 @@
 import LatewoodBytes
 import LatewoodTree
 
-/// Cells of a leaf that follow each other up to its end, found without its slots.
+/// Successive cells of a leaf up to its end, found without its slots.
 ///
 /// ```
 /// | header, heads, slots, prefix | cell | ce#########ll | cell | cell | cell |
 ///   destroyed ###########################                 ^ found from the end: each cell ends where the next one begins
 /// ```
 ///
-/// Cells are laid one behind the other in the order of their keys, so what ends exactly where a
-/// cell of the chain begins and has a lesser key is the cell before it; by chance, bytes of a value
-/// can look like that.
+/// Cells lie one after the other in the order of their keys. So a cell that ends exactly where a
+/// cell of the chain begins, and has a lesser key, is the previous cell, although bytes of a value
+/// can look like that by chance.
 struct CellChain {
   struct Cell {
     var place: Int
-    /// The key after the prefix of the leaf.
+    /// The key without the prefix of the leaf.
     var suffix: Range<Int>
     var value: Range<Int>
-    /// Of the value, wherever it lies.
+    /// The length of the value, wherever it lies.
     var length: Int
     var isExtent: Bool
-    /// How many cells follow, with this one.
+    /// The number of cells from this one to the end.
     var depth = 1
     var end: Int { value.upperBound }
   }
 
   let bytes: UnsafeRawBufferPointer
-  /// From the last to the first in the leaf.
+  /// The cells, from the last one in the leaf to the first.
   private(set) var cells: [Cell] = []
 
-  /// - Parameter start: where the first cell can begin.
+  /// - Parameter start: the offset before which no cell can begin.
   init(in bytes: UnsafeRawBufferPointer, from start: Int) {
     self.bytes = bytes
     var known = [Int?](repeating: nil, count: bytes.count)
@@ -44,15 +44,15 @@ struct CellChain {
     }
   }
 
-  /// The cells from the one at `place` to the end.
+  /// Returns the cells from a given one to the end.
   func run(from cell: Cell) -> [Cell] {
     var run = [cell]
     for next in cells.reversed() where next.place == run[run.count - 1].end { run.append(next) }
     return run
   }
 
-  /// The longest run of which `accepts` takes each cell. It is asked from the last one on, and told
-  /// which that is.
+  /// Returns the longest run in which `accepts` accepts each cell. It is called for the last cell
+  /// first, and told which one that is.
   func longest(_ accepts: (_ cell: Cell, _ isLast: Bool) -> Bool) -> [Cell] {
     var taken: [Int: Int] = [:]
     var best: Cell?
@@ -77,12 +77,12 @@ struct CellChain {
       key: key, value: .extent(offset: place.u64(0), length: cell.length, checksum: place.u32(8)))
   }
 
-  /// What can be read as a cell at `place`, whatever follows it; nil if it does not lie within the
-  /// bytes.
+  /// Reads the bytes at `place` as a cell, whatever follows it; returns nil if it does not lie
+  /// within the bytes.
   static func cell(at place: Int, _ bytes: UnsafeRawBufferPointer) -> Cell? {
     guard let base = bytes.baseAddress, place >= 0, place < bytes.count else { return nil }
-    // SAFETY: the numbers are read up to the end of the bytes, and the rest only after it was found
-    // to lie there.
+    // SAFETY: the numbers are read up to the end of the bytes, and the rest only after checking
+    // that it lies there.
     let end = base + bytes.count
     guard let key = Varint.read(base + place, end: end),
       let tagged = Varint.read(base + (place + key.length), end: end)

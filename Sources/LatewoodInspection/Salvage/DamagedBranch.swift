@@ -2,18 +2,18 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// What can still be read of a branch whose checksum is wrong: the references to those children
-/// that are what they say.
+/// The readable part of a branch with a wrong checksum: the references to children that turn out to
+/// be valid.
 struct DamagedBranch {
-  /// A run of children that are not known, by their places in the branch; nil is the end, wherever
-  /// it was.
+  /// A run of unknown children, by their indexes in the branch; nil for the end of the branch if
+  /// its count is unknown.
   struct Run {
     var lowerBound: Int
     var upperBound: Int?
   }
 
   private(set) var children: [(index: Int, subtree: Subtree)] = []
-  /// How many children there were, if the branch's own header can be believed.
+  /// The number of children, if the branch's own header is credible.
   private var count: Int?
 
   init(_ subtree: Subtree, in file: FrameReader) throws(Fault) {
@@ -56,7 +56,7 @@ struct DamagedBranch {
 
   func child(_ index: Int) -> Subtree? { children.first { $0.index == index }?.subtree }
 
-  /// Where children are missing between and beside those that are known.
+  /// The runs of missing children between and beside the known ones.
   var missing: [Run] {
     var runs: [Run] = []
     var next = 0

@@ -2,33 +2,32 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// What can still be read of a leaf whose checksum is wrong: the cells that lie outside of what was
-/// destroyed.
+/// The readable part of a leaf with a wrong checksum: the cells outside of the destroyed bytes.
 ///
-/// One checksum covers the whole leaf, so that nothing here is proved. What speaks for a cell: the
-/// reference to the leaf says its length and how many entries it has; the head of each key repeats
-/// its first bytes; the keys ascend between the separators around the leaf. A disk loses whole
-/// blocks, so a block in which more entries fail than pass is taken for destroyed, with every cell
-/// that has a byte in it.
+/// One checksum covers the whole leaf, so nothing here is proved. Three things are evidence for a
+/// cell: the reference to the leaf states its length and its number of entries; the head of each
+/// key repeats its first bytes; and the keys ascend between the separators around the leaf. A disk
+/// loses whole blocks, so a block in which more entries fail than pass is taken as destroyed, with
+/// every cell that has a byte in it.
 struct DamagedLeaf {
   private(set) var cells: [(index: Int, entry: SalvagedEntry)] = []
   private(set) var count = 0
-  /// The keys are known, so that what lies between two cells side by side is known to be nothing.
+  /// Whether all keys are known, so that no key can lie between two adjacent cells.
   private var isComplete = true
   private let range: KeyIntervals.Interval
   private let file: FrameReader
 
   private static let blockLength: UInt64 = 4096
 
-  /// One entry, and the bytes that say it.
+  /// One entry, and the bytes that encode it.
   private struct Candidate {
     var index: Int
     var entry: SalvagedEntry?
-    /// Head, slot, cell.
+    /// Head, slot, and cell.
     var places: [Range<Int>]
-    /// What would not fit together if it were not as it was: of the places all but the value.
+    /// The bytes that would not fit together after damage: all of `places` except for the value.
     var checked: [Range<Int>] { entry == nil ? [] : [places[0], places[1], front] }
-    /// Lengths and key.
+    /// The lengths and the key.
     var front = 0..<0
   }
 
@@ -44,10 +43,10 @@ struct DamagedLeaf {
     }
   }
 
-  /// Gives what could be read to `sink`, as the newest state of the leaf's keys.
+  /// Passes the readable entries to `sink`, as the newest state of the leaf's keys.
   ///
-  /// What is saved under a key already, by something that proves itself, and is the same, is
-  /// thereby known to be the newest.
+  /// If an equal entry is already saved under a key, from a source with a valid checksum, this
+  /// proves that entry to be the newest.
   func save(ranges: KeyIntervals, into sink: any SalvageSink) throws(Fault) {
     var next = 0
     var after = range.low
@@ -56,7 +55,7 @@ struct DamagedLeaf {
       for part in ranges.clipping(span) { try sink.delete(from: part.low, to: part.high) }
     }
     for (index, entry) in cells {
-      // Two cells side by side leave no room for a key between them: one that is there was deleted.
+      // Two adjacent cells leave no room for a key in between: a saved one there was deleted.
       if isComplete, index == next, index > 0 || !after.isEmpty { try deleteBetween(entry.key) }
       (next, after) = (index + 1, entry.key.successor)
       guard ranges.contains(entry.key), let value = try entry.bytes(in: file) else { continue }
@@ -98,7 +97,8 @@ struct DamagedLeaf {
     self.count = count
   }
 
-  /// Where what leads to the cells is destroyed: those behind the block in which it was.
+  /// Reads cells from the end of the leaf if the header, slots or prefix are destroyed: the cells
+  /// after the block in question.
   private mutating func readFromEnd(_ bytes: UnsafeRawBufferPointer, _ lost: SalvageTree.LostLeaf) {
     guard bytes.count > NodeLayout.arrays, let base = bytes.baseAddress,
       let count = Int(exactly: lost.entries), count <= Int(UInt16.max)
@@ -106,7 +106,7 @@ struct DamagedLeaf {
     let isHeaderWhole =
       base.u64(NodeLayout.ownOffset) == lost.reference.offset
       && base.u32(NodeLayout.length) == lost.reference.length && Int(base.u16(NodeLayout.count)) == count
-    // If the header is whole, it is the prefix that is not, which comes behind heads and slots.
+    // If the header is intact, the prefix is damaged, which follows heads and slots.
     let prefix = NodeLayout.arrays + count * (NodeLayout.headLength + NodeLayout.slotLength)
     let destroyed = blockStart(of: isHeaderWhole ? prefix : 0, lost.reference.offset)
     guard
@@ -120,8 +120,8 @@ struct DamagedLeaf {
     for (place, entry) in found.entries.enumerated() { cells.append((first + place, entry)) }
   }
 
-  /// Where the block of the file that has the byte at `place` of the node begins; less than 0 if it
-  /// does so before the node.
+  /// Returns the start of the file's block that contains the byte at `place` of the node; negative
+  /// if the block starts before the node.
   private func blockStart(of place: Int, _ offset: UInt64) -> Int {
     place - Int((offset + UInt64(place)) % Self.blockLength)
   }
@@ -135,8 +135,8 @@ struct DamagedLeaf {
     var result = Candidate(
       index: index, places: [head..<head + NodeLayout.headLength, slot..<slot + NodeLayout.slotLength])
     guard let base = bytes.baseAddress else { return result }
-    // SAFETY: the arrays lie within the bytes; of the cell every part is found to lie there before
-    // it is read.
+    // SAFETY: the arrays lie within the bytes; every part of the cell is checked to lie there
+    // before it is read.
     let end = base + bytes.count
     let start = Int(base.u16(slot))
     guard start >= NodeLayout.arrays, start < bytes.count else { return result }
@@ -167,7 +167,7 @@ struct DamagedLeaf {
     return result
   }
 
-  /// The parts of the leaf that lie in destroyed blocks of the file.
+  /// Returns the parts of the leaf that lie in destroyed blocks of the file.
   private static func destroyed(
     _ candidates: [Candidate], _ bytes: UnsafeRawBufferPointer, offset: UInt64
   ) -> [Range<Int>] {
@@ -179,14 +179,14 @@ struct DamagedLeaf {
       blocks.append(start..<end)
       start = end
     }
-    // An entry that passes speaks for what was checked of it. One that fails speaks against its
-    // cell; without a cell, against its slot.
+    // An entry that passes is evidence for its checked bytes. One that fails is evidence against
+    // its cell; without a cell, against its slot.
     func balance(_ block: Range<Int>) -> Int {
       candidates.count { $0.checked.contains { $0.overlaps(block) } }
         - candidates.count { $0.entry == nil && $0.places.last.map(block.overlaps) == true }
     }
     let found = blocks.filter { block in bytes[block].allSatisfy { $0 == 0 } || balance(block) < 0 }
-    // Something is wrong with the leaf, so it is with what nothing speaks for.
+    // Something is wrong with the leaf, so it must be in a block without evidence for it.
     return found.isEmpty ? blocks.filter { balance($0) <= 0 } : found
   }
 }

@@ -2,22 +2,22 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// The last cells of a leaf whose header, slots or prefix were destroyed, with cells that go on
-/// behind these.
+/// The last cells of a leaf whose header, slots or prefix were destroyed, as far as cells follow
+/// each other up to the end.
 ///
-/// What is left of such a cell lacks the prefix of its key. It is a start of the separator before
-/// the leaf, with which the first key begins, or of that behind it, with all but the last byte of
-/// which the last key begins as a rule. How long it is follows
-/// - from the leaf's header, if that is whole;
-/// - from these two separators, if they part before either ends: the first key and the last do so
-///   there, too;
-/// - otherwise from the lengths of the keys in the leaves beside it, if only one prefix makes keys
-///   as long as they are.
+/// Such a cell lacks the prefix of its key. The prefix is a prefix of the separator before the
+/// leaf, with which the first key begins, or of the separator after it: as a rule, the last key
+/// begins with all but the last byte of that. The length of the prefix follows
+/// - from the leaf's header, if that is intact;
+/// - from these two separators, if they differ before either ends: the first and the last key
+///   differ there, too;
+/// - otherwise from the lengths of the keys in neighbouring leaves, if only one prefix makes keys
+///   of such lengths.
 ///
-/// Where none of these says it, nothing is taken: a wrong key is worse than none.
+/// If none of these determines it, nothing is saved: a wrong key is worse than none.
 struct HeadlessLeaf {
   private(set) var entries: [SalvagedEntry] = []
-  /// The separators or the header say the prefix, and not only the other keys.
+  /// Whether the separators or the header determine the prefix, and not just the neighbouring keys.
   private(set) var isPrefixKnown = false
 
   private let lost: SalvageTree.LostLeaf
@@ -27,8 +27,8 @@ struct HeadlessLeaf {
   private let count: Int
 
   /// - Parameters:
-  ///   - start: Cells that start there or later are looked for.
-  ///   - wholeUntil: The header and what follows it up to here are whole; 0 if they are not.
+  ///   - start: the offset from which to look for cells.
+  ///   - wholeUntil: the end of the intact bytes from the header on; 0 if the header is damaged.
   init?(
     in bytes: UnsafeRawBufferPointer, of lost: SalvageTree.LostLeaf, from start: Int, wholeUntil: Int
   ) {
@@ -37,7 +37,7 @@ struct HeadlessLeaf {
     else { return nil }
     self.lost = lost
     self.count = count
-    // The first leaf of a tree has the catalog, and no separator before it.
+    // The first leaf of a tree contains the catalog, and has no separator before it.
     low = lost.range.low.isEmpty ? [0, 0, 0, 0] : lost.range.low
     high = lost.range.high
     chain = CellChain(in: bytes, from: max(start, NodeLayout.arrays))
@@ -52,8 +52,8 @@ struct HeadlessLeaf {
     var found: [(prefix: [UInt8], entries: [SalvagedEntry])] = []
     for prefix in candidates {
       var run = chain.longest { cell, isLast in isPossible(prefix, cell, isLast) }
-      // The first cells can be such that only look like it. If more do not fit, the prefix is not
-      // the right one.
+      // The first cells may only look like cells. If more than that do not fit, the prefix is
+      // wrong.
       if run.count + 2 < depth { continue }
       if isHeaderWhole { run = Self.tail(of: run, count, matchingHeadsOf: bytes, until: wholeUntil) }
       if run.isEmpty || run.count > count { continue }
@@ -70,7 +70,7 @@ struct HeadlessLeaf {
 
   // MARK: The prefix
 
-  /// Where the separators part, if that is before the end of both.
+  /// The index at which the separators differ, if that is before the end of both.
   private var parting: Int? {
     guard let high else { return nil }
     let shared = zip(low, high).prefix { $0 == $1 }.count
@@ -86,8 +86,8 @@ struct HeadlessLeaf {
     return prefixes
   }
 
-  /// Of several prefixes, the one with which keys are as long as those beside them, if with each
-  /// other one, and with any longer one, they are not.
+  /// Returns the entries for the one prefix whose keys are about as long as neighbouring keys,
+  /// provided that those of every other or longer prefix are not.
   private static func likely(
     _ found: [(prefix: [UInt8], entries: [SalvagedEntry])], upTo limit: Int, _ lengths: KeyLengths
   ) -> [SalvagedEntry] {
@@ -102,7 +102,7 @@ struct HeadlessLeaf {
     return isLongerPossible ? [] : entries
   }
 
-  /// Whether all keys beside these are of one length, and most of these are not.
+  /// Returns whether all neighbouring keys have one length, and most of these do not.
   private func contradictLengths(_ entries: [SalvagedEntry]) -> Bool {
     guard let last = entries.last, let lengths = lost.keyLengths[LiveTree.keyspace(of: last.key)] else {
       return false
@@ -126,8 +126,7 @@ struct HeadlessLeaf {
       return false
     }
     guard isLast else { return true }
-    // The prefix is the longest there is, so that the first key and the last differ in the byte
-    // behind it.
+    // The prefix is as long as possible, so the first and the last key differ in the byte after it.
     if prefix.count < low.count {
       guard let first = suffix.first, first > low[prefix.count] else { return false }
     }
@@ -135,12 +134,12 @@ struct HeadlessLeaf {
     return zip(key, high).prefix { $0 == $1 }.count == high.count - 1
   }
 
-  /// The last cells of a run whose keys have the heads that are left of the leaf.
+  /// Returns the last cells of a run whose keys match the surviving heads of the leaf.
   private static func tail(
     of run: [CellChain.Cell], _ count: Int, matchingHeadsOf bytes: UnsafeRawBufferPointer, until end: Int
   ) -> [CellChain.Cell] {
     guard let base = bytes.baseAddress, run.count <= count else { return [] }
-    // SAFETY: a head is looked at if it ends before `end`, and of a cell what was found to lie
+    // SAFETY: a head is read only if it ends before `end`, and of a cell only the parts that lie
     // within the bytes.
     let wrong = run.indices.last { index in
       let head = NodeLayout.arrays + (count - run.count + index) * NodeLayout.headLength

@@ -1,6 +1,6 @@
-/// Ranges of full keys, in order and apart from each other.
+/// Ranges of full keys, in order and disjoint.
 struct KeyIntervals {
-  /// From `low` on and before `high`; nil is no bound.
+  /// The keys from `low`, inclusive, to `high`, exclusive; nil means no bound.
   struct Interval: Equatable {
     var low: [UInt8]
     var high: [UInt8]?
@@ -9,7 +9,7 @@ struct KeyIntervals {
       !key.lexicographicallyPrecedes(low) && (high.map { key.lexicographicallyPrecedes($0) } ?? true)
     }
 
-    /// What is in both; nil if nothing can be.
+    /// Returns the intersection of two intervals; nil if it is empty.
     func clipped(to other: Interval) -> Interval? {
       let low = low.lexicographicallyPrecedes(other.low) ? other.low : low
       let high = Self.earlier(high, other.high)
@@ -32,7 +32,7 @@ struct KeyIntervals {
         intervals.append(range)
         continue
       }
-      // Ranges that overlap become one.
+      // Merge overlapping ranges.
       if let high = last.high {
         let isLonger = range.high.map { high.lexicographicallyPrecedes($0) } ?? true
         if isLonger { intervals[intervals.count - 1].high = range.high }
@@ -51,7 +51,7 @@ struct KeyIntervals {
     return after > 0 && intervals[after - 1].contains(key)
   }
 
-  /// Of the intervals whose lower bound is greater than `key`, the first.
+  /// Returns the index of the first interval whose lower bound is greater than `key`.
   private func firstIndex(after key: [UInt8]) -> Int {
     var (start, end) = (0, intervals.count)
     while start < end {
@@ -61,7 +61,7 @@ struct KeyIntervals {
     return start
   }
 
-  /// What of `range` is in the intervals.
+  /// Returns the parts of `range` that are in the intervals.
   func clipping(_ range: Interval) -> [Interval] {
     var parts: [Interval] = []
     for interval in intervals[max(firstIndex(after: range.low) - 1, 0)...] {

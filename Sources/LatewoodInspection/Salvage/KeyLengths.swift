@@ -1,11 +1,11 @@
 import LatewoodTree
 
-/// How long keys are, by keyspace, in the leaves beside a lost one: keys that sort close to each
+/// The lengths of keys, by keyspace, in the leaves beside a lost one: keys that sort close to each
 /// other tend to have the same form.
 struct KeyLengths {
   private var lengths: [UInt32: (range: ClosedRange<Int>, count: Int)] = [:]
 
-  /// From fewer keys nothing follows for others.
+  /// The least number of keys that says something about others.
   private static let tellingCount = 16
 
   mutating func add(_ leaf: Node) {
@@ -26,10 +26,10 @@ struct KeyLengths {
 
   var longest: Int { lengths.values.map(\.range.upperBound).max() ?? 0 }
 
-  /// How many eighths of the keys are about as long as others of their keyspaces; 0 if too few of
-  /// those are known.
+  /// Returns how many eighths of the keys are about as long as the known keys of their keyspaces; 0
+  /// if too few of those are known.
   ///
-  /// - Parameter more: what each of the keys is to be longer than it is.
+  /// - Parameter more: a length to add to each of the keys.
   func fit(_ entries: [SalvagedEntry], longerBy more: Int = 0) -> Int {
     let fitting = entries.count { entry in
       self[LiveTree.keyspace(of: entry.key)]?.contains(entry.key.count + more) ?? false
@@ -37,7 +37,7 @@ struct KeyLengths {
     return entries.isEmpty ? 0 : fitting * 8 / entries.count
   }
 
-  /// From the shortest full key to the longest; nil if too few are known to say it of others.
+  /// The range of key lengths in a keyspace; nil if too few keys are known to judge others.
   subscript(keyspace: UInt32) -> ClosedRange<Int>? {
     guard let known = lengths[keyspace], known.count >= Self.tellingCount else { return nil }
     return known.range

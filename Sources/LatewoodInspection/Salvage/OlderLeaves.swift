@@ -2,24 +2,24 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// Leaves that are somewhere in a file and hold keys of ranges that the tree has lost: found one by
-/// one, by what they say of themselves.
+/// Leaves anywhere in a file with keys in ranges that the tree has lost, found one by one by their
+/// own headers.
 struct OlderLeaves {
   struct Place {
     var reference: NodeReference
     var transaction: UInt64
-    /// How many entries a damaged leaf says it has; nil for a sound one.
+    /// The number of entries according to the header of a damaged leaf; nil for a sound one.
     var damagedEntries: UInt64?
   }
 
-  /// The oldest first.
+  /// The leaves, the oldest first.
   private(set) var places: [Place] = []
 
   /// - Parameters:
-  ///   - newest: of leaves, the transaction of the checkpoint that was read: what a later one wrote
-  ///     was not finished.
-  ///   - takesDamaged: also leaves that are damaged but whose header is not, for when nothing else
-  ///     leads to them.
+  ///   - newest: the transaction of the checkpoint that was read. A later checkpoint was not
+  ///     finished, so its leaves do not count.
+  ///   - takesDamaged: whether to include damaged leaves with an intact header, for when nothing
+  ///     else leads to them.
   init(
     in file: FrameReader, of ranges: KeyIntervals, upTo newest: UInt64,
     takesDamaged: Bool

@@ -1,17 +1,17 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Finds operations in a part of the log where frames are damaged: those that lie beside what was
-/// destroyed.
+/// Finds operations in a part of the log where frames are damaged: those beside the destroyed
+/// bytes.
 ///
-/// The checksum of a frame covers the whole of it, so that nothing here is proved. An operation is
-/// taken if its keyspace is one that there is and what follows it is another operation, the end of
-/// the damage, or the edge of a block: an operation whose end was destroyed is followed by what was
-/// put in its place. A large value has a checksum of its own, which then proves it.
+/// One checksum covers a whole frame, so nothing here is proved. An operation is accepted if its
+/// keyspace exists and if it is followed by another operation, by the end of the damage, or by the
+/// edge of a block. (If the end of an operation was destroyed, other bytes follow its start.) A
+/// large value has its own checksum, which proves it.
 struct OperationRescue {
   enum Found {
     case operation(SalvagedOperation)
-    /// Its key was read, and its value is not what was written.
+    /// The key was read, but the value is damaged.
     case lostValue(SalvagedOperation)
   }
 
@@ -19,18 +19,18 @@ struct OperationRescue {
   private let keyspaces: Set<UInt32>?
   private let end: UInt64
   private var position: UInt64
-  /// Bytes of values that may still be hashed: what looks like many large values must not cost the
-  /// square of their length.
+  /// The number of bytes of values that may still be hashed, so that bytes that look like many
+  /// large values do not take time in the square of their length.
   private var budget: UInt64
 
   private static let blockLength: UInt64 = 4096
-  /// So many zeros are no destroyed block but reserved room.
+  /// A run of zeros of this length is preallocated space, not a destroyed block.
   private static let reservedLength: UInt64 = 1 << 20
-  /// The front of an operation and the number of its keyspace, or a frame's fill, fit in so many
-  /// bytes.
+  /// The greatest length of the start of an operation with its keyspace number, or of a frame's
+  /// padding.
   private static let frontLength: UInt64 = 32
 
-  /// - Parameter keyspaces: those that there are; nil if that is not known.
+  /// - Parameter keyspaces: the existing keyspaces; nil if they are not known.
   init(
     in gap: Range<UInt64>, of file: FrameReader, keyspaces: Set<UInt32>?
   ) throws(Fault) {
@@ -39,7 +39,7 @@ struct OperationRescue {
     end = gap.upperBound
     budget = (gap.upperBound - gap.lowerBound).multipliedReportingOverflow(by: 16).partialValue
     position = gap.lowerBound
-    // Where the frame's own header is still there, the first operation is right behind it.
+    // If the frame's own header survives, the first operation is right after it.
     let header = try file.anyHeader(at: position)
     if let header, header.kind == .commit { position += UInt64(FrameHeader.length) }
   }
@@ -66,11 +66,11 @@ struct OperationRescue {
 
   private func isFollowed(_ operation: SalvagedOperation) throws(Fault) -> Bool {
     let next = operation.end
-    // What follows begins in the next block, or so short before it that it cannot be told from what
-    // was destroyed there.
+    // Either the next bytes begin in the next block, or so shortly before it that they cannot be
+    // told from the destroyed bytes there.
     let rest = (Self.blockLength - next % Self.blockLength) % Self.blockLength
     if next == end || rest <= Self.frontLength { return true }
-    // Zeros fill up to the next frame, and are the reserved room behind the last one.
+    // Zeros pad up to the next frame, and are preallocated space after the last one.
     let limit = min(end, next + Self.reservedLength)
     let nonZero = try file.reader.firstNonZero(in: next..<limit)
     if nonZero == limit { return true }
@@ -88,7 +88,7 @@ struct OperationRescue {
     return number == 0 || keyspaces.contains(number)
   }
 
-  /// The next place from `position` on where an operation of a known keyspace begins.
+  /// Returns the next operation of a known keyspace from `position` on.
   private mutating func nextCandidate() throws(Fault) -> SalvagedOperation? {
     while position < end {
       let count = Int(min(64 << 10, end - position))

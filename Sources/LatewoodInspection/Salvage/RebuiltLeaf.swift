@@ -2,20 +2,20 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// A leaf of which header, heads, slots or prefix were destroyed, but no cell: made anew from what
-/// is left, and proved.
+/// A leaf whose header, heads, slots or prefix were destroyed, but no cell: rebuilt from the rest,
+/// and verified.
 ///
 /// ```
 /// | header ######## slots ### | prefix | cell | cell | cell | cell |
 ///     |      |        |           |
-///     |      |        |           the start of the separators around the leaf
-///     |      |        where the cells are
-///     |      of the keys
-///     of the reference; the transaction is that of a checkpoint
+///     |      |        |           a prefix of the separators around the leaf
+///     |      |        the offsets of the cells
+///     |      the heads of the keys
+///     the fields in the reference, and the transaction of a checkpoint
 /// ```
 ///
-/// All of this is said twice in a file, and the reference to the leaf has its checksum: what
-/// matches that is the leaf.
+/// All of this is redundant in a file, and the reference to the leaf has its checksum: bytes that
+/// match it are the leaf.
 struct RebuiltLeaf {
   private let lost: SalvageTree.LostLeaf
   private let file: FrameReader
@@ -23,11 +23,12 @@ struct RebuiltLeaf {
   private let count: Int
   private var transactions: [UInt64]
 
-  /// A file with more checkpoints than this has the leaf's among the newest, or in its header.
+  /// With more checkpoints than this, that of the leaf is among the newest, or named in its header.
   private static let transactionLimit = 256
   private static let attemptLimit = 64
 
-  /// - Parameter transactions: of checkpoints that can have written it, the newest last.
+  /// - Parameter transactions: the transactions of checkpoints that may have written it, the newest
+  ///   last.
   init?(_ lost: SalvageTree.LostLeaf, transactions: [UInt64], in file: FrameReader) throws(Fault) {
     guard let count = Int(exactly: lost.entries), count > 0, count <= Int(UInt16.max) else { return nil }
     self.lost = lost
@@ -39,7 +40,7 @@ struct RebuiltLeaf {
     self.transactions = [written] + transactions.suffix(Self.transactionLimit).reversed()
   }
 
-  /// The leaf; nil if what is left does not make one with the checksum that the reference has.
+  /// Returns the leaf; nil if the rest cannot be completed to the checksum in the reference.
   func node() throws(Fault) -> InspectedNode? {
     let arrays = NodeLayout.arrays + count * (NodeLayout.headLength + NodeLayout.slotLength)
     return try bytes.withUnsafeBytes { bytes in
@@ -64,7 +65,7 @@ struct RebuiltLeaf {
     for bound in [lost.range.low, lost.range.high ?? []] where bound.count >= length {
       found.insert(Array(bound.prefix(length)))
     }
-    // The first leaf of a tree has the catalog, and no separator before it.
+    // The first leaf of a tree contains the catalog, and has no separator before it.
     if lost.range.low.isEmpty, length <= 4 { found.insert([UInt8](repeating: 0, count: length)) }
     return found
   }
@@ -99,7 +100,8 @@ struct RebuiltLeaf {
       }
       guard UInt32(truncatingIfNeeded: sum) == lost.reference.checksum else { continue }
       put(sum, at: NodeLayout.checksum)
-      // It is looked at like any other: that the checksum is right does not say that the leaf is.
+      // It is validated like any other node: a right checksum does not prove that a leaf is
+      // well-formed.
       return try leaf.withStart { (start, _) throws(Fault) in
         do throws(Fault) { return try InspectedNode(start, lost.reference, seed: file.seed) } catch {
           return nil

@@ -2,29 +2,30 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// Reads whatever is readable from a damaged file, and never writes to it.
+/// Reads everything readable from a damaged file, and never writes to it.
 ///
 /// ```
 /// survey   all frames, past damage: checkpoints, gaps, which transactions can be missing
 /// base     the tree of the newest checkpoint, as far as it goes                    -> certain
-/// past     for the ranges it has lost: older leaves and commits, in their order    -> certain, if no transaction since
-///          can be missing; else older versions
-///          the cells of a damaged leaf beside what was destroyed                   -> unproven, or borne out by the past
-/// log      the commits behind the checkpoint, also after damage                    -> certain
+/// past     for the ranges it has lost: older leaves and commits, in order    -> certain, if no
+///          transaction since can be missing; else older versions
+///          the cells of a damaged leaf beside the destroyed bytes                  -> unproven, or
+///                                                                 confirmed by the past
+/// log      the commits after the checkpoint, also after damage                     -> certain
 ///          operations beside the damage in it                                      -> unproven
 /// ```
 ///
-/// What comes later counts, so a key that was deleted does not come back as long as the delete, or
-/// a later leaf without the key, is there.
+/// Later changes win, so a deleted key does not come back as long as the delete, or a later leaf
+/// without the key, survives.
 ///
-/// Memory: one node or value, one number for each damaged place, and for lost ranges one reference
-/// for each older leaf in them.
+/// Memory: one node or value, one number for each damaged place, and one reference for each older
+/// leaf in a lost range.
 package struct Salvage {
   struct State {
     let file: FrameReader
     let origin: SalvageIdentity.Origin
     let survey: SalvageSurvey
-    /// What lies before this offset was durable once, as slots and frames say.
+    /// The offset before which everything was durable once, according to slots and frames.
     var floor: UInt64
   }
 
@@ -33,9 +34,9 @@ package struct Salvage {
 
   /// Surveys the file.
   ///
-  /// - Parameter identity: of the file; nil to read it from the header.
-  /// - Throws: `damaged` if the identity is not to be had, or nothing in the file has it;
-  ///   `notADatabase`; what the device throws.
+  /// - Parameter identity: the identity of the file; nil to read it from the header.
+  /// - Throws: `damaged` if the identity cannot be found, or nothing in the file matches it;
+  ///   `notADatabase`; any error of the device.
   package init(_ device: any Device, identity: SalvageIdentity? = nil) throws(Fault) {
     let reader = try FileReader(device, badBlocks: .readAsZeros)
     let known: SalvageIdentity
@@ -51,9 +52,10 @@ package struct Salvage {
       floor: max(survey.durableThrough, base.durableThrough))
   }
 
-  /// Reads the entries whose full keys are from `low` on and before `high`; nil is no bound.
+  /// Reads the entries whose full keys are from `low`, inclusive, to `high`, exclusive; nil means
+  /// no bound.
   ///
-  /// - Parameter keyspaces: the numbers of those that there are; nil if that is not known yet.
+  /// - Parameter keyspaces: the numbers of the existing keyspaces; nil if they are not known yet.
   package func run(
     from low: [UInt8], to high: [UInt8]?, keyspaces: Set<UInt32>?, into sink: any SalvageSink
   ) throws(Fault) -> SalvageReport {
@@ -93,7 +95,7 @@ package struct Salvage {
     return report
   }
 
-  /// Makes up ranges that the tree has lost.
+  /// Restores ranges that the tree has lost.
   private func recall(
     _ lost: [SalvageReport.LostRange], _ tree: SalvageTree, _ keyspaces: Set<UInt32>?,
     _ sink: any SalvageSink, _ report: inout SalvageReport
@@ -112,7 +114,7 @@ package struct Salvage {
       report.transaction = max(report.transaction, past.transaction)
       report.damagedLog += past.damage
     }
-    // Commits that are there from the first one on say everything that the leaves did.
+    // Commits that survive from the first one on contain everything that was in the leaves.
     if wholeAfter == 0 { return }
     for var leaf in tree.leaves {
       leaf.keyspaces = keyspaces

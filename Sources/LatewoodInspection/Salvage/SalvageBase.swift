@@ -1,19 +1,19 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// The checkpoint that a salvage starts from.
+/// The checkpoint from which a salvage starts.
 ///
-/// That of the newest slot that is whole, as any reader would; but where the log behind it is
-/// damaged, a later one that the file has. Without slots, the newest checkpoint in the file.
+/// It is that of the newest valid slot, as for any reader; but if the log after it is damaged, a
+/// later checkpoint in the file. Without slots, it is the newest checkpoint in the file.
 struct SalvageBase {
   private(set) var checkpoint: InspectedCheckpoint?
   private(set) var isRootSlotDamaged = false
-  /// There must have been a tree, and nothing leads to it.
+  /// Whether there must have been a tree that cannot be found any more.
   private(set) var isTreeLost = false
-  /// The greatest that a slot says.
+  /// The greatest *durable through* of the slots.
   private(set) var durableThrough: UInt64 = 0
 
-  /// Where the log goes on that the checkpoint does not hold.
+  /// The offset from which the log is not contained in the checkpoint.
   var replay: UInt64 { checkpoint?.record.replay.offset ?? FileLayout.logStart }
 
   init(_ file: FrameReader, _ survey: SalvageSurvey) throws(Fault) {
@@ -41,7 +41,7 @@ struct SalvageBase {
     if checkpoint == nil, !startsEmpty || slots.count < 2 {
       checkpoint = Self.newest(survey.checkpoints)
     } else if let gap = survey.gaps.first(where: { [replay] in $0.range.lowerBound >= replay }) {
-      // A backup ends in a seal; what follows was copied there and never finished.
+      // A backup ends in a seal; anything after it was copied there and never finished.
       let end = survey.ends.first { [replay] in $0 >= replay } ?? .max
       let later = survey.checkpoints.filter { $0.offset > gap.range.lowerBound && $0.offset < end }
       if let newer = Self.newest(later),
@@ -50,7 +50,7 @@ struct SalvageBase {
         checkpoint = newer
       }
     }
-    // A tree of which no slot and no frame speaks any more: its leaves are all that is left of it.
+    // If no slot and no frame names the tree any more, its leaves are all that is left of it.
     isTreeLost = checkpoint == nil && (survey.hasNodes || slots.isEmpty) && !(startsEmpty && slots.count == 2)
   }
 

@@ -2,13 +2,13 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// What tells the structures of a file from all other bytes: the seed of its checksums, which
-/// follows from the file id.
+/// The identity that tells the structures of a file from all other bytes: the seed of its
+/// checksums, which follows from the file id.
 package struct SalvageIdentity: Sendable, Equatable {
-  /// Where the file id came from.
+  /// The source of the file id.
   package enum Origin: String, Sendable {
     case header
-    /// Neither copy of the header is whole, but the id in one of them is that of the structures in
+    /// Neither copy of the header is intact, but the id in one of them matches the structures in
     /// the file.
     case damagedHeader
     case given
@@ -17,13 +17,13 @@ package struct SalvageIdentity: Sendable, Equatable {
   package var seed: UInt64
   package var origin: Origin
 
-  /// The 16 bytes of a file id.
+  /// Creates an identity from the 16 bytes of a file id.
   package init(fileID: [UInt8], origin: Origin = .given) {
     seed = fileID.withUnsafeBytes { XXH64.hash($0, seed: 0) }
     self.origin = origin
   }
 
-  /// The id in the header of another file, a backup of the damaged one.
+  /// Reads the id from the header of another file, a backup of the damaged one.
   package init(headerOf device: any Device) throws(Fault) {
     let header = try InspectedHeader(FileReader(device))
     guard let whole = header.header else {
@@ -37,11 +37,10 @@ package struct SalvageIdentity: Sendable, Equatable {
     self.origin = origin
   }
 
-  /// Reads the id from the file: from either copy of its header, or from a damaged one if what is
-  /// in the file bears it out.
+  /// Reads the id from the file: from an intact copy of its header, or from a damaged one if
+  /// structures in the file confirm it.
   ///
-  /// Throws `damaged` if there is none to be found, `emptyFile`, `tooNew`, and what the device
-  /// throws.
+  /// Throws `damaged` if it cannot be found, `emptyFile`, `tooNew`, and any error of the device.
   static func find(in reader: FileReader) throws(Fault) -> SalvageIdentity {
     let header = try InspectedHeader(reader, needsMagic: false)
     if let whole = header.header { return SalvageIdentity(seed: whole.seed, origin: .header) }
@@ -53,7 +52,7 @@ package struct SalvageIdentity: Sendable, Equatable {
       .damaged, "both copies of the file's header are destroyed, and with them the file id", offset: 0)
   }
 
-  /// Whether anything in the file has a checksum that starts from this seed.
+  /// Returns whether anything in the file has a checksum with this seed.
   func isBorneOut(by reader: FileReader) throws(Fault) -> Bool {
     let file = FrameReader(reader: reader, seed: seed)
     if try file.hasSlot() { return true }

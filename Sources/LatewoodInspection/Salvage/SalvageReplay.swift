@@ -2,22 +2,22 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// Applies what the log says, in the order of the transactions, with older leaves in between where
-/// a part of the tree is to be made up.
+/// Applies the log in the order of the transactions, with older leaves in between where a part of
+/// the tree must be restored.
 ///
 /// ```
 /// transaction   3        5          7        7        9
 ///               commit   leaf       commit   leaf     commit
-///                        of what held after it: it replaces all keys from its first to its last
+///                        the state after it: it replaces all keys from its first to its last
 /// ```
 ///
-/// A key that an older leaf or commit put and a later one deleted is thereby gone, as far as the
-/// later one is still there.
+/// So a key that an older leaf or commit put and a later one deleted is gone, as long as the later
+/// one survives.
 struct SalvageReplay {
   enum Purpose {
-    /// The log behind the checkpoint: what it says is the newest there is.
+    /// The log after the checkpoint: its changes are the newest.
     case log
-    /// What led to the state of the checkpoint, for ranges that its tree has lost.
+    /// The history up to the checkpoint, for ranges that its tree has lost.
     case past
   }
 
@@ -27,15 +27,15 @@ struct SalvageReplay {
   private let purpose: Purpose
   private let ranges: KeyIntervals
   private let keyspaces: Set<UInt32>?
-  /// Every transaction after this one is in the file.
+  /// All transactions after this one are in the file.
   private let wholeAfter: UInt64
-  /// What lies before this offset was durable once.
+  /// The offset before which everything was durable once.
   private let floor: UInt64
 
   private var openTransaction: UInt64 = 0
   private var openPayloads: [Range<UInt64>] = []
   private var isOpenBroken = false
-  /// Nothing says that what is read from here on had been committed.
+  /// Whether nothing proves that the following operations were ever committed.
   private var isUnacknowledged = false
   private(set) var damage: [SalvageReport.DamagedLog] = []
   private(set) var transaction: UInt64 = 0
@@ -55,7 +55,7 @@ struct SalvageReplay {
     self.sink = sink
   }
 
-  /// - Parameter leaves: the oldest first.
+  /// - Parameter leaves: the older leaves, the oldest first.
   mutating func run(_ range: Range<UInt64>, leaves: [OlderLeaves.Place] = []) throws(Fault) {
     var leaves = leaves[...]
     var frames = file.soundFrames(from: range.lowerBound)
@@ -84,7 +84,7 @@ struct SalvageReplay {
 
   private mutating func take(_ header: FrameHeader, _ end: UInt64) throws(Fault) {
     if header.transaction != openTransaction {
-      // One that another interrupts was given up, unless its end was destroyed.
+      // A transaction that another one interrupts was given up, unless its end was destroyed.
       if isOpenBroken { try applyOpen(.unproven) }
       openPayloads = []
       isOpenBroken = false
@@ -105,7 +105,7 @@ struct SalvageReplay {
     for payload in openPayloads {
       var at = payload.lowerBound
       while let operation = try SalvagedOperation(at: at, end: payload.upperBound, in: file.reader) {
-        // The frame's checksum proves its values, too.
+        // The frame's checksum also proves the values in it.
         try apply(operation, trust)
         at = operation.end
       }
@@ -132,7 +132,7 @@ struct SalvageReplay {
     }
   }
 
-  /// The newest value of a key cannot be read: what was there before is older than it should be.
+  /// Marks an entry as older: the newest value of its key cannot be read.
   private func markOlder(_ key: [UInt8]) throws(Fault) {
     guard let (value, trust) = try sink.saved(key) else { return }
     if case .certain = trust { try sink.put(key, value, .older(transaction)) }
@@ -184,7 +184,7 @@ struct SalvageReplay {
     while let piece = try rescue.next() {
       switch piece {
       case .operation(let operation):
-        // What stood in the open transaction comes before it.
+        // The operations of the open transaction come before it.
         if isOpenBroken { try applyOpen(.unproven) }
         try apply(operation, .unproven)
         found.operations += 1
@@ -198,8 +198,8 @@ struct SalvageReplay {
             low: operation.key, high: operation.key.successor, expected: 1))
       }
     }
-    // A gap that no transaction can have been in held a checkpoint, a seal or the head of a room
-    // for nodes: nothing is lost by it.
+    // A gap in which no transaction can have been held a checkpoint, a seal or the header of a
+    // nodes frame: no data is lost by it.
     if gap?.lost != nil || gap?.isAtEnd == true || found.operations > 0 || hasLostValue {
       damage.append(found)
     }

@@ -1,4 +1,4 @@
-/// What a salvage went through, and what is gone. What was saved is counted by whoever took it.
+/// The course of a salvage, and its losses. The sink counts what was saved.
 package struct SalvageReport: Sendable, Equatable {
   /// A range of keys whose place in the tree was damaged.
   package struct LostRange: Sendable, Equatable {
@@ -6,15 +6,15 @@ package struct SalvageReport: Sendable, Equatable {
       case leaf, branch, value, tree
     }
     package var what: What
-    /// Of the damaged node or value in the file, in bytes.
+    /// The offset and length of the damaged node or value in the file, in bytes.
     package var offset: UInt64
     package var length: UInt64
-    /// Full keys: from `low` on and before `high`; nil is no bound.
+    /// The full keys from `low`, inclusive, to `high`, exclusive; nil means no bound.
     package var low: [UInt8]
     package var high: [UInt8]?
-    /// Entries that were there, as the tree above says; nil where that is not known.
+    /// The number of entries that were there, according to the tree above; nil if it is not known.
     package var expected: UInt64?
-    /// Entries that are in the range now.
+    /// The number of entries in the range now.
     package var saved: UInt64 = 0
 
     package init(
@@ -29,32 +29,33 @@ package struct SalvageReport: Sendable, Equatable {
     }
   }
 
-  /// Damage in the part of the log that no tree holds.
+  /// Damage in the part of the log that no tree contains.
   package struct DamagedLog: Sendable, Equatable {
     package var range: Range<UInt64>
-    /// Transactions that were, in whole or in part, in it. Nil: not known, or none.
+    /// The transactions that were in it, at least in part. Nil if there were none, or they are not
+    /// known.
     package var transactions: ClosedRange<UInt64>?
-    /// Operations that were read beside the damage.
+    /// The number of operations that were read beside the damage.
     package var operations: UInt64 = 0
-    /// Nothing in the file says that what was here had ever been committed.
+    /// Whether nothing in the file proves that these bytes had ever been committed.
     package var isUnacknowledged = false
   }
 
   package var fileSize: UInt64 = 0
   package var origin = SalvageIdentity.Origin.header
-  /// Of the checkpoint whose tree was read; nil if none was found.
+  /// The offset of the checkpoint whose tree was read; nil if none was found.
   package var checkpoint: UInt64?
-  /// The newest transaction of which everything that could be read was taken.
+  /// The newest transaction that was salvaged, as far as it could be read.
   package var transaction: UInt64 = 0
   package var isRootSlotDamaged = false
-  /// At most `listLimit`; `lostRangeCount` is the whole number.
+  /// At most `listLimit` ranges; `lostRangeCount` is their full number.
   package var lostRanges: [LostRange] = []
   package var lostRangeCount: UInt64 = 0
   package var damagedLog: [DamagedLog] = []
   private var missingBeyondList: UInt64 = 0
-  /// Blocks that the disk would not give.
+  /// The blocks that the disk could not read.
   package var unreadable: [Range<UInt64>] = []
-  /// Nothing that the newest state needs was found damaged.
+  /// Whether everything that the newest state needs is undamaged.
   package var isWhole: Bool {
     lostRangeCount == 0 && damagedLog.isEmpty && unreadable.isEmpty
   }
@@ -64,7 +65,7 @@ package struct SalvageReport: Sendable, Equatable {
 
   mutating func note(_ ranges: [LostRange]) {
     for range in ranges {
-      // What two runs over parts of one file found is one thing.
+      // Two runs over parts of one file may find the same damage.
       if let index = lostRanges.firstIndex(where: { $0.offset == range.offset && $0.what == range.what }),
         lostRanges[index].high == range.low || range.what == .leaf
       {
@@ -81,7 +82,7 @@ package struct SalvageReport: Sendable, Equatable {
     }
   }
 
-  /// Puts this report on other keys of the same file and `other` together.
+  /// Merges the report on other keys of the same file.
   package mutating func merge(_ other: SalvageReport) {
     let beyond = other.lostRangeCount - UInt64(other.lostRanges.count)
     note(other.lostRanges)
@@ -98,7 +99,8 @@ package struct SalvageReport: Sendable, Equatable {
     unreadable = other.unreadable
   }
 
-  /// Entries that were there, as what is left of the tree says, and were not saved in any version.
+  /// The number of entries that were there, according to the rest of the tree, and were not saved
+  /// in any version.
   package var missing: UInt64 { lostRanges.reduce(missingBeyondList) { $0 + $1.missing } }
 }
 

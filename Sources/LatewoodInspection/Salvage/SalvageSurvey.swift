@@ -1,20 +1,20 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// What one pass over all frames of a file says: where it is damaged, which checkpoints it has, and
-/// for which transactions the log is whole.
+/// The result of one pass over all frames of a file: its damage, its checkpoints, and the
+/// transactions for which the log is complete.
 struct SalvageSurvey {
-  /// Bytes between frames.
+  /// A gap between frames.
   struct Gap {
     var range: Range<UInt64>
     /// The newest transaction before it.
     var before: UInt64
-    /// Transactions that can have been in it. At the end of the file, nobody knows.
+    /// The transactions that may have been in it. At the end of the file this is unknown.
     var lost: ClosedRange<UInt64>?
     var isAtEnd = false
-    /// Nothing but zeros: reserved room at the end, or space that was given back.
+    /// Whether it is all zeros: preallocated space at the end, or space that was punched out.
     var isZero = false
-    /// A frame after it begins the log anew, as after a tail that was never acknowledged.
+    /// Whether a frame after it restarts the log, as after a tail that was never acknowledged.
     var isBeforeRestart = false
   }
 
@@ -22,12 +22,12 @@ struct SalvageSurvey {
   private(set) var checkpoints: [InspectedCheckpoint] = []
   /// The greatest *durable through* of all frames.
   private(set) var durableThrough: UInt64 = 0
-  /// Offsets of seals that end the log of a backup.
+  /// The offsets of seals that end the log of a backup.
   private(set) var ends: [UInt64] = []
   private(set) var hasNodes = false
   private(set) var frames = 0
-  /// Numbers of transactions that are missing between two frames without a gap: given up, or before
-  /// the file was compacted.
+  /// The numbers of transactions that are missing between two frames without a gap, because they
+  /// were given up, or precede a compaction.
   private var skips: [(offset: UInt64, through: UInt64)] = []
 
   init(_ file: FrameReader) throws(Fault) {
@@ -43,8 +43,8 @@ struct SalvageSurvey {
       case .frame(let header, _, _):
         frames += 1
         if let last = gaps.indices.last, gaps[last].range.upperBound == header.ownOffset {
-          // A commit's own number is the first that cannot be lost; any other frame says which was
-          // the last begun before it.
+          // A commit's own transaction is not lost, only those before it; any other frame names the
+          // last transaction that was begun before it.
           let first = newest + 1
           let final = header.kind == .commit ? header.transaction &- 1 : header.transaction
           if final >= first {
@@ -66,7 +66,7 @@ struct SalvageSurvey {
   private mutating func take(_ header: FrameHeader, _ file: FrameReader) throws(Fault) {
     durableThrough = max(durableThrough, header.durableThrough)
     switch header.kind {
-    // One that says the impossible is passed over like one that is not there.
+    // An impossible checkpoint is ignored, like a missing one.
     case .checkpoint: if let found = try InspectedCheckpoint(header, file) { checkpoints.append(found) }
     case .nodes: hasNodes = true
     case .seal: if header.endsLog { ends.append(header.ownOffset) }
@@ -74,7 +74,7 @@ struct SalvageSurvey {
     }
   }
 
-  /// The gap that has bytes of `range`. Gaps are in the order of the file.
+  /// Returns the gap that contains bytes of `range`. Gaps are in the order of the file.
   func gap(in range: Range<UInt64>) -> Gap? {
     var (start, end) = (0, gaps.count)
     while start < end {
@@ -84,8 +84,8 @@ struct SalvageSurvey {
     return start < gaps.count && gaps[start].range.overlaps(range) ? gaps[start] : nil
   }
 
-  /// The least number such that all transactions after it, up to those whose log ends at `end`, are
-  /// in frames of the file.
+  /// Returns the least number such that all later transactions, up to those whose log ends at
+  /// `end`, are in frames of the file.
   ///
   /// - Parameter newest: the transaction of the checkpoint that was read.
   func wholeAfter(before end: UInt64, upTo newest: UInt64) -> UInt64 {
@@ -94,7 +94,7 @@ struct SalvageSurvey {
       if let lost = gap.lost { whole = max(whole, lost.upperBound) }
     }
     for skip in skips where skip.offset < end { whole = max(whole, skip.through) }
-    // The tree of a compacted file holds what no frame of it does.
+    // The tree of a compacted file contains transactions that are in none of its frames.
     for checkpoint in checkpoints where checkpoint.record.isCompaction {
       if checkpoint.record.transaction <= newest { whole = max(whole, checkpoint.record.transaction) }
     }

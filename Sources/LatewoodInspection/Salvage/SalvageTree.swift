@@ -2,20 +2,20 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// Reads the tree of a checkpoint as far as it goes, and notes what it cannot read: which node or
-/// value, and between which keys.
+/// Reads the tree of a checkpoint as far as possible, and notes the nodes and values that it cannot
+/// read, with the bounds of their keys.
 ///
-/// A damaged leaf costs only itself. Of a damaged branch the children are taken whose references
-/// can still be read: each of them proves itself, and its reference proves that it was meant.
+/// A damaged leaf costs only itself. In a damaged branch, the children with readable references are
+/// used: each of them has its own checksum, and its reference proves that it was meant.
 struct SalvageTree {
-  /// A node that was meant but is not there.
+  /// A leaf that is referenced but cannot be read.
   struct LostLeaf {
     var reference: NodeReference
     var entries: UInt64
     var range: KeyIntervals.Interval
-    /// Of the keys in the nearest leaves before and after it that could be read.
+    /// The lengths of the keys in the nearest readable leaves before and after it.
     var keyLengths = KeyLengths()
-    /// The numbers of those that there are; nil if that is not known.
+    /// The numbers of the existing keyspaces; nil if they are not known.
     var keyspaces: Set<UInt32>?
   }
 
@@ -24,12 +24,12 @@ struct SalvageTree {
   private let sink: any SalvageSink
   private(set) var lost: [SalvageReport.LostRange] = []
   private(set) var leaves: [LostLeaf] = []
-  /// Of the last leaf that could be read, and how many were lost since.
+  /// The key lengths of the last readable leaf, and the number of leaves lost since.
   private var lastLengths = KeyLengths()
   private var lostSince = 0
-  /// Of the checkpoints in the file, the newest last.
+  /// The transactions of the checkpoints in the file, the newest last.
   private let transactions: [UInt64]
-  /// A file that leads to the same nodes again and again is not walked for ever.
+  /// A limit on visits: a file that leads to the same nodes repeatedly is not walked for ever.
   private var visitsLeft: UInt64
   private var bytesRead: UInt64 = 0
 
@@ -43,7 +43,7 @@ struct SalvageTree {
     visitsLeft = file.reader.size / FileLayout.nodeAlignment
   }
 
-  /// - Parameter range: what the separators above leave to the subtree.
+  /// - Parameter range: the keys that the separators above leave to the subtree.
   mutating func read(_ subtree: Subtree, in range: KeyIntervals.Interval) throws(Fault) {
     guard let range = range.clipped(to: bounds), visitsLeft > 0 else { return }
     visitsLeft -= 1
@@ -68,7 +68,7 @@ struct SalvageTree {
         try read(node.childSubtree(index), in: inside)
       }
     }
-    // The view lies in the memory of the node.
+    // The view points into the memory of the node.
     withExtendedLifetime(found) {}
   }
 
@@ -98,7 +98,7 @@ struct SalvageTree {
       return
     }
     let branch = try DamagedBranch(subtree, in: file)
-    // To look at them was a visit to each.
+    // Examining the children counted as visits.
     visitsLeft -= min(visitsLeft, UInt64(branch.children.count))
     for child in branch.children { try read(child.subtree, in: range) }
     let known = branch.children.reduce(UInt64(0)) { $0 &+ $1.subtree.entries }
@@ -122,7 +122,8 @@ struct SalvageTree {
     }
   }
 
-  /// Tells the lost leaves before this one, and those that may come after it, of its keys.
+  /// Adds the keys of a leaf to the lengths for lost leaves before it, and for those that may
+  /// follow.
   private mutating func pass(beside leaf: Node) {
     for index in leaves.count - lostSince..<leaves.count { leaves[index].keyLengths.add(leaf) }
     lostSince = 0
@@ -140,7 +141,7 @@ struct SalvageTree {
         low: range.low, high: range.high, expected: expected))
   }
 
-  /// The first or last key under a subtree; nil if the way to it is damaged.
+  /// Returns the first or last key under a subtree; nil if the path to it is damaged.
   private func edge(of subtree: Subtree, isLast: Bool) throws(Fault) -> [UInt8]? {
     var subtree = subtree
     while let found = try file.nodes.soundNode(subtree.reference, level: subtree.level) {

@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// An entry that was read out of a damaged file. A large value still lies where it was.
+/// An entry from a damaged file. A large value stays in the file until it is read.
 struct SalvagedEntry {
   enum Value: Equatable {
     case inline([UInt8])
@@ -26,7 +26,8 @@ struct SalvagedEntry {
       : .inline(Array(UnsafeRawBufferPointer(start: cell.pointer, count: cell.length)))
   }
 
-  /// The bytes of the value; nil if they are not in the file or not what its checksum says.
+  /// Returns the bytes of the value; nil if they are not in the file or do not match their
+  /// checksum.
   func bytes(in file: FrameReader) throws(Fault) -> [UInt8]? {
     switch value {
     case .inline(let bytes): return bytes
@@ -40,7 +41,7 @@ struct SalvagedEntry {
 }
 
 extension InspectedNode {
-  /// Of a leaf, in the order of the keys.
+  /// The entries of a leaf, in the order of the keys.
   var entries: [SalvagedEntry] {
     defer { withExtendedLifetime(self) {} }
     guard node.isLeaf else { return [] }

@@ -1,15 +1,15 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// An operation of a commit frame, read out of a damaged file. Its value still lies where it was.
+/// An operation of a commit frame in a damaged file. Its value stays in the file until it is read.
 struct SalvagedOperation {
   let place: InspectedOperation
-  /// The full key; of a range, its lower bound.
+  /// The full key; the lower bound of a range.
   let key: [UInt8]
 
   var end: UInt64 { place.end }
 
-  /// The operation at `offset`, if there is one that ends at or before `end`.
+  /// Reads the operation at `offset`, if there is one that ends at or before `end`.
   init?(at offset: UInt64, end: UInt64, in reader: FileReader) throws(Fault) {
     guard let place = try InspectedOperation(at: offset, end: end, in: reader), place.end <= end,
       let key = try reader.bytes(at: place.key.lowerBound, count: place.key.count)
@@ -18,12 +18,12 @@ struct SalvagedOperation {
     self.key = key
   }
 
-  /// The value, or the upper bound of a range.
+  /// Returns the value, or the upper bound of a range.
   func value(in reader: FileReader) throws(Fault) -> [UInt8] {
     try reader.bytes(at: place.value.lowerBound, count: place.value.count) ?? []
   }
 
-  /// Of a large value: whether its own checksum is right. Nil for an operation that has none.
+  /// Returns whether a large value matches its own checksum; nil for an operation without one.
   func isValueProved(in file: FrameReader) throws(Fault) -> Bool? {
     guard place.hasOwnChecksum, !place.value.isEmpty else { return nil }
     let sum = try file.reader.hash(place.value, seed: file.seed)

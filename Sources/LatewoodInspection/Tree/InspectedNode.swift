@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// One node in memory of its own, proved: nobody writes to it while it is looked at.
+/// One verified node in memory of its own, so that nobody writes to it while it is in use.
 package final class InspectedNode {
   package let reference: NodeReference
   package let node: Node
@@ -12,8 +12,8 @@ package final class InspectedNode {
   package var transaction: UInt64 { node.base.u64(NodeLayout.transaction) }
   package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
 
-  /// A copy of the `reference.length` bytes from `bytes` on. Throws `damaged` if they are not the
-  /// node that `reference` means.
+  /// Copies the `reference.length` bytes from `bytes` on. Throws `damaged` if they are not the node
+  /// that `reference` means.
   init(_ bytes: UnsafeRawPointer, _ reference: NodeReference, seed: UInt64) throws(Fault) {
     let memory = UnsafeMutableRawBufferPointer.allocate(
       byteCount: max(Int(reference.length), 48), alignment: 8)
@@ -22,7 +22,7 @@ package final class InspectedNode {
     do throws(Fault) {
       guard let base = memory.baseAddress else { throw Fault(.outOfMemory, "a node has no address") }
       // SAFETY: the memory is as long as the reference says, and lives as long as this object,
-      // which hands out the view.
+      // which owns the view.
       try NodeValidation(
         base: UnsafeRawPointer(base), seed: seed, reference: reference,
         minimumKeyLength: NodeLayout.minimumKeyLength
@@ -38,8 +38,8 @@ package final class InspectedNode {
 
   deinit { memory.deallocate() }
 
-  /// The first and the last full key of a leaf, or separator of a branch; nil for a branch with one
-  /// child.
+  /// The first and the last full key of a leaf, or separator of a branch; nil for a branch with a
+  /// single child.
   package var bounds: (first: [UInt8], last: [UInt8])? {
     if node.isLeaf { return (node.key(0).bytes, node.key(node.count - 1).bytes) }
     return node.count > 1 ? (node.separator(1).bytes, node.separator(node.count - 1).bytes) : nil
@@ -52,7 +52,8 @@ package struct NodeReader {
   /// The file seed.
   package let seed: UInt64
 
-  /// The node that a reference means, at the level that its parent implies. Throws `damaged`.
+  /// Returns the node that a reference means, at the level that its parent implies. Throws
+  /// `damaged`.
   package func node(_ reference: NodeReference, level: UInt8) throws(Fault) -> InspectedNode {
     let found = try node(reference)
     guard found.node.level == level else {
@@ -61,9 +62,10 @@ package struct NodeReader {
     return found
   }
 
-  /// The same; nil if the bytes there are not it. Throws what the device throws.
+  /// Like `node`, but returns nil if the bytes there are not the node. Throws any error of the
+  /// device.
   ///
-  /// - Parameter level: nil if nobody says which it must have.
+  /// - Parameter level: the level that the node must have; nil for any.
   func soundNode(_ reference: NodeReference, level: UInt8?) throws(Fault) -> InspectedNode? {
     do throws(Fault) {
       let found = try node(reference)
@@ -75,14 +77,15 @@ package struct NodeReader {
     }
   }
 
-  /// The node that starts at `offset` by what it says of itself, whatever refers to it; nil if
-  /// there is none.
+  /// Returns the node that starts at `offset` according to its own header, whatever refers to it;
+  /// nil if there is none.
   package func node(at offset: UInt64) throws(Fault) -> InspectedNode? {
     guard let reference = try reference(at: offset) else { return nil }
     return try soundNode(reference, level: nil)
   }
 
-  /// What a node at `offset` says of itself; nil if nothing there says that it is one.
+  /// Returns the reference that follows from the header of a node at `offset`; nil if there is no
+  /// such header.
   func reference(at offset: UInt64) throws(Fault) -> NodeReference? {
     guard offset % FileLayout.nodeAlignment == 0, offset >= FileLayout.logStart else { return nil }
     let found = try reader.withBytes(at: offset, count: NodeLayout.arrays) { base in

@@ -2,20 +2,20 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// All nodes and extents of one tree, with the keyspaces they belong to.
+/// All nodes and extents of one tree, with their keyspaces.
 package struct LiveTree {
   package struct NodeFacts {
     package let offset: UInt64
     package let length: UInt32
     package let level: UInt8
-    /// Entries of a leaf, children of a branch.
+    /// The number of entries of a leaf, or children of a branch.
     package let count: Int
-    /// The numbers of the first and the last keyspace that have a part in it; nil if nothing under
-    /// it could be read.
+    /// The numbers of the first and the last keyspace with a part in it; nil if nothing under it
+    /// could be read.
     package fileprivate(set) var keyspaces: ClosedRange<UInt32>?
     package let isDamaged: Bool
 
-    /// Nil if it belongs to several.
+    /// The keyspace; nil if it belongs to several.
     package var keyspace: UInt32? {
       keyspaces.flatMap { $0.lowerBound == $0.upperBound ? $0.lowerBound : nil }
     }
@@ -27,10 +27,10 @@ package struct LiveTree {
     package let keyspace: UInt32
   }
 
-  /// What one keyspace has in the tree.
+  /// The share of one keyspace in the tree.
   package struct KeyspaceFacts {
     package var entries: UInt64 = 0
-    /// Of its own nodes, and of its entries in nodes that it shares with others.
+    /// The bytes of its own nodes, and of its entries in nodes that it shares with others.
     package var nodeBytes: UInt64 = 0
     package var extents: UInt64 = 0
     package var extentBytes: UInt64 = 0
@@ -40,21 +40,22 @@ package struct LiveTree {
   }
 
   package let root: Subtree?
-  /// In the order of keys, each before what lies under it.
+  /// The nodes in the order of keys, each before those under it.
   package private(set) var nodes: [NodeFacts] = []
   package private(set) var extents: [ExtentFacts] = []
   package private(set) var keyspaces: [UInt32: KeyspaceFacts] = [:]
-  /// From the catalog as the tree has it.
+  /// The names of keyspaces by number, from the catalog in the tree.
   package private(set) var names: [UInt32: String] = [0: "catalog"]
   package private(set) var faults: [Fault] = []
   package private(set) var entries: UInt64 = 0
   package private(set) var nodeBytes: UInt64 = 0
   package private(set) var extentBytes: UInt64 = 0
 
-  /// The last node of each level: those above a leaf.
+  /// The indexes of the last node of each level: those above a leaf.
   private var open = [Int?](repeating: nil, count: NodeLayout.maximumLevels)
 
-  /// O(nodes), each read once. Throws what the device throws; damage is in `faults`.
+  /// Reads the tree. O(nodes), each read once. Throws any error of the device; damage is in
+  /// `faults`.
   package init(_ root: Subtree?, _ reader: NodeReader) throws(Fault) {
     self.root = root
     var walk = TreeWalk(reader)
@@ -64,7 +65,7 @@ package struct LiveTree {
     }
   }
 
-  /// `catalog`, the name that the catalog has, or `keyspace 7`.
+  /// Returns `catalog`, the name in the catalog, or `keyspace 7`.
   package func name(of keyspace: UInt32) -> String { names[keyspace] ?? "keyspace \(keyspace)" }
 
   private mutating func take(_ visit: TreeWalk.Visit, _ reader: NodeReader) throws(Fault) {
@@ -130,7 +131,7 @@ package struct LiveTree {
     }
   }
 
-  /// FORMAT.md, section 9: `69`, then the number, is the key of a name.
+  /// Notes a name in the catalog: by FORMAT.md, section 9, its key is `69`, then the number.
   private mutating func takeName(
     _ key: [UInt8], _ value: BaseValue, _ reader: FileReader
   ) throws(Fault) {
@@ -151,6 +152,6 @@ package struct LiveTree {
 
   static func keyspace(of key: SplitKey) -> UInt32 { key.head(from: 0) }
 
-  /// Of a full key.
+  /// Returns the keyspace of a full key.
   static func keyspace(of key: [UInt8]) -> UInt32 { key.prefix(4).bigEndian() }
 }

@@ -2,24 +2,24 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// One node in full, in values of its own.
+/// One node in full, copied into plain values.
 package struct NodeContent {
   package struct Entry {
     /// The full key.
     package let key: [UInt8]
     package let head: UInt32
-    /// Offset of the cell from the start of the node.
+    /// The offset of the cell from the start of the node.
     package let slot: Int
-    /// Of the value, wherever it lies.
+    /// The length of the value, wherever it lies.
     package let valueLength: Int
     /// The first bytes of a value within the node.
     package let value: [UInt8]
-    /// Where the value lies, if it is an extent.
+    /// The offset of the value in the file, if it is an extent.
     package let extent: UInt64?
   }
 
   package struct Child {
-    /// Keys of the child are not less; nil of the first.
+    /// The separator: keys of the child are not less than it; nil for the first child.
     package let separator: [UInt8]?
     package let head: UInt32
     package let subtree: Subtree
@@ -58,7 +58,7 @@ package struct NodeContent {
             subtree: node.childSubtree(index)))
       }
     }
-    // The view lies in the memory of the node.
+    // The view points into the memory of the node.
     withExtendedLifetime(inspected) {}
   }
 }

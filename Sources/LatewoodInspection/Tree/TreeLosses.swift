@@ -2,23 +2,23 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// What of the newest checkpoint's tree cannot be read, by the place of the damage.
+/// The unreadable parts of the newest checkpoint's tree, by the offset of the damage.
 ///
-/// The log behind the checkpoint may have newer values of the same keys: this is what the tree
-/// loses.
+/// The log after the checkpoint may have newer values of the same keys: these are the losses of the
+/// tree alone.
 package struct TreeLosses {
   package enum Loss: Equatable, Sendable {
-    /// The entries under a node. Full keys: not less than `low`, if there is one, and less than
+    /// The entries under a node, by full keys: from `low`, if there is one, up to but not including
     /// `high`.
     case entries(count: UInt64, low: [UInt8]?, high: [UInt8]?)
-    /// The value of a full key.
+    /// The value of a key, given as a full key.
     case value(key: [UInt8])
   }
 
   package let tree: LiveTree
   private var losses: [UInt64: Loss] = [:]
 
-  /// - Parameter places: offsets of damaged values that are to be found.
+  /// - Parameter places: the offsets of damaged values to find.
   package init(_ file: InspectedFile, values places: Set<UInt64>) throws(Fault) {
     let root = file.checkpoint?.record.root
     tree = try LiveTree(root, file.nodes)
@@ -43,6 +43,6 @@ package struct TreeLosses {
     losses = found
   }
 
-  /// What is lost by damage at this place; nil if it is none of the tree's.
+  /// The loss by damage at this offset; nil if it is not in the tree.
   package subscript(offset: UInt64) -> Loss? { losses[offset] }
 }

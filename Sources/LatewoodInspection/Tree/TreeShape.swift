@@ -1,30 +1,31 @@
 import LatewoodFile
 
-/// The shape of a tree, or of the part of it that one keyspace has.
+/// The shape of a tree, or of the nodes that contain one keyspace.
 package struct TreeShape {
   package struct Level {
-    /// 0: leaves.
+    /// The level; 0 for leaves.
     package let level: UInt8
     package var nodes = 0
-    /// Entries of leaves, children of branches.
+    /// The number of entries in leaves, or of children in branches.
     package var items = 0
     package var bytes: UInt64 = 0
     package var damaged = 0
-    /// How many nodes are up to a tenth, two tenths … of `nodeSize` long; the last are longer.
+    /// The number of nodes that are up to a tenth, two tenths … of `nodeSize` long; the last counts
+    /// longer ones.
     package var histogram = [Int](repeating: 0, count: 11)
   }
 
-  /// From the root to the leaves.
+  /// The levels, from the root to the leaves.
   package private(set) var levels: [Level] = []
-  /// The power of two that nine in ten nodes fit into: the file does not say what they were to have
-  /// at most.
+  /// The power of two into which nine in ten nodes fit. The file does not record the configured
+  /// node size.
   package let nodeSize: UInt32
 
   package var depth: Int { levels.count }
   package var nodes: Int { levels.reduce(0) { $0 + $1.nodes } }
   package var bytes: UInt64 { levels.reduce(0) { $0 + $1.bytes } }
 
-  /// - Parameter keyspace: nil for the whole tree; else the nodes that this one has a part in.
+  /// - Parameter keyspace: nil for the whole tree; else only the nodes that contain this keyspace.
   package init(_ tree: LiveTree, keyspace: UInt32? = nil) {
     nodeSize = Self.nodeSize(of: tree)
     var levels: [UInt8: Level] = [:]
@@ -53,7 +54,7 @@ package struct TreeShape {
 }
 
 extension TreeShape.Level {
-  /// Mean length of a node as a share of `size`, in hundredths.
+  /// Returns the mean length of a node as a share of `size`, in hundredths.
   package func fill(of size: UInt32) -> Int {
     nodes == 0 ? 0 : Int(bytes * 100 / (UInt64(nodes) * UInt64(max(size, 1))))
   }

@@ -2,20 +2,20 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// Goes through a tree from its root, in the order of keys, node by node, past whatever is damaged.
+/// Walks a tree from its root, in the order of keys, node by node, continuing past damage.
 ///
-/// A node that is reached twice is a fault and is not walked again, so that a file made to be slow
-/// is not.
+/// A node that is reached twice is a fault and is not walked again, so that a malicious file cannot
+/// make the walk slow.
 package struct TreeWalk {
-  /// What is told about one node.
+  /// The facts about one node.
   package struct Visit {
-    /// What the parent, or the checkpoint, says of it.
+    /// The reference from the parent, or from the checkpoint.
     package let subtree: Subtree
-    /// Nil if the node was not read, or could not be.
+    /// The node; nil if it was not read, or could not be.
     package let node: InspectedNode?
-    /// Why it could not.
+    /// The reason why it could not be read.
     package let fault: Fault?
-    /// The separators around it: keys are not less than `low` and less than `high`.
+    /// The separators around it: keys are not less than `low`, and less than `high`.
     package let low: [UInt8]?
     package let high: [UInt8]?
   }
@@ -24,14 +24,14 @@ package struct TreeWalk {
   private let readsLeaves: Bool
   private var seen: Set<UInt64> = []
 
-  /// - Parameter readsLeaves: if not, leaves are told of by what their parents say, which is a
-  ///   hundredth of the work.
+  /// - Parameter readsLeaves: whether leaves are read. Otherwise they are reported from their
+  ///   parents, which is a hundredth of the work.
   package init(_ nodes: NodeReader, readsLeaves: Bool = true) {
     self.nodes = nodes
     self.readsLeaves = readsLeaves
   }
 
-  /// - Parameter visit: told of each node before what lies under it; false leaves that out.
+  /// - Parameter visit: called for each node before those under it; returning false skips those.
   package mutating func run(
     _ root: Subtree?, _ visit: (Visit) throws(Fault) -> Bool
   ) throws(Fault) {
@@ -59,7 +59,7 @@ package struct TreeWalk {
       let to = index + 1 < branch.count ? branch.separator(index + 1).bytes : high
       try walk(branch.childSubtree(index), from, to, visit)
     }
-    // The view lies in the memory of the node.
+    // The view points into the memory of the node.
     withExtendedLifetime(node) {}
   }
 }

@@ -1,8 +1,7 @@
 import LatewoodBytes
 import LatewoodFleece
 
-/// Bytes that sort as the values sort that they stand for: what an index has for keys, and what
-/// sorts compare.
+/// Bytes that sort in the order of the values that they stand for: the keys of indexes and sorts.
 ///
 /// ```
 /// missing, null, false, true     the tag alone
@@ -13,16 +12,16 @@ import LatewoodFleece
 /// ```
 ///
 /// Members come in the order of the bytes of their names. Strings sort by their UTF-8; CouchDB
-/// sorts them by the rules of ICU, where `a` comes before `B`. No key is the beginning of another,
-/// so several can stand one behind the other, and a descending one has all its bits turned.
+/// sorts them by the rules of ICU, where `a` comes before `B`. No key is a prefix of another, so
+/// several keys can be concatenated, and a descending key has all its bits inverted.
 package struct CollationKey: Sendable {
-  /// Bytes that are kept; nothing is written past them.
+  /// The greatest number of bytes to keep; nothing is written past them.
   private let limit: Int
   package private(set) var bytes: [UInt8] = []
-  /// Whether something did not fit: two keys that are equal then may be those of different values.
+  /// Whether something did not fit. Equal cut keys may stand for different values.
   package private(set) var isCut = false
 
-  /// - Parameter limit: bytes that the key has at most.
+  /// - Parameter limit: the greatest number of bytes in the key.
   package init(limit: Int = .max) { self.limit = limit }
 
   /// Appends the key of a value.
@@ -44,7 +43,12 @@ package struct CollationKey: Sendable {
     }
   }
 
-  /// Empties the key; its memory is kept for the next.
+  /// Appends a key that was made separately.
+  mutating func append(_ key: CollationKey, isDescending: Bool) {
+    for byte in key.bytes { write(isDescending ? ~byte : byte) }
+  }
+
+  /// Empties the key, keeping its memory for the next.
   package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     isCut = false

@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// The place of a type in the order of values, which is CouchDB's, and the first byte of a value's
+/// The rank of a type in the order of values, which is CouchDB's; also the first byte of a value's
 /// key. On disk.
 ///
 /// ```

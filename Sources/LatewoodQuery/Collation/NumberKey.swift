@@ -1,17 +1,15 @@
 import LatewoodFleece
 
-/// A number in the form whose bytes sort as numbers do, whatever its encoding: 1 and 1.0 are the
-/// same.
+/// A number in a form whose bytes sort by value, whatever its encoding: 1 and 1.0 are the same.
 ///
 /// ```
-/// sortable   8 bytes   the greatest double that is not above the number, its bits made to sort
-/// tail       2 bytes   what the number is more than that; only where doubles have gaps, from 2^53 on
+/// sortable   8 bytes   the greatest double up to the number, its bits changed so that they sort
+/// tail       2 bytes   the rest of the number; only where doubles have gaps, from 2^53 on
 /// ```
 ///
-/// Whether there is a tail follows from the first eight bytes, so no key is the beginning of
-/// another.
+/// Whether there is a tail follows from the first eight bytes, so no key is a prefix of another.
 struct NumberKey: Equatable {
-  /// The magnitude from which on doubles do not hold every integer.
+  /// The magnitude above which doubles cannot represent every integer.
   private static let firstGap = 0x1p53
 
   let sortable: UInt64
@@ -36,12 +34,38 @@ struct NumberKey: Equatable {
     self.tail = abs(value) >= NumberKey.firstGap ? tail : nil
   }
 
-  /// Negative numbers have all bits turned, others the sign. What is no number comes before all
-  /// numbers.
+  /// Inverts all bits of negative numbers and the sign bit of others. NaN comes before all numbers.
   private static func sortable(_ value: Double) -> UInt64 {
     if value.isNaN { return 0 }
     let bits = value == 0 ? 0 : value.bitPattern
     return bits &>> 63 == 0 ? bits | 1 &<< 63 : ~bits
+  }
+
+  /// Creates a key from its parts.
+  init(_ sortable: UInt64, tail: UInt16?) {
+    self.sortable = sortable
+    self.tail = tail
+  }
+
+  /// Returns whether a key that begins with this word has a tail.
+  static func hasTail(_ sortable: UInt64) -> Bool { abs(double(sortable)) >= firstGap }
+
+  private static func double(_ sortable: UInt64) -> Double {
+    Double(bitPattern: sortable &>> 63 == 0 ? ~sortable : sortable & ~(1 &<< 63))
+  }
+
+  /// The number with this key; nil if there is none. The key of a whole number does not tell
+  /// whether it was stored as an integer.
+  var number: FleeceValue.Number? {
+    let below = NumberKey.double(sortable)
+    guard let tail, tail > 0 else { return .double(below) }
+    if let base = Int64(exactly: below) {
+      let (sum, overflow) = base.addingReportingOverflow(Int64(tail))
+      return overflow ? nil : .integer(sum)
+    }
+    guard let base = UInt64(exactly: below) else { return nil }
+    let (sum, overflow) = base.addingReportingOverflow(UInt64(tail))
+    return overflow ? nil : .unsigned(sum)
   }
 
   static func < (left: NumberKey, right: NumberKey) -> Bool {

@@ -1,18 +1,18 @@
 import LatewoodFleece
 
-/// The fields of documents that an index keeps in order, and which documents it has.
+/// The definition of an index: its fields in order, and the documents that it contains.
 ///
 /// ```
 /// address.city, age desc        one entry for each document
-/// cast[]                        one for each different element of the array
-/// title  where {"year": ...}    only for documents that obey a condition
+/// cast[]                        one for each distinct element of the array
+/// title  where {"year": ...}    only for documents that meet a condition
 /// ```
 package struct IndexDefinition: Sendable {
   /// A field of an index.
   package struct Part: Sendable, Hashable {
     package let path: FieldPath
     package let isDescending: Bool
-    /// One entry for each element of the array there; none where there is no array.
+    /// Whether there is one entry for each element of the array; none if there is no array.
     package let isEach: Bool
 
     package init(_ path: FieldPath, isDescending: Bool = false, isEach: Bool = false) {
@@ -21,7 +21,7 @@ package struct IndexDefinition: Sendable {
       self.isEach = isEach
     }
 
-    /// Reads `path`, `path[]`, and either with `:asc` or `:desc` behind it.
+    /// Parses `path`, `path[]`, and either with `:asc` or `:desc` appended.
     package init(parsing text: String) throws(QueryError) {
       let isDescending = text.hasSuffix(":desc")
       var rest = isDescending ? text.dropLast(5) : text.hasSuffix(":asc") ? text.dropLast(4) : text[...]
@@ -30,24 +30,24 @@ package struct IndexDefinition: Sendable {
       self.init(try FieldPath(parsing: String(rest)), isDescending: isDescending, isEach: isEach)
     }
 
-    /// The text that reads as this part.
+    /// The text form, which `init(parsing:)` reads.
     package var text: String { path.text + (isEach ? "[]" : "") + (isDescending ? ":desc" : "") }
   }
 
   package static let partLimit = 8
-  /// Bytes of a stored condition.
+  /// The greatest length of a stored condition, in bytes.
   package static let conditionLimit = 1 << 16
 
   package let parts: [Part]
-  /// The documents that have entries; nil for all.
+  /// The condition that documents with entries meet; nil for all documents.
   package let condition: Predicate?
-  /// The condition as it is stored: Fleece; empty if there is none.
+  /// The stored form of the condition, in Fleece; empty if there is none.
   package let conditionBytes: [UInt8]
   /// Whether local saves refuse a second document with the same values.
   package let isUnique: Bool
 
-  /// Throws `invalidIndex` if there is no such index; `invalidSelector` if the condition cannot be
-  /// stored.
+  /// Throws `invalidIndex` if the definition is not valid; `invalidSelector` if the condition
+  /// cannot be stored.
   package init(
     _ parts: [Part], where condition: Predicate? = nil, isUnique: Bool = false
   ) throws(QueryError) {
@@ -55,7 +55,7 @@ package struct IndexDefinition: Sendable {
     try self.init(parts, condition, bytes, isUnique)
   }
 
-  /// An index whose condition is that of stored bytes; none for no bytes.
+  /// Creates a definition whose condition is read from stored bytes; no bytes mean no condition.
   package init(_ parts: [Part], condition bytes: [UInt8], isUnique: Bool) throws(QueryError) {
     guard !bytes.isEmpty else {
       try self.init(parts, nil, bytes, isUnique)
@@ -90,7 +90,7 @@ package struct IndexDefinition: Sendable {
     self.isUnique = isUnique
   }
 
-  /// The fields, with commas between.
+  /// The fields in their text form, separated by commas.
   package var text: String { parts.map(\.text).joined(separator: ", ") }
 
   package var hasEach: Bool { parts.contains { $0.isEach } }

@@ -2,13 +2,13 @@ import LatewoodFleece
 
 /// The values of a document in the fields of an index, as bytes that sort.
 package struct IndexKey: Sendable, Equatable {
-  /// Bytes of a key that are kept; longer ones are cut.
+  /// The greatest length of a key in bytes; longer keys are cut.
   package static let lengthLimit = 1024
 
   package var bytes: [UInt8]
-  /// Whether the values need more bytes: two equal keys then may be those of different values.
+  /// Whether the key was cut. Equal cut keys may stand for different values.
   package var isCut: Bool
-  /// Whether a field is missing or null: no such key makes a document a duplicate.
+  /// Whether a field is missing or null: such a key never makes a document a duplicate.
   package var lacksValue: Bool
 
   package init(bytes: [UInt8], isCut: Bool, lacksValue: Bool) {
@@ -19,10 +19,10 @@ package struct IndexKey: Sendable, Equatable {
 }
 
 extension IndexDefinition {
-  /// The keys of a document, in order, each once; none if the index does not have it.
+  /// Returns the keys of a document, in order, each once; none if the index does not contain it.
   ///
-  /// - Parameter limit: bytes that a key has at most.
-  /// - Throws: `damaged` if the document is.
+  /// - Parameter limit: the greatest number of bytes in a key.
+  /// - Throws: `damaged` if the document is damaged.
   package func keys(
     of source: some FieldSource, limit: Int = IndexKey.lengthLimit
   ) throws(FleeceError) -> [IndexKey] {
@@ -43,7 +43,7 @@ extension IndexDefinition {
     }
   }
 
-  /// - Parameter element: what stands for the array.
+  /// - Parameter element: the element that stands for the array.
   private func key(
     of source: some FieldSource, element: FleeceValue?, limit: Int
   ) throws(FleeceError) -> IndexKey {

@@ -43,7 +43,8 @@ enum MangoOperator: String, CaseIterable {
     }
   }
 
-  /// The error for a name that begins with `$` and is none of these; it names the nearest.
+  /// Returns the error for a name that begins with `$` and is none of these; it suggests the
+  /// nearest operator.
   static func unknown(_ name: String, at place: String) -> QueryError {
     let nearest = Suggestion.best(for: name, among: allCases.map(\.rawValue))
     return QueryError(

@@ -6,13 +6,14 @@ import LatewoodFleece
 /// {"year": {"$gt": 1975}, "cast": {"$elemMatch": {"$eq": "Harrison Ford"}}}
 /// ```
 ///
-/// What a selector means is what CouchDB 3.5 answers. Where it is silent: strings compare by their
-/// bytes, and numbers by their value, so that `$eq` and `$all` find 1 where 1.0 is asked for.
-/// Source: the documentation of `/db/_find`.
+/// A selector means the same as in CouchDB 3.5. Where its documentation is silent: strings compare
+/// by their bytes, and numbers by their value, so that `$eq` and `$all` find 1 where 1.0 is asked
+/// for. Source: the documentation of `/db/_find`.
 package struct MangoSelector {
-  /// Conditions inside each other; more than any person writes.
+  /// The greatest depth of nested conditions, beyond any that a person writes.
   static let depthLimit = 100
-  /// In stored selectors: true where a condition is not, be the field there or not.
+  /// An operator of stored selectors only: true where a condition does not hold, whether or not the
+  /// field exists.
   static let exactNegation = "$unless"
 
   /// Returns the predicate of a selector.
@@ -27,16 +28,16 @@ package struct MangoSelector {
     return try reader.condition(selector, at: place)
   }
 
-  /// The predicate of a selector as ``Predicate/selector()`` writes it.
+  /// Returns the predicate of a selector that ``Predicate/selector()`` has written.
   package static func stored(_ selector: FleeceElement) throws(QueryError) -> Predicate {
     try MangoSelector(isStored: true).condition(selector, at: MangoPlace())
   }
 
-  /// Whether it may say `$unless`, the one thing that no selector of a person's says.
+  /// Whether `$unless` is accepted, which only stored selectors use.
   private var isStored = false
 
-  /// The same from JSON text. Throws also where the text is no JSON, with line and column in the
-  /// reason.
+  /// Returns the predicate of a selector in JSON text. Also throws if the text is not JSON, with
+  /// line and column in the reason.
   package static func predicate(json text: String) throws(QueryError) -> Predicate {
     let element = try reading("") { () throws(FleeceError) in try FleeceBody(JSON.fleece(from: text)).root }
     return try predicate(of: element)
@@ -44,7 +45,7 @@ package struct MangoSelector {
 
   // MARK: Conditions
 
-  /// The condition that an object, or a bare value, is for the field of a place.
+  /// Returns the condition that an object, or a bare value, states for the field at a place.
   private func condition(_ element: FleeceElement, at place: MangoPlace) throws(QueryError) -> Predicate {
     guard place.depth < MangoSelector.depthLimit else {
       throw QueryError(
@@ -113,7 +114,7 @@ package struct MangoSelector {
     }
   }
 
-  /// Operators whose argument is one boolean, number or string.
+  /// Reads an operator whose argument is one boolean, number or string.
   private func scalar(
     _ key: MangoOperator, _ value: FleeceElement, at place: MangoPlace
   ) throws(QueryError) -> Predicate {
@@ -183,7 +184,7 @@ package struct MangoSelector {
     return constants
   }
 
-  /// A condition on something inside the field: its own paths begin there.
+  /// Reads a condition on something inside the field; its paths begin there.
   private func inner(_ value: FleeceElement, at place: MangoPlace) throws(QueryError) -> Predicate {
     try require(try kind(value, place) == .dictionary, "\(place.last) takes a condition, an object", place)
     return try condition(value, at: place.inside())
@@ -217,8 +218,7 @@ package struct MangoSelector {
   }
 }
 
-/// A place in a selector: the field that conditions there are about, and the names on the way to
-/// it.
+/// A place in a selector: the field that its conditions are about, and the names that lead there.
 private struct MangoPlace {
   var field = FieldPath.root
   var names: [String] = []

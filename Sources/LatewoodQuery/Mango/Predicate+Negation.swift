@@ -1,6 +1,5 @@
-/// Negation as selectors mean it: brought down to the tests of fields, where it asks for the
-/// opposite of a value that is there. A field that is missing matches neither a test nor its
-/// negation.
+/// Negation as selectors mean it: moved down to the tests of fields, where it asks for the opposite
+/// of an existing value. A missing field matches neither a test nor its negation.
 extension Predicate {
   var negated: Predicate {
     switch self {

@@ -1,10 +1,10 @@
 import LatewoodFleece
 
-/// Predicates as selectors: the form in which they are stored. It is that of Mango, with one
-/// operator more, `$unless`, for a negation that also holds where the field is missing.
+/// Predicates as selectors, the form in which they are stored: Mango with one more operator,
+/// `$unless`, for a negation that also holds where the field is missing.
 extension Predicate {
-  /// The Fleece of a selector that ``MangoSelector/stored(_:)`` reads as this predicate. Throws
-  /// `tooDeep` if it has too many levels.
+  /// Returns the selector in Fleece, which ``MangoSelector/stored(_:)`` reads as this predicate.
+  /// Throws `tooDeep` if it has too many levels.
   package func selector() throws(QueryError) -> [UInt8] {
     let bytes: [UInt8]
     let root: FleeceElement
@@ -32,7 +32,7 @@ extension Predicate {
       if path.steps.isEmpty {
         try test.writeMember(to: &writer)
       } else {
-        // A name that begins like an operator is none with a backslash before it.
+        // A backslash marks a name that looks like an operator.
         try writer.key(path.text.hasPrefix("$") ? "\\" + path.text : path.text)
         try writer.beginDictionary()
         try test.writeMember(to: &writer)
@@ -53,7 +53,7 @@ extension Predicate {
 }
 
 extension FieldTest {
-  /// Writes operator and argument.
+  /// Writes the operator and its argument.
   fileprivate func writeMember(to writer: inout FleeceWriter) throws(FleeceError) {
     switch self {
     case .compare(let comparison, let constant):

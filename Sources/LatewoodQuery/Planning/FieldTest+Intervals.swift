@@ -1,20 +1,21 @@
 extension FieldTest {
-  /// Where the keys of all values lie that the test accepts, in order and without overlaps.
+  /// The intervals that contain the keys of all values that the test accepts, in order and without
+  /// overlaps.
   var intervals: [KeyInterval] {
     switch self {
     case .compare(let comparison, let constant): return FieldTest.intervals(comparison, constant)
     case .isAmong(let constants):
       let points = constants.map { KeyInterval(beginning: $0.key, isPoint: true) }
-      // An array is among them if one of its elements is.
+      // An array is accepted if one of its elements is.
       return KeyInterval.united(points + [KeyInterval(.array, needsCheck: true)])
     case .exists: return [.present()]
-    // What has no members at all has the same key, and does not match.
+    // A field under a value without members has the same key, but does not match.
     case .isMissing: return [KeyInterval(.missing, needsCheck: true)]
     case .hasType(let type): return [type.interval]
     case .hasCount, .containsAll, .anyElement, .everyElement: return [KeyInterval(.array, needsCheck: true)]
     case .hasRemainder: return [KeyInterval(.number, needsCheck: true)]
     case .begins(let constant):
-      // Without what ends a string.
+      // Without the bytes that end a string.
       guard constant.tag == .string else { return [] }
       return [KeyInterval(beginning: constant.key.dropLast(2))]
     case .matches: return [KeyInterval(.string, needsCheck: true)]
@@ -38,17 +39,18 @@ extension FieldTest {
     }
   }
 
-  /// Where the keys of elements lie of which an array needs one to be accepted; nil if the test
-  /// does not ask for an element.
+  /// The intervals of elements of which an array needs one to be accepted; nil if the test does not
+  /// ask for an element.
   ///
-  /// Arrays without such an element are not accepted; with one, they are where no check is needed.
+  /// Arrays without such an element are not accepted; arrays with one are, unless a check is
+  /// needed.
   var elementIntervals: [KeyInterval]? {
     switch self {
     case .anyElement(let predicate):
       guard let (found, isWhole) = predicate.elementIntervals else { return nil }
       return isWhole ? found : found.map { $0.checked }
     case .containsAll(let constants):
-      // One array that is given stands for itself.
+      // An array among the constants stands for the whole field.
       guard let first = constants.first, first.tag != .array else { return nil }
       return [KeyInterval(beginning: first.key, isPoint: true, needsCheck: constants.count > 1)]
     default: return nil
@@ -57,7 +59,7 @@ extension FieldTest {
 }
 
 extension Predicate {
-  /// Of a condition on an element: where its key lies, and whether that says all.
+  /// The intervals of a condition on an element, and whether they express it completely.
   fileprivate var elementIntervals: (intervals: [KeyInterval], isWhole: Bool)? {
     switch self {
     case .field(let path, let test) where path.steps.isEmpty: return (test.intervals, true)

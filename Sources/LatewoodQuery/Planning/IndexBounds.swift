@@ -1,22 +1,21 @@
-/// The part of an index that has all documents of a query.
+/// The part of an index that contains all documents of a query.
 package struct IndexBounds: Sendable {
-  /// Runs of keys, in order and without overlaps.
+  /// The intervals of keys, in order and without overlaps.
   package var ranges: [KeyInterval]
-  /// Whether the documents outside of `needsCheck` are just those of the query: no condition is
-  /// left.
+  /// Whether every document outside of `needsCheck` matches the query: no condition is left.
   package var isWhole: Bool
-  /// Leading parts of the index that have one value in all of it.
+  /// The number of leading parts of the index that have a single value in all of the part.
   package var fixedParts: Int
-  /// Whether each range has one value in every part: its entries come by id.
+  /// Whether each range has a single value in every part, so that its entries come by id.
   package var isByID: Bool
-  /// Whether a document may have several entries in it.
+  /// Whether a document may have several entries in these ranges.
   package var mayRepeat: Bool
 
-  /// Whether nothing is asked of the index: all of it.
+  /// Whether this is the whole index, because no condition narrows it.
   package var isAll: Bool { ranges.count == 1 && ranges[0].low.isEmpty && ranges[0].high == nil }
 }
 
-/// Conditions that all must hold.
+/// Conditions all of which must hold.
 package struct Conjunction: Sendable {
   package private(set) var parts: [Predicate] = []
 
@@ -32,11 +31,11 @@ package struct Conjunction: Sendable {
 }
 
 extension IndexDefinition {
-  /// More ranges than this are not looked into one by one.
+  /// The number of ranges above which no further part of the index narrows them.
   private static let rangeLimit = 64
 
-  /// Where the documents are that conditions leave possible; nil if the index does not have all of
-  /// them.
+  /// Returns the bounds of the documents that may meet the conditions; nil if the index does not
+  /// contain all of them.
   package func bounds(for conditions: Conjunction) -> IndexBounds? {
     var rest = Array(conditions.parts)
     guard removeCondition(from: &rest) else { return nil }
@@ -60,7 +59,7 @@ extension IndexDefinition {
       mayRepeat: hasEach && !(eachIsPoint && ranges.count <= 1))
   }
 
-  /// Takes the condition of the index out of others; false if those do not say it.
+  /// Removes the condition of the index from others; returns false if they do not imply it.
   private func removeCondition(from rest: inout [Predicate]) -> Bool {
     guard let condition else { return true }
     for wanted in Conjunction(condition).parts {
@@ -71,11 +70,11 @@ extension IndexDefinition {
     return true
   }
 
-  /// Whether a range of the index gives documents in an order: in its own direction or reversed.
-  /// Nil if it does not.
+  /// Whether a range of the index gives documents in an order: false if in its own direction, true
+  /// if reversed, nil if not at all.
   ///
   /// - Parameters:
-  ///   - order: fields to sort by, and whether descending.
+  ///   - order: the fields to sort by, and whether each is descending.
   ///   - bounds: the range.
   package func isReversed(
     for order: [(path: FieldPath, isDescending: Bool)], in bounds: IndexBounds
@@ -98,8 +97,8 @@ extension IndexDefinition {
 }
 
 extension IndexDefinition.Part {
-  /// The keys of this part that conditions leave possible, in order; nil if they say nothing of it.
-  /// Those that are answered by it are taken out.
+  /// Returns the keys of this part that conditions leave possible, in order; nil if they do not
+  /// narrow it. Removes the conditions that are fully expressed by the result.
   fileprivate func intervals(in conditions: inout [Predicate]) -> [KeyInterval]? {
     var found: [KeyInterval]?
     var rest: [Predicate] = []
@@ -133,14 +132,14 @@ extension IndexDefinition.Part {
 }
 
 extension KeyInterval {
-  /// The keys of a part behind one key of the parts before it.
+  /// Returns the interval of the next part, prefixed with one key of the parts before it.
   fileprivate func followed(by next: KeyInterval) -> KeyInterval {
     KeyInterval(
       low: low + next.low, high: next.high.map { low + $0 } ?? KeyInterval.successor(of: low),
       isPoint: isPoint && next.isPoint, needsCheck: needsCheck || next.needsCheck)
   }
 
-  /// The same for keys that are cut.
+  /// Returns the interval for keys that are cut to a length.
   fileprivate func cut(to limit: Int) -> KeyInterval {
     var interval = self
     if low.count > limit {
@@ -156,7 +155,7 @@ extension KeyInterval {
 }
 
 extension Predicate {
-  /// The bytes by which two conditions are known to be the same; nil if there are none.
+  /// The bytes by which equal conditions are recognized; nil if the condition cannot be stored.
   fileprivate var storedForm: [UInt8]? {
     do { return try selector() } catch { return nil }
   }

@@ -1,14 +1,14 @@
-/// A run of keys of one value: from `low` up to, but without, `high`.
+/// An interval of keys of one value: from `low` up to, but not including, `high`.
 ///
-/// The bounds are bytes, not always whole keys: `low` may be the beginning that all keys of a type
-/// or of strings with a prefix have.
+/// The bounds are bytes, not always whole keys: `low` may be a prefix that all keys of a type, or
+/// of strings with a prefix, have in common.
 package struct KeyInterval: Sendable, Equatable {
   package var low: [UInt8]
-  /// Nil: there is no end.
+  /// The upper bound; nil if there is none.
   package var high: [UInt8]?
-  /// All keys in it are equal.
+  /// Whether all keys in it are equal.
   package var isPoint = false
-  /// Documents in it may fail the test that it was made from.
+  /// Whether documents in it may fail the test that it was made from.
   package var needsCheck = false
 
   package init(low: [UInt8], high: [UInt8]?, isPoint: Bool = false, needsCheck: Bool = false) {
@@ -18,7 +18,7 @@ package struct KeyInterval: Sendable, Equatable {
     self.needsCheck = needsCheck
   }
 
-  /// The keys that begin with these bytes.
+  /// Creates the interval of the keys that begin with some bytes.
   init(beginning bytes: [UInt8], isPoint: Bool = false, needsCheck: Bool = false) {
     self.init(
       low: bytes, high: KeyInterval.successor(of: bytes), isPoint: isPoint, needsCheck: needsCheck)
@@ -28,12 +28,13 @@ package struct KeyInterval: Sendable, Equatable {
     self.init(beginning: [tag.rawValue], needsCheck: needsCheck)
   }
 
-  /// Every value that is there.
+  /// The interval of all existing values.
   static func present(needsCheck: Bool = false) -> KeyInterval {
     KeyInterval(low: [CollationTag.null.rawValue], high: nil, needsCheck: needsCheck)
   }
 
-  /// The least bytes that come after all that begin with these; nil if there are none.
+  /// Returns the least bytes that come after everything that begins with these; nil if there are
+  /// none.
   package static func successor(of bytes: [UInt8]) -> [UInt8]? {
     var bytes = bytes
     while let last = bytes.last {
@@ -48,8 +49,8 @@ package struct KeyInterval: Sendable, Equatable {
 
   /// The same keys in an index where they are descending; nil if there are none.
   ///
-  /// A key that begins with a bound lies behind it, and with all bits turned it lies behind the
-  /// turned bound, too: so each bound becomes the one behind all that begin with it.
+  /// A key that begins with a bound comes after it, and with all bits inverted it also comes after
+  /// the inverted bound. So each bound becomes the successor of everything that begins with it.
   var descending: KeyInterval? {
     var turned = self
     if isPoint {
@@ -66,7 +67,7 @@ package struct KeyInterval: Sendable, Equatable {
     return turned
   }
 
-  /// The keys that both have; nil if there are none.
+  /// Returns the keys that both intervals contain; nil if there are none.
   func intersection(_ other: KeyInterval) -> KeyInterval? {
     let low = self.low.lexicographicallyPrecedes(other.low) ? other.low : self.low
     let high = KeyInterval.ends(self.high, before: other.high) ? self.high : other.high
@@ -81,7 +82,7 @@ package struct KeyInterval: Sendable, Equatable {
     return left.lexicographicallyPrecedes(right)
   }
 
-  /// The keys of several sets, each set in order and without overlaps: what all of them have.
+  /// Returns the keys that two sets have in common; each set is in order and without overlaps.
   static func intersection(_ left: [KeyInterval], _ right: [KeyInterval]) -> [KeyInterval] {
     var common: [KeyInterval] = []
     var (i, j) = (0, 0)
@@ -92,7 +93,7 @@ package struct KeyInterval: Sendable, Equatable {
     return common
   }
 
-  /// The same in order, with those in one that touch or overlap.
+  /// Returns the intervals in order, merging those that touch or overlap.
   static func united(_ intervals: [KeyInterval]) -> [KeyInterval] {
     var united: [KeyInterval] = []
     for next in intervals.sorted(by: { $0.low.lexicographicallyPrecedes($1.low) }) {
@@ -107,7 +108,7 @@ package struct KeyInterval: Sendable, Equatable {
       if last.low == next.low, last.high == next.high {
         last.needsCheck = last.needsCheck && next.needsCheck
       } else {
-        // Where they differ, what is certain in one may not be in the other.
+        // Where they differ, a key that needs no check in one may need it in the other.
         last.needsCheck = last.needsCheck || next.needsCheck
         last.isPoint = false
         if ends(last.high, before: next.high) { last.high = next.high }

@@ -1,16 +1,16 @@
 import LatewoodBytes
 import LatewoodFleece
 
-/// A value that a query compares with, prepared so that most comparisons look at a few bytes.
+/// A value to compare with, prepared so that most comparisons look at a few bytes only.
 package struct Constant: Sendable {
   package let element: FleeceElement
   let tag: CollationTag
-  /// Of the element alone.
+  /// The collation key of the element alone.
   let key: [UInt8]
   private let number: NumberKey?
   private let counted: [UInt8]
 
-  /// Throws as `CollationKey.append`.
+  /// Throws like `CollationKey.append`.
   package init(_ element: FleeceElement) throws(FleeceError) {
     self.element = element
     var key = CollationKey()
@@ -24,14 +24,14 @@ package struct Constant: Sendable {
 
   package var isNull: Bool { tag == .null }
 
-  /// The UTF-8 of a string; nil for all else.
+  /// The UTF-8 of a string; nil for all other values.
   package var text: [UInt8]? { tag == .string ? counted : nil }
 
-  /// The root of Fleece that was just made.
+  /// Creates a constant from the root of Fleece that was just written.
   package init(fleece: [UInt8]) throws(FleeceError) { try self.init(FleeceBody(fleece).root) }
 
-  /// Less than, equal to or greater than zero, as `value` is less than, equal to or greater than
-  /// this.
+  /// Returns a number less than, equal to or greater than zero, as `value` is less than, equal to
+  /// or greater than this constant.
   package func compare(_ value: FleeceValue) throws(FleeceError) -> Int {
     let other = CollationTag(value)
     if other != tag { return other < tag ? -1 : 1 }
@@ -64,11 +64,11 @@ package struct Constant: Sendable {
     guard let first = left.baseAddress, let second = right.baseAddress else {
       return left.count - right.count
     }
-    // SAFETY: both buffers are whole.
+    // SAFETY: both buffers are complete, with the lengths that are passed.
     return KeyOrder.compare(first, left.count, second, right.count)
   }
 
-  /// Whether a string begins with this string.
+  /// Returns whether a string begins with this string.
   func begins(_ value: FleeceValue) throws(FleeceError) -> Bool {
     guard tag == .string, let other = try value.text() else { return false }
     return other.prefix(counted.count).elementsEqual(counted)

@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// A way into a document: the name of a member, or the index of an element, for each level.
+/// A path into a document: the name of a member, or the index of an element, for each level.
 ///
 /// ```
 /// address.city      the member `city` of the member `address`
@@ -8,12 +8,12 @@ import LatewoodFleece
 /// a\.b              the member with a dot in its name
 /// ```
 package struct FieldPath: Sendable, Hashable {
-  /// A path with so many levels leads into no document.
+  /// The number of levels that no path into a document reaches.
   package static let depthLimit = FleeceLimits.depth
 
   package struct Step: Sendable, Hashable {
     package let name: String
-    /// The name as an index, where it is one: what it means in an array.
+    /// The name as an index, for use in an array; nil if it is not a number.
     let index: Int?
     let utf8: [UInt8]
 
@@ -27,19 +27,19 @@ package struct FieldPath: Sendable, Hashable {
 
   package var steps: [Step]
 
-  /// The value itself.
+  /// The path of the value itself.
   package static let root = FieldPath(steps: [])
 
   package init(steps: [Step]) { self.steps = steps }
   package init(_ names: String...) { steps = names.map { Step($0) } }
 
-  /// Reads a path from its text. Empty names and unclosed brackets are errors that say where.
+  /// Parses a path. Throws an error with the place for empty names and unclosed brackets.
   package init(parsing text: String) throws(QueryError) {
     var parser = FieldPathParser(text)
     steps = try parser.run()
   }
 
-  /// The text that reads as this path.
+  /// The text form, which `init(parsing:)` reads.
   package var text: String {
     steps.map {
       $0.name.replacing("\\", with: "\\\\").replacing(".", with: "\\.").replacing("[", with: "\\[")
@@ -50,12 +50,12 @@ package struct FieldPath: Sendable, Hashable {
   func appending(_ path: FieldPath) -> FieldPath { FieldPath(steps: steps + path.steps) }
 }
 
-/// What a path leads to.
+/// The result of following a path.
 package enum Lookup {
   case value(FleeceValue)
-  /// An object on the way has no such member.
+  /// An object on the path has no such member.
   case missing
-  /// Something on the way has no members at all, or no such element.
+  /// A value on the path has no members at all, or no such element.
   case blocked
 
   package var value: FleeceValue? {
@@ -70,10 +70,7 @@ extension FieldPath {
     var value = root
     for step in steps {
       if let object = try value.dictionary() {
-        let member = try step.utf8.withUnsafeBytes { name in
-          Result { () throws(FleeceError) -> FleeceValue? in try object.value(for: name) }
-        }.get()
-        guard let member else { return .missing }
+        guard let member = try object.value(for: step) else { return .missing }
         value = member
       } else if let array = try value.array(), let index = step.index, index < array.count {
         value = try array.value(at: index)
@@ -85,7 +82,16 @@ extension FieldPath {
   }
 }
 
-/// Reads the text of a path.
+extension FleeceDictionary {
+  /// Returns the value of the member that a step names.
+  func value(for step: FieldPath.Step) throws(FleeceError) -> FleeceValue? {
+    try step.utf8.withUnsafeBytes { name in
+      Result { () throws(FleeceError) -> FleeceValue? in try value(for: name) }
+    }.get()
+  }
+}
+
+/// A parser for the text of a path.
 private struct FieldPathParser {
   private let text: String
   private let scalars: [Unicode.Scalar]

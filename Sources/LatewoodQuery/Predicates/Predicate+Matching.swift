@@ -1,8 +1,8 @@
 import LatewoodFleece
 
-/// What a predicate can be asked of: a value, or a document whose id is a field too.
+/// A source of fields for a predicate: a value, or a document whose id is a field too.
 package protocol FieldSource {
-  /// Calls `body` with what a path leads to; the value must not leave the call.
+  /// Calls `body` with the result of following a path; the value must not leave the call.
   func withField<R>(
     _ path: FieldPath, _ body: (Lookup) throws(FleeceError) -> R
   ) throws(FleeceError) -> R
@@ -17,8 +17,8 @@ extension FleeceValue: FieldSource {
 }
 
 extension Predicate {
-  /// Whether a document or value obeys the predicate. Throws `damaged` if the bytes it had to look
-  /// at are.
+  /// Returns whether a document or value matches the predicate. Throws `damaged` if bytes that it
+  /// reads are damaged.
   package func matches(_ source: some FieldSource) throws(FleeceError) -> Bool {
     switch self {
     case .always(let answer): return answer
@@ -103,7 +103,7 @@ extension FieldTest {
   private static func remainder(_ value: FleeceValue, _ divisor: Int64) throws(FleeceError) -> Int64? {
     switch try value.number() {
     case .integer(let number)?:
-      // The one quotient that has no place in 64 bits leaves no remainder.
+      // The only quotient that does not fit into 64 bits leaves no remainder.
       let (remainder, overflow) = number.remainderReportingOverflow(dividingBy: divisor)
       return overflow ? 0 : remainder
     case .unsigned(let number)?:

@@ -1,11 +1,11 @@
 import LatewoodFleece
 
-/// A condition on a document, or on a value inside one: the one form that selectors and other query
-/// languages come to.
+/// A condition on a document, or on a value inside one: the common form of selectors and other
+/// query languages.
 ///
 /// A test of a field is false where the path leads to nothing, except for the test that asks for
-/// just that. So `not` over a test is not the same as the opposite test; a selector's negations are
-/// brought down to the tests when it is read.
+/// exactly that. So `not` over a test differs from the opposite test; the negations of a selector
+/// are moved down to its tests when it is read.
 package indirect enum Predicate: Sendable {
   case always(Bool)
   case all([Predicate])
@@ -14,30 +14,30 @@ package indirect enum Predicate: Sendable {
   case field(FieldPath, FieldTest)
 }
 
-/// A test of what a path leads to.
+/// A test of the value that a path leads to.
 package indirect enum FieldTest: Sendable {
   case compare(Comparison, Constant)
-  /// Equal to one of the values; of an array, one of its elements is.
+  /// The value, or an element of it if it is an array, equals one of the constants.
   case isAmong([Constant])
   case exists
-  /// No object on the way has the member. False if something on the way is no object at all, as in
+  /// An object on the path lacks the member. False if something on the path is not an object, as in
   /// CouchDB.
   case isMissing
   case hasType(ValueType)
-  /// An array of so many elements.
+  /// An array with this number of elements.
   case hasCount(Int)
   /// An integer with this remainder, which has the sign of the integer.
   case hasRemainder(Int64, modulo: Int64)
   case begins(Constant)
   case matches(Pattern)
-  /// An array that has all of these among its elements; or the one array that is given.
+  /// An array that contains all of these; or, if the constant is an array itself, that array.
   case containsAll([Constant])
   case anyElement(Predicate)
   /// An array with at least one element, all of which match.
   case everyElement(Predicate)
   /// An object with a member whose name matches.
   case anyKey(Predicate)
-  /// The path leads to a value, and the test is false for it.
+  /// The path leads to a value for which the test is false.
   case fails(FieldTest)
 }
 
@@ -84,22 +84,22 @@ package enum ValueType: String, Sendable, CaseIterable {
   }
 }
 
-/// A regular expression that is looked for anywhere in a string, by Unicode scalars.
+/// A regular expression that may match anywhere in a string, by Unicode scalars.
 ///
-/// The syntax is that of Swift's `Regex`, which covers what PCRE and Perl have in common. One that
-/// backtracks without end takes as long as it takes.
+/// The syntax is that of Swift's `Regex`, which covers what PCRE and Perl have in common. There is
+/// no time limit on an expression that backtracks excessively.
 // SAFETY: the expression is made from text, so it holds no closures; it is compiled in `init`, and
 // matching changes nothing.
 package final class Pattern: @unchecked Sendable {
   package let text: String
   private let expression: Regex<AnyRegexOutput>
 
-  /// Throws `invalidSelector` if the text is no regular expression.
+  /// Throws `invalidSelector` if the text is not a regular expression.
   package init(_ text: String) throws(QueryError) {
     self.text = text
     do {
       expression = try Regex(text).matchingSemantics(.unicodeScalar)
-      // Compiles it, once, while nobody else has it.
+      // Compiles it once, before it is shared.
       _ = try expression.firstMatch(in: "")
     } catch {
       throw QueryError(.invalidSelector, "\"\(text)\" is not a regular expression: \(error)")

@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// The members of a document that a query asks for, at the places where the document has them.
+/// The members of a document that a query asks for, in their places in the document.
 ///
 /// ```
 /// name, address.city      {"address": {"city": "Porto"}, "name": "Anna"}
@@ -8,7 +8,7 @@ import LatewoodFleece
 package struct Projection: Sendable {
   private struct Branch {
     let name: String
-    /// From the root of the document.
+    /// The path from the root of the document.
     let path: FieldPath
     var isWhole: Bool
     var children: [Branch] = []
@@ -16,7 +16,7 @@ package struct Projection: Sendable {
 
   private var branches: [Branch] = []
 
-  /// - Parameter paths: a path that leads on from another adds nothing to it.
+  /// - Parameter paths: the paths of the members; a path that continues another adds nothing to it.
   package init(_ paths: [FieldPath]) {
     for path in paths { Projection.insert(path.steps[...], of: path, into: &branches) }
   }
@@ -35,7 +35,7 @@ package struct Projection: Sendable {
     insert(steps.dropFirst(), of: path, into: &branches[index].children)
   }
 
-  /// Writes an object with those members that are there.
+  /// Writes an object with the members that exist.
   package func write(_ source: some FieldSource, to writer: inout FleeceWriter) throws(FleeceError) {
     try writer.beginDictionary()
     try Projection.write(branches, source, to: &writer)

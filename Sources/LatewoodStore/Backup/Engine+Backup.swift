@@ -4,12 +4,12 @@ import LatewoodFile
 import LatewoodTree
 
 extension Engine {
-  /// What of the file a backup takes.
+  /// The part of the file that a backup copies.
   private struct BackupRange {
-    /// Of the newest checkpoint's frame.
+    /// The offset of the newest checkpoint's frame.
     var checkpoint: UInt64
     var record: CheckpointRecord
-    /// All room before it that a checkpoint has reserved is filled.
+    /// The end of the part. All space before it that a checkpoint has reserved is filled.
     var end: ReplayPosition
     var transaction: UInt64
     var version: Version
@@ -26,7 +26,7 @@ extension Engine {
     }
     _ = try compaction.begin(joins: false, unless: { false })
     defer { compaction.end(.failure(CompactionControl.cancelled)) }
-    // What is dead would read as zeros in one place and as it was in the other.
+    // Otherwise dead blocks could read as zeros here and as their old bytes in the backup.
     holdPunching()
     defer { releasePunching() }
     let began = MonotonicClock.nanoseconds
@@ -83,7 +83,7 @@ extension Engine {
   }
 
   private func rangeToBackUp() throws(Fault) -> BackupRange {
-    // No checkpoint is under way, so that all room for nodes is filled.
+    // No checkpoint is under way, so all space reserved for nodes is filled.
     checkpointing.lock()
     defer { checkpointing.unlock() }
     let version = try current()
@@ -92,8 +92,8 @@ extension Engine {
       throw Fault.damaged(at: offset, "there is no sound checkpoint here")
     }
     let (end, transaction) = try committedEnd()
-    // A power cut must not take from this file what the backup has, or the next one could not go on
-    // from there.
+    // A power cut must not take commits from this file that the backup has, or the next backup
+    // could not continue from there.
     try log.flush(through: CommitPosition(offset: end.offset), durable: true)
     return BackupRange(
       checkpoint: offset, record: record, end: end, transaction: transaction, version: version)
@@ -108,13 +108,13 @@ extension Engine {
     return (log.replayPosition, log.lastTransaction)
   }
 
-  /// Damage must not get into a backup: all that is new in it is proved first.
+  /// Verifies everything that the backup will copy, so that no damage gets into it.
   private func verify(_ range: BackupRange, from start: UInt64) throws(Fault) {
     let log = log
     let tree = TreeVerification.run(range.record.root, in: log.view, from: start, progress: nil)
     if let fault = tree.faults.first { throw fault }
     let frames = try log.verify(through: range.end.offset)
-    // A damaged root slot or copy of the header does not come along.
+    // Damaged root slots or headers are not copied.
     if let fault = frames.faults.first(where: { ($0.offset ?? 0) >= FileLayout.logStart }) { throw fault }
   }
 }

@@ -1,23 +1,23 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The one compaction or copy that may run in a store: whether it does, how far it is, and what
-/// others want of it.
+/// Controls the one compaction, copy or backup that may run in a store: its progress, and requests
+/// to pause or cancel it.
 ///
-/// Thread safety: all calls from any thread. Nobody waits in here with another lock held.
+/// Thread safety: all calls from any thread. No thread waits here while it holds another lock.
 final class CompactionControl: @unchecked Sendable {
   private struct State {
     var isRunning = false
-    /// The thread of what runs.
+    /// The thread that runs it.
     var runner: UInt = 0
-    /// What runs is a compaction, whose result others may have too.
+    /// Whether it is a compaction, whose result other callers may share.
     var isShared = false
     var isPaused = false
     var isCancelled = false
-    /// The store is closing: no other may begin.
+    /// Whether the store is closing, so that no other may begin.
     var isClosed = false
     var progress = CompactionProgress()
-    /// Counts those that ended, so that whoever waits for one knows it.
+    /// The number of runs that have ended, by which a waiting thread notices the end of one.
     var ended: UInt64 = 0
     var result: Result<CompactionReport, Fault>?
   }
@@ -28,13 +28,12 @@ final class CompactionControl: @unchecked Sendable {
 
   static let cancelled = Fault(.cancelled, "the compaction was cancelled; the file is as it was")
 
-  /// Becomes what runs, or waits for the compaction that runs and returns its result.
+  /// Begins a run and returns nil, or waits for the running compaction and returns its report.
   ///
   /// - Parameters:
-  ///   - joins: whether it is a compaction as well; else, and while a copy or backup runs, this
-  ///     waits and becomes the next.
-  ///   - isCancelled: asked once, where no call of `cancel` that comes after it became true can be
-  ///     missed.
+  ///   - joins: whether the caller can share the result of a running compaction. If not, or while a
+  ///     copy or backup runs, this waits until it can begin a run of its own.
+  ///   - isCancelled: called once, at a point after which no `cancel()` is missed.
   func begin(joins: Bool, unless isCancelled: () -> Bool) throws(Fault) -> CompactionReport? {
     monitor.lock()
     defer { monitor.unlock() }
@@ -77,7 +76,7 @@ final class CompactionControl: @unchecked Sendable {
     }
   }
 
-  /// Ends the running one and lets no other begin.
+  /// Cancels the running one, waits for its end, and lets no other begin.
   func close() {
     monitor.withLock {
       state.isClosed = true
@@ -91,7 +90,7 @@ final class CompactionControl: @unchecked Sendable {
 
   var isPaused: Bool { monitor.withLock { state.isPaused } }
 
-  /// Whether this thread is what runs, so that it would wait for itself.
+  /// Whether this thread runs the compaction, so that waiting for its end would never return.
   var isRunningHere: Bool { monitor.withLock { state.isRunning && state.runner == Monitor.currentThread } }
 
   var progress: CompactionProgress? {
@@ -105,7 +104,7 @@ final class CompactionControl: @unchecked Sendable {
 
   func tell(_ progress: CompactionProgress) { monitor.withLock { state.progress = progress } }
 
-  /// Returns when there is nothing against going on; throws `cancelled`.
+  /// Waits while paused; throws `cancelled`.
   func checkpoint() throws(Fault) {
     try monitor.withLock { () throws(Fault) in
       while state.isPaused, !state.isCancelled { monitor.wait() }
@@ -113,7 +112,7 @@ final class CompactionControl: @unchecked Sendable {
     }
   }
 
-  /// The same, after a pause of at most some milliseconds that a cancellation ends.
+  /// Sleeps for the given time, or until a cancellation, and then does the same as `checkpoint()`.
   func rest(milliseconds: UInt64) throws(Fault) {
     monitor.withLock {
       if !state.isCancelled, milliseconds > 0 { _ = monitor.wait(milliseconds: milliseconds) }

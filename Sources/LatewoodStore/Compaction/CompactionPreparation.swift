@@ -1,14 +1,15 @@
 import LatewoodBytes
 
-/// What a layer above does before the file is compacted: it deletes what it has kept only until
-/// then.
+/// The work that a layer above does before a compaction: it deletes entries that it has kept only
+/// until then.
 struct CompactionPreparation: Sendable {
-  /// Bytes that `prepare` would delete.
+  /// Returns the number of bytes that `prepare` would delete.
   let reclaimable: @Sendable () -> UInt64
-  /// Deletes them, in transactions of its own.
+  /// Deletes those bytes, in transactions of its own.
   let prepare: @Sendable () throws -> Void
 
-  /// Throws what the store threw, of the same kind, or else `cancelled`; with what was thrown.
+  /// Runs `prepare`. A `StoreError` is thrown on as a fault of the same kind, any other error as
+  /// `cancelled`.
   func run() throws(Fault) {
     do {
       try prepare()
@@ -25,20 +26,21 @@ struct CompactionPreparation: Sendable {
 }
 
 extension Store {
-  /// Has something done before each compaction, whoever asks for it, and tells the policy of
-  /// automatic ones how much that would bring.
+  /// Sets the work to do before each compaction, automatic or not, and tells the policy how many
+  /// bytes it would free.
   ///
   /// - Parameters:
-  ///   - reclaimable: how many of the live bytes `prepare` would delete: they count as dead. Asked
-  ///     after checkpoints, from any thread; it must not take long.
-  ///   - prepare: called on the thread that compacts, before the compaction begins. It may use the
-  ///     store; to compact, copy, back up or close it there is `invalidRange`. A `StoreError` that
-  ///     it throws ends the compaction with its own code, any other error with `cancelled`.
+  ///   - reclaimable: returns how many of the live bytes `prepare` would delete; they count as
+  ///     dead. Called after checkpoints, from any thread; it must not take long.
+  ///   - prepare: called on the compacting thread before the compaction begins. It may use the
+  ///     store, but `compact`, `copy`, `backup` and `close` throw `invalidRange` there. A
+  ///     `StoreError` that it throws ends the compaction with the same code, any other error with
+  ///     `cancelled`.
   package func setCompactionPreparation(
     reclaimable: @escaping @Sendable () -> UInt64, prepare: @escaping @Sendable () throws -> Void
   ) {
     let preparation = CompactionPreparation(reclaimable: reclaimable, prepare: prepare)
-    // The one before goes outside of the lock.
+    // The previous one is released outside the lock.
     let old = engine.preparation.withLock { current in
       defer { current = preparation }
       return current

@@ -4,25 +4,27 @@ import LatewoodDevice
 import LatewoodFile
 import LatewoodTree
 
-/// One compaction: from a checkpoint of the store's file to another file in its place.
+/// One compaction: writes the state of a checkpoint to another file, which then replaces the
+/// store's file.
 ///
 /// ```
-/// copy       the tree of the newest checkpoint, in key order, into NAME.compacting            commits go on
-///              a thread reads the old file ahead of it, another reads the new file back from the disk behind it
-/// follow     transactions that the log has brought since, until few are left                  commits go on
-/// verify     the rest of the new file, read from the disk                                     commits go on
-/// switch     writers wait: the last transactions, sync, rename, sync of the directory, swap   milliseconds
+/// copy       the tree of the newest checkpoint, in key order, into NAME.compacting; one thread
+///            reads the old file ahead, another reads the new file back from the disk
+/// follow     the transactions in the log since then, until few are left
+/// verify     the rest of the new file, read from the disk
+/// switch     the last transactions, sync, rename, sync of the directory, swap
 /// ```
 ///
-/// The new file is an engine of its own until it takes over: it has a log, takes the transactions
-/// that are followed under their old numbers, and writes checkpoints when its write buffer is full.
+/// Commits continue until the switch, during which writers wait for milliseconds. The new file has
+/// its own engine until then: the engine has a log, commits the followed transactions under their
+/// old numbers, and writes checkpoints when its write buffer is full.
 ///
-/// Until the rename nothing of the store has changed, so a failure before it costs the new file and
-/// nothing else.
+/// Until the rename nothing in the store has changed, so a failure before it costs only the new
+/// file.
 final class CompactionRun {
-  /// Bytes of log that may be left for the time when writers wait.
+  /// The length of log, in bytes, that may be left to follow while writers wait.
   static let shortTail: UInt64 = 64 << 10
-  /// Shares of the whole work, for the progress.
+  /// The fractions of the whole work that the phases count for in the progress.
   private static let copyShare = 0.8
   private static let followShare = 0.1
 
@@ -39,12 +41,12 @@ final class CompactionRun {
   private var copiedAndTold: UInt64 = 0
   private let readAhead: ReadAhead
   private let readBack: ReadBack
-  /// The tree that was copied, and where the log goes on after it.
+  /// The root of the copied tree, and the end of the new log after it.
   private var copied: (root: Subtree?, end: UInt64) = (nil, FileLayout.logStart)
 
   /// - Parameters:
   ///   - start: the newest checkpoint of the engine's file.
-  ///   - new: an empty file: made to take that one's place, or for a copy.
+  ///   - new: an empty file, which will replace the engine's file or become a copy of it.
   init(
     _ engine: Engine, from start: CheckpointRecord, into new: LogFile, bytesPerSecond: UInt64?,
     _ tellProgress: ((CompactionProgress) -> Void)?
@@ -59,7 +61,8 @@ final class CompactionRun {
     options.checkpointsInBackground = false
     options.compaction.isAutomatic = false
     options.punchesHoles = false
-    // A tree more would be dead before long, and nothing is given back here.
+    // Fewer checkpoints: each tree but the last would soon be dead, and no space is given back
+    // here.
     options.writeBufferBudget *= 4
     self.new = new
     target = try Engine(
@@ -71,14 +74,15 @@ final class CompactionRun {
     progress.deadBytes = report.bytesBefore - min(report.bytesBefore, progress.bytesTotal)
   }
 
-  /// If it throws, the new file is for the caller to discard.
+  /// Runs the compaction. If this throws, the caller discards the new file.
   ///
-  /// - Parameter version: shows the tree of `start`, and keeps it and the log after it in the file.
+  /// - Parameter version: a version with the tree of `start`, which keeps that tree and the log
+  ///   after it from being given back.
   func run(keeping version: Version) throws(Fault) -> CompactionReport {
     readBack.start()
     defer { readBack.stop() }
     tell(0)
-    // Until the last of the log has been read: without the version it might be given back.
+    // Until the end of the log has been read, which could be given back without the version.
     defer { withExtendedLifetime(version) {} }
     try copy()
     try follow(until: CompactionRun.shortTail)
@@ -101,7 +105,7 @@ final class CompactionRun {
       // Nobody commits to this file meanwhile.
       write: { (bytes, offset) throws(Fault) in try new.writeNodes(bytes, at: offset, pieces: 1 << 20) },
       didPlace: { (region) throws(Fault) in
-        // With the headers of frames, so that the blocks they share with nodes are not written
+        // Writes the frame headers too, so that the blocks they share with nodes are not written
         // again later.
         try new.flush(through: new.committedPosition, durable: false)
         try readBack.add(region)
@@ -127,11 +131,11 @@ final class CompactionRun {
 
   // MARK: Follow
 
-  /// Takes over what was committed since, in rounds that get shorter, until less than this many
-  /// bytes of log are left.
+  /// Commits the transactions that the old log has brought since, in rounds that get shorter, until
+  /// at most `rest` bytes of log are left.
   ///
-  /// - Parameter isSwitching: a lock is held that others wait for. Then it does not pause, and
-  ///   calls nobody who might want that lock.
+  /// - Parameter isSwitching: whether a lock is held that others wait for. Then this neither pauses
+  ///   nor calls code that might want the lock.
   private func follow(until rest: UInt64, isSwitching: Bool = false) throws(Fault) {
     defer { if new.isReplacement { engine.compactionLag.allow() } }
     for round in 0..<64 {
@@ -172,13 +176,13 @@ final class CompactionRun {
 
   // MARK: Verify
 
-  /// Reads the new file from the disk: what the cache shows proves nothing about that.
+  /// Verifies the new file by reading the disk, because the cache does not prove what the disk has.
   private func verify() throws(Fault) {
     try new.flush(through: new.committedPosition, durable: false)
     try new.syncNodes()
     target.showAll()
     let isProved = try isTreeProved()
-    // Header, root slots and log, and where it was not read behind the copy the tree, are read
+    // The header, the root slots, the log, and the tree if `ReadBack` has not read it, are read
     // through the cache.
     new.device.dropCache(0..<(isProved ? FileLayout.logStart : .max))
     if isProved { new.device.dropCache(copied.end & ~UInt64(directAlignment - 1)..<UInt64.max) }
@@ -193,8 +197,8 @@ final class CompactionRun {
     try engine.compaction.checkpoint()
   }
 
-  /// Whether the newest tree is the one that was copied, and was read back from the disk. It is
-  /// another one if there was so much to follow that checkpoints were written.
+  /// Whether the newest tree is the copied one and was read back from the disk. It is another one
+  /// if so many transactions were followed that checkpoints were written.
   private func isTreeProved() throws(Fault) -> Bool {
     guard try target.current().base == copied.root else { return false }
     return try readBack.finish(copied.root) { () throws(Fault) in try engine.compaction.checkpoint() }
@@ -202,7 +206,7 @@ final class CompactionRun {
 
   // MARK: Settle
 
-  /// Gives a copy its name.
+  /// Makes a copy durable and gives it its name.
   private func settle() throws(Fault) {
     try new.flush(through: new.position, durable: true)
     report.bytesAfter = try new.device.size()
@@ -214,7 +218,7 @@ final class CompactionRun {
   // MARK: Switch
 
   private func takeOver() throws(Fault) {
-    // A checkpoint of the old file is of no use any more, and must not be under way when the files
+    // A checkpoint of the old file is no longer useful, and must not be running when the files
     // change places.
     engine.checkpointing.lock()
     defer { engine.checkpointing.unlock() }
@@ -227,7 +231,7 @@ final class CompactionRun {
     try advance(through: old.position)
     try new.flush(through: new.position, durable: true)
     report.bytesAfter = try new.device.size()
-    // From here on there is no way back but the poison that `takePlace` leaves.
+    // From here on a failure cannot be undone; `takePlace` poisons both files.
     try new.takePlace(of: old)
     engine.takeOver(target)
     report.longestPause = (MonotonicClock.nanoseconds - began) / 1000

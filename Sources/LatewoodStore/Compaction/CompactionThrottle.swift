@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Keeps a compaction within so many bytes a second.
+/// Limits a compaction to a number of bytes per second.
 final class CompactionThrottle {
   private let bytesPerSecond: UInt64?
   private let start = MonotonicClock.nanoseconds
@@ -9,7 +9,7 @@ final class CompactionThrottle {
 
   init(bytesPerSecond: UInt64?) { self.bytesPerSecond = bytesPerSecond.map { max($0, 1) } }
 
-  /// Waits until so many bytes more are due; throws `cancelled`.
+  /// Waits until `count` more bytes may be written; throws `cancelled`.
   func pass(_ count: UInt64, _ control: CompactionControl) throws(Fault) {
     guard let bytesPerSecond else { return }
     bytes += count

@@ -4,45 +4,47 @@ import LatewoodDevice
 import LatewoodFile
 import LatewoodTree
 
-/// Reads a new file back from the disk and proves it, behind the thread that writes it.
+/// Reads a new file back from the disk and verifies it, behind the thread that writes it.
 ///
 /// ```
-/// writing thread    region | region | region | region ...
-///                      add \      add \
-/// a thread of its own       sync, read, check | ...          one region behind: blocks that are written again prove nothing
-/// finish                                           the rest, when all has been synced: both threads
+/// writing thread      region | region | region | region ...
+///                        add \      add \
+/// separate thread            sync, read, verify | ...        one region behind, because the last
+///                                                            block will be written again
+/// finish              the rest, after everything has been synced, on both threads
 /// ```
 ///
-/// If the system has no reads past its cache, or gives it no thread, `finish` does what is left to
-/// do.
+/// If there is no free thread, `finish` verifies the remaining regions itself. If the system has no
+/// reads past its cache, `finish` returns false.
 ///
 /// Thread safety: `add`, `finish` and `stop` from the thread that writes the file.
 // SAFETY: `state` is only touched with the monitor held; `behind` only by the thread of its own.
 final class ReadBack: @unchecked Sendable {
   private struct State: ~Copyable {
-    /// Regions that are written and nobody reads yet, in order.
+    /// Written regions that no thread reads yet, in order.
     var regions: ArraySlice<Range<UInt64>> = []
-    /// How many have been taken from there, and how many of these are in `tree`.
+    /// The number of regions taken from `regions`; `joined` is how many of these are in `tree`.
     var taken = 0
     var joined = 0
-    /// Read, and not in `tree` yet because one before them is still being read.
+    /// Regions that have been read but are not in `tree` yet, because an earlier one is still being
+    /// read.
     var read: [Int: ProvedRegion] = [:]
     var tree = TreeProof()
-    /// Below it nothing will be written again.
+    /// Bytes below this offset will not be written again.
     var limit: UInt64 = 0
-    /// How far the system has been asked to start writing the file to the disk.
+    /// The offset up to which the system has been asked to start writing the file to the disk.
     var writtenBack = FileLayout.logStart
     var isStopped = false
     var isImpossible = false
     var fault: Fault?
 
-    /// Whether somebody reads a region.
+    /// Whether a thread is reading a region.
     var isReading: Bool { taken > joined + read.count }
-    /// A region that can be read now.
+    /// The next region if it can be read now.
     var next: Range<UInt64>? { regions.first.flatMap { $0.upperBound <= limit ? $0 : nil } }
     var isOver: Bool { isStopped || isImpossible || fault != nil }
 
-    /// Puts together what has been read.
+    /// Adds the regions read so far to `tree`, in order.
     mutating func join() throws(Fault) {
       while let region = read.removeValue(forKey: joined) {
         joined += 1
@@ -81,10 +83,11 @@ final class ReadBack: @unchecked Sendable {
     }
   }
 
-  /// Called, and returns, with the monitor held.
+  /// Reads and verifies a region. The monitor is held on entry and on return, but not while
+  /// reading.
   private func prove(_ region: Range<UInt64>, with proof: RegionProof) {
     let limit = state.limit
-    // What was added last is on its way to the disk while this one is read.
+    // The region added last is being written to the disk while this one is read.
     let unwritten = limit < .max && limit > state.writtenBack ? state.writtenBack..<limit : nil
     state.writtenBack = max(state.writtenBack, limit)
     let number = state.taken
@@ -106,7 +109,8 @@ final class ReadBack: @unchecked Sendable {
     monitor.broadcast()
   }
 
-  /// A region was written, and all before it. Throws what was found to be wrong with others.
+  /// Adds a region. It and everything before it must be written. Throws errors found in earlier
+  /// regions.
   func add(_ region: Range<UInt64>) throws(Fault) {
     let isPossible = try monitor.withLock { () throws(Fault) in
       if let fault = state.fault { throw fault }
@@ -117,17 +121,17 @@ final class ReadBack: @unchecked Sendable {
       if state.next != nil { monitor.broadcast() }
       return true
     }
-    // To read waits until all is written. Where nothing reads, the system is told to begin, or all
-    // is left to the sync at the end.
+    // Reading would make the system write the file. If nothing is read, ask it to begin, or
+    // everything is left to the sync at the end.
     if !isPossible {
       device.startWriteback(offset: region.lowerBound, length: region.upperBound - region.lowerBound)
     }
   }
 
-  /// Proves the rest. All of the file has been synced.
+  /// Verifies the remaining regions. The whole file must have been synced.
   ///
   /// - Parameter step: called after each region.
-  /// - Returns: false if the file could not be read so.
+  /// - Returns: false if the file cannot be read past the cache.
   func finish(_ root: Subtree?, step: () throws(Fault) -> Void) throws(Fault) -> Bool {
     monitor.withLock {
       state.limit = .max
@@ -153,7 +157,7 @@ final class ReadBack: @unchecked Sendable {
     }
   }
 
-  /// Nothing is read any more once this has returned.
+  /// Stops reading and waits until no thread reads.
   func stop() {
     monitor.withLock {
       state.isStopped = true

@@ -8,7 +8,7 @@ struct ReplayedTransaction {
   private let rewriters: [UInt32: Rewriter]
   private var transaction: Transaction?
   private var number: UInt64 = 0
-  /// Transactions taken so far.
+  /// The number of transactions taken so far.
   private(set) var count: UInt64 = 0
 
   init(_ target: Engine, rewriters: [UInt32: Rewriter]) {
@@ -16,7 +16,7 @@ struct ReplayedTransaction {
     self.rewriters = rewriters
   }
 
-  /// Takes an operation; those of a transaction come one after the other.
+  /// Takes an operation. The operations of one transaction must come one after the other.
   mutating func take(_ record: LogRecord, of number: UInt64) throws(Fault) {
     if number != self.number || transaction == nil {
       try finish()
@@ -53,14 +53,14 @@ struct ReplayedTransaction {
     rewriters.isEmpty ? nil : rewriters[record.key.u32(0).byteSwapped]
   }
 
-  /// Commits what is open. Nothing is flushed.
+  /// Commits the open transaction, without a flush.
   mutating func finish() throws(Fault) {
     guard let open = transaction else { return }
     transaction = nil
     do throws(Fault) {
       try open.commit()
-      // Nobody reads it, but while an older version is published the write buffer keeps all that
-      // has been replaced since.
+      // There are no readers, but as long as an older version is published, the write buffer keeps
+      // every value replaced since.
       target.publish(target.head)
     } catch {
       open.abort()

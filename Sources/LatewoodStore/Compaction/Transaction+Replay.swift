@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Operations of another file's log, already checked.
+/// Applies operations of another file's log, which have been verified.
 extension Transaction {
   func replay(_ record: LogRecord) throws(Fault) {
     switch record.code {

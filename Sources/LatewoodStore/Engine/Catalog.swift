@@ -15,7 +15,7 @@ enum Catalog {
   static let numberTag = UInt8(ascii: "i")
   static let counterKey: [UInt8] = [UInt8(ascii: "c")]
   static let maximumNameLength = 1024
-  /// The greatest number that has one after it, which ends the range of its keys.
+  /// The greatest number of a keyspace. There must be one more, which ends the range of its keys.
   static let maximumNumber = UInt32.max - 1
 
   static func nameKey(_ name: String) -> [UInt8] { [nameTag] + Array(name.utf8) }
@@ -24,7 +24,7 @@ enum Catalog {
   }
   static func encode(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.littleEndian) { Array($0) } }
 
-  /// All full keys of a keyspace are from this on and before that of the next number.
+  /// The lower bound of a keyspace's full keys; the first key of the next number is the upper one.
   static func firstKey(of number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 
   /// Whether an operation changes the catalog.
@@ -54,14 +54,14 @@ enum Catalog {
     return number
   }
 
-  /// The number of a keyspace, or nil if there is none of that name.
+  /// The number of the keyspace with this name, or nil if there is none.
   static func number(of name: String, in view: ReadView) throws(Fault) -> UInt32? {
     guard let value = try find(nameKey(name), in: view) else { return nil }
     return try decodeNumber(value)
   }
 
-  /// Whether a number is that of a name. A transaction that was thrown away gave a number too,
-  /// which the next new keyspace gets again: only the two together say which keyspace is meant.
+  /// Whether the keyspace with this number has this name. The number of an aborted transaction's
+  /// keyspace is assigned again, so only number and name together identify a keyspace.
   static func exists(_ number: UInt32, named name: String, in view: ReadView) throws(Fault) -> Bool {
     guard let value = try find(numberKey(number), in: view) else { return false }
     return value.elementsEqual(name.utf8)
@@ -81,13 +81,12 @@ enum Catalog {
   static func all(in view: ReadView) throws(Fault) -> [(name: String, number: UInt32)] {
     let prefix = firstKey(of: keyspace)
     let low = prefix + [nameTag]
-    let high = prefix + [nameTag + 1]
     var result: [(name: String, number: UInt32)] = []
     var cursor = MergedCursor(view)
     try cursor.seek(low)
     while cursor.isValid {
-      let key = cursor.fullKey
-      guard key.lexicographicallyPrecedes(high) else { break }
+      let key = try cursor.fullKey()
+      guard key.starts(with: low) else { break }
       result.append((String(decoding: key[low.count...], as: UTF8.self), try decodeNumber(cursor.value())))
       try cursor.next()
     }

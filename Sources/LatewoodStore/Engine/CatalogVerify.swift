@@ -1,13 +1,13 @@
 import LatewoodBytes
 import LatewoodTree
 
-/// Checks the catalog of keyspaces of one state against FORMAT.md, section 9, and that no entry is
-/// in a keyspace it does not name.
+/// Verifies the catalog of keyspaces of one state against FORMAT.md, section 9, and that every
+/// entry is in a keyspace which the catalog names.
 ///
-/// A reader passes over what lies in a keyspace without a name, so it does no harm; but no writer
-/// leaves such entries behind, and nothing else shows that the name of a keyspace was lost with all
-/// that is in it: they are faults here. Keys of keyspace 0 that the table of that section does not
-/// have are room for later, and none.
+/// Readers skip entries in a keyspace without a name, so these do no harm. But no writer leaves
+/// such entries behind, and they are the only sign that the name of a keyspace was lost, so they
+/// are faults here. Keys of keyspace 0 that are not in the table of that section are reserved for
+/// later versions and are no faults.
 ///
 /// O(keyspaces x log n).
 struct CatalogVerify {
@@ -25,9 +25,11 @@ struct CatalogVerify {
 
   private init(_ version: Version) { self.version = version }
 
-  /// What is wrong with the catalog; and where the tree is damaged, if it could not be read to the
+  /// Returns the faults of the catalog, and the damage in the tree if it could not be read to the
   /// end.
   static func run(_ version: Version) -> (faults: [VerifyFault], damage: Fault?) {
+    let hold = version.file.hold()
+    defer { withExtendedLifetime(hold) {} }
     var verify = CatalogVerify(version)
     do throws(Fault) {
       try verify.gather()
@@ -50,9 +52,9 @@ struct CatalogVerify {
     var cursor = MergedCursor(version.reads)
     try cursor.seek(Catalog.firstKey(of: Catalog.keyspace))
     while cursor.isValid {
-      let full = cursor.fullKey
+      let full = try cursor.fullKey()
       guard full.lexicographicallyPrecedes(high) else { break }
-      try gather(Array(full[FullKey.prefixLength...]), cursor.value())
+      try gather(FullKey.rest(of: full), cursor.value())
       try cursor.next()
     }
   }
@@ -86,13 +88,13 @@ struct CatalogVerify {
     return start.u32(0)
   }
 
-  /// Every value that a version shows lies in the file.
+  /// The file offset of a value. Every value of a version lies in the file.
   private func offset(of value: UnsafeRawBufferPointer) -> UInt64 {
     guard let start = value.baseAddress else { return 0 }
     return UInt64(clamping: start - version.file.base)
   }
 
-  /// A name, without what would do something to a terminal, and not much of it.
+  /// A name for a message: shortened, and with control characters escaped.
   private func shown(_ name: [UInt8]) -> String {
     let text = String(decoding: name.prefix(80), as: UTF8.self).debugDescription
     return name.count > 80 ? text + "..." : text
@@ -149,13 +151,13 @@ struct CatalogVerify {
   // MARK: Looking for entries without a name
 
   private mutating func findUnnamed() throws(Fault) {
-    // One whose name was lost has been told of above.
+    // A keyspace whose name was lost has been reported above.
     let known = Set(names.map(\.number)).union(numbers.keys)
     let view = version.reads
     var cursor = MergedCursor(view)
     try cursor.seek(Catalog.firstKey(of: Catalog.keyspace + 1))
     while cursor.isValid, faults.count < VerifyReport.faultLimit {
-      let number = cursor.fullKey.prefix(FullKey.prefixLength).reduce(0) { $0 << 8 | UInt32($1) }
+      let number = try cursor.fullKey().prefix(FullKey.prefixLength).reduce(0) { $0 << 8 | UInt32($1) }
       let low = Catalog.firstKey(of: number)
       // No key is greater: a full key has at most 16,388 bytes.
       let high = number < .max ? Catalog.firstKey(of: number + 1) : [UInt8](repeating: 0xFF, count: 16_389)

@@ -3,24 +3,26 @@ import LatewoodBytes
 import LatewoodFile
 import Synchronization
 
-/// What is scheduled: a compaction once nobody has committed for a while, or one at once.
+/// The urgency of a scheduled compaction: none, once nobody has committed for a while, or now.
 enum CompactionUrgency: UInt8, AtomicRepresentable {
   case none, whenQuiet, now
 }
 
-/// Automatic compactions that failed, one after the other.
+/// The record of automatic compactions that failed one after the other.
 struct CompactionAttempts {
-  /// Why the last one did.
+  /// The error of the last one.
   private(set) var failure: Fault?
   private var failures: UInt64 = 0
   private var next: UInt64 = 0
 
-  /// Whether another may be tried: what failed once will often fail again, at the same cost.
+  /// Whether another may be tried. A compaction that failed will often fail again, at the same
+  /// cost.
   ///
-  /// - Parameter committed: bytes of log that commits have written so far.
+  /// - Parameter committed: number of bytes of log written by commits so far.
   func mayTry(at committed: UInt64) -> Bool { committed >= next }
 
-  /// The next one waits until so many bytes are committed, and the one after it for twice as many.
+  /// Records a failure. The next attempt waits until `step` more bytes are committed, and the one
+  /// after it for twice as many.
   mutating func fail(_ fault: Fault, at committed: UInt64, step: UInt64) {
     failure = fault
     next = committed + max(step, 1) << min(failures, 10)
@@ -28,24 +30,25 @@ struct CompactionAttempts {
   }
 }
 
-/// When the file is compacted by itself: `CompactionPolicy`.
+/// The decision to compact automatically; see `CompactionPolicy`.
 extension Engine {
-  /// Sizes that the policy goes by.
+  /// The sizes on which the policy decides.
   struct Occupancy {
-    /// Bytes on the disk: holes take none.
+    /// The number of bytes that the file takes on the disk, without holes.
     var size: UInt64
-    /// Bytes of the file, holes and all.
+    /// The size of the file in bytes, including holes.
     var apparent: UInt64
     var live: UInt64
-    /// Bytes of log that no checkpoint holds yet.
+    /// The number of bytes of log that are not in a checkpoint yet.
     var log: UInt64
-    /// Bytes that were appended since the newest checkpoint: log that none holds yet, and what one
-    /// that is being written has of its tree. As much will be dead once it is there.
+    /// The number of bytes appended since the newest checkpoint: log that is not in a checkpoint
+    /// yet, and the part of the next tree that is already written. As many bytes will be dead after
+    /// the next checkpoint.
     var recent: UInt64
 
-    /// Share of bytes that are dead now.
+    /// The fraction of bytes that are dead now.
     var deadShare: Double { share(of: live + recent) }
-    /// Share of bytes that a compaction would give back.
+    /// The fraction of bytes that a compaction would give back.
     var removableShare: Double { share(of: live) }
 
     private func share(of needed: UInt64) -> Double {
@@ -66,15 +69,15 @@ extension Engine {
       recent: max(pendingBytes.load(ordering: .relaxed), end - min(end, checkpoint)))
   }
 
-  /// Compacts if the policy wants that: at once, or when nobody has committed for its quiet time.
-  /// Costs next to nothing when there is nothing to do.
+  /// Schedules a compaction if the policy asks for one: at once, or when nobody has committed for
+  /// the quiet time. Cheap when there is nothing to do.
   func compactLater() {
     let scheduled = compactionScheduled.load(ordering: .relaxed)
     guard options.compaction.isAutomatic, options.checkpointsInBackground, !isReadOnly,
       !closed.load(ordering: .relaxed), scheduled != .now
     else { return }
     guard let share = wantedShare(), !compaction.isRunning else { return }
-    // What has become urgent meanwhile does not wait for the quiet time of what was not.
+    // An urgent compaction does not wait for the quiet time of one that is already scheduled.
     let urgency: CompactionUrgency = share >= options.compaction.urgentDeadShare ? .now : .whenQuiet
     guard urgency != scheduled,
       compactionScheduled.compareExchange(
@@ -93,7 +96,7 @@ extension Engine {
     }
   }
 
-  /// Asks the policy once for each `minimumSize` of log.
+  /// Calls `compactLater` once for each `minimumSize` of log.
   func considerCompaction(at end: UInt64) {
     let last = compactionConsidered.load(ordering: .relaxed)
     guard end < last || end - last >= options.compaction.minimumSize else { return }
@@ -101,10 +104,11 @@ extension Engine {
     compactLater()
   }
 
-  /// Commits so far, or something else that changes with each.
+  /// A number that changes with every commit.
   private var committedCount: UInt64 { log.committedPosition.offset }
 
-  /// The share of dead bytes, if it is one that the policy acts on, now or after a quiet time.
+  /// The dead fraction if the policy wants a compaction, now or after the quiet time; otherwise
+  /// nil.
   private func wantedShare() -> Double? {
     do throws(Fault) {
       let committed = committedBytes.load(ordering: .relaxed)
@@ -113,18 +117,17 @@ extension Engine {
       guard occupancy.size >= options.compaction.minimumSize else { return nil }
       if isTooLarge(occupancy) { return 1 }
       if occupancy.deadShare >= options.compaction.urgentDeadShare { return occupancy.deadShare }
-      // Not urgent, whatever it is.
+      // 0 is below every urgent fraction.
       return occupancy.removableShare >= options.compaction.deadShare ? 0 : nil
     } catch {
-      // A file that has been closed meanwhile, or cannot be asked: nothing to compact.
+      // The file has been closed meanwhile, or its size cannot be read: nothing to compact.
       return nil
     }
   }
 
-  /// Whether a file that is overwritten at full speed is about to pass the bounds that
-  /// `CompactionPolicy` promises.
+  /// Whether the file is about to exceed the bounds that `CompactionPolicy` promises.
   ///
-  /// A compaction needs room for another copy, and until it has ended a checkpoint may add a tree
+  /// A compaction needs space for another copy, and until it has ended, a checkpoint may add a tree
   /// to the file, and writers their log.
   private func isTooLarge(_ occupancy: Occupancy) -> Bool {
     guard collectsDead else { return false }
@@ -133,7 +136,7 @@ extension Engine {
     if occupancy.apparent - min(occupancy.apparent, occupancy.log) >= 5 * live + past + 24 << 20 {
       return true
     }
-    // Until a checkpoint has ended, what it leaves behind has not been given back.
+    // The dead blocks of a running checkpoint have not been given back yet.
     guard frozenBytes.load(ordering: .relaxed) == 0 else { return false }
     return occupancy.size - min(occupancy.size, occupancy.recent) >= live / 5 * 8 + past + 16 << 20
   }
@@ -142,12 +145,15 @@ extension Engine {
     do throws(Fault) {
       guard !closed.load(ordering: .relaxed), wantedShare() != nil else { return }
       if urgency == .whenQuiet {
-        // It gives back what needs no copy for that, and shows how much is left.
+        // A checkpoint gives back blocks without a copy; then see how much is left.
         try checkpoint(isForced: false)
         guard wantedShare() != nil else { return }
       }
-      _ = try compact(bytesPerSecond: options.compaction.bytesPerSecond, isAutomatic: true, nil)
-      // What was replaced meanwhile is dead in the new file.
+      let report = try compact(
+        bytesPerSecond: options.compaction.bytesPerSecond, isAutomatic: true, nil)
+      // The next compaction waits, as after a failure.
+      if report.isInPlace { throw Fault(.outOfSpace, "there is no space for a compacted file") }
+      // Values replaced meanwhile are already dead in the new file.
       compactLater()
     } catch {
       guard error.kind != .cancelled, error.kind != .closed else { return }

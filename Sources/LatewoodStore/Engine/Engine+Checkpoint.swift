@@ -25,12 +25,12 @@ extension Engine {
     }
   }
 
-  /// Merges what the write buffer holds into the base tree, so that recovery starts from here.
+  /// Merges the write buffer into the base tree, so that recovery starts from here.
   ///
   /// - Parameters:
-  ///   - isForced: also when nothing was committed since the last one.
-  ///   - givesBack: dead blocks go back to the file system then. Otherwise they wait for the next
-  ///     checkpoint.
+  ///   - isForced: whether to write a checkpoint even if nothing was committed since the last one.
+  ///   - givesBack: whether to give dead blocks back to the file system afterwards. Otherwise they
+  ///     wait for the next checkpoint.
   func checkpoint(isForced: Bool, givesBack: Bool = true) throws(Fault) {
     checkpointing.lock()
     defer { checkpointing.unlock() }
@@ -40,11 +40,11 @@ extension Engine {
     if givesBack { compactLater() }
   }
 
-  private func writeCheckpoint(isForced: Bool) throws(Fault) {
+  func writeCheckpoint(isForced: Bool) throws(Fault) {
     var isForced = isForced
     try takeBackUnwritten()
     while true {
-      // One that failed (a full disk) has left its frozen buffer: it goes first.
+      // A checkpoint that failed, on a full disk, has left its frozen buffer. Merge that first.
       let left = unfinished
       var next = left
       if next == nil { next = try freeze(isForced: isForced) }
@@ -54,39 +54,39 @@ extension Engine {
         try conclude(frozen, root, dead)
         if left == nil { return }
       } catch {
-        // The log began anew after this buffer was frozen, so no checkpoint may send a reader to
-        // where it was. Its tree is as good as any to build on: the next one, of everything, is
-        // what the log waits for.
+        // The log restarted after this buffer was frozen, so no checkpoint may lead a reader to its
+        // old place. The tree can still be built upon: the next checkpoint, of everything, is the
+        // one that the log needs.
         guard error.kind == .unsupported else { throw error }
         keepDead(dead)
-        install(root)
+        install(root, of: frozen)
         isForced = true
       }
     }
   }
 
-  /// What a checkpoint holds, fixed at the moment it froze the write buffer.
+  /// The contents of a checkpoint, fixed when it froze the write buffer.
   struct Frozen {
     var buffer: BufferState
     var transaction: UInt64
     var replay: ReplayPosition
   }
 
-  /// Puts a new write buffer in the place of the full one. Microseconds, under the writer lock.
+  /// Replaces the full write buffer with a new one. Holds the writer lock for microseconds.
   private func freeze(isForced: Bool) throws(Fault) -> Frozen? {
-    // A commit whose sync failed is in memory still: it must not be published, nor does a store
-    // that cannot write need a checkpoint.
+    // A commit whose sync failed is still in memory and must not be published. And a store that
+    // cannot write needs no checkpoint.
     try log.checkWriting()
-    // Most of what waits goes to the file, or to the disk, before the lock is taken, so that it is
-    // held for microseconds; where threads commit synchronously without a pause, for a sync of what
-    // they have committed since.
+    // Flush most of the log before taking the lock, so that it is held for microseconds only. If
+    // threads commit synchronously without a pause, it is held for a sync of their commits since.
     try log.flush(through: log.committedPosition, durable: isSyncAwaited)
     lockForService()
     defer { unlockForService() }
     try rollBackUnwritten()
-    // Frames of transactions that were given up are of no use, but a replay has to pass them.
+    // `pendingBytes` counts frames of aborted transactions too: they are useless, but a replay has
+    // to read them.
     if head.active.isEmpty, head.pendingBytes == 0, !isForced, !log.needsCheckpoint { return nil }
-    // Readers see all that is frozen from here on.
+    // Readers see the whole frozen buffer from here on.
     try log.flush(through: log.position, durable: isSyncAwaited)
     let frozen = Frozen(buffer: head.active, transaction: head.transaction, replay: log.replayPosition)
     head.number += 1
@@ -102,12 +102,14 @@ extension Engine {
   /// Whether there is a synchronous commit that is not durable yet.
   private var isSyncAwaited: Bool { synchronousEnd.load(ordering: .relaxed) > log.durableThrough }
 
-  /// Writes the next base tree and makes it durable, and all of the log before it, which is proved
-  /// first: an operation that is no longer what was written must not get a new checksum.
+  /// Writes the next base tree and makes it durable with all of the log before it. The log is
+  /// verified first, so that a damaged operation does not get a new checksum.
   private func merge(_ frozen: Frozen) throws(Fault) -> (root: Subtree?, dead: DeadSpace) {
     let base = try current().base
     var dead = DeadSpace()
     let log = log
+    let reading = log.view.hold()
+    defer { withExtendedLifetime(reading) {} }
     try log.proveFrames(from: punching.withLock { $0.replay }, to: frozen.replay.offset)
     let root = try BufferMerge.run(
       frozen.buffer, into: base, file: log.view, nodeSize: options.nodeSize, transaction: frozen.transaction,
@@ -118,7 +120,7 @@ extension Engine {
     return (root, dead)
   }
 
-  /// Names the new tree in the file.
+  /// Appends the checkpoint of the new tree, and writes a root slot that names it.
   private func conclude(_ frozen: Frozen, _ root: Subtree?, _ dead: DeadSpace) throws(Fault) {
     let checkpoint = try append(
       CheckpointRecord(
@@ -128,16 +130,17 @@ extension Engine {
     lastCheckpoint.store(checkpoint.offset, ordering: .relaxed)
     backgroundFailure.withLock { $0 = nil }
     release(dead, by: checkpoint)
-    install(root)
+    install(root, of: frozen)
   }
 
-  /// Lets readers see the new tree in the place of the old one and the frozen buffer.
-  private func install(_ root: Subtree?) {
+  /// Publishes the new tree, which replaces the old one and the frozen buffer.
+  private func install(_ root: Subtree?, of frozen: Frozen) {
     lockForService()
     defer { unlockForService() }
     unfinished = nil
     liveBytes.store(root?.liveBytes ?? 0, ordering: .relaxed)
     let (log, hold) = (log, holdOfNextBase())
+    log.needRecords(from: frozen.replay.offset)
     swap { old in
       Version(
         number: old.number, transaction: old.transaction, base: root, active: old.active, frozen: nil,
@@ -169,8 +172,8 @@ extension Engine {
 
   // MARK: Sealing
 
-  /// Appends a seal some time after the last synchronous commit, so that its durability is on
-  /// record too.
+  /// Schedules a seal half a second after a synchronous commit, which records that the commit is
+  /// durable.
   func sealLater() {
     guard options.checkpointsInBackground,
       sealScheduled.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)
@@ -191,7 +194,7 @@ extension Engine {
     writeSeal()
   }
 
-  /// Best effort: a seal that cannot be written is only one that is missing. Under the writer lock.
+  /// Appends a seal. Best effort: a missing seal does no harm. Under the writer lock.
   private func writeSeal() {
     do throws(Fault) {
       try log.appendSeal()
@@ -203,7 +206,7 @@ extension Engine {
 
   // MARK: Closing
 
-  /// Idempotent. Snapshots are told: their reads throw from here on.
+  /// Closes the store and its snapshots, whose reads throw from here on. Idempotent.
   func close() throws(Fault) {
     try refuseInsideCompaction("the store was closed")
     lockForService()

@@ -5,10 +5,10 @@ import LatewoodFile
 import LatewoodTree
 
 extension Engine {
-  /// Runs a compaction on this thread, or waits for the one that runs.
+  /// Runs a compaction on this thread, or waits for the running one.
   ///
-  /// - Parameter isAutomatic: nobody asked for it. Then it keeps the room that it takes within the
-  ///   bounds of `CompactionPolicy`, and writers wait longer.
+  /// - Parameter isAutomatic: whether the policy started it. Then it keeps the space that it takes
+  ///   within the bounds of `CompactionPolicy`, and writers wait longer.
   func compact(
     bytesPerSecond: UInt64?, isAutomatic: Bool = false, unless isCancelled: () -> Bool = { false },
     _ progress: ((CompactionProgress) -> Void)?
@@ -19,7 +19,7 @@ extension Engine {
       into: { () throws(Fault) in try log.createReplacement() })
   }
 
-  /// Writes the newest state into a file of its own, on this thread.
+  /// Writes the newest state into a separate file, on this thread.
   func copy(
     to path: String, bytesPerSecond: UInt64?, _ progress: ((CompactionProgress) -> Void)?
   ) throws(Fault) -> CompactionReport {
@@ -41,16 +41,20 @@ extension Engine {
         try runRewriting(
           holdsWriters: joins, isAutomatic: isAutomatic, bytesPerSecond, progress, into: create))
     } catch {
-      result = .failure(error)
+      do throws(Fault) {
+        guard joins, error.kind == .outOfSpace else { throw error }
+        result = .success(try giveBackInPlace(insteadOf: error))
+      } catch {
+        result = .failure(error)
+      }
     }
     forgetReplaced()
     compaction.end(result)
     return try result.get()
   }
 
-  /// Lets go of the file that was replaced, on another thread: when nobody has it any more the
-  /// system gives up all that it cached of it, and its blocks, which takes as long as to copy some
-  /// of it.
+  /// Releases the replaced file on another thread. With the last reference the system drops its
+  /// cached pages and frees its blocks, which takes as long as copying a part of it.
   private func forgetReplaced() {
     DispatchQueue.global(qos: .utility).async { [replaced] in
       let old = replaced.withLock { old in
@@ -68,31 +72,30 @@ extension Engine {
   ) throws(Fault) -> CompactionReport {
     let began = MonotonicClock.nanoseconds
     try compaction.checkpoint()
-    // What a checkpoint that is running has merged needs not be followed.
+    // Wait for a running checkpoint: transactions that it merges need not be followed.
     if isAutomatic { checkpointing.withLock {} }
     isCompactingItself.store(isAutomatic, ordering: .relaxed)
-    // From here on writers that are faster than this are held back, or it might never come to an
+    // From here on writers that are faster than the compaction are held back, or it might never
     // end.
     if holdsWriters { beginLag(isAutomatic: isAutomatic) }
     defer {
       compactionLag.end()
       isCompactingItself.store(false, ordering: .relaxed)
     }
-    // Before anything that takes long: where the new file cannot be made as it has to be, that is
-    // all it costs.
+    // First of all: if the new file cannot be made as it must be, the attempt costs nothing else.
     if holdsWriters { try log.proveReplaceable() }
     if holdsWriters, let preparation = preparation.withLock({ $0 }) { try preparation.run() }
-    // So that there is a tree of everything, and few transactions have to be followed. To give back
-    // blocks of a file that is to go soon would take as long as half of its compaction, with every
-    // commit waiting for one of them: only a bound on the room is worth that. A file that was taken
-    // away gets no checkpoint any more, and its log is followed from the last one on.
+    // A checkpoint, so that the tree is complete and few transactions have to be followed. Giving
+    // back blocks of a file that will soon be gone would take half as long as its compaction and
+    // delay every commit, which is only worthwhile to keep a bound on the space. A file that was
+    // moved away gets no checkpoint any more; its log is followed from the last one.
     let isFirst = lastCheckpoint.load(ordering: .relaxed) == 0
     let isWorthIt = !isAutomatic || pendingBytes.load(ordering: .relaxed) >= checkpointThreshold / 4
     if !isReadOnly, !log.isMoved, isFirst || isWorthIt {
       do throws(Fault) {
         try checkpoint(isForced: isFirst, givesBack: isAutomatic || !holdsWriters)
       } catch {
-        // That it was taken away may be found out only now.
+        // The checkpoint may be the first to notice that the file was moved away.
         if holdsWriters || error.kind != .fileMoved { throw error }
       }
     }
@@ -125,13 +128,13 @@ extension Engine {
       isBounded: isAutomatic)
   }
 
-  /// The newest checkpoint, and a version that keeps its tree mapped and, with all of the log from
-  /// its replay offset on, from being given back to the file system.
+  /// Returns the newest checkpoint, and a version that keeps its tree mapped. The version also
+  /// keeps the tree, and the log from its replay offset on, from being given back.
   private func newestTree() throws(Fault) -> (Version, CheckpointRecord) {
     checkpointing.lock()
     defer { checkpointing.unlock() }
     let version = try current()
-    // Of a store that is only read there may be none yet: everything is in the log.
+    // A read-only store may have no checkpoint yet: everything is in the log.
     let start = try newestCheckpoint()
     return (
       version,
@@ -139,8 +142,8 @@ extension Engine {
     )
   }
 
-  /// Of a new file: names its first tree in both root slots, and lets reads see it. The log before
-  /// it does not have these entries, so no slot may lead around it.
+  /// In a new file: writes the first checkpoint, names it in both root slots, and publishes its
+  /// tree. Both slots must name it, because the log before it does not have these entries.
   func begin(with root: Subtree?, transaction: UInt64) throws(Fault) {
     try log.flush(through: log.position, durable: false)
     try log.syncNodes()
@@ -157,15 +160,15 @@ extension Engine {
     swap { _ in makeVersion(head, base: root, frozen: nil, hold: hold) }
   }
 
-  /// Of a new file: lets reads see all that has been flushed. Transactions that are replayed are
-  /// published before they are in the file, to nobody; whoever reads that may not look beyond what
-  /// was there.
+  /// In a new file: publishes a version with everything that has been flushed. Replayed
+  /// transactions were published before they were in the file, so the view of that version ends too
+  /// early.
   func showAll() {
     swap { old in makeVersion(head, base: old.base, frozen: old.frozen, hold: old.hold) }
   }
 
-  /// Takes the writer lock if the store can go on in another file; returns when the lock was taken,
-  /// in nanoseconds.
+  /// Takes the writer lock if the store can switch to another file, and returns the time at which
+  /// it was taken, in nanoseconds.
   func lockForSwitch() throws(Fault) -> UInt64 {
     lockForService()
     do throws(Fault) {
@@ -179,15 +182,15 @@ extension Engine {
     }
   }
 
-  /// Goes on in the file of `other`, which holds the same state and is in the place of this one's.
-  /// Under `checkpointing` and `writer`.
+  /// Switches to the file of `other`, which holds the same state and has replaced this one's. Under
+  /// `checkpointing` and `writer`.
   func takeOver(_ other: Engine) {
-    // Whoever still waits for the old file must find this published, not publish it with the new
-    // file under it.
+    // Threads that still wait for the old file must find this published, and not publish it with
+    // the new file.
     publish(head)
     let base = other.published.held()?.base
     var next = other.head
-    // Numbers never fall, neither here nor in the buffer that was made over there.
+    // Version numbers never decrease, neither here nor in the buffer that `other` made.
     next.number = max(head.number, other.head.number) + 1
     next.known = head.known
     head = next

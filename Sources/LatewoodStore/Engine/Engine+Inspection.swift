@@ -30,7 +30,7 @@ extension Engine {
     result.checkpointTransaction = checkpoint?.transaction ?? 0
     result.logEnd = log.committedPosition.offset
     result.logBytes = log.committedPosition.offset &- (checkpoint?.replay.offset ?? FileLayout.logStart)
-    // What the file says of itself may be anything.
+    // The numbers in the file are untrusted.
     let overhead = result.logBytes &+ FileLayout.logStart
     let rest = result.fileSize - min(result.fileSize, overhead)
     result.deadBytes = rest - min(rest, result.liveBytes)
@@ -47,6 +47,10 @@ extension Engine {
     result.memoryBytes =
       UInt64(version.active.layer.memoryLength + (version.frozen?.layer.memoryLength ?? 0)) + log.chunkMemory
     if !isInTransaction { writer.unlock() }
+    if let length = log.device.cache?.length {
+      result.isMapped = false
+      result.cachedBytes = UInt64(length.cached + length.kept)
+    }
     result.fileID = Self.hexadecimal(log.header.fileID)
     result.formatVersion = FileHeader.formatVersion
     result.created = log.header.created
@@ -54,7 +58,7 @@ extension Engine {
       result.punchedBytes = state.punchedBytes
       result.punchingFailure = state.failure.map { StoreError($0, path: path) }
     }
-    // It keeps the newest checkpoint in the file.
+    // The version keeps the newest checkpoint in the file.
     withExtendedLifetime(version) {}
     return result
   }
@@ -80,7 +84,8 @@ extension Engine {
   }
 
   func history() throws(Fault) -> [Checkpoint] {
-    // It keeps the newest checkpoint in the file; older ones can go while this looks for them.
+    // The version keeps the newest checkpoint in the file; older ones may disappear while this
+    // looks for them.
     let version = try current()
     defer { withExtendedLifetime(version) {} }
     var result: [Checkpoint] = []
@@ -99,8 +104,8 @@ extension Engine {
         result.append(checkpoint)
         return result
       }
-      // Going back only, so that a hostile file cannot send us in circles. What is lost of the past
-      // does not hide what is left of it.
+      // Backwards only, so that a hostile file cannot cause a loop. A lost checkpoint does not hide
+      // the newer ones.
       let found = previous < offset ? try log.checkpoint(at: previous, in: log.view)?.record : nil
       checkpoint.isOlderLost = previous != 0 && found == nil
       result.append(checkpoint)
@@ -127,18 +132,19 @@ extension Engine {
     return pastVersion(record, in: log, hold: hold)
   }
 
-  /// The state that a checkpoint holds, without what was written after it.
+  /// The state of a checkpoint, without later commits.
   func pastVersion(_ record: CheckpointRecord, in log: LogFile, hold: BaseHold) -> Version {
     Version(
-      // It shows no buffer, so no node needs to be kept for it. It has a registry of its own
-      // because the writer's takes numbers in order only, and transactions go on meanwhile.
+      // It has no write buffer, so no buffer nodes are kept for it. It needs a separate registry,
+      // because the writer's accepts numbers only in ascending order and transactions continue
+      // meanwhile.
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
       known: KnownKeyspaces(), file: log.view, mapping: log.use, registry: VersionRegistry(),
       hold: hold)
   }
 
-  /// - Parameter isTreeProved: the nodes and extents of the newest checkpoint have been read and
-  ///   checked already.
+  /// - Parameter isTreeProved: whether the nodes and extents of the newest checkpoint have already
+  ///   been verified.
   func verify(
     isTreeProved: Bool = false, _ progress: ((VerifyProgress) -> Void)?
   ) throws(Fault) -> VerifyReport {
@@ -147,11 +153,11 @@ extension Engine {
     var report = VerifyReport()
     report.transaction = version.transaction
     let logStart = try newestCheckpoint()?.replay.offset ?? FileLayout.logStart
-    // Room that a checkpoint has just reserved counts as committed before the header of its frame
-    // is written.
+    // Not the committed position: that includes space just reserved by a checkpoint, whose frame
+    // header may not be written yet.
     let logEnd = log.writtenPosition.offset
     let logLength = logEnd > logStart ? logEnd - logStart : 0
-    // What the file says of itself may be more than any file has.
+    // `liveBytes` is untrusted and may exceed any file.
     let total = logLength + min(version.base?.liveBytes ?? 0, log.view.limit)
     if !isTreeProved {
       let tree = version.verifyBase { checked in
@@ -163,10 +169,10 @@ extension Engine {
       report.bytesChecked = tree.bytes
       report.faults = tree.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
     }
-    // A reader may not know the newest checkpoint yet, and read more of the log.
+    // A reader may not know the newest checkpoint yet, and then needs more of the log.
     let known = isReadOnly ? punching.withLock { $0.replay } : nil
     let frames = try log.verify(from: known, through: logEnd)
-    // What no checkpoint has merged is read in the log.
+    // Entries that are not in a checkpoint are read from the log, so it must be intact.
     if frames.hasWholeLog { checkCatalog(of: version, &report) }
     report.frames = frames.frames
     report.bytesChecked += frames.bytes
@@ -182,7 +188,7 @@ extension Engine {
   private func checkCatalog(of version: Version, _ report: inout VerifyReport) {
     let catalog = CatalogVerify.run(version)
     report.faults += catalog.faults
-    // Where the tree is damaged has usually been told.
+    // Damage in the tree has usually been reported already.
     if let damage = catalog.damage, !report.faults.contains(where: { $0.offset == damage.offset }) {
       report.faults.append(VerifyFault(offset: damage.offset ?? 0, what: damage.reason))
     }

@@ -3,43 +3,41 @@ import LatewoodDevice
 import LatewoodFile
 import LatewoodTree
 
-/// Whether what dies in the file belongs to nothing else, so that it may be given back.
+/// The knowledge whether dead ranges belong to nothing else, so that they may be given back.
 ///
 /// ```
-/// own                       this process wrote every reference in the file
-/// unknown -> counting -> counted    somebody else wrote it: all that is referred to is counted first, block by block
+/// own                               this process wrote every reference in the file
+/// unknown -> counting -> counted    another process wrote it: all references are counted first
 /// ```
 ///
-/// Of what this process writes, no byte has two owners. A file that comes from outside can say
-/// anything with right checksums. So before anything of it is given back, everything is counted
-/// that the newest tree, the log after its replay offset and the dead ranges that still wait refer
-/// to, before that checkpoint's frame. (A tree that refers to what lies behind it is refused: such
-/// bytes are written later, by somebody else.) Dead ranges are taken out of the count when nobody
-/// can read them any more, and a block is given back when its count is 0. What is written later
-/// lies behind the frame; this process alone refers to it. So a block that is given back is needed
-/// by no tree that can still be read and by no replay, however references overlap or repeat.
+/// No byte that this process writes has two owners. A file from outside can contain anything, with
+/// correct checksums. So before any of its space is given back, all references before the newest
+/// checkpoint's frame are counted: those of its tree, of the log after its replay offset, and of
+/// the dead ranges that still wait. (A tree that refers to bytes behind it is refused, because they
+/// are written later and for something else.) A dead range is removed from the count when nobody
+/// can read it any more, and a block is given back when its count is 0. Bytes written later lie
+/// behind that frame, and only this process refers to them. So no tree that can still be read, and
+/// no replay, needs a block that is given back, however references overlap or repeat.
 ///
-/// - `kept` values stay counted as the part of the log that they were; they are dead when their
-///   entry is.
-/// - Base trees that are older than the newest refer to what that refers to, and to ranges that
-///   wait.
+/// - `kept` values stay counted as a part of the log; they die with their entries.
+/// - Older base trees refer only to what the newest one refers to, and to waiting ranges.
 enum Ownership {
   case own
   case unknown
   case counting(ClaimCount)
   case counted(BlockClaims)
 
-  /// The dead ranges of `batch` can no longer be read.
+  /// Removes dead ranges from the count once nobody can read them.
   mutating func remove(_ ranges: [DeadRange]) {
     guard case .counted(var claims) = self else { return }
-    // The array of counts is not to be copied.
+    // Avoids a copy of the array of counts.
     self = .unknown
     for range in ranges { claims.remove(range) }
     self = .counted(claims)
   }
 
-  /// The blocks of `length` in `blocks` that nothing refers to. What else is in there never can be
-  /// given back: the file is not sound there.
+  /// Returns the blocks of `length` in `blocks` that nothing refers to. The other blocks can never
+  /// be given back, because the file contradicts itself there.
   func free(in blocks: [Range<UInt64>], of length: UInt64) -> [Range<UInt64>] {
     guard case .counted(let claims) = self else { return blocks }
     var free: [Range<UInt64>] = []
@@ -62,10 +60,9 @@ enum Ownership {
   }
 }
 
-/// A count of everything that is referred to, which goes on from checkpoint to checkpoint. Under
-/// `checkpointing`.
+/// A count of all references, which continues from checkpoint to checkpoint. Under `checkpointing`.
 final class ClaimCount {
-  /// Keeps what the walk goes over.
+  /// Keeps the tree that is being walked in the file.
   private let version: Version
   private var walk: ReferenceWalk
   private(set) var claims: BlockClaims
@@ -76,7 +73,7 @@ final class ClaimCount {
     walk = ReferenceWalk(version.base, in: version.file)
   }
 
-  /// Goes on until `enough` says so; true when all is counted.
+  /// Continues until `enough` returns true; returns true when everything is counted.
   func run(until enough: () -> Bool) throws(Fault) -> Bool {
     while !walk.isFinished {
       if enough() { return false }
@@ -101,15 +98,15 @@ extension Ownership {
 }
 
 extension Engine {
-  /// How long one checkpoint counts at most, and the live bytes for which it begins to, however
-  /// little is dead.
+  /// The longest time that one checkpoint spends counting. Up to `quickLength` live bytes, counting
+  /// begins however little is dead.
   private static let countNanoseconds: UInt64 = 500_000_000
   private static let quickLength: UInt64 = 64 << 20
-  /// A longer tree is gone over when the dead bytes are so many times less at most.
+  /// A longer tree is counted only if the dead bytes are at least a sixteenth of its live bytes.
   private static let countedShare: UInt64 = 16
 
-  /// Whether it is known what else refers to blocks in which something died; counts if need be.
-  /// Under `checkpointing`.
+  /// Whether all references to blocks with dead bytes are known. Counts them if necessary. Under
+  /// `checkpointing`.
   ///
   /// Throws if the file contradicts itself, or cannot be read.
   func knowsOwners(dead length: UInt64) throws(Fault) -> Bool {
@@ -137,7 +134,7 @@ extension Engine {
     return isDone
   }
 
-  /// Counts the log and what waits; nil if not everything can be told.
+  /// Counts the log and the waiting ranges; nil if not everything can be counted.
   private func startCounting(before newest: AppendedCheckpoint) throws(Fault) -> ClaimCount? {
     guard var claims = BlockClaims(limit: newest.offset) else { return nil }
     let (waiting, replay) = punching.withLock { ($0.waiting, $0.replay) }

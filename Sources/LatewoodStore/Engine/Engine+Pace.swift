@@ -2,60 +2,61 @@ import LatewoodBytes
 import LatewoodDevice
 import Synchronization
 
-/// What writers are counted and slowed down by.
+/// Counts the bytes of writers and slows them down.
 extension Engine {
-  /// Live data of less than some MiB is treated as if it were more, or its log would be merged all
-  /// the time.
+  /// The least threshold of a checkpoint, in bytes. With little live data, the log would otherwise
+  /// be merged all the time.
   static let leastThreshold: UInt64 = 8 << 20
 
-  /// Bytes of log that a checkpoint gathers: fewer than the budget while the live data is small, so
-  /// that the log does not outgrow it.
+  /// The number of bytes of log that start a checkpoint: less than the budget while the live data
+  /// is small, so that the log does not outgrow it.
   var checkpointThreshold: UInt64 {
     let budget = UInt64(options.writeBufferBudget)
     guard options.compaction.isAutomatic else { return budget }
     return min(budget, max(Engine.leastThreshold, liveBytes.load(ordering: .relaxed) / 3))
   }
 
-  /// Starts a checkpoint on the background queue when enough log has gathered.
+  /// Starts a checkpoint on the background queue if enough log has gathered.
   func checkpointIfDue() {
-    // While the file is compacted by itself a tree more would be the one that is too much; the new
-    // file has its own.
+    // During an automatic compaction another tree could exceed the bound on space; the new file
+    // will have its own.
     let threshold =
       isCompactingItself.load(ordering: .relaxed) ? 2 * checkpointThreshold : checkpointThreshold
     if pendingBytes.load(ordering: .relaxed) >= threshold { checkpointLater() }
   }
 
-  /// So many bytes of log have come: of a commit, or of a transaction that was given up when part
-  /// of it was complete. Under the writer lock.
+  /// Counts bytes of log, of a commit or of the complete frames of an aborted transaction. Under
+  /// the writer lock.
   func didLog(_ bytes: UInt64) {
     if bytes == 0 { return }
     head.pendingBytes += bytes
     pendingBytes.store(head.pendingBytes, ordering: .relaxed)
-    // Nobody else adds.
+    // No other thread changes it.
     let committed = committedBytes.load(ordering: .relaxed) &+ bytes
     committedBytes.store(committed, ordering: .relaxed)
     if price > 0 { pace.charge(bytes, at: MonotonicClock.nanoseconds) }
   }
 
-  /// Holds a writer back until what was committed is paid for.
+  /// Holds a writer back until its debt is paid.
   func slowDown() {
-    // A closure of the compaction holds up what it would wait for.
+    // A closure called by the compaction must not wait for the compaction.
     guard pace.isAsked, !compaction.isRunningHere else { return }
     checkpointEnded.lock()
     defer { checkpointEnded.unlock() }
     while true {
       let rest = pace.wait(price: price, at: MonotonicClock.nanoseconds)
       if rest == 0 { return }
-      // What the price depends on is not told of whenever it changes.
+      // Not every change of the price is signalled.
       _ = checkpointEnded.wait(milliseconds: min(10, rest / 1_000_000 + 1))
     }
   }
 
-  /// Nanoseconds that each byte costs now.
+  /// The price of a byte now, in nanoseconds.
   private var price: Double { max(checkpointBacklog?.price ?? 0, compactionPrice) }
 
-  /// The log that no checkpoint holds, while one is being written. At its end two trees are in the
-  /// file, and the log of both checkpoints: together no more than three times the live data.
+  /// The log that is not in a checkpoint yet; nil unless one is scheduled or running. At its end
+  /// the file has two trees and the log of both checkpoints, together at most three times the live
+  /// data.
   var checkpointBacklog: Backlog? {
     guard checkpointScheduled.load(ordering: .relaxed) else { return nil }
     let log = pendingBytes.load(ordering: .relaxed) + frozenBytes.load(ordering: .relaxed)
@@ -69,7 +70,7 @@ extension Engine {
       headroom: min(budget, max(Engine.leastThreshold, live / 4)))
   }
 
-  /// The same for the compaction that is running. One that was paused holds nobody.
+  /// The price of a byte because of the running compaction, in nanoseconds; 0 while it is paused.
   var compactionPrice: Double {
     let price = compactionLag.price(at: committedBytes.load(ordering: .relaxed))
     return price > 0 && !compaction.isPaused ? price : 0

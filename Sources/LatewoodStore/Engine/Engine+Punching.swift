@@ -4,28 +4,28 @@ import LatewoodFile
 import LatewoodTree
 import Synchronization
 
-/// What the store knows of dead parts of its file: which there are, since when, and which
-/// checkpoints are still whole.
+/// The dead parts of a store's file: their ranges, the epoch since which they are dead, and the
+/// checkpoints that are still complete.
 ///
 /// ```
-/// merge          leaves dead ranges            (counted once the checkpoint is concluded: its slot is written)
-/// waiting        until nobody holds a base tree from before, and enough checkpoints are whole without them
-/// loose          joined with their neighbours; whole blocks are given back, the rest stays
+/// merge      leaves dead ranges, which are collected once the slot of its checkpoint is written
+/// waiting    until no older base tree is held, and enough checkpoints are whole without them
+/// loose      joined with their neighbours; whole blocks are given back, the rest stays
 /// ```
 ///
-/// An epoch counts base trees: the one a store was opened with is 0, and each that a checkpoint
-/// installs is the next. What the merge to epoch `n` left behind is needed by base trees before `n`
-/// only.
+/// An epoch is the number of a base tree: the one a store was opened with is 0, and each checkpoint
+/// installs the next. Ranges left behind by the merge to epoch `n` are needed only by base trees
+/// before `n`.
 ///
 /// Invariants:
-/// 1. A range is in here only if both are durable or will be made so before it is given back: the
-///    checkpoint that does without it, and a slot that names it. Before anything is given back both
-///    slots name such a checkpoint.
-/// 2. `whole` are checkpoints of which nothing was given back, nor will be before they are taken
-///    out.
+/// 1. For every range in here there is a checkpoint that does not need it, and a slot that names
+///    this checkpoint. Both are made durable before the range is given back, and by then both slots
+///    name such a checkpoint.
+/// 2. No part of a checkpoint in `whole` has been given back, or will be before it is removed from
+///    there.
 /// 3. A block is given back only if nothing else refers to it: see `Ownership`.
 ///
-/// Nothing of it is in the file: what waits when the store is closed stays until the file is
+/// None of this is in the file: ranges that wait when the store is closed stay until the file is
 /// compacted.
 struct Punching {
   struct Dead {
@@ -38,28 +38,28 @@ struct Punching {
     var epoch: UInt64
   }
 
-  /// What was left behind by merges whose checkpoint could not be written, while their trees were
-  /// built upon.
+  /// Space left behind by merges whose checkpoint could not be written, but whose trees were built
+  /// upon.
   var unconcluded = DeadSpace()
   var ownership = Ownership.unknown
-  /// Who still reads the base trees of this file. Another file has another: snapshots of the old
-  /// one hold nothing of the new one.
+  /// The readers of this file's base trees. Each file has its own registry: snapshots of an old
+  /// file hold nothing in the new one.
   let bases = BaseRegistry()
-  /// Where a replay starts from the newest checkpoint.
+  /// The replay position of the newest checkpoint.
   var replay = ReplayPosition.start
   var newest: AppendedCheckpoint?
   var epoch: UInt64 = 0
   var waiting: [Dead] = []
   var loose = DeadRanges()
   var whole: [Whole] = []
-  /// Offset of the oldest checkpoint that can be read; 0: all can.
+  /// The offset of the oldest checkpoint that can be read; 0 if all can be.
   var oldestWhole: UInt64 = 0
   var punchedBytes: UInt64 = 0
-  /// No more is given back: the file system cannot, or failed.
+  /// Whether no more space is given back, because the file system cannot do it or failed.
   var isOver = false
   var failure: Fault?
 
-  /// Nothing is collected or given back any more.
+  /// Stops collecting dead ranges and giving them back.
   mutating func end() {
     isOver = true
     unconcluded = DeadSpace()
@@ -68,7 +68,7 @@ struct Punching {
     ownership = .unknown
   }
 
-  /// What may be given back, if it is worth it: the greatest epoch of it, and its length.
+  /// The dead ranges that nobody needs any more: their greatest epoch, and their length in bytes.
   func eligible(keeping checkpoints: Int, oldestHeld: UInt64?) -> (epoch: UInt64, length: UInt64)? {
     guard let first = whole.suffix(checkpoints).first else { return nil }
     let limit = min(first.epoch, oldestHeld ?? .max)
@@ -79,22 +79,21 @@ struct Punching {
 }
 
 extension Engine {
-  /// How long readers are kept out at a time, and the pause after that.
+  /// The longest time for which readers are kept out at once, and the pause after it.
   private static let punchNanoseconds: UInt64 = 10_000_000
   private static let pauseMilliseconds: UInt64 = 3
-  /// How long reads of the tree before are waited for that are about to end.
+  /// The longest wait for short reads of an older tree to end.
   private static let patienceMilliseconds: UInt64 = 20
 
   /// Whether dead ranges are collected.
   var collectsDead: Bool { options.punchesHoles && !isReadOnly && !punching.withLock { $0.isOver } }
 
-  /// Begins anew with the file that `log` is from now on; what was known of the one before is
-  /// forgotten with it.
+  /// Starts with the file that `log` refers to now, and forgets everything about the previous one.
   ///
   /// - Parameters:
   ///   - checkpoint: offset of its newest checkpoint; 0 if there is none.
-  ///   - replay: where a replay starts from that.
-  ///   - isOwn: this process wrote the file from its beginning.
+  ///   - replay: the replay position of that checkpoint.
+  ///   - isOwn: whether this process wrote the whole file.
   /// - Returns: the hold of that checkpoint's base tree.
   func startPunching(from checkpoint: UInt64, replay: ReplayPosition, isOwn: Bool) -> BaseHold {
     punching.withLock { state in
@@ -109,7 +108,7 @@ extension Engine {
     }
   }
 
-  /// The hold of the base tree that is installed next. Under `checkpointing`.
+  /// Begins the next epoch, and returns the hold of its base tree. Under `checkpointing`.
   func holdOfNextBase() -> BaseHold {
     punching.withLock { state in
       state.epoch += 1
@@ -117,23 +116,23 @@ extension Engine {
     }
   }
 
-  // MARK: What dies
+  // MARK: Collecting dead space
 
-  /// A merge's tree is built upon although its checkpoint was not written: what it left is still
-  /// needed.
+  /// Keeps the dead space of a merge whose tree is built upon although its checkpoint was not
+  /// written. The previous checkpoint still needs it.
   func keepDead(_ dead: DeadSpace) {
     if collectsDead { punching.withLock { $0.unconcluded.append(dead) } }
   }
 
-  /// A checkpoint was written, and the slot that names it: from the base tree that is installed
-  /// next on nobody needs what its merge left, nor the log before its replay offset. Under
-  /// `checkpointing`, before the tree is installed.
+  /// Collects the dead space of a checkpoint once its slot is written. Neither the next base tree
+  /// nor a later one needs it, nor the log before its replay offset. Under `checkpointing`, before
+  /// the tree is installed.
   func release(_ dead: DeadSpace, by checkpoint: AppendedCheckpoint) {
     let replay = checkpoint.record.replay
     var frames: [DeadRange] = []
     let collects = collectsDead
     if collects {
-      // What cannot be read stays where it is.
+      // Frames that cannot be read are not given back.
       do throws(Fault) {
         frames = try log.frames(from: punching.withLock { $0.replay }, to: replay.offset).ranges
       } catch {}
@@ -147,7 +146,7 @@ extension Engine {
       state.replay = replay
       state.newest = checkpoint
       state.whole.append(.init(checkpoint: checkpoint.offset, epoch: state.epoch + 1))
-      // Checkpoints that are not asked for need not be remembered one by one.
+      // If no space is given back, all checkpoints stay complete, and only some need to be listed.
       if !collects { state.whole.removeFirst(max(0, state.whole.count - options.wholeCheckpoints)) }
       if collects {
         state.waiting.append(.init(epoch: state.epoch + 1, ranges: all.ranges, length: all.length))
@@ -155,9 +154,9 @@ extension Engine {
     }
   }
 
-  // MARK: What is given back
+  // MARK: Giving space back
 
-  /// Until as many calls of `releasePunching`, nothing is given back; on return nothing is being
+  /// Prevents giving space back until the matching `releasePunching`, and waits until none is being
   /// given back.
   func holdPunching() {
     punchingHolds.add(1, ordering: .acquiringAndReleasing)
@@ -168,18 +167,21 @@ extension Engine {
 
   private var isHeld: Bool { punchingHolds.load(ordering: .acquiring) > 0 }
 
-  /// Gives the file system what is dead by now. Under `checkpointing`, without any other lock.
+  /// Gives dead blocks back to the file system. Under `checkpointing`, without any other lock.
   ///
-  /// Throws only if the store cannot write any more: a slot could not be made durable.
-  func punchDead() throws(Fault) {
+  /// - Parameter least: the smallest number of dead bytes for which this is worthwhile; nil for the
+  ///   default.
+  ///
+  /// Throws only if the store can no longer write, because a slot could not be made durable.
+  func punchDead(least: UInt64? = nil) throws(Fault) {
     guard collectsDead, !isHeld else { return }
     do throws(Fault) {
-      try joinDead()
+      try joinDead(least: least ?? options.punchingThreshold)
       try punchLoose()
     } catch {
       if log.isPoisoned { throw error }
-      // For lack of space the slot was not written: the next checkpoint tries again. Nothing else
-      // is worth another try.
+      // If there was no space for the slot, the next checkpoint tries again. No other failure is
+      // worth another try.
       if error.kind == .outOfSpace { return }
       punching.withLock { state in
         state.failure = error
@@ -188,21 +190,21 @@ extension Engine {
     }
   }
 
-  /// Decides what has been waiting long enough, and makes sure that neither slot leads there.
-  private func joinDead() throws(Fault) {
+  /// Moves ranges that nobody needs any more to `loose`, after making sure that neither slot leads
+  /// to them.
+  private func joinDead(least: UInt64) throws(Fault) {
     let limit = punching.withLock { state in
       state.eligible(keeping: options.wholeCheckpoints, oldestHeld: nil)
     }
-    guard let limit, limit.length >= options.punchingThreshold, try !log.hasReaders(),
+    guard let limit, limit.length >= least, try !log.hasReaders(),
       try knowsOwners(dead: limit.length)
     else { return }
     waitForReads(of: limit.epoch)
-    // From here on no older checkpoint can be opened, so that nobody comes to hold what was found
-    // to be held by nobody.
+    // From here on no older checkpoint can be opened, so that no new reader can pin these ranges.
     let decided = punching.withLock { state -> (checkpoint: AppendedCheckpoint, epoch: UInt64)? in
       guard
         let eligible = state.eligible(keeping: options.wholeCheckpoints, oldestHeld: state.bases.oldest),
-        eligible.length >= options.punchingThreshold, let newest = state.newest
+        eligible.length >= least, let newest = state.newest
       else { return nil }
       state.whole.removeAll { $0.epoch < eligible.epoch }
       state.oldestWhole = state.whole.first?.checkpoint ?? newest.offset
@@ -220,8 +222,8 @@ extension Engine {
     }
   }
 
-  /// A transaction that ends, or a read, has the base tree from before for microseconds more; a
-  /// snapshot is not waited for.
+  /// Waits briefly for transactions and short reads, which hold an older base tree for microseconds
+  /// only. Does not wait for snapshots.
   private func waitForReads(of epoch: UInt64) {
     let bases = punching.withLock { $0.bases }
     var waited: UInt64 = 0
@@ -249,7 +251,7 @@ extension Engine {
       }
     }
     while !blocks.isEmpty, !isHeld {
-      // Of a long block a part may have been given back.
+      // A part of a long range may have been given back.
       let before = blocks.last
       punchingNow.lock()
       let start = MonotonicClock.nanoseconds
@@ -269,7 +271,7 @@ extension Engine {
 
   // MARK: Checkpoints of the past
 
-  /// Holds the base tree of a checkpoint; nil if parts of it may be gone.
+  /// Holds the base tree of a checkpoint; nil if parts of it may have been given back.
   func hold(checkpoint offset: UInt64) -> BaseHold? {
     punching.withLock { state in
       guard offset >= state.oldestWhole else { return nil }

@@ -8,16 +8,16 @@ import LatewoodFile
 ///                                                                              \-> queuedSyncs -> sync, publish -> tasks
 /// ```
 ///
-/// One thread runs closures and another waits for syncs, however many tasks wait: closures go on
-/// during a sync, and the next sync takes along all that have ended meanwhile.
+/// One thread runs closures and another waits for syncs, however many tasks wait. Closures continue
+/// during a sync, and the next sync covers all that have ended meanwhile.
 extension Engine {
-  /// Closures that run before the writer lock is given to others for a moment.
+  /// The number of closures that run before the writer lock is released for a moment.
   private static let batchLimit = 128
-  /// Bytes of log after which it is too.
+  /// The number of bytes of log after which it is released too.
   private static let batchBytes: UInt64 = 1 << 20
 
-  /// Runs a transaction in its turn. Throws `CancellationError` if the task is cancelled before
-  /// that.
+  /// Runs a transaction in its turn. Throws `CancellationError` if the task is cancelled before its
+  /// turn.
   func write<R: Sendable>(
     _ durability: Durability, _ body: @escaping @Sendable (Transaction) throws -> R
   ) async throws -> R {
@@ -31,7 +31,7 @@ extension Engine {
     }
   }
 
-  /// Runs a transaction in its turn, and tells when it is settled.
+  /// Runs a transaction in its turn, and calls `completion` when it is settled.
   func enqueue<R: Sendable>(
     _ write: QueuedWrite<R>, _ completion: @escaping QueuedWrite<R>.Completion
   ) {
@@ -53,10 +53,10 @@ extension Engine {
     settle(outcomes.filter { $0.awaited?.durability != .synchronous })
   }
 
-  /// Runs closures, each as a transaction of its own, until somebody else should have the writer
-  /// lock, or the log cannot go on. Under that lock, and with nothing to wait for: it is not given
-  /// back between two of them, because whoever has it may be waiting for what has run to be
-  /// settled.
+  /// Runs closures, each as a separate transaction, until another thread should get the writer
+  /// lock, or the log cannot continue. Under the writer lock, and without waiting: the lock is not
+  /// released between two closures, because its next owner may be waiting for finished transactions
+  /// to be settled.
   private func runBatch() -> [QueuedOutcome] {
     var outcomes: [QueuedOutcome] = []
     let start = log.tail
@@ -70,7 +70,7 @@ extension Engine {
     return outcomes
   }
 
-  /// Settles transactions of one durability and tells the tasks.
+  /// Settles transactions of one durability and resumes their tasks.
   private func settle(_ outcomes: [QueuedOutcome]) {
     var failures = [Fault?](repeating: nil, count: outcomes.count)
     // The last one first: its flush takes all the others along, and its version shows them.
@@ -82,7 +82,7 @@ extension Engine {
         failures[index] = error
       }
     }
-    // Those who wait together are told the failure itself.
+    // All that waited for the same flush get the failure itself.
     let first = failures.last { $0 != nil && $0?.kind != .poisoned } ?? nil
     var final: Fault?
     if failures.contains(where: { $0?.kind == .outOfSpace }) {

@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodTree
 
-/// Short reads register with `readers` and count no references; what lasts longer holds a version.
+/// Short reads register with `readers` and count no references; longer reads hold a version.
 extension Engine: ReadGate {
   func checkOpen() throws(Fault) {
     if closed.load(ordering: .relaxed) { throw Engine.closedFault }
@@ -34,7 +34,7 @@ extension Engine: ReadGate {
 
   /// Begins a short read of a version.
   ///
-  /// - Parameter fault: thrown if there is none any more.
+  /// - Parameter fault: the error to throw if there is no version any more.
   func begin(
     _ reference: borrowing VersionReference, otherwise fault: () -> Fault
   ) throws(Fault) -> ShortRead {
@@ -46,9 +46,9 @@ extension Engine: ReadGate {
     return ShortRead(state: state(of: face), ticket: ReadTicket(registered: ticket))
   }
 
-  /// Looks a key up in a version, and keeps the value until the read is ended.
+  /// Looks up a key in a version, and keeps the value valid until the read is ended.
   ///
-  /// - Parameter fault: thrown if there is no version any more.
+  /// - Parameter fault: the error to throw if there is no version any more.
   @inline(__always) func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace, of reference: borrowing VersionReference,
     otherwise fault: () -> Fault

@@ -3,14 +3,13 @@ import LatewoodFile
 import LatewoodTree
 
 extension Engine {
-  /// Of a read-only store: takes in what another process has committed since. True if there was
-  /// anything.
+  /// In a read-only store: applies new commits of another process. Returns whether there were any.
   func refresh() throws(Fault) -> Bool {
     try checkOpen()
     guard isReadOnly else { return false }
     checkpointing.lock()
     defer { checkpointing.unlock() }
-    // Whoever asks how much memory the write buffer takes has this lock, as in a store that writes.
+    // `statistics()` takes this lock to measure the write buffer, as in a store that writes.
     writer.lock()
     defer { writer.unlock() }
     let log = log
@@ -38,7 +37,7 @@ extension Engine {
       return false
     case .advanced:
       next.active = buffer.finish()
-      // The other process may have dropped keyspaces: handles are looked up once more.
+      // The other process may have dropped keyspaces, so handles are looked up again.
       if changesCatalog { next.known = KnownKeyspaces() }
       head = next
       publish(next)
@@ -53,8 +52,8 @@ extension Engine {
     }
   }
 
-  /// There is a newer checkpoint, or another file: its tree, and the log after it, in the place of
-  /// what is in memory.
+  /// Replaces the state in memory with the tree of a newer checkpoint, perhaps in another file, and
+  /// the log after it.
   private func startOver(in next: LogFile) throws(Fault) -> Bool {
     let before = head.transaction
     let (state, report) = try replay(next, into: BufferLayer(), version: head.number + 1)

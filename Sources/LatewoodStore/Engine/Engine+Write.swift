@@ -4,17 +4,17 @@ import LatewoodFile
 import LatewoodTree
 
 extension Engine {
-  /// A transaction whose closure has run, and what its caller will be told.
+  /// A transaction whose closure has run, and its result for the caller.
   struct Ended<R> {
     let transaction: Transaction
     let result: Result<R, any Error>
-    /// How durable the log must be before readers see what the transaction left, or found, and its
-    /// caller is told. Nil: they see it already.
+    /// The durability that the log must reach before the state that the transaction left, or found,
+    /// is published and its caller continues. Nil if that state is already published.
     let awaited: Durability?
   }
 
-  /// Runs a transaction: the closure under the writer lock, then the flush, then everybody may see
-  /// it.
+  /// Runs a transaction: the closure under the writer lock, then the flush, then publishes the
+  /// commit.
   func write<R>(_ durability: Durability, _ body: (Transaction) throws -> R) throws -> R {
     do {
       let ended = try runAlone(durability, body)
@@ -22,7 +22,7 @@ extension Engine {
         do throws(Fault) {
           try finish(ended.transaction, awaited)
         } catch {
-          // Why the closure threw is what its caller wants to know, whatever else fails now.
+          // The closure's own error matters more to the caller than a failure here.
           _ = try ended.result.get()
           throw error
         }
@@ -31,7 +31,7 @@ extension Engine {
     } catch { throw told(error) }
   }
 
-  /// What the caller of a transaction is told.
+  /// The error that the caller of a transaction gets: a `Fault` becomes a `StoreError`.
   func told(_ error: any Error) -> any Error { (error as? Fault).map { StoreError($0, path: path) } ?? error }
 
   private func runAlone<R>(
@@ -45,9 +45,8 @@ extension Engine {
   /// Runs the closure and commits. Under the writer lock, between `lockForTransaction` and
   /// `unlockTransaction`.
   ///
-  /// A transaction that changes nothing, or throws, may have found what another thread has
-  /// committed and not published yet: its caller acts on that, so that a read after it must see it
-  /// too.
+  /// A transaction that changes nothing, or throws, may have read a commit that is not published
+  /// yet. Its caller may act on that, so a later read must see the commit too.
   func run<R>(_ durability: Durability, _ body: (Transaction) throws -> R) throws -> Ended<R> {
     let transaction = try Transaction(engine: self)
     let result: R
@@ -80,7 +79,7 @@ extension Engine {
     return Ended(transaction: transaction, result: result, awaited: awaited)
   }
 
-  /// Whether readers see the newest state. Under the writer lock. Throws if they never will,
+  /// Whether the newest state is published. Under the writer lock. Throws if it never will be,
   /// because writing has ended.
   private func hasPublishedHead() throws(Fault) -> Bool {
     if let version = published.held(), version.number >= head.number { return true }
@@ -88,7 +87,8 @@ extension Engine {
     return false
   }
 
-  /// Settles a commit, or what a transaction found, and does what commits bring with them.
+  /// Settles a commit, or the state that a transaction found, and starts the work that follows
+  /// commits.
   private func finish(_ transaction: Transaction, _ durability: Durability) throws(Fault) {
     do {
       try settle(transaction, durability)
@@ -99,7 +99,7 @@ extension Engine {
     followUp(transaction, durability)
   }
 
-  /// Waits until a commit, or what a transaction found, is where its durability wants it, then
+  /// Waits until a commit, or the state that a transaction found, is as durable as requested, then
   /// publishes it.
   func settle(_ transaction: Transaction, _ durability: Durability) throws(Fault) {
     defer { finishing.end() }
@@ -107,15 +107,15 @@ extension Engine {
     publish(transaction.committed)
   }
 
-  /// After a commit that there was no space for, by a thread that has none to settle: everybody
-  /// else's is waited for. A failure that ends all writing is told first.
+  /// Undoes unwritten commits after one that there was no space for. Waits until all other commits
+  /// are settled, so the calling thread must have none left to settle.
   func takeBackRefused() throws(Fault) {
     writer.lock()
     defer { writer.unlock() }
     try rollBackUnwritten()
   }
 
-  /// Starts what becomes due with a commit.
+  /// Starts the background work that becomes due with a commit.
   func followUp(_ transaction: Transaction, _ durability: Durability) {
     writebackLater(transaction.log, through: transaction.position.offset)
     if durability == .synchronous { sealLater() }
@@ -123,9 +123,9 @@ extension Engine {
     considerCompaction(at: transaction.position.offset)
   }
 
-  /// Has the system write what it caches before somebody has to wait for it: 8 MiB at a time, on a
-  /// thread of its own, since the call blocks when the disk is busy. (Sequential fills of 116 MB
-  /// with the sync at their end: 4.1 to 4.5 million a second.)
+  /// Makes the system write cached pages before anybody has to wait for them: 8 MiB at a time, on a
+  /// separate thread, because the call blocks while the disk is busy. (Sequential fills of 116 MB
+  /// with a sync at the end: 4.1 to 4.5 million a second.)
   private func writebackLater(_ log: LogFile, through end: UInt64) {
     let start = writebackThrough.load(ordering: .relaxed)
     guard end > start, end - start >= 8 << 20, options.checkpointsInBackground,
@@ -134,19 +134,17 @@ extension Engine {
     writebackQueue.async { log.device.startWriteback(offset: start, length: end - start) }
   }
 
-  /// After a full disk: what was committed in memory and could not be written is taken back. Under
-  /// the writer lock.
+  /// After a full disk: undoes commits in memory that could not be written. Under the writer lock.
   ///
-  /// Throws `inputOutput` if the disk fails in another way now, which ends all writing.
+  /// Throws `inputOutput` if the disk now fails in another way, which ends all writing.
   func rollBackUnwritten() throws(Fault) {
     guard log.isOutOfSpace else { return }
-    // What is in the file and not yet published must not be taken back. No flush outlasts the
-    // failure, and no commit begins.
+    // A commit that is in the file but not published yet must not be undone. Every running flush
+    // ends with the failure, and no new commit begins.
     finishing.waitForNone()
     guard let version = published.held() else { return }
     if head.number > version.number {
-      // Nodes that the lost transactions made stay in the slab until the next checkpoint lets go of
-      // it.
+      // Nodes of the lost transactions stay in the slab until the next checkpoint releases it.
       version.active.layer.forget(after: version.number, keeping: version.active)
       head.active = version.active
       head.transaction = version.transaction
@@ -156,14 +154,14 @@ extension Engine {
     do throws(Fault) {
       try log.recoverFromOutOfSpace()
     } catch {
-      // The log refuses from here on, with a fault of its own that says why; but nobody has been
-      // told of this one.
+      // From here on the log refuses writes with an error that gives the reason; but this one has
+      // not been reported yet.
       if error.kind == .inputOutput { throw error }
     }
   }
 
-  /// After a full disk, before anything is tried again. Not while this thread has the writer lock;
-  /// in a transaction it does nothing.
+  /// After a full disk: undoes unwritten commits before another attempt. Takes the writer lock;
+  /// does nothing in a transaction.
   func takeBackUnwritten() throws(Fault) {
     guard log.isOutOfSpace, !isInTransaction else { return }
     writer.lock()
@@ -171,9 +169,9 @@ extension Engine {
     try rollBackUnwritten()
   }
 
-  /// After a torn tail or a full disk nothing may be acknowledged before a checkpoint lies beyond
-  /// what was left behind. False if the log refuses to go on; it says why when a transaction
-  /// begins.
+  /// Makes the log usable after a torn tail or a full disk: nothing may be acknowledged before
+  /// there is a checkpoint beyond the gap. Returns false if the disk is still full;
+  /// `beginTransaction` then throws the reason.
   private func restoreLog() throws(Fault) -> Bool {
     guard log.isInterrupted else { return true }
     try takeBackUnwritten()
@@ -182,9 +180,9 @@ extension Engine {
     return true
   }
 
-  /// Takes the writer lock for transactions, once writers may go on and the log can take one.
+  /// Takes the writer lock for transactions, once writers may continue and the log is usable.
   ///
-  /// The caller has no commit of its own to settle: whoever has the lock may be waiting for all of
+  /// The caller must have no commit left to settle: the owner of the lock may be waiting for all of
   /// them.
   func lockForTransaction() throws(Fault) {
     if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
@@ -192,11 +190,11 @@ extension Engine {
     while true {
       let isRestored = try restoreLog()
       slowDown()
-      // A checkpoint wants the lock for some microseconds, and an unfair lock might never give it
-      // one.
+      // A checkpoint needs the lock for some microseconds, and might never get it because the lock
+      // is unfair.
       services.waitForNone()
       writer.lock()
-      // The transaction before may have met a full disk.
+      // The previous transaction may have filled the disk.
       if !isRestored || !log.isInterrupted { break }
       writer.unlock()
     }
@@ -210,13 +208,15 @@ extension Engine {
   /// Whether this thread runs the closure of a transaction, and so has the writer lock.
   var isInTransaction: Bool { writingThread.load(ordering: .relaxed) == Monitor.currentThread }
 
-  /// What waits for the running transaction would wait for itself.
+  /// Throws `invalidRange` inside a transaction's closure, for calls that would wait for their own
+  /// transaction.
   func refuseInsideTransaction(_ what: String) throws(Fault) {
     guard isInTransaction else { return }
     throw Fault(.invalidRange, "\(what) inside the closure of a transaction, which must end first")
   }
 
-  /// The same for what waits for the running compaction, copy or backup, or its result.
+  /// Throws `invalidRange` inside a closure of the running compaction, copy or backup too, for
+  /// calls that would wait for its end.
   func refuseInsideCompaction(_ what: String) throws(Fault) {
     try refuseInsideTransaction(what)
     guard compaction.isRunningHere else { return }

@@ -5,7 +5,8 @@ import LatewoodFile
 import LatewoodTree
 import Synchronization
 
-/// One open store: the log, the newest state, and who may do what when.
+/// One open store: the log, the newest state, and the rules for writing, checkpointing and reading
+/// them.
 ///
 /// ```
 /// write:       writer lock [ run the closure, encode, change the write buffer ]  ->  flush (shared)  ->  publish
@@ -14,33 +15,34 @@ import Synchronization
 /// ```
 ///
 /// Invariants:
-/// 1. `head`, the trees of write buffers and everything of the log that is marked "writer" are
+/// 1. `head`, the trees of write buffers and everything in the log that is marked "writer" are
 ///    touched only under `writer`.
-/// 2. The rule of publishing. A commit shows itself, and all that came before it, once the log is
+/// 2. The rule of publishing. A commit publishes itself, and everything before it, once the log is
 ///    as durable as this commit asks: written if it is relaxed, synced if it is synchronous.
-///    Nothing else shows commits: before a checkpoint or a compaction shows the newest state in
-///    another shape, every commit in that is as durable as it asks. So what readers see is in the
-///    file, and no write that fails for lack of space takes it back; and where all transactions are
-///    synchronous, what they see is durable. A relaxed commit waits for nobody's sync: it shows
-///    with itself synchronous ones before it whose sync is still under way. If that fails it ends
-///    all writing, and what was seen stays until the store is closed.
+///    Nothing else publishes commits: before a checkpoint or a compaction publishes the newest
+///    state in another form, every commit in it is as durable as it asks. So everything that
+///    readers see is in the file, and no write that fails for lack of space undoes it; and if all
+///    transactions are synchronous, everything that readers see is durable. A relaxed commit waits
+///    for no sync: it also publishes synchronous ones before it whose sync is still under way. If
+///    that sync fails, all writing ends, and the published state stays visible until the store is
+///    closed.
 /// 3. At most one checkpoint runs at a time (`checkpointing`), and only a checkpoint changes `base`
 ///    and `frozen`.
-/// 4. Locks are taken in the order checkpointing, writer, that of `published`; none is held while a
-///    caller's closure runs but `writer`.
-/// 5. What readers may have is retired through `readers`, and nobody waits for a reader.
+/// 4. Locks are taken in the order `checkpointing`, `writer`, the lock of `published`. While a
+///    caller's closure runs, no lock but `writer` is held.
+/// 5. Memory that readers may use is retired through `readers`; no thread waits for a reader.
 ///
 /// Thread safety: all calls may come from any thread.
 final class Engine: @unchecked Sendable {
   /// The state that the next transaction starts from. Committed in memory; perhaps not yet written.
   struct Head {
-    /// Of the version it is or will be.
+    /// The number of the version that has this state, or will have it.
     var number: UInt64 = 1
     var transaction: UInt64 = 0
     var active = BufferState()
-    /// The handles that are known to mean keyspaces which it has.
+    /// The handles known to refer to keyspaces of this state.
     var known = KnownKeyspaces()
-    /// Bytes of log since the write buffer was started.
+    /// The number of bytes of log since the write buffer was started.
     var pendingBytes: UInt64 = 0
   }
 
@@ -48,84 +50,86 @@ final class Engine: @unchecked Sendable {
   let isReadOnly: Bool
   let options: Store.Options
   let environment: Environment
-  /// The open file; a compaction puts another in its place.
+  /// The open file. A compaction replaces it.
   private let file: Guarded<LogFile>
   let registry = VersionRegistry()
   let snapshots = SnapshotRegistry()
-  /// Tells handles of this store from those of others.
+  /// A random number that distinguishes this store's handles from those of others.
   let identity: UInt64
 
   let writer = Monitor()
   var head = Head()
-  /// Moments of a checkpoint's work that want the writer lock, or have it; transactions let them go
+  /// The steps of a checkpoint that want the writer lock, or hold it. Transactions let them go
   /// first.
   let services = Underway()
   let writingThread = Atomic<UInt>(0)
-  /// Commits that are neither published nor have failed. They begin under `writer`.
+  /// The commits that are neither published nor failed. They begin under `writer`.
   let finishing = Underway()
-  /// Where the newest synchronous commit ends in the log. Stored under `writer`.
+  /// The end of the newest synchronous commit in the log. Stored under `writer`.
   let synchronousEnd = Atomic<UInt64>(0)
 
-  /// Who reads without holding anything, and what waits for them to be done.
+  /// The short reads under way, and the memory to release after them.
   let readers = ReaderRegistry { milliseconds, body in
     DispatchQueue.global(qos: .utility).asyncAfter(
       deadline: .now() + .milliseconds(milliseconds), execute: body)
   }
-  /// The newest state; none once the store is closed.
+  /// The newest published state; empty once the store is closed.
   let published: VersionReference
   let closed = Atomic<Bool>(false)
 
   let checkpointing = Monitor()
   let checkpointScheduled = Atomic<Bool>(false)
-  /// Signalled when a checkpoint ends; waited for by transactions when the write buffer is far over
+  /// Signalled when a checkpoint ends. Transactions wait for it when the write buffer is far over
   /// its budget.
   let checkpointEnded = Monitor()
   /// Transactions that do not block their callers.
   let queuedWrites = WorkLine<any QueuedTransaction>(label: "latewood.write")
-  /// Those of them that have run and wait for a sync.
+  /// Queued transactions that have run and wait for a sync.
   let queuedSyncs = WorkLine<QueuedOutcome>(label: "latewood.sync")
-  /// How far the system has been asked to start writing to the disk.
+  /// The offset up to which the system has been asked to start writing to the disk.
   let writebackThrough = Atomic<UInt64>(0)
   let writebackQueue = DispatchQueue(label: "latewood.writeback", qos: .utility)
   let checkpointQueue = DispatchQueue(label: "latewood.checkpoint", qos: .utility)
-  /// Offset of the newest checkpoint's frame; 0 if there is none.
+  /// The offset of the newest checkpoint's frame; 0 if there is none.
   let lastCheckpoint = Atomic<UInt64>(0)
   let sealScheduled = Atomic<Bool>(false)
-  /// Of the newest checkpoint's tree.
+  /// The number of live bytes of the newest checkpoint's tree.
   let liveBytes = Atomic<UInt64>(0)
-  /// Bytes of log since the write buffer was started.
+  /// The same as `head.pendingBytes`, for other threads.
   let pendingBytes = Atomic<UInt64>(0)
-  /// Bytes of log that the running checkpoint merges, until what it has left is given back.
+  /// The number of bytes of log that the running checkpoint merges, until its dead blocks are given
+  /// back.
   let frozenBytes = Atomic<UInt64>(0)
-  /// What a checkpoint has frozen and not yet merged. Under `checkpointing` and `writer`.
+  /// The buffer that a checkpoint has frozen and not yet merged. Under `checkpointing` and
+  /// `writer`.
   var unfinished: Frozen?
   let compaction = CompactionControl()
-  /// By number of keyspace: what becomes of entries when the file is written anew.
+  /// The rewriters of entries for compactions and copies, by number of keyspace.
   let rewriters = Guarded<[UInt32: Rewriter]>([:])
-  /// What a layer above wants done before the file is compacted.
+  /// The work that a layer above wants to do before a compaction.
   let preparation = Guarded<CompactionPreparation?>(nil)
   let compactionQueue = DispatchQueue(label: "latewood.compaction", qos: .utility)
-  /// What a compaction has left behind, until `forgetReplaced`.
+  /// The file and version that a compaction has replaced, until `forgetReplaced`.
   let replaced = Guarded<(file: LogFile, version: Version)?>(nil)
   let compactionScheduled = Atomic<CompactionUrgency>(.none)
-  /// Bytes of log that have come since the store was opened. Stored under `writer`.
+  /// The number of bytes of log written since the store was opened. Stored under `writer`.
   let committedBytes = Atomic<UInt64>(0)
-  /// How many of them the compaction that is running has followed.
+  /// The lag of the running compaction behind the commits.
   let compactionLag = CompactionLag()
-  /// Whether that is one which nobody asked for.
+  /// Whether the running compaction is an automatic one.
   let isCompactingItself = Atomic<Bool>(false)
-  /// What writers owe when checkpoints or a compaction do not keep up with them.
+  /// The debt of writers when checkpoints or a compaction do not keep up with them.
   let pace = WriterPace()
-  /// Where the log ended when a commit last asked whether to compact.
+  /// The end of the log when a commit last considered a compaction.
   let compactionConsidered = Atomic<UInt64>(0)
-  /// How compactions that nobody asked for have gone.
+  /// The failures of automatic compactions.
   let compactionAttempts = Guarded(CompactionAttempts())
-  /// The first failure of a checkpoint in the background, for whoever asks next.
+  /// The first failure of a checkpoint in the background since one succeeded, for `statistics()`.
   let backgroundFailure = Guarded<Fault?>(nil)
 
-  /// Dead parts of the file, and who may still read them.
+  /// The dead parts of the file, and the readers that may still need them.
   let punching = Guarded(Punching())
-  /// While it is above 0 nothing is given back to the file system; see `holdPunching`.
+  /// While this is above 0, no space is given back to the file system; see `holdPunching`.
   let punchingHolds = Atomic<Int>(0)
   /// Held while blocks are given back.
   let punchingNow = Monitor()
@@ -143,6 +147,7 @@ final class Engine: @unchecked Sendable {
     identity = environment.random()
     published = VersionReference(nil, readers: readers)
     log.mapping.setProofLifetime(seconds: path == nil ? 0 : options.checksumLifetime)
+    log.device.cache?.waitFor(readers)
     do {
       try recover()
     } catch {
@@ -151,13 +156,14 @@ final class Engine: @unchecked Sendable {
     }
   }
 
-  /// The file that commits go to. It changes only under `checkpointing` and `writer`: who has
-  /// neither keeps what it was given.
+  /// The file that commits go to. It changes only under `checkpointing` and `writer`; a thread that
+  /// holds neither lock reads this once and keeps the result.
   var log: LogFile { file.withLock { $0 } }
 
-  /// Goes on in another file that has the same state.
+  /// Switches to another file that has the same state.
   func goOn(in next: LogFile, checkpoint: UInt64) {
     next.mapping.setProofLifetime(seconds: options.checksumLifetime)
+    next.device.cache?.waitFor(readers)
     let old = file.withLock { log in
       defer { log = next }
       lastCheckpoint.store(checkpoint, ordering: .relaxed)
@@ -178,16 +184,16 @@ final class Engine: @unchecked Sendable {
     do throws(Fault) {
       try checkpoint(isForced: true)
     } catch {
-      // A full disk keeps nobody from reading. The first transaction tries again, and until then
-      // none can begin.
+      // A full disk does not prevent reading. The first transaction tries again; until that
+      // succeeds, none can begin.
       guard error.kind == .outOfSpace else { throw error }
     }
   }
 
-  /// Lets readers see what the log says; true if a checkpoint must follow.
+  /// Replays the log and publishes its state. Returns whether a checkpoint must follow.
   ///
-  /// A function of its own: while it ran, its version would keep that checkpoint from giving
-  /// anything back, and have it wait for nothing.
+  /// A separate function, so that its version is released before that checkpoint, which could
+  /// otherwise give nothing back and would wait in vain.
   @inline(never) private func show(replayed log: LogFile) throws(Fault) -> Bool {
     let (state, report) = try replay(log, into: head.active.layer, version: 1)
     head.active = state
@@ -200,7 +206,7 @@ final class Engine: @unchecked Sendable {
       checkpointTransaction: report.checkpoint?.transaction ?? 0,
       replayedTransactions: report.transactionsReplayed,
       replayedBytes: report.bytesReplayed, tornTail: report.tornTail)
-    // Without a checkpoint there is no tree, only a log that has just been gone over.
+    // Without a checkpoint there is no tree, only a log that has just been read.
     let hold = startPunching(
       from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start,
       isOwn: report.checkpointOffset == 0)
@@ -211,7 +217,7 @@ final class Engine: @unchecked Sendable {
     return !isReadOnly && report.needsCheckpoint
   }
 
-  /// Walks the log into a write buffer.
+  /// Recovers the log into a write buffer.
   func replay(
     _ log: LogFile, into layer: BufferLayer, version: UInt64
   ) throws(Fault) -> (state: BufferState, report: LatewoodFile.RecoveryReport) {
@@ -236,13 +242,13 @@ final class Engine: @unchecked Sendable {
 
   // MARK: Publishing
 
-  /// Lets readers see a committed state, unless they see a newer one already.
+  /// Publishes a committed state, unless a newer one is already published.
   func publish(_ head: Head) {
     published.update { old in
       head.number > old.number ? makeVersion(head, base: old.base, frozen: old.frozen, hold: old.hold) : nil
     }
   }
 
-  /// Makes a version with another base, for the state that readers see now.
+  /// Replaces the published version with another form of the same state.
   func swap(_ change: (_ old: Version) -> Version) { published.update { change($0) } }
 }

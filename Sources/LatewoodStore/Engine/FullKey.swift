@@ -1,13 +1,31 @@
 import LatewoodBytes
 
-/// Keys as the tree has them: the keyspace's number, big-endian, in front of the caller's bytes.
+/// Keys as they are in the tree: the keyspace's number, big-endian, followed by the caller's bytes.
 enum FullKey {
   static let prefixLength = 4
-  /// Of the caller's bytes.
+  /// The greatest length of the caller's bytes.
   static let maximumKeyLength = 16384
 
   @inline(__always) static func check(_ key: UnsafeRawBufferPointer) throws(Fault) {
     if key.count &- 1 >= maximumKeyLength || key.isEmpty { throw refusal(key.count) }
+  }
+
+  /// Returns the caller's part of a full key. Throws `damaged` if the key is too short to have one:
+  /// a node may change after it was verified.
+  @inline(__always) static func rest(
+    of full: UnsafeRawBufferPointer
+  ) throws(Fault) -> UnsafeRawBufferPointer {
+    guard full.count >= prefixLength else { throw tooShort }
+    return UnsafeRawBufferPointer(rebasing: full[prefixLength...])
+  }
+
+  static func rest(of full: [UInt8]) throws(Fault) -> [UInt8] {
+    guard full.count >= prefixLength else { throw tooShort }
+    return Array(full[prefixLength...])
+  }
+
+  private static var tooShort: Fault {
+    Fault(.damaged, "a key has no number of a keyspace: its node has changed since it was checked")
   }
 
   @inline(never) private static func refusal(_ length: Int) -> Fault {
@@ -16,8 +34,8 @@ enum FullKey {
       : Fault(.keyTooLong, "a key of \(length) bytes is longer than \(maximumKeyLength)")
   }
 
-  /// A bound of a range as a full key: also that of nothing but the keyspace, and the one just
-  /// after the longest key.
+  /// Checks the length of a range's bound, given as a full key. It may be the keyspace's number
+  /// alone, or the successor of the longest key.
   static func check(bound: [UInt8]) throws(Fault) {
     let length = bound.count - prefixLength
     guard length <= maximumKeyLength + 1 else {

@@ -1,32 +1,31 @@
 import LatewoodDevice
 
-/// A transaction that waits for its turn, whatever its closure returns.
+/// A transaction that waits for its turn, without the type of its result.
 protocol QueuedTransaction: Sendable {
-  /// Runs the closure. Under the writer lock. Nil if the task that wanted it was cancelled.
+  /// Runs the closure. Under the writer lock. Returns nil if its task was cancelled.
   func run(in engine: Engine) -> QueuedOutcome?
-  /// Tells the task that the closure cannot run.
+  /// Fails the task because the closure cannot run.
   func refuse(_ error: any Error)
 }
 
-/// A queued transaction that has run, on its way to those who see it and to the task that waits for
-/// it.
-// SAFETY: it belongs to one thread at a time: to the one that runs the transaction, and then to the
-// one that settles it.
+/// A queued transaction that has run and must be settled before its task continues.
+// SAFETY: it belongs to one thread at a time: first to the one that runs the transaction, then to
+// the one that settles it.
 struct QueuedOutcome: @unchecked Sendable {
-  /// What is to be settled, and how; nil: nothing.
+  /// The transaction to settle and its durability; nil if there is nothing to settle.
   let awaited: (transaction: Transaction, durability: Durability)?
-  /// Tells the task, and what failed meanwhile.
+  /// Resumes the task, with the error of settling if it failed.
   let tell: ((any Error)?) -> Void
 }
 
-/// A transaction that somebody, usually a task, waits for.
+/// A transaction that a caller, usually a task, waits for.
 ///
 /// ```
-/// new -> waiting -> taken        the closure runs, and who waits is told when the commit is settled
-///    \________\-> cancelled      who waits is told at once; the closure never runs
+/// new -> waiting -> taken        the closure runs; `completion` is called at the commit's end
+///    \________\-> cancelled      `completion` is called at once; the closure never runs
 /// ```
 final class QueuedWrite<R: Sendable>: QueuedTransaction {
-  /// Called once, by any thread, under no lock.
+  /// A function called once, by any thread, under no lock.
   typealias Completion = @Sendable (Result<R, any Error>) -> Void
 
   private enum Stage {
@@ -43,7 +42,8 @@ final class QueuedWrite<R: Sendable>: QueuedTransaction {
     self.body = body
   }
 
-  /// Has somebody wait; false if it was cancelled before, which they are told.
+  /// Begins to wait. If it was cancelled before, calls `completion` with the error and returns
+  /// false.
   func wait(_ completion: @escaping Completion) -> Bool {
     let isWaiting = stage.withLock { stage in
       if case .cancelled = stage { return false }
@@ -54,12 +54,12 @@ final class QueuedWrite<R: Sendable>: QueuedTransaction {
     return isWaiting
   }
 
-  /// Gives the closure up, unless it has begun to run.
+  /// Cancels the closure, unless it has begun to run.
   func cancel() {
     leave(for: .cancelled)?(.failure(CancellationError()))
   }
 
-  /// Who is to be told, if they still wait for their turn.
+  /// Moves to another stage, and returns the completion to call if this was waiting for its turn.
   private func leave(for next: Stage) -> Completion? {
     stage.withLock { stage in
       switch stage {
@@ -80,7 +80,7 @@ final class QueuedWrite<R: Sendable>: QueuedTransaction {
     do {
       let ended = try engine.run(durability, body)
       return QueuedOutcome(awaited: ended.awaited.map { (ended.transaction, $0) }) { failure in
-        // Why the closure threw is what its caller wants to know, whatever else has failed.
+        // The closure's own error matters more to the caller than another failure.
         let result = ended.result.flatMap { value in failure.map { .failure($0) } ?? .success(value) }
         tell(result.mapError { engine.told($0) })
       }

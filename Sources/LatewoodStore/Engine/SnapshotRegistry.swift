@@ -1,7 +1,6 @@
 import LatewoodDevice
 
-/// The open snapshots of a store: for its statistics, and to let go of what they hold when it
-/// closes.
+/// The open snapshots of a store, for its statistics, and to close them with the store.
 ///
 /// Thread safety: any thread.
 final class SnapshotRegistry: Sendable {
@@ -19,10 +18,11 @@ final class SnapshotRegistry: Sendable {
 
   func remove(_ snapshot: Snapshot) { entries.withLock { $0[ObjectIdentifier(snapshot)] = nil } }
 
-  /// Closes all that are open. A snapshot that nobody reads would otherwise keep the file from
-  /// giving anything back, although its store is closed.
+  /// Closes all open snapshots. Otherwise an unused snapshot would keep space of the file from
+  /// being given back although its store is closed.
   func closeAll() {
-    // Outside of the lock: each takes itself out, and the last reference to one may go here.
+    // Outside the lock: each snapshot removes itself, and the last reference to one may be released
+    // here.
     for snapshot in entries.withLock({ $0.values.compactMap(\.snapshot) }) { snapshot.close() }
   }
 

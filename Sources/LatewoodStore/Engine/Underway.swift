@@ -1,9 +1,9 @@
 import LatewoodDevice
 import Synchronization
 
-/// How much of some kind of work is under way, and a wait for the moment when there is none of it.
+/// The number of operations of some kind under way, with a wait until there are none.
 ///
-/// To begin and end costs an atomic operation each, unless somebody waits.
+/// `begin` and `end` cost one atomic operation each, unless a thread waits.
 final class Underway: Sendable {
   private let count = Atomic<Int>(0)
   private let waiters = Atomic<Int>(0)

@@ -5,12 +5,12 @@ import Synchronization
 /// A reference to a version, or to none, that readers follow without a lock and without counting
 /// references.
 ///
-/// Thread safety: any thread. Who changes it by looking at what is there uses `update`, one at a
-/// time; `clear` comes at any time.
-// SAFETY: what the pointer leads to never changes, and goes only when no reader is registered that
-// could have found it.
+/// Thread safety: any thread. A change that depends on the current version uses `update`, one
+/// thread at a time; `clear` may come at any time.
+// SAFETY: the face that the pointer leads to never changes, and is freed only when no registered
+// reader could have found it.
 struct VersionReference: ~Copyable, @unchecked Sendable {
-  /// The address of the face; with it goes one reference to its version.
+  /// The address of the face. This owns one reference to its version.
   private let pointer: Atomic<UnsafePointer<VersionFace>?>
   private let readers: ReaderRegistry
   private let updating = Monitor()
@@ -22,7 +22,7 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
 
   deinit { pointer.load(ordering: .acquiring)?.pointee.version.release() }
 
-  /// The version for a read that is registered: it stays until that leaves, and nothing else does.
+  /// The version for a registered read. It is valid only until that read leaves.
   @inline(__always) func follow(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>? {
     let face = pointer.load(ordering: .sequentiallyConsistent)
     if let face { ticket.uses(face.pointee.version.toOpaque()) }
@@ -31,15 +31,14 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
 
   var isClear: Bool { pointer.load(ordering: .relaxed) == nil }
 
-  /// The version, for as long as the caller likes.
+  /// The version, retained for as long as the caller needs it.
   func held() -> Version? {
     let ticket = readers.enter()
     defer { ticket.leave() }
     return follow(ticket)?.pointee.version.takeUnretainedValue()
   }
 
-  /// Puts another version in the place of the one that is there, unless the closure returns nil or
-  /// there is none.
+  /// Replaces the version, unless the closure returns nil or there is none.
   func update(_ change: (_ old: Version) -> Version?) {
     let old = updating.withLock { () -> Unmanaged<Version>? in
       guard let old = held(), let next = change(old) else { return nil }
@@ -48,12 +47,12 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
     if let old { readers.retire(old) }
   }
 
-  /// Puts a version there, whatever there is.
+  /// Sets the version, whether or not there was one.
   func set(_ version: Version) {
     if let old = updating.withLock({ exchange(version) }) { readers.retire(old) }
   }
 
-  /// Lets go of the version. Returns false if there was none.
+  /// Releases the version. Returns false if there was none.
   @discardableResult func clear() -> Bool {
     guard let old = updating.withLock({ exchange(nil) }) else { return false }
     readers.retire(old)

@@ -1,13 +1,13 @@
 import Dispatch
 import LatewoodDevice
 
-/// Items that wait in line for one worker, which starts when the first comes, takes what it can at
-/// a time, and ends when none is left.
+/// Items that wait in line for one worker, which starts when the first one is added and ends when
+/// none is left.
 ///
-/// However many wait, one thread works.
+/// However many items wait, one thread works on them.
 final class WorkLine<Item: Sendable>: Sendable {
   private struct State {
-    /// Those before `next` have been taken.
+    /// The items; those before `next` have been taken.
     var items: [Item] = []
     var next = 0
     var isWorking = false
@@ -17,10 +17,10 @@ final class WorkLine<Item: Sendable>: Sendable {
 
   init(label: String) { queue = DispatchQueue(label: label, qos: .userInitiated) }
 
-  /// How many wait.
+  /// The number of waiting items.
   var count: Int { state.withLock { $0.items.count - $0.next } }
 
-  /// - Parameter work: takes one of those that wait or more. The same for all items.
+  /// - Parameter work: takes one or more of the waiting items. Must be the same for all items.
   func add(_ items: [Item], _ work: @escaping @Sendable () -> Void) {
     let isFirst = state.withLock { state in
       state.items += items
@@ -31,7 +31,7 @@ final class WorkLine<Item: Sendable>: Sendable {
     queue.async { while self.hasWork() { work() } }
   }
 
-  /// Whether somebody waits. If not, the worker ends.
+  /// Whether an item waits. If not, the worker ends.
   private func hasWork() -> Bool {
     state.withLock { state in
       state.isWorking = state.next < state.items.count
@@ -39,7 +39,7 @@ final class WorkLine<Item: Sendable>: Sendable {
     }
   }
 
-  /// The one that has waited longest.
+  /// Removes and returns the item that has waited longest.
   func takeFirst() -> Item? {
     state.withLock { state in
       guard state.next < state.items.count else { return nil }

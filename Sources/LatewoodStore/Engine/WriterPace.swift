@@ -2,25 +2,26 @@ import LatewoodBytes
 import LatewoodDevice
 import Synchronization
 
-/// How far something that has to keep up with writers is behind them, and what that costs a writer.
+/// The bytes by which a background task is behind the writers, and the price that a writer pays for
+/// them.
 ///
 /// ```
 /// bytes   |......... free .........|........ headroom ........|
 /// price          none              | grows without a bound    | 1 µs a byte
 /// ```
 ///
-/// It never grows to a full stop: whoever is waited for by the one that is behind, such as a thread
-/// that a closure of a compaction uses, gets through all the same.
+/// The price is limited, so that writers are never stopped completely: the task that is behind may
+/// itself wait for a writer, such as a thread used by a compaction's closure.
 struct Backlog: Equatable {
-  /// Bytes of log that wait.
+  /// The number of bytes of log that wait.
   var bytes: UInt64
-  /// How many may wait without any cost.
+  /// The number of bytes that may wait without any cost.
   var free: UInt64
-  /// How many more until writers get one MiB a second and no more.
+  /// The number of further bytes at which writers are down to one MiB per second.
   var headroom: UInt64
 
-  /// Nanoseconds for each byte that is committed now: 10, which is 100 MB a second, in the middle
-  /// of the headroom.
+  /// The price of each byte committed now, in nanoseconds. In the middle of the headroom it is 10,
+  /// which is 100 MB per second.
   var price: Double {
     guard bytes > free else { return 0 }
     let fullness = Double(bytes - free) / Double(max(headroom, 1))
@@ -31,29 +32,28 @@ struct Backlog: Equatable {
 }
 
 /// Slows writers down in proportion to the bytes that they commit, so that log, file and recovery
-/// stay bounded at every length of a value.
+/// time stay bounded for values of every length.
 ///
-/// A commit that finds a backlog owes its bytes. They are paid with time, at the price of the
-/// moment, before the next transaction begins, whoever begins it; when nothing is behind any more,
-/// nothing is owed.
+/// A commit that finds a backlog owes its bytes. The debt is paid with time, at the current price,
+/// before the next transaction of any thread begins. Without a backlog there is no debt.
 ///
 /// Thread safety: all calls from any thread.
 final class WriterPace: Sendable {
   private struct Debt {
     var bytes = 0.0
-    /// When it was last paid, in nanoseconds.
+    /// The time of the last payment, in nanoseconds.
     var time: UInt64 = 0
   }
-  /// Shorter waits are not worth their calls: what is owed is kept until it is as much.
+  /// The shortest wait, in nanoseconds. A smaller debt is kept until it has grown.
   private static let shortestWait = 1e6
 
   private let debt = Guarded(Debt())
   private let isOwed = Atomic<Bool>(false)
 
-  /// Whether `wait` has to be asked.
+  /// Whether `wait` must be called.
   @inline(__always) var isAsked: Bool { isOwed.load(ordering: .relaxed) }
 
-  /// So many bytes were committed at a time when they had a price.
+  /// Charges bytes that were committed while they had a price.
   func charge(_ bytes: UInt64, at now: UInt64) {
     debt.withLock { debt in
       if debt.bytes == 0 { debt.time = now }
@@ -62,8 +62,8 @@ final class WriterPace: Sendable {
     isOwed.store(true, ordering: .relaxed)
   }
 
-  /// Takes off what the time has paid since it was last asked; returns the nanoseconds that are
-  /// left to wait, or 0.
+  /// Deducts the time that has passed since the last call; returns the nanoseconds left to wait, or
+  /// 0.
   func wait(price: Double, at now: UInt64) -> UInt64 {
     debt.withLock { debt in
       let elapsed = Double(now > debt.time ? now - debt.time : 0)
@@ -76,30 +76,33 @@ final class WriterPace: Sendable {
   }
 }
 
-/// How far the compaction that is running is behind the commits, and how far it may be.
+/// The bytes by which the running compaction is behind the commits, and the bytes by which it may
+/// be.
 ///
 /// Thread safety: changed by the thread that compacts, read by all.
 final class CompactionLag: Sendable {
-  /// How many bytes of log had come when it began, and how many it has followed; `.max` if none is
-  /// running.
+  /// The number of bytes committed when the compaction began; `followed` is how many of the
+  /// committed bytes it has followed. Both are `.max` if none is running.
   private let begun = Atomic<UInt64>(.max)
   private let followed = Atomic<UInt64>(.max)
-  /// Bytes that writers may get ahead of it, in all and since it has followed.
+  /// The number of bytes that writers may get ahead of it in total; `free` is how many since it
+  /// last followed.
   private let whole = Atomic<UInt64>(.max)
   private let free = Atomic<UInt64>(0)
   private let headroom = Atomic<UInt64>(0)
   private let share = Atomic<UInt64>(0)
   private let divisor = Atomic<UInt64>(1)
 
-  /// Writers may get a part of the live data ahead, and as much again for what has been copied.
+  /// Begins a compaction. Writers may get ahead by a part of the live data, plus the same part of
+  /// the bytes already copied.
   ///
   /// - Parameters:
-  ///   - committed: bytes of log that have come until now.
-  ///   - live: bytes of live data.
-  ///   - divisor: which part of it.
-  ///   - least: bytes that they may get ahead in any case.
-  ///   - isBounded: so many bytes may come until the end, not only until it has followed: both
-  ///     files have them.
+  ///   - committed: number of bytes of log committed so far.
+  ///   - live: number of bytes of live data.
+  ///   - divisor: the divisor that gives the part.
+  ///   - least: number of bytes that writers may get ahead in any case.
+  ///   - isBounded: whether the limit is for the whole compaction, and not only since it last
+  ///     followed. Both files hold these bytes.
   func begin(at committed: UInt64, live: UInt64, divisor: UInt64, least: UInt64, isBounded: Bool) {
     share.store(max(least, live / divisor), ordering: .relaxed)
     self.divisor.store(divisor, ordering: .relaxed)
@@ -117,9 +120,9 @@ final class CompactionLag: Sendable {
   func follow(to committed: UInt64) { followed.store(committed, ordering: .relaxed) }
 
   /// - Parameters:
-  ///   - copied: bytes of live data so far.
-  ///   - rounds: how often it has followed the log; each time writers get half as much, so that
-  ///     little is left for the time when they wait.
+  ///   - copied: number of bytes of live data copied so far.
+  ///   - rounds: how often the compaction has followed the log. Each time writers get half as much,
+  ///     so that little is left for the time when they wait.
   func allow(copied: UInt64 = 0, rounds: Int = 0) {
     let share = share.load(ordering: .relaxed)
     let least = CompactionRun.shortTail
@@ -130,7 +133,7 @@ final class CompactionLag: Sendable {
     headroom.store(max(least, share >> rounds), ordering: .relaxed)
   }
 
-  /// What waits when so much has been committed: since the log was followed, and in all.
+  /// The backlogs at a number of committed bytes: since the log was last followed, and in total.
   func backlogs(at committed: UInt64) -> [Backlog] {
     let (followed, begun) = (followed.load(ordering: .relaxed), begun.load(ordering: .relaxed))
     guard followed < committed || begun < committed else { return [] }
@@ -144,9 +147,9 @@ final class CompactionLag: Sendable {
     ]
   }
 
-  /// Nanoseconds that each byte costs when so much has been committed.
+  /// The price of a byte, in nanoseconds, at a number of committed bytes.
   func price(at committed: UInt64) -> Double {
-    // Nearly always none is running.
+    // Nearly always no compaction is running.
     if begun.load(ordering: .relaxed) == .max { return 0 }
     return backlogs(at: committed).reduce(0) { max($0, $1.price) }
   }

@@ -1,4 +1,4 @@
-/// What can serve as a key or a value: anything whose bytes lie together.
+/// A type that can serve as a key or a value: anything with contiguous bytes.
 ///
 /// Arrays and slices of bytes, strings (their UTF-8) and raw buffers conform; your own types may,
 /// in a line or two:

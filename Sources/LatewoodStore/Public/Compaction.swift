@@ -2,35 +2,35 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodTree
 
-/// When a store compacts its file by itself.
+/// The settings for automatic compactions of a store's file.
 ///
-/// Where parts of the file are given back to the file system (``Store/Options/punchesHoles``), a
+/// Where space of the file is given back to the file system (``Store/Options/punchesHoles``), a
 /// file of up to 1 GiB of live data that is overwritten at full speed takes at most 3 times its
-/// live data and 32 MiB on the disk, a compaction that is under way included, and its size is at
-/// most 8 times the live data and 64 MiB. It is compacted before it passes that, whatever the
-/// shares below say, and writers are slowed in proportion to their bytes. Beyond these bounds goes
-/// what is held: by open snapshots, by readers in other processes, by copies and backups while they
-/// run, by a compaction that is paused, by ``Store/Options/wholeCheckpoints``, and by one
-/// transaction that is longer than all of that.
+/// live data plus 32 MiB on the disk, including a compaction under way, and its size is at most 8
+/// times the live data plus 64 MiB. It is compacted before it exceeds these bounds, whatever the
+/// fractions below say, and writers are slowed in proportion to their bytes. The bounds do not
+/// include space that is held by open snapshots, by readers in other processes, by running copies
+/// and backups, by a paused compaction, by ``Store/Options/wholeCheckpoints``, or by a single
+/// transaction longer than the bounds.
 public struct CompactionPolicy: Sendable, Equatable {
-  /// Whether it does. Default: true. Without ``Store/Options/checkpointsInBackground`` nothing runs
-  /// by itself.
+  /// Whether the file is compacted automatically. Default: true. Without
+  /// ``Store/Options/checkpointsInBackground`` it is not.
   public var isAutomatic = true
-  /// A file smaller than this is left alone, in bytes. Default: 4 MiB.
+  /// The least size of a file, in bytes, that is compacted. Default: 4 MiB.
   public var minimumSize: UInt64 = 4 << 20
-  /// Share of dead bytes on the disk from which on a file is compacted once nobody has written for
-  /// `quietTime`; 0.05 to 0.95. Default: 0.4.
+  /// The dead fraction of the bytes on the disk from which a file is compacted once nobody has
+  /// written for `quietTime`; 0.05 to 0.95. Default: 0.4.
   public var deadShare = 0.4
-  /// The share from which on that is not waited for. Default: 0.6.
+  /// The dead fraction from which a compaction starts without waiting for quiet. Default: 0.6.
   public var urgentDeadShare = 0.6
-  /// Seconds without a commit. Default: 2.
+  /// The time without a commit, in seconds, before a compaction that is not urgent. Default: 2.
   public var quietTime = 2.0
-  /// Bytes of new file a second at most; nil for as many as the disk takes. Default: nil.
+  /// The greatest number of bytes to write per second; nil for no limit. Default: nil.
   public var bytesPerSecond: UInt64?
 
   public init() {}
 
-  /// Only `Store.compact` compacts.
+  /// A policy without automatic compactions: the file is compacted only by `Store.compact`.
   public static var manual: CompactionPolicy {
     var policy = CompactionPolicy()
     policy.isAutomatic = false
@@ -38,71 +38,77 @@ public struct CompactionPolicy: Sendable, Equatable {
   }
 }
 
-/// How far a compaction is.
+/// The progress of a compaction.
 public struct CompactionProgress: Sendable, Equatable {
-  /// Of the whole work, 0 to 1.
+  /// The completed fraction of the whole work, 0 to 1.
   public var fraction = 0.0
-  /// Bytes of live data that are in the new file.
+  /// The number of bytes of live data already in the new file.
   public var bytesCopied: UInt64 = 0
-  /// Bytes of live data when it began.
+  /// The number of bytes of live data when it began.
   public var bytesTotal: UInt64 = 0
-  /// Bytes of the old file that will be given back.
+  /// The number of bytes of the old file that will be given back.
   public var deadBytes: UInt64 = 0
   public var isPaused = false
 }
 
-/// What a compaction did.
+/// The result of a compaction or copy.
 public struct CompactionReport: Sendable, Equatable {
-  /// Bytes of the file before.
+  /// The size of the file before, in bytes.
   public var bytesBefore: UInt64 = 0
-  /// Bytes of the new file when it took the old one's place.
+  /// The size of the new file when it replaced the old one, in bytes.
   public var bytesAfter: UInt64 = 0
-  /// Transactions that were committed meanwhile.
+  /// The number of transactions committed meanwhile.
   public var transactionsMeanwhile: UInt64 = 0
-  /// Longest time for which it held writers back, in microseconds.
+  /// The longest time for which writers were held back, in microseconds.
   public var longestPause: UInt64 = 0
-  /// Time it took, in microseconds.
+  /// The duration, in microseconds.
   public var duration: UInt64 = 0
+  /// Whether the compaction had no space for a new file and gave dead blocks of the old one back to
+  /// the file system instead. `bytesBefore` and `bytesAfter` are then the sizes on the disk; the
+  /// length of the file does not change.
+  public var isInPlace = false
 
   public init() {}
 }
 
-/// What becomes of an entry when the file is compacted: see
+/// The decision about an entry when the file is compacted: see
 /// ``Store/setCompactionRewriter(for:_:)``.
 public enum CompactedEntry: Sendable {
   case keep
-  /// Its value is this from now on.
+  /// Keep the entry with a new value.
   case replace([UInt8])
   case drop
 }
 
 extension Store {
-  /// Writes the live data into a new file and puts that in the place of the old one. Reads and
-  /// writes go on all the while; writers are held for the milliseconds of the last step.
+  /// Writes the live data into a new file, which then replaces the old one. Reads and writes
+  /// continue meanwhile; writers wait only for the milliseconds of the last step.
   ///
-  /// Snapshots that are open stay valid: they keep the old file's space until they close. The new
-  /// file has a new file id, holds its data in key order, and is read back and verified before it
-  /// takes the place. After a crash at any moment the file is the old one or the new one, whole. If
-  /// a compaction is running already, this waits for it and returns what that did.
+  /// Open snapshots stay valid and keep the old file's space until they close. The new file has a
+  /// new file id, holds its data in key order, and is read back and verified before it replaces the
+  /// old one. After a crash at any moment the file is the complete old one or the complete new one.
+  /// If a compaction is already running, this waits for it and returns its report.
   ///
-  /// The new file belongs to whom the old one did, and has its permissions, access control list and
-  /// extended attributes (of those that are the system's own only the label of SELinux or Smack,
-  /// where the system lets it be set). Where this process may not give a file that owner, or the
-  /// file has a second name that would go on with the old one, the compaction is refused before it
-  /// has cost anything.
+  /// The new file has the owner, permissions, access control list and extended attributes of the
+  /// old one (of the system's own attributes only the label of SELinux or Smack, where it can be
+  /// set). If this process may not give a file that owner, or if the file has a second name that
+  /// would keep the old file, the compaction fails before it has cost anything.
   ///
-  /// Takes as much more room on the disk as the live data has. O(live bytes).
+  /// Temporarily needs additional space on the disk for a copy of the live data. If there is not
+  /// enough, it gives dead blocks of the file back to the file system in place, if the file system
+  /// supports that: see ``CompactionReport/isInPlace``. Blocks that an open snapshot or a reader in
+  /// another process may need are not given back. O(live bytes).
   ///
   /// - Parameters:
-  ///   - bytesPerSecond: of new file at most; nil for as many as the disk takes.
-  ///   - progress: called now and then, on the thread that works. It may use the store; to compact,
-  ///     copy, back up or close it there is `invalidRange`.
+  ///   - bytesPerSecond: the greatest number of bytes to write per second; nil for no limit.
+  ///   - progress: called now and then, on the thread that compacts. It may use the store, but
+  ///     `compact`, `copy`, `backup` and `close` throw `invalidRange` there.
   /// - Throws: ``StoreError`` `cancelled` after ``cancelCompaction()`` or ``close()``;
-  ///   `outOfSpace`, `inputOutput`, `damaged` if the old file cannot be read or the new one not be
-  ///   written: then the old file goes on as if nothing had been; `permissionDenied` if the new one
-  ///   cannot be given the old one's owner; `hardLinked`; `fileMoved` if the file is not at its
-  ///   path any more; `readOnly`, `closed`; `invalidRange` inside the closure of a transaction, or
-  ///   of another compaction.
+  ///   `outOfSpace` if nothing could be given back in place either; `inputOutput`, `damaged` if the
+  ///   old file cannot be read or the new one cannot be written: the old file then stays in use as
+  ///   if nothing had happened; `permissionDenied` if the new one cannot be given the old one's
+  ///   owner; `hardLinked`; `fileMoved` if the file is no longer at its path; `readOnly`, `closed`;
+  ///   `invalidRange` inside the closure of a transaction, or of another compaction.
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
@@ -112,8 +118,8 @@ extension Store {
     } catch { throw StoreError(error, path: engine.path) }
   }
 
-  /// The same without blocking the caller's thread: it runs on a Dispatch queue of utility
-  /// priority. Cancelling the task cancels it.
+  /// Compacts the file without blocking the caller's thread, on a Dispatch queue of utility
+  /// priority. Cancelling the task cancels the compaction. Otherwise as the blocking form.
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: (@Sendable (CompactionProgress) -> Void)? = nil
@@ -135,21 +141,20 @@ extension Store {
     }
   }
 
-  /// Writes the newest state into a new database file, compacted and with a file id of its own.
-  /// Reads and writes go on all the while, and what is committed until it has nearly ended comes
-  /// along.
+  /// Writes the newest state into a new database file, compacted and with its own file id. Reads
+  /// and writes continue meanwhile, and nearly everything committed until the end is copied too.
   ///
-  /// It appears at `path` when it is whole, verified and durable; if this fails, nothing is left
-  /// there. It belongs to this process's user, who can write to it; otherwise its permissions are
-  /// those of this file. Access control list and extended attributes do not come along. This is
-  /// also how to save what a store shows whose file was taken away (`fileMoved`). A store that was
-  /// opened to be read only can be copied too. It waits for a compaction that is running.
+  /// The copy appears at `path` when it is complete, verified and durable; if this fails, nothing
+  /// is left there. It belongs to this process's user, who can write to it; otherwise its
+  /// permissions are those of this file. The access control list and extended attributes are not
+  /// copied. A copy can also save the data of a store whose file was moved away (`fileMoved`). A
+  /// read-only store can be copied too. A copy waits for a running compaction.
   ///
   /// - Parameters:
-  ///   - path: where no file is yet, on any file system.
-  ///   - bytesPerSecond: of new file at most; nil for as many as the disk takes.
-  ///   - progress: called now and then, on the thread that works; as of `compact`.
-  /// - Returns: `bytesAfter` is the size of the copy.
+  ///   - path: path of a new file, on any file system.
+  ///   - bytesPerSecond: the greatest number of bytes to write per second; nil for no limit.
+  ///   - progress: called now and then, on the calling thread; as for `compact`.
+  /// - Returns: a report, in which `bytesAfter` is the size of the copy.
   /// - Throws: ``StoreError`` `alreadyExists`, `lockedByOtherProcess`; `cancelled` after
   ///   ``cancelCompaction()``; and as `compact`.
   @discardableResult
@@ -159,32 +164,30 @@ extension Store {
     do throws(Fault) {
       return try engine.copy(to: path, bytesPerSecond: bytesPerSecond, progress)
     } catch {
-      // What is damaged is what was read.
+      // Damage is in the file that was read.
       throw StoreError(error, path: error.kind == .damaged ? engine.path : path)
     }
   }
 
-  /// Says what becomes of the entries of a keyspace when the file is compacted or copied: a layer
-  /// above can so leave out what it no longer needs.
+  /// Sets a closure that decides about each entry of a keyspace when the file is compacted or
+  /// copied, so that a layer above can drop entries that it no longer needs.
   ///
-  /// It is asked once for each entry, and once more for each put that was committed meanwhile, on
-  /// the thread that works, and must not use the store. What it throws ends the compaction, and the
-  /// file stays as it was.
+  /// The closure is called once for each entry, and once more for each put committed meanwhile, on
+  /// the thread that compacts. It must not use the store. An error that it throws ends the
+  /// compaction, and the file stays as it was.
   ///
   /// - Parameters:
-  ///   - keyspace: whose entries.
-  ///   - rewrite: nil: all entries are kept.
+  ///   - keyspace: the keyspace of the entries.
+  ///   - rewrite: returns the decision about an entry; nil to keep all entries.
   /// - Throws: ``StoreError`` `noSuchKeyspace`, `closed`.
   public func setCompactionRewriter(
     for keyspace: Keyspace,
     _ rewrite: (@Sendable (_ key: RawSpan, _ value: RawSpan) throws -> CompactedEntry)?
   ) throws(StoreError) {
-    do throws(Fault) {
-      try engine.currentReader().state.check(keyspace)
-    } catch { throw StoreError(error, path: engine.path) }
+    try read { (state) throws(Fault) in try state.check(keyspace) }
     let rewriter = rewrite.map { EntryRewriter(keyspace: keyspace.name, rewrite: $0) }
-    // The one before goes outside of the lock: it may be the last reference to something of the
-    // caller's.
+    // The previous one is released outside the lock: it may hold the last reference to an object of
+    // the caller.
     let old = engine.rewriters.withLock { rewriters in
       defer { rewriters[keyspace.id] = rewriter?.run }
       return rewriters[keyspace.id]
@@ -192,22 +195,21 @@ extension Store {
     withExtendedLifetime(old) {}
   }
 
-  /// Holds the running compaction, and those to come, until ``resumeCompaction()``. From any
-  /// thread.
+  /// Pauses the running compaction, and later ones, until ``resumeCompaction()``. From any thread.
   public func pauseCompaction() { engine.compaction.setPaused(true) }
 
-  /// Lets compactions go on.
+  /// Lets paused compactions continue.
   public func resumeCompaction() { engine.compaction.setPaused(false) }
 
-  /// Ends the running compaction, if there is one, without a trace: whoever waits for it gets
-  /// `cancelled`. From any thread.
+  /// Cancels the running compaction, if there is one. It leaves nothing behind, and callers that
+  /// wait for it get `cancelled`. From any thread.
   public func cancelCompaction() { engine.compaction.cancel() }
 
-  /// How far the running compaction is; nil if none is running.
+  /// The progress of the running compaction; nil if none is running.
   public var compactionProgress: CompactionProgress? { engine.compaction.progress }
 }
 
-/// A caller's closure in the form in which the tree's copy asks it.
+/// Adapts a caller's closure to the form that the tree's copy calls.
 private struct EntryRewriter: Sendable {
   let keyspace: String
   let rewrite: @Sendable (_ key: RawSpan, _ value: RawSpan) throws -> CompactedEntry

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodDevice
 import LatewoodTree
 
 /// A position among the entries of a keyspace or of a range of it.
@@ -12,9 +13,9 @@ import LatewoodTree
 /// }
 /// ```
 ///
-/// It sees the state it was made from: of a store the newest commit at that time, of a transaction
-/// also what the transaction changes while the cursor is open. It may outlive what it was made
-/// from, but then every call throws.
+/// A cursor sees the state it was made from. For a store that is the newest commit at that time;
+/// for a transaction it includes changes made while the cursor is open. A cursor may outlive the
+/// object it was made from, but then every call throws.
 ///
 /// Thread safety: one thread at a time. Make one for each thread; they are cheap.
 public final class Cursor {
@@ -24,13 +25,15 @@ public final class Cursor {
   private let high: [UInt8]
   private let keyspace: UInt32
   private var changeCount: Int
-  /// Kept while a transaction may change what it stands on.
+  /// The key of the current entry. Set only for transactions, which may change the entry.
   private var placeKey: [UInt8] = []
-  /// The entry that it stood on has been deleted, and `merged` is on the way past its place.
+  /// Whether the current entry has been deleted, so that `merged` is already past its place.
   private var isBesidePlace = false
+  /// The ticket of the last call that read, if the file is read through a cache; nil before that.
+  private var seen: ReaderRegistry.Ticket?
 
   init(_ reader: Reader, _ bounds: (low: [UInt8], high: [UInt8]), _ keyspace: UInt32) {
-    self.reader = reader
+    self.reader = reader.withoutHold
     merged = MergedCursor(reader.state.view)
     low = bounds.low
     high = bounds.high
@@ -38,7 +41,7 @@ public final class Cursor {
     changeCount = reader.gate.changeCount
   }
 
-  /// Over the same entries, and before any seek.
+  /// Makes a cursor over the same entries, before any seek.
   fileprivate init(like other: Cursor) {
     reader = other.reader
     merged = MergedCursor(other.reader.state.view)
@@ -48,12 +51,13 @@ public final class Cursor {
     changeCount = other.changeCount
   }
 
-  /// Whether it stands on an entry, or where one was that the transaction has deleted since.
+  /// Whether the cursor stands on an entry, or on the place of one that the transaction has deleted
+  /// since.
   public private(set) var isValid = false
 
   // MARK: Moving
 
-  /// To the first entry whose key is not less than `key`. O(log n), or less if it is near.
+  /// Moves to the first entry whose key is not less than `key`. O(log n), or less if it is near.
   ///
   /// - Returns: whether there is one in the range.
   @discardableResult
@@ -64,7 +68,7 @@ public final class Cursor {
     }
   }
 
-  /// To the last entry whose key is less than `key`. O(log n).
+  /// Moves to the last entry whose key is less than `key`. O(log n).
   @discardableResult
   public func seek(before key: some ByteSource) throws(StoreError) -> Bool {
     try move { cursor throws(Fault) in
@@ -73,19 +77,19 @@ public final class Cursor {
     }
   }
 
-  /// To the first entry of the range. O(log n).
+  /// Moves to the first entry of the range. O(log n).
   @discardableResult
   public func seekFirst() throws(StoreError) -> Bool {
     try move { cursor throws(Fault) in try cursor.seekForward(cursor.low) }
   }
 
-  /// To the last entry of the range. O(log n).
+  /// Moves to the last entry of the range. O(log n).
   @discardableResult
   public func seekLast() throws(StoreError) -> Bool {
     try move { cursor throws(Fault) in try cursor.seekBackward(cursor.high) }
   }
 
-  /// To the entry after this one; from before any seek, to the first.
+  /// Moves to the next entry; before any seek, to the first.
   @discardableResult
   public func next() throws(StoreError) -> Bool {
     if isPastEnd { return try stay() }
@@ -100,7 +104,7 @@ public final class Cursor {
     }
   }
 
-  /// To the entry before this one; from before any seek, to the last.
+  /// Moves to the previous entry; before any seek, to the last.
   @discardableResult
   public func previous() throws(StoreError) -> Bool {
     if isPastEnd { return try stay() }
@@ -117,33 +121,40 @@ public final class Cursor {
 
   // MARK: Reading
 
-  /// The key it stands on, copied.
+  /// The key of the current entry, copied.
   ///
-  /// - Throws: ``StoreError`` `invalidRange` if it stands on none, or on one that has been deleted.
-  ///   It keeps its place all the same.
+  /// - Throws: ``StoreError`` `invalidRange` if there is no current entry, or it has been deleted.
+  ///   The cursor keeps its place all the same.
   public func key() throws(StoreError) -> [UInt8] {
     do {
+      let ticket = try begin()
+      defer { ticket.leave() }
       try checkPlaced()
-      return Array(merged.fullKey[FullKey.prefixLength...])
+      return try FullKey.rest(of: merged.fullKey())
     } catch { throw StoreError(error, path: reader.path) }
   }
 
-  /// The value it stands on, copied.
+  /// The value of the current entry, copied.
   public func value() throws(StoreError) -> [UInt8] {
     do {
+      let ticket = try begin()
+      defer { ticket.leave() }
       try checkPlaced()
       return Array(try merged.value())
     } catch { throw StoreError(error, path: reader.path) }
   }
 
-  /// Key and value, copied.
+  /// The key and the value of the current entry, copied.
   public func entry() throws(StoreError) -> Entry { Entry(key: try key(), value: try value()) }
 
-  /// Calls `body` with the value where it lies, without a copy. It must not change the transaction
+  /// Calls `body` with the value in place, without a copy. `body` must not change the transaction
   /// that it reads.
   public func withValue<R>(_ body: (RawSpan) throws -> R) throws -> R {
     let value: UnsafeRawBufferPointer
+    var ticket = ReaderRegistry.Ticket.none
+    defer { ticket.leave() }
     do {
+      ticket = try begin()
       try checkPlaced()
       value = try merged.value()
     } catch { throw StoreError(error, path: reader.path) }
@@ -152,8 +163,25 @@ public final class Cursor {
 
   // MARK: -
 
+  /// Registers a call that reads. If the cache may have released something since the last call,
+  /// obtains the nodes at the cursor's position again: an idle cursor keeps nothing in memory.
+  private func begin() throws(Fault) -> ReaderRegistry.Ticket {
+    let view = reader.state.view
+    guard view.isBuffered else { return .none }
+    let ticket = view.enter()
+    do throws(Fault) {
+      if let seen, !view.isUndisturbed(since: seen) { try merged.revive() }
+    } catch {
+      isValid = false
+      ticket.leave()
+      throw error
+    }
+    seen = ticket
+    return ticket
+  }
+
   private var isPlaced = false
-  /// It has left the range or has failed: only a seek brings it back.
+  /// Whether the cursor has left the range or has failed. Only a seek brings it back.
   private var isPastEnd: Bool { isPlaced && !isValid }
 
   private func stay() throws(StoreError) -> Bool {
@@ -165,7 +193,8 @@ public final class Cursor {
     try reader.gate.checkOpen()
     if isValid, try refreshPlace() {
       try seekForward(placeKey)
-      isBesidePlace = !merged.isValid || merged.fullKey != placeKey
+      let isAtPlace = merged.isValid ? try merged.fullKey() == placeKey : false
+      isBesidePlace = !isAtPlace
     }
     guard isValid, !isBesidePlace else {
       throw Fault(
@@ -173,11 +202,11 @@ public final class Cursor {
     }
   }
 
-  /// True if a transaction has changed something, so that the position must be found again by
-  /// `placeKey`.
+  /// Renews the reader if the transaction has changed since. Returns true if so; the position must
+  /// then be found again by `placeKey`.
   private func refreshPlace() throws(Fault) -> Bool {
     guard reader.gate.changeCount != changeCount else { return false }
-    reader = try reader.gate.currentReader()
+    reader = try reader.gate.currentReader().withoutHold
     changeCount = reader.gate.changeCount
     merged = MergedCursor(reader.state.view)
     return true
@@ -197,10 +226,12 @@ public final class Cursor {
     do {
       try reader.gate.checkOpen()
       isPlaced = true
+      let ticket = try begin()
+      defer { ticket.leave() }
       try step(self)
       isBesidePlace = false
       isValid = merged.isValid && isInside()
-      if isValid, reader.gate is Transaction { placeKey = merged.fullKey }
+      if isValid, reader.gate is Transaction { placeKey = try merged.fullKey() }
       return isValid
     } catch {
       isValid = false
@@ -218,19 +249,19 @@ public final class Cursor {
   }
 }
 
-/// Which of two full keys comes first.
+/// The greater or the lesser of two full keys.
 enum RangeLimit {
   static func later(_ a: [UInt8], _ b: [UInt8]) -> [UInt8] { a.lexicographicallyPrecedes(b) ? b : a }
   static func earlier(_ a: [UInt8], _ b: [UInt8]) -> [UInt8] { a.lexicographicallyPrecedes(b) ? a : b }
 }
 
-/// The entries of a range, as a sequence. Each iteration starts from the first again.
+/// The entries of a range, as a sequence. Each iteration starts again from the first entry.
 public final class Entries: Sequence {
-  /// Never moved: what iterations start from.
+  /// A cursor that is never moved; each iteration starts with a copy of it.
   private let start: Cursor
   private let isReversed: Bool
 
-  /// Why the last iteration ended before the range did; nil if it did not.
+  /// The error that ended the last iteration before the end of the range; nil if there was none.
   public private(set) var failure: StoreError?
 
   init(_ start: Cursor, isReversed: Bool) {

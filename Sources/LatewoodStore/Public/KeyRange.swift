@@ -3,10 +3,10 @@
 /// ```swift
 /// .all                          every key of the keyspace
 /// .prefix("user/")              keys that start with these bytes
-/// .from("m")                    "m" and what comes after
-/// .upTo("m")                    what comes before "m"
-/// .between("a", "m")            "a" and after, before "m"
-/// .between("a", through: "m")   the same with "m"
+/// .from("m")                    "m" and the keys after it
+/// .upTo("m")                    the keys before "m"
+/// .between("a", "m")            "a" and the keys after it, before "m"
+/// .between("a", through: "m")   the same, including "m"
 /// ```
 public struct KeyRange: Sendable, Equatable {
   /// One end of a range.
@@ -64,7 +64,8 @@ public struct KeyRange: Sendable, Equatable {
     return nil
   }
 
-  /// The range as full keys of a keyspace: low is in it, high is not. Low may be above high.
+  /// The range as full keys of a keyspace, including `low` and excluding `high`. `low` may be above
+  /// `high`.
   func fullKeys(in keyspace: UInt32) -> (low: [UInt8], high: [UInt8]) {
     let prefix = withUnsafeBytes(of: keyspace.bigEndian) { Array($0) }
     let low =

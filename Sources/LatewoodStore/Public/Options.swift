@@ -1,59 +1,111 @@
+import LatewoodDevice
+
 extension Store {
-  /// How a store is opened.
+  /// The mode in which a store is opened.
   public enum OpenMode: Sendable, Equatable {
-    /// For writing; a file that does not exist is created.
+    /// Opens for writing; creates the file if it does not exist.
     case openOrCreate
-    /// For writing; the file must exist.
+    /// Opens for writing; the file must exist.
     case openExisting
-    /// For writing; the file must not exist.
+    /// Creates the file and opens it for writing; the file must not exist.
     case createNew
-    /// For reading only, beside a process that may be writing. See ``Store/refresh()``.
+    /// Opens for reading only; another process may be writing. See ``Store/refresh()``.
     case readOnly
   }
 
-  /// Settings of an open store. None of them is kept in the file; each open may choose anew.
+  /// The way in which a store reads its file.
+  public enum Reading: Sendable, Equatable {
+    /// The file is mapped if that is possible and safe, and read through a cache of 64 MiB if not.
+    ///
+    /// It is not mapped if the system refuses to map it when it is opened, or if it is known to be
+    /// on another machine or in a file system served by a process (NFS, SMB, 9P, FUSE and similar
+    /// ones). A removable disk is not recognized.
+    case automatic
+    /// The file is mapped. This is the fastest way, and the system can reclaim the memory. If the
+    /// system then has to read a page again that the disk or the network can no longer deliver, the
+    /// process ends.
+    case mapped
+    /// The file is read into a bounded cache in memory: for removable disks, networks, and systems
+    /// that do not map files. A failure is an error of the read that needed the bytes, and never
+    /// ends the process.
+    ///
+    /// The cache takes at most `cacheBytes` for each open file, but at least 1 MiB. More memory is
+    /// needed for commits that no checkpoint has merged yet (see
+    /// ``Store/Options/writeBufferBudget``), and for everything that is read while a closure has a
+    /// value, a checkpoint runs, or ``Snapshot/changes(since:in:_:)`` compares two states: until
+    /// these end, the cache releases nothing. A scan passes copies of values of up to 64 KiB to its
+    /// closure, so that closure may take its time.
+    ///
+    /// Values of more than 64 KiB are verified at every read. Addresses are reserved in proportion
+    /// to the file, as for a mapping. If the process does not have enough of them, opening throws
+    /// `outOfMemory`.
+    case buffered(cacheBytes: Int)
+
+    #if DEBUG
+      /// Lets tests run with a cache that is too small for their files.
+      static let usual =
+        CurrentProcess.environmentVariable("LATEWOOD_READING") == "buffered"
+        ? Reading.buffered(cacheBytes: 1 << 20) : .automatic
+    #else
+      static let usual = Reading.automatic
+    #endif
+
+    var ofFile: FileReading {
+      switch self {
+      case .automatic: .automatic
+      case .mapped: .mapped
+      case .buffered(let length): .buffered(cacheBytes: max(length, 1 << 20))
+      }
+    }
+  }
+
+  /// The settings of an open store. None of them is kept in the file; each open may choose others.
   public struct Options: Sendable, Equatable {
-    /// Of transactions that do not say otherwise. Default: `.synchronous`.
+    /// The durability of transactions that do not specify one. Default: `.synchronous`.
     public var durability = Durability.synchronous
-    /// Bytes of a full tree node; 1,024 to 32,768. Default: 8,192.
+    /// The size of a full tree node, in bytes; 1,024 to 32,768. Default: 8,192.
     public var nodeSize = 8192
-    /// Values longer than this are not copied into the tree but stay where the commit wrote them;
-    /// 64 to 1,024 bytes. Default: 512.
+    /// The greatest length of a value, in bytes, that is copied into the tree; 64 to 1,024. Longer
+    /// values stay where the commit wrote them. Default: 512.
     public var inlineValueLimit = 512
-    /// Bytes of log that a checkpoint gathers; more makes writes cheaper, recovery after a crash
-    /// longer, and takes more memory. At least 65,536. Default: 64 MiB.
+    /// The number of bytes of log after which a checkpoint is written; at least 65,536. A greater
+    /// budget makes writes cheaper, but recovery after a crash longer, and takes more memory.
+    /// Default: 64 MiB.
     public var writeBufferBudget = 64 << 20
-    /// Permissions of a new file. Default: 0600, the owner alone.
+    /// The permissions of a new file. Default: 0600, for the owner alone.
     public var permissions: UInt16 = 0o600
-    /// Whether checkpoints run by themselves on a background queue. If false, they run only on
+    /// Whether checkpoints run automatically on a background queue. If false, they run only on
     /// close and when ``Store/checkpoint()`` is called. Default: true.
     public var checkpointsInBackground = true
-    /// When the file is compacted by itself. Default: see ``CompactionPolicy``.
+    /// The policy for automatic compactions. Default: see ``CompactionPolicy``.
     public var compaction = CompactionPolicy()
-    /// Whether parts of the file that nothing needs any more are given back to the file system
-    /// after checkpoints, where it can do that (Linux and Apple systems). The file then has holes:
-    /// it takes less space on the disk than its size says. Nothing is given back while another
-    /// process has the file open, or this one a second time; and nothing that an open snapshot
-    /// shows. Default: true.
+    /// Whether unused parts of the file are given back to the file system after checkpoints, where
+    /// it supports that (Linux and Apple systems). The file then has holes and takes less space on
+    /// the disk than its size says. No space is given back while another process has the file open,
+    /// or this process has it open a second time, and none that an open snapshot needs. Default:
+    /// true.
     public var punchesHoles = true
-    /// How many checkpoints, the newest among them, stay whole for ``Store/history()`` and
-    /// ``Store/snapshot(asOf:)``, at least 1. Under random overwrites each takes about as much
-    /// space as all live data. If nothing is given back, all stay. Default: 1.
+    /// The number of checkpoints, including the newest, that stay complete for ``Store/history()``
+    /// and ``Store/snapshot(asOf:)``; at least 1. Under random overwrites each takes about as much
+    /// space as all live data. If no space is given back, all stay complete. Default: 1.
     public var wholeCheckpoints = 1
-    /// Seconds after which checksums of tree nodes and large values are compared again when these
-    /// are read: a disk that changes what it has given once is found out, by then, by an error in
-    /// place of wrong bytes. Between, what was compared is trusted, and read at the speed of
-    /// memory. 0 trusts it as long as the store is open. Default: 300.
+    /// The time, in seconds, after which the checksum of a tree node or large value is compared
+    /// again when it is read. Until then verified bytes are trusted and read at the speed of
+    /// memory. After that, bytes that the disk has changed cause an error instead of a wrong
+    /// result. With 0, verified bytes are trusted as long as the store is open. Default: 300.
     ///
-    /// Whatever this says, ``Store/verify(progress:)`` reads the disk, and a compaction or a copy
-    /// compares all that it writes.
+    /// This does not affect ``Store/verify(progress:)``, which reads the disk, or compactions and
+    /// copies, which verify everything they write.
     public var checksumLifetime = 300.0
-    /// Bytes that are worth two syncs and a root slot.
+    /// The way in which the file is read. A database in memory ignores it. Default:
+    /// ``Reading/automatic``.
+    public var reading = Reading.usual
+    /// The least number of dead bytes that are worth two syncs and a root slot.
     package var punchingThreshold: UInt64 = 1 << 20
 
     public init() {}
 
-    /// The same with every setting brought into its range.
+    /// These options with every setting clamped to its range.
     var clamped: Options {
       var options = self
       options.nodeSize = min(max(nodeSize, 1024), 32768)

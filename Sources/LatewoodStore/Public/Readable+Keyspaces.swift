@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodTree
 
 extension Readable {
-  /// The keyspace of a name, or nil if there is none in this state. O(log n).
+  /// The keyspace with this name, or nil if there is none in this state. O(log n).
   ///
   /// - Parameter name: 1 to 1,024 bytes of UTF-8; names are compared by bytes.
   /// - Throws: ``StoreError`` `invalidName`, and as all reads do.
@@ -13,7 +13,7 @@ extension Readable {
     }
   }
 
-  /// All keyspaces of this state, by name. O(number of keyspaces).
+  /// Returns all keyspaces of this state, by name. O(number of keyspaces).
   public func keyspaces() throws(StoreError) -> [Keyspace] {
     try read { (state) throws(Fault) in
       try Catalog.all(in: state.view).map { state.handle($0.name, $0.number) }
@@ -22,7 +22,7 @@ extension Readable {
 }
 
 extension ReadState {
-  /// The handle of a keyspace that was found in this state.
+  /// Makes the handle of a keyspace that was found in this state.
   func handle(_ name: String, _ number: UInt32) -> Keyspace {
     let handle = Keyspace(name, number, of: store)
     known._withUnsafeGuaranteedRef { $0.insert(handle.fingerprint) }

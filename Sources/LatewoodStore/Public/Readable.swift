@@ -1,25 +1,25 @@
 import LatewoodBytes
 import LatewoodTree
 
-/// Reading: what ``Store`` (the newest commit), ``Snapshot`` (one state) and ``Transaction`` (its
-/// own changes too) have in common.
+/// The reading interface of ``Store`` (the newest commit), ``Snapshot`` (one state) and
+/// ``Transaction`` (including its own changes).
 ///
-/// Every method throws ``StoreError``: `closed`, `snapshotClosed` or `transactionFinished` when it
-/// is too late; `keyEmpty`, `keyTooLong`, `noSuchKeyspace` for bad arguments; `damaged` with the
-/// offset when bytes of the file are not what was written. n is the number of entries in the
-/// database. Counts are O(log n). The first one over a range also looks up the entries of it that
-/// were written since the last checkpoint, each once: O(log n) for each.
+/// Every method throws ``StoreError``: `closed`, `snapshotClosed` or `transactionFinished` after
+/// the end of the object; `keyEmpty`, `keyTooLong`, `noSuchKeyspace` for bad arguments; `damaged`
+/// with the offset if bytes of the file are not as they were written. n is the number of entries in
+/// the database. Counts are O(log n). The first count of a range also looks up each of its entries
+/// that was written since the last checkpoint, O(log n) for each.
 public protocol Readable {
   // None of these is for use outside of this module.
 
-  /// The state to read, held for as long as the reader is kept.
+  /// Returns the state to read, held for as long as the reader is kept.
   func _reader() throws(StoreError) -> Reader
-  /// The state to read, kept until `_end`, by means that cost less.
+  /// Returns the state to read, valid until `_end`. Cheaper than `_reader`.
   func _begin() throws(StoreError) -> ShortRead
-  /// The value of a key, kept until `_end`.
+  /// Looks up the value of a key, which is valid until `_end`.
   func _find(_ key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) -> FoundValue
   func _end(_ ticket: ReadTicket)
-  /// What errors name.
+  /// The path to name in errors.
   var _path: String? { get }
 }
 
@@ -36,7 +36,7 @@ extension Readable {
     }
   }
 
-  /// Runs a read that calls nobody else's code.
+  /// Runs a short read. `body` must not call a caller's closure.
   func read<R>(_ body: (ReadState) throws(Fault) -> R) throws(StoreError) -> R {
     let read = try _begin()
     defer { _end(read.ticket) }
@@ -49,7 +49,7 @@ extension Readable {
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
-  ///   - keyspace: where to look.
+  ///   - keyspace: the keyspace to read.
   @inlinable public func get(_ key: some ByteSource, in keyspace: Keyspace) throws(StoreError) -> [UInt8]? {
     try key.withBytes { (key) throws(StoreError) in
       let found = try _find(key, in: keyspace)
@@ -58,17 +58,17 @@ extension Readable {
     }
   }
 
-  /// Calls `body` with the value of a key where it lies, without a copy; returns nil if there is no
-  /// such key. O(log n).
+  /// Calls `body` with the value of a key in place, without a copy; returns nil if there is no such
+  /// key. O(log n).
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
-  ///   - keyspace: where to look.
-  ///   - body: takes the bytes of the value, which are valid during the call. A large one is
-  ///     checked against its checksum the first time. It must not change the transaction that it
-  ///     reads.
-  /// - Returns: what `body` returns.
-  /// - Throws: what `body` throws; ``StoreError`` as all reads do.
+  ///   - keyspace: the keyspace to read.
+  ///   - body: takes the bytes of the value, which are valid during the call. A large value is
+  ///     checked against its checksum the first time. `body` must not change the transaction that
+  ///     it reads.
+  /// - Returns: the result of `body`.
+  /// - Throws: errors of `body`; ``StoreError`` as all reads do.
   @inlinable public func withValue<R>(
     _ key: some ByteSource, in keyspace: Keyspace, _ body: (RawSpan) throws -> R
   ) throws -> R? {
@@ -84,7 +84,7 @@ extension Readable {
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
-  ///   - keyspace: where to look.
+  ///   - keyspace: the keyspace to read.
   @inlinable public func contains(_ key: some ByteSource, in keyspace: Keyspace) throws(StoreError) -> Bool {
     try key.withBytes { (key) throws(StoreError) in
       let found = try _find(key, in: keyspace)
@@ -93,17 +93,17 @@ extension Readable {
     }
   }
 
-  /// Calls `body` with each entry of a range where it lies, without copies, until it returns false.
+  /// Calls `body` with each entry of a range in place, without copies, until it returns false.
   ///
   /// The spans are valid during the call. O(log n + entries).
   ///
   /// - Parameters:
-  ///   - keyspace: where to look.
-  ///   - range: default: all keys.
-  ///   - reversed: from the last key to the first.
-  ///   - body: takes key and value, and says whether to go on. It must not change the transaction
-  ///     that it reads; a ``Cursor`` goes on over changes.
-  /// - Throws: what `body` throws; ``StoreError`` as all reads do.
+  ///   - keyspace: the keyspace to read.
+  ///   - range: the keys to read; default: all keys.
+  ///   - reversed: whether to go from the last key to the first.
+  ///   - body: takes key and value, and returns whether to continue. It must not change the
+  ///     transaction that it reads; use a ``Cursor`` for that.
+  /// - Throws: errors of `body`; ``StoreError`` as all reads do.
   public func forEach(
     in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -115,8 +115,9 @@ extension Readable {
       try reader.lending {
         try low.withUnsafeBytes { low in
           try high.withUnsafeBytes { high in
-            try reader.state.view.scan(low: low, high: high, isReversed: reversed) { key, value in
-              try body(UnsafeRawBufferPointer(rebasing: key[FullKey.prefixLength...]).bytes, value.bytes)
+            try reader.state.view.scan(low: low, high: high, isReversed: reversed, hold: reader.hold) {
+              key, value in
+              try body(FullKey.rest(of: key).bytes, value.bytes)
             }
           }
         }
@@ -133,20 +134,20 @@ extension Readable {
   /// throw.
   ///
   /// - Parameters:
-  ///   - keyspace: where to look.
-  ///   - range: default: all keys.
-  ///   - reversed: from the last key to the first.
+  ///   - keyspace: the keyspace to read.
+  ///   - range: the keys to read; default: all keys.
+  ///   - reversed: whether to go from the last key to the first.
   public func entries(
     in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false
   ) throws(StoreError) -> Entries {
     Entries(try cursor(in: keyspace, range), isReversed: reversed)
   }
 
-  /// A position that can be moved among the entries of a keyspace, or of a range of it.
+  /// Returns a position that can be moved among the entries of a keyspace, or of a range of it.
   ///
   /// - Parameters:
-  ///   - keyspace: where to look.
-  ///   - range: what the cursor does not leave; default: all keys.
+  ///   - keyspace: the keyspace to read.
+  ///   - range: the range that the cursor stays in; default: all keys.
   public func cursor(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Cursor {
     let reader = try _reader()
     do { try reader.state.check(keyspace) } catch { throw StoreError(error, path: reader.path) }
@@ -156,8 +157,8 @@ extension Readable {
   /// The first entry of a range, or nil. O(log n).
   ///
   /// - Parameters:
-  ///   - keyspace: where to look.
-  ///   - range: default: all keys.
+  ///   - keyspace: the keyspace to read.
+  ///   - range: the keys to read; default: all keys.
   public func first(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Entry? {
     try read { (state) throws(Fault) in try state.edge(of: keyspace, range, isLast: false) }
   }
@@ -165,18 +166,18 @@ extension Readable {
   /// The last entry of a range, or nil. O(log n).
   ///
   /// - Parameters:
-  ///   - keyspace: where to look.
-  ///   - range: default: all keys.
+  ///   - keyspace: the keyspace to read.
+  ///   - range: the keys to read; default: all keys.
   public func last(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Entry? {
     try read { (state) throws(Fault) in try state.edge(of: keyspace, range, isLast: true) }
   }
 
-  /// How many keys a range has. O(log n), and the first time as much for each entry of the range
-  /// that was written since the last checkpoint.
+  /// The number of keys in a range. O(log n), and the first time another O(log n) for each entry of
+  /// the range that was written since the last checkpoint.
   ///
   /// - Parameters:
-  ///   - keyspace: where to look.
-  ///   - range: default: all keys.
+  ///   - keyspace: the keyspace to read.
+  ///   - range: the keys to read; default: all keys.
   public func count(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Int {
     try read { (state) throws(Fault) in
       try state.check(keyspace)
@@ -185,14 +186,14 @@ extension Readable {
     }
   }
 
-  /// Key number `index` of a range in ascending order, counted from 0; nil if the range has fewer.
+  /// The key at `index` of a range in ascending order; nil if the range has fewer keys.
   ///
-  /// O(log n) with everything in a checkpoint; else O(log n) counts.
+  /// O(log n) if everything is in a checkpoint; otherwise O(log n) counts.
   ///
   /// - Parameters:
-  ///   - index: from 0.
-  ///   - keyspace: where to look.
-  ///   - range: default: all keys.
+  ///   - index: the index of the key, counted from 0.
+  ///   - keyspace: the keyspace to read.
+  ///   - range: the keys to read; default: all keys.
   public func key(
     at index: Int, in keyspace: Keyspace, _ range: KeyRange = .all
   ) throws(StoreError) -> [UInt8]? {
@@ -201,16 +202,16 @@ extension Readable {
       guard index >= 0 else { return nil }
       let (low, high) = range.fullKeys(in: keyspace.id)
       let full = try state.view.key(at: UInt64(index), low: low, high: high)
-      return full.map { Array($0[FullKey.prefixLength...]) }
+      return try full.map { (full) throws(Fault) in try FullKey.rest(of: full) }
     }
   }
 
-  /// How many keys of the keyspace are less than a key, whether that is there or not. Complexity as
-  /// ``count(in:_:)``.
+  /// The number of keys in the keyspace that are less than `key`, which need not exist. Complexity
+  /// as ``count(in:_:)``.
   ///
   /// - Parameters:
-  ///   - key: of any length.
-  ///   - keyspace: where to look.
+  ///   - key: a key of any length.
+  ///   - keyspace: the keyspace to read.
   public func rank(of key: some ByteSource, in keyspace: Keyspace) throws(StoreError) -> Int {
     try count(in: keyspace, .upTo(key))
   }

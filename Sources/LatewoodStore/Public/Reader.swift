@@ -2,30 +2,43 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodTree
 
-/// One state of the database, held by counting references. What ``Readable`` is built on; it has no
+/// One state of the database, held by a counted reference. ``Readable`` is built on it; it has no
 /// use by itself.
 public struct Reader {
   /// Keeps the memory that `state` points into.
   let owner: AnyObject
-  /// Tells whether reading is still allowed.
+  /// A hold on what is read, if the file is read through a cache. nil if the file is mapped, or if
+  /// each read is registered by itself.
+  private(set) var hold: CacheHold?
+  /// Checks whether reading is still allowed.
   let gate: any ReadGate
   let state: ReadState
-  /// Whether `state` is of a transaction, whose next change may use the same memory for something
-  /// else.
+  /// Whether `state` belongs to a transaction, whose next change may reuse the same memory.
   let isOfTransaction: Bool
 
   init(owner: AnyObject, gate: any ReadGate, state: ReadState) {
     self.owner = owner
     self.gate = gate
     self.state = state
+    hold = state.view.hold()
     isOfTransaction = gate.lendsMemoryThatChanges
   }
 
-  /// Asked for by errors alone; not stored, since each read copies a reader.
+  /// A copy of this reader with a hold of its own, which can be paused and resumed independently.
+  var another: Reader { Reader(owner: owner, gate: gate, state: state) }
+
+  /// A copy of this reader without a hold, for a caller that registers for each read.
+  var withoutHold: Reader {
+    var reader = self
+    reader.hold = nil
+    return reader
+  }
+
+  /// The path of the file. Not stored, because only errors need it and each read copies a reader.
   var path: String? { gate.path }
 
-  /// Lets a closure have bytes where they lie. A transaction refuses to be changed until they are
-  /// taken back.
+  /// Runs a closure that uses bytes in place. Until it returns, a transaction refuses to be
+  /// changed.
   func lending<R>(_ body: () throws -> R) rethrows -> R {
     guard isOfTransaction else { return try withExtendedLifetime(self) { try body() } }
     gate.lend()
@@ -34,16 +47,18 @@ public struct Reader {
   }
 }
 
-/// What a cursor asks before each step: it may outlive what it was made from.
+/// The object that a cursor was made from. The cursor may outlive its validity, so it checks before
+/// each step.
 protocol ReadGate: AnyObject {
   /// Throws `closed`, `snapshotClosed` or `transactionFinished` once it is too late to read.
   func checkOpen() throws(Fault)
-  /// Changes with every operation of a transaction; cursors over it then find their place again.
+  /// A number that changes with every operation of a transaction, so that its cursors find their
+  /// place again.
   var changeCount: Int { get }
   func currentReader() throws(Fault) -> Reader
-  /// Of the file; nil if it has none.
+  /// The path of the file; nil if it has none.
   var path: String? { get }
-  /// Whether bytes that were read may change with the next operation.
+  /// Whether bytes that were read in place may change with the next operation.
   var lendsMemoryThatChanges: Bool { get }
   func lend()
   func takeBack()
@@ -55,8 +70,8 @@ extension ReadGate {
   func takeBack() {}
 }
 
-/// One state, to be read: plain pointers, copied without counting. Somebody else keeps what they
-/// point at.
+/// One state to read: plain pointers, copied without counting references. Their memory is kept by
+/// the owner of the read.
 struct ReadState {
   let view: ReadView
   let store: UInt64
@@ -77,7 +92,7 @@ struct ReadState {
     known._withUnsafeGuaranteedRef { $0.insert(keyspace.fingerprint) }
   }
 
-  /// The value of a key. The bytes are valid as long as the state.
+  /// The value of a key, or nil. The bytes are valid as long as the state.
   @inline(__always) func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(Fault) -> UnsafeRawBufferPointer? {
@@ -85,7 +100,7 @@ struct ReadState {
     return try FullKey.with(keyspace.id, key) { (full, count) throws(Fault) in try view.find(full, count) }
   }
 
-  /// The first entry of a range, or its last one.
+  /// The first or last entry of a range, or nil if it is empty.
   func edge(
     of keyspace: Keyspace, _ range: KeyRange, isLast: Bool
   ) throws(Fault) -> Entry? {
@@ -94,23 +109,23 @@ struct ReadState {
     var cursor = MergedCursor(view)
     if isLast { try cursor.seekBefore(high) } else { try cursor.seek(low) }
     guard cursor.isValid else { return nil }
-    let key = cursor.fullKey
+    let key = try cursor.fullKey()
     guard isLast ? !key.lexicographicallyPrecedes(low) : key.lexicographicallyPrecedes(high) else {
       return nil
     }
-    return Entry(key: Array(key[FullKey.prefixLength...]), value: Array(try cursor.value()))
+    return Entry(key: try FullKey.rest(of: key), value: Array(try cursor.value()))
   }
 }
 
-/// A state that is kept for one short read, which must be ended. It has no use by itself.
+/// A state for one short read, which must be ended. It has no use by itself.
 public struct ShortRead {
   let state: ReadState
   let ticket: ReadTicket
 }
 
-/// A value where it lies, kept for one short read, which must be ended. It has no use by itself.
+/// A value in place, for one short read, which must be ended. It has no use by itself.
 public struct FoundValue {
-  /// Nil if there is no such key.
+  /// The value; nil if there is no such key.
   @usableFromInline let bytes: UnsafeRawBufferPointer?
   @usableFromInline let ticket: ReadTicket
 
@@ -120,7 +135,7 @@ public struct FoundValue {
   }
 }
 
-/// What ends a short read. It has no use by itself.
+/// A ticket that ends a short read. It has no use by itself.
 public struct ReadTicket {
   let registered: ReaderRegistry.Ticket
 }

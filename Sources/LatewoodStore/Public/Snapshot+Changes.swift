@@ -4,23 +4,23 @@ import LatewoodTree
 /// A key whose value differs between two states.
 public struct Change: Sendable, Equatable {
   public var key: [UInt8]
-  /// In the older state; nil if the key was not there.
+  /// The value in the older state; nil if the key was not there.
   public var old: [UInt8]?
-  /// In the newer state; nil if the key is not there.
+  /// The value in the newer state; nil if the key is not there.
   public var new: [UInt8]?
 }
 
 extension Snapshot {
-  /// Gives each key of a keyspace whose value differs from that in another snapshot of the store,
-  /// in key order, until `body` returns false.
+  /// Calls `body` with each key of a keyspace whose value differs from that in another snapshot of
+  /// the store, in key order, until `body` returns false.
   ///
   /// Parts of the tree that both states share are skipped unread. O(changes x log n).
   ///
   /// - Parameters:
   ///   - older: the state to compare with; it need not be the older one.
-  ///   - keyspace: where to look.
-  ///   - body: takes a change, and says whether to go on.
-  /// - Throws: what `body` throws; ``StoreError`` `invalidRange` if the snapshots are of different
+  ///   - keyspace: the keyspace to compare.
+  ///   - body: takes a change, and returns whether to continue.
+  /// - Throws: errors of `body`; ``StoreError`` `invalidRange` if the snapshots are of different
   ///   stores, `snapshotClosed`, `closed`, `noSuchKeyspace`, `damaged`.
   public func changes(
     since older: Snapshot, in keyspace: Keyspace, _ body: (Change) throws -> Bool
@@ -39,7 +39,7 @@ extension Snapshot {
           key, before, after in
           try body(
             Change(
-              key: Array(key[FullKey.prefixLength...]), old: before.map { Array($0) },
+              key: try FullKey.rest(of: key), old: before.map { Array($0) },
               new: after.map { Array($0) }))
         }
       }

@@ -2,14 +2,14 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodTree
 
-/// One state of the whole database, over all keyspaces, for as long as it is held.
+/// A consistent state of the whole database, over all keyspaces, for as long as it is held.
 ///
-/// Taking one costs next to nothing whatever the size of the database; holding one keeps what it
-/// can see, and never blocks a writer. It may be used from any number of threads.
+/// Taking a snapshot costs next to nothing, whatever the size of the database. Holding one keeps
+/// the space of its state and never blocks a writer. It may be used from any number of threads.
 public final class Snapshot: Readable, ReadGate, Sendable {
   private let engine: Engine
   private let version: VersionReference
-  /// The newest transaction that it shows.
+  /// The newest transaction in the snapshot.
   public let transaction: UInt64
 
   init(_ engine: Engine, _ version: Version) {
@@ -21,7 +21,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
 
   deinit { close() }
 
-  /// Lets go of the state. Idempotent; happens by itself when the last reference goes.
+  /// Releases the state. Idempotent; happens automatically with the last reference.
   public func close() {
     if version.clear() { engine.snapshots.remove(self) }
   }
@@ -59,7 +59,8 @@ public final class Snapshot: Readable, ReadGate, Sendable {
     return version
   }
 
-  /// A store that closes takes its snapshots along, perhaps after a read has seen it open.
+  /// The error for a read of a closed snapshot. A closing store closes its snapshots too, perhaps
+  /// after a read has seen the store open.
   private var closedFault: Fault {
     engine.closed.load(ordering: .relaxed)
       ? Engine.closedFault : Fault(.snapshotClosed, "the snapshot has been closed")
@@ -81,7 +82,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
 }
 
 extension Store: Readable {
-  /// Holds the newest commit.
+  /// Returns a snapshot of the newest commit.
   public func snapshot() throws(StoreError) -> Snapshot {
     do { return Snapshot(engine, try engine.current()) } catch { throw StoreError(error, path: engine.path) }
   }

@@ -2,22 +2,23 @@ import Dispatch
 import LatewoodBytes
 
 extension Store {
-  /// Runs a transaction: all that the closure does is committed together when it returns, or not at
-  /// all if it throws.
+  /// Runs a transaction: everything that the closure does is committed together when it returns, or
+  /// not at all if it throws.
   ///
-  /// Transactions run one after the other; each sees what was committed before, and every read that
-  /// begins after it has ended sees at least what it saw, unless the disk has refused that since.
-  /// Reads go on meanwhile. Transactions that commit at the same time share one sync.
+  /// Transactions run one after the other. Each sees everything committed before it, and every read
+  /// that begins after its end sees at least the state that it saw, unless the disk has refused to
+  /// write that state since. Reads continue meanwhile. Transactions that commit at the same time
+  /// share one sync.
   ///
   /// - Parameters:
-  ///   - durability: when the commit counts as done; default: what the store's options say.
-  ///   - body: the work. It must not begin another transaction, nor let its argument escape.
-  /// - Returns: what the closure returns.
-  /// - Throws: what the closure throws; then nothing was changed. ``StoreError``: `outOfSpace`
-  ///   (nothing was changed, try again when there is room); `inputOutput`, then the store is
+  ///   - durability: when the commit counts as done; default: the store's option.
+  ///   - body: the work. It must not begin another transaction or let its argument escape.
+  /// - Returns: the result of the closure.
+  /// - Throws: errors of the closure; then nothing was changed. ``StoreError``: `outOfSpace`
+  ///   (nothing was changed, try again when there is space); `inputOutput`, then the store is
   ///   `poisoned`: whether this transaction is in the file is known only after opening it again;
-  ///   `fileMoved` if the file is not at its path any more, which a relaxed commit does not look
-  ///   for; `closed`, `readOnly`.
+  ///   `fileMoved` if the file is no longer at its path, which a relaxed commit does not check;
+  ///   `closed`, `readOnly`.
   @discardableResult
   public func write<R>(
     durability: Durability? = nil, _ body: (Transaction) throws -> R
@@ -27,16 +28,16 @@ extension Store {
 
   /// Runs a transaction without blocking the caller's thread. Otherwise as the blocking form.
   ///
-  /// Transactions of this form wait in line and run one after the other, in the order in which they
-  /// were called, on a Dispatch queue. However many wait, they take two threads, and those that
-  /// wait at the same time share a sync.
+  /// Transactions of this form run one after the other, in the order of the calls, on a Dispatch
+  /// queue. However many wait, they take two threads, and those that wait at the same time share a
+  /// sync.
   ///
   /// - Parameters:
-  ///   - durability: when the commit counts as done; default: what the store's options say.
-  ///   - body: the work. It must not begin another transaction, nor let its argument escape.
-  /// - Returns: what the closure returns.
+  ///   - durability: when the commit counts as done; default: the store's option.
+  ///   - body: the work. It must not begin another transaction or let its argument escape.
+  /// - Returns: the result of the closure.
   /// - Throws: as the blocking form; `CancellationError` if the task is cancelled before the
-  ///   closure runs, which then never does. Once it runs a cancellation changes nothing.
+  ///   closure runs, which then never runs. Once it runs, a cancellation has no effect.
   @discardableResult
   public func write<R: Sendable>(
     durability: Durability? = nil, _ body: @escaping @Sendable (Transaction) throws -> R
@@ -44,11 +45,11 @@ extension Store {
     try await engine.write(durability ?? engine.options.durability, body)
   }
 
-  /// The same for a layer above, which cannot be cancelled.
+  /// Runs a transaction without blocking the caller's thread and without a task, for a layer above.
+  /// It cannot be cancelled.
   ///
-  /// - Parameter completion: called once with what the caller is to be told: on a Dispatch queue,
-  ///   under no lock, when the commit is settled. Those that come after wait for it, so that it
-  ///   must not block.
+  /// - Parameter completion: called once with the result, on a Dispatch queue and under no lock,
+  ///   when the commit is settled. Later transactions wait for it, so it must not block.
   package func enqueue<R: Sendable>(
     durability: Durability? = nil, _ body: @escaping @Sendable (Transaction) throws -> R,
     completion: @escaping @Sendable (Result<R, any Error>) -> Void
@@ -61,8 +62,8 @@ extension Store {
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - value: 0 bytes to 2 GiB.
-  ///   - keyspace: where it belongs.
-  ///   - durability: when it counts as done; default: what the store's options say.
+  ///   - keyspace: the keyspace of the entry.
+  ///   - durability: when the commit counts as done; default: the store's option.
   /// - Throws: ``StoreError`` as ``Transaction/put(_:_:in:)`` and a commit do.
   public func put(
     _ key: some ByteSource, _ value: some ByteSource, in keyspace: Keyspace, durability: Durability? = nil
@@ -76,8 +77,8 @@ extension Store {
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
-  ///   - keyspace: where it is.
-  ///   - durability: when it counts as done; default: what the store's options say.
+  ///   - keyspace: the keyspace of the key.
+  ///   - durability: when the commit counts as done; default: the store's option.
   /// - Throws: ``StoreError`` as ``Transaction/delete(_:in:)`` and a commit do.
   public func delete(
     _ key: some ByteSource, in keyspace: Keyspace, durability: Durability? = nil
@@ -89,7 +90,7 @@ extension Store {
 
   // MARK: Keyspaces
 
-  /// The keyspace of a name, created if there is none.
+  /// Returns the keyspace with this name, created if there is none.
   ///
   /// - Parameter name: 1 to 1,024 bytes of UTF-8; names are compared by bytes.
   /// - Throws: ``StoreError`` `invalidName`; `noSuchKeyspace` if it does not exist and the store is
@@ -105,7 +106,7 @@ extension Store {
     } catch { throw StoreError.from(error) }
   }
 
-  /// Deletes a keyspace and all that is in it, in a transaction of its own. Its space becomes free
+  /// Deletes a keyspace and all its entries, in a transaction of its own. Its space becomes free
   /// with the next checkpoint.
   public func dropKeyspace(_ keyspace: Keyspace) throws(StoreError) {
     do {
@@ -115,7 +116,7 @@ extension Store {
 }
 
 extension StoreError {
-  /// What calls that throw nothing else have caught.
+  /// Converts an error of a closure that throws only store errors and faults.
   static func from(_ error: any Error) -> StoreError {
     if let error = error as? StoreError { return error }
     if let fault = error as? Fault { return StoreError(fault) }

@@ -18,19 +18,19 @@ import LatewoodTree
 /// ```
 ///
 /// One process writes; any number of processes read beside it. In the writing process all calls may
-/// come from any thread: one transaction runs at a time, and reads never wait for it nor it for
-/// them. Reads on the store itself see the newest commit, each call for itself; a ``Snapshot``
-/// holds one state for many reads.
+/// come from any thread: one transaction runs at a time, and reads and transactions never wait for
+/// each other. Each read on the store itself sees the newest commit; a ``Snapshot`` holds one state
+/// for many reads.
 ///
-/// The store closes when the last reference to it goes, but then no error of the last checkpoint
-/// can be reported: call ``close()``.
+/// The store closes with the last reference to it, but then an error of the last checkpoint cannot
+/// be reported: call ``close()``.
 public final class Store: Sendable {
   let engine: Engine
 
   init(engine: Engine) { self.engine = engine }
 
   deinit {
-    // Nobody is left to be told of an error; what was acknowledged is in the log all the same.
+    // An error cannot be reported from here; acknowledged commits are in the log all the same.
     do throws(Fault) { try engine.close() } catch {}
   }
 
@@ -38,15 +38,15 @@ public final class Store: Sendable {
 
   /// Opens a database file.
   ///
-  /// Opening for writing applies what the log holds since the last checkpoint: milliseconds after a
-  /// clean close, about a second for 64 MiB of log after a crash.
+  /// Opening for writing replays the log since the last checkpoint. That takes milliseconds after a
+  /// clean close, and about a second for 64 MiB of log after a crash.
   ///
   /// - Parameters:
-  ///   - path: of the file, in a directory that exists; a tilde at its start means nothing.
-  ///     Symbolic links are followed once. Beside the file lies its lock, named as the file and
-  ///     ".lock". Do not remove, rename or replace the file, nor give it a second name, while a
-  ///     store has it open: what finds it gone throws `fileMoved`, as does every write from then
-  ///     on.
+  ///   - path: path of the file, in a directory that exists. A tilde at its start is not expanded.
+  ///     Symbolic links are followed once. Beside the file lies its lock file, with the suffix
+  ///     ".lock". Do not remove, rename or replace the file, or give it a second name, while a
+  ///     store has it open: a call that finds it gone throws `fileMoved`, and so does every write
+  ///     from then on.
   ///   - mode: default: for writing, created if there is no file.
   ///   - options: see ``Options``.
   /// - Throws: ``StoreError``: `notFound`, `alreadyExists`, `isDirectory`, `permissionDenied`,
@@ -59,20 +59,23 @@ public final class Store: Sendable {
     try open(at: path, on: FileVolume(), mode: mode, options: options, environment: .system)
   }
 
-  /// A database that lives in memory and is gone when the store goes.
+  /// Makes a database in memory, which exists as long as the store.
   ///
   /// - Throws: ``StoreError`` `outOfMemory` if the system has no address space for it.
   public static func inMemory(options: Options = Options()) throws(StoreError) -> Store {
-    try open(
+    var options = options
+    options.reading = .mapped
+    return try open(
       at: "memory", on: MemoryVolume(), mode: .createNew, options: options, environment: .system)
   }
 
-  /// Opens on any volume: the seam for simulated disks.
+  /// Opens a database on any volume, for tests with simulated disks.
   package static func open(
     at path: String, on volume: any Volume, mode: OpenMode, options: Options, environment: Environment
   ) throws(StoreError) -> Store {
     do throws(Fault) {
       let options = options.clamped
+      let volume = ReadingVolume(volume, options.reading.ofFile)
       if mode != .readOnly { try SystemTimers.prepare() }
       let exists = try volume.exists(path)
       switch mode {
@@ -85,8 +88,7 @@ public final class Store: Sendable {
           try LogFile.create(
             on: volume, path: path, environment: environment, permissions: options.permissions)
         } catch {
-          // Another process or thread has made it meanwhile; that is as good, unless it had to be
-          // new.
+          // Another process or thread has made it meanwhile, which is fine unless it had to be new.
           guard mode == .openOrCreate, error.kind == .alreadyExists else { throw error }
         }
       default: break
@@ -104,25 +106,25 @@ public final class Store: Sendable {
 
   /// Closes the store. Idempotent.
   ///
-  /// Waits for the transaction that is running, writes a checkpoint of what is not in one yet, and
-  /// gives the file free. Later calls on the store throw `closed`, and so do reads on its
-  /// snapshots.
+  /// Waits for the running transaction, checkpoints pending commits, then releases the file. Later
+  /// calls on the store, and reads on its snapshots, throw `closed`.
   ///
   /// - Throws: ``StoreError`` if the checkpoint could not be written. The store is closed all the
-  ///   same, and what was acknowledged is in the file: the next open finds it in the log.
-  ///   `invalidRange` inside the closure of a transaction or of a compaction; then it stays open.
+  ///   same, and acknowledged commits are in the file: the next open finds them in the log.
+  ///   `invalidRange` inside the closure of a transaction or of a compaction; then the store stays
+  ///   open.
   public func close() throws(StoreError) {
     do { try engine.close() } catch { throw StoreError(error, path: engine.path) }
   }
 
-  /// What opening found.
+  /// The result of recovery when the store was opened.
   public var recovery: RecoveryReport { engine.recovery }
 
-  /// Whether it was opened to be read only.
+  /// Whether the store was opened read-only.
   public var isReadOnly: Bool { engine.isReadOnly }
 
-  /// Whether this thread is in the closure of a transaction, or of a compaction, copy or backup, so
-  /// that it must not wait for its end.
+  /// Whether this thread is in a closure of a transaction, compaction, copy or backup, so that it
+  /// must not wait for the end of that.
   package var isWorkingHere: Bool { engine.isInTransaction || engine.compaction.isRunningHere }
 
   // MARK: Durability
@@ -130,27 +132,27 @@ public final class Store: Sendable {
   /// Makes everything committed so far survive a power cut. One sync.
   ///
   /// - Throws: ``StoreError`` `inputOutput` or `outOfSpace`; then the store is `poisoned` for
-  ///   writing. `fileMoved` if the file is not at its path any more.
+  ///   writing. `fileMoved` if the file is no longer at its path.
   public func sync() throws(StoreError) {
     do { try engine.sync() } catch { throw StoreError(error, path: engine.path) }
   }
 
-  /// Merges what the log has brought since the last checkpoint into the tree, and waits for it.
+  /// Merges the commits since the last checkpoint into the tree, and waits until that is done.
   ///
-  /// Checkpoints run by themselves; this is for whoever wants a short recovery, or the smallest
-  /// memory, now. Writers and readers go on. O(changes x log n).
+  /// Checkpoints run automatically; call this to get a short recovery time or the least memory use
+  /// now. Writers and readers continue meanwhile. O(changes x log n).
   ///
-  /// - Throws: ``StoreError`` `damaged` if the log is not what was written. Nothing of it is merged
-  ///   then, and the store is `poisoned` for writing: commits after the damage would be out of
-  ///   reach for whoever opens the file. `outOfSpace`, after which it can be tried again;
-  ///   `inputOutput`, `poisoned`, `fileMoved`, `readOnly`, `closed`.
+  /// - Throws: ``StoreError`` `damaged` if the log is not as it was written. Then nothing is
+  ///   merged, and the store is `poisoned` for writing, because recovery would not find commits
+  ///   after the damage. `outOfSpace`, after which it can be tried again; `inputOutput`,
+  ///   `poisoned`, `fileMoved`, `readOnly`, `closed`.
   public func checkpoint() throws(StoreError) {
     do { try engine.requestCheckpoint() } catch { throw StoreError(error, path: engine.path) }
   }
 
-  /// Of a store that was opened to be read only: takes in what another process has committed since.
+  /// Brings a read-only store up to date with the commits of another process.
   ///
-  /// - Returns: whether there was anything new.
+  /// - Returns: whether there were new commits.
   @discardableResult
   public func refresh() throws(StoreError) -> Bool {
     do { return try engine.refresh() } catch { throw StoreError(error, path: engine.path) }

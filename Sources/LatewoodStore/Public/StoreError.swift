@@ -1,16 +1,16 @@
 import LatewoodBytes
 
-/// What went wrong, where, and what to do about it: the one error that `LatewoodStore` throws.
+/// The error type of `LatewoodStore`: what went wrong, where, and what to do about it.
 ///
 /// Errors that your own closures throw pass through unchanged.
 public struct StoreError: Error, Sendable, Equatable {
-  /// What kind of error it is. New cases may come in minor versions.
+  /// The kinds of errors. Minor versions may add cases.
   public enum Code: String, Sendable, CaseIterable {
-    /// The file is something else, or its header is damaged beyond recognition.
+    /// The file is not a Latewood database, or its header is damaged beyond recognition.
     case notADatabase
     /// The file was written by a newer version of Latewood, in a format this one does not know.
     case tooNew
-    /// Bytes of the file are not what was written. `offset` says where.
+    /// Bytes of the file are not as they were written. `offset` says where.
     case damaged
     /// The file is empty.
     case emptyFile
@@ -18,22 +18,23 @@ public struct StoreError: Error, Sendable, Equatable {
     case isDirectory
     /// There is no such file.
     case notFound
-    /// The system does not let this user do that.
+    /// The system does not permit this user to do that.
     case permissionDenied
-    /// The file system can only be read.
+    /// The file system is read-only.
     case readOnlyMedia
-    /// A new database was asked for, and there is a file already.
+    /// A new database was requested, but there is already a file.
     case alreadyExists
     /// Another process has the database open for writing.
     case lockedByOtherProcess
-    /// This process has the database open for writing already.
+    /// This process already has the database open for writing.
     case lockedByThisProcess
     /// The disk is full. The transaction was not committed; writing works again once there is
     /// space.
     case outOfSpace
     /// A system call on the file failed.
     case inputOutput
-    /// An earlier write or sync failed: the store must be opened anew before it can be written to.
+    /// An earlier write or sync failed: the store must be closed and opened again before it can be
+    /// written to.
     case poisoned
     /// The store has been closed.
     case closed
@@ -43,13 +44,13 @@ public struct StoreError: Error, Sendable, Equatable {
     case keyEmpty
     /// A value is longer than 2 GiB.
     case valueTooLarge
-    /// The file has reached the size that can be addressed.
+    /// The file has reached the greatest size that can be addressed.
     case fileTooLarge
     /// The snapshot has been closed.
     case snapshotClosed
     /// The transaction has ended: it must not be used outside of its closure.
     case transactionFinished
-    /// The store was opened to be read only.
+    /// The store was opened read-only.
     case readOnly
     /// The keyspace has been dropped, or does not exist, or belongs to another store.
     case noSuchKeyspace
@@ -60,27 +61,27 @@ public struct StoreError: Error, Sendable, Equatable {
     case invalidRange
     /// The system has no more memory or address space.
     case outOfMemory
-    /// This file system or system cannot do that.
+    /// This file system or operating system cannot do that.
     case unsupported
     /// A compaction or copy was cancelled, or the store was closed meanwhile. Nothing was changed.
     case cancelled
     /// The file was removed, renamed or replaced while the store had it open. Nothing more is
-    /// written to it; reads and ``Store/copy(to:bytesPerSecond:progress:)`` go on.
+    /// written to it; reads and ``Store/copy(to:bytesPerSecond:progress:)`` still work.
     case fileMoved
-    /// The file has a second name, a hard link: a compaction, which puts another file in the place
-    /// of one of them, would make two databases of it.
+    /// The file has a second name, a hard link. A compaction replaces the file under one name only,
+    /// which would make two databases of it.
     case hardLinked
   }
 
   public var code: Code
-  /// One sentence: what is wrong.
+  /// A sentence that says what is wrong.
   public var message: String
-  /// One sentence: what to do about it.
+  /// A sentence that says what to do about it.
   public var advice: String
-  /// Offset in the file, where it is about a place in it.
+  /// The offset in the file, if the error is about a place in it.
   public var offset: UInt64?
   public var path: String?
-  /// The system's error number, where a system call failed.
+  /// The system's error number, if a system call failed.
   public var systemError: Int32?
 
   package init(_ fault: Fault, path: String? = nil) {
@@ -98,7 +99,7 @@ public struct StoreError: Error, Sendable, Equatable {
     advice = Self.advice(for: code)
   }
 
-  /// Whether the advice is about this very error, and not what usually helps with its code.
+  /// Whether the advice is specific to this error and not the usual one for its code.
   package var hasOwnAdvice: Bool { advice != Self.advice(for: code) }
 
   private static func advice(for code: Code) -> String {
@@ -139,10 +140,10 @@ public struct StoreError: Error, Sendable, Equatable {
 }
 
 extension StoreError: CustomStringConvertible {
-  /// Path, message, place and advice in one line.
+  /// The path, message, offset and advice in one line.
   public var description: String { advice.isEmpty ? summary : summary + " " + advice }
 
-  /// Path, message and place, as a sentence.
+  /// The path, message and offset, as a sentence.
   package var summary: String {
     var text = path.map { "\($0): " } ?? ""
     text += message

@@ -1,13 +1,13 @@
 import LatewoodBytes
 
-/// Changes by layers that have read before they write. The store need not look up then what they
-/// change in a count.
+/// Changes by layers that have read before they write, so that the store need not look up how they
+/// change a count.
 extension Transaction {
-  /// Puts an entry, as the public form does.
+  /// Puts an entry, like the public form.
   ///
-  /// - Parameter wasThere: whether the key is there now. A wrong one makes wrong counts until the
-  ///   next checkpoint, and nothing worse.
-  package func put(
+  /// - Parameter wasThere: whether the key exists now. A wrong value causes wrong counts until the
+  ///   next checkpoint, and no other harm.
+  @inlinable package func put(
     _ key: some ByteSource, _ value: some ByteSource, in keyspace: Keyspace, wasThere: Bool
   ) throws(StoreError) {
     try key.withBytes { (key) throws(StoreError) in
@@ -17,10 +17,12 @@ extension Transaction {
     }
   }
 
-  /// Deletes a key, as the public form does.
+  /// Deletes a key, like the public form.
   ///
-  /// - Parameter wasThere: as of `put`.
-  package func delete(_ key: some ByteSource, in keyspace: Keyspace, wasThere: Bool) throws(StoreError) {
+  /// - Parameter wasThere: as for `put`.
+  @inlinable package func delete(
+    _ key: some ByteSource, in keyspace: Keyspace, wasThere: Bool
+  ) throws(StoreError) {
     try key.withBytes { (key) throws(StoreError) in
       try delete(bytes: key, in: keyspace, wasThere: wasThere)
     }

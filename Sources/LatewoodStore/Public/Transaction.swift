@@ -3,31 +3,31 @@ import LatewoodDevice
 import LatewoodFile
 import LatewoodTree
 
-/// What the closure of a store's `write` works with: changes that are committed together, and reads
-/// that see them.
+/// A transaction, for the closure of a store's `write`: changes that are committed together, and
+/// reads that see them.
 ///
-/// It is valid only inside the closure; after that every call throws `transactionFinished`. It
-/// belongs to the thread that runs the closure.
+/// A transaction is valid only inside the closure; after that every call throws
+/// `transactionFinished`. It belongs to the thread that runs the closure.
 public final class Transaction: Readable, ReadGate {
   let engine: Engine
-  /// The file that it goes to.
+  /// The file that the commit goes to.
   let log: LogFile
   private let version: Version
   let buffer: BufferWriter
   private(set) var committed: Engine.Head
   private(set) var position = CommitPosition(offset: 0)
-  /// The first failure of an operation: a transaction that lost one must not commit, even if the
-  /// closure caught the error.
+  /// The first failure of an operation. A transaction that lost an operation must not commit, even
+  /// if the closure caught the error.
   private(set) var failure: Fault?
   private var isActive = true
   private var ownsKnown = false
   private var isLogOpen = false
   private var number: UInt64 = 0
   private(set) var changeCount = 0
-  /// Closures that have bytes where they lie, in memory that the next change may use again.
+  /// The number of closures that use bytes in place, in memory that the next change may reuse.
   private var loans = 0
 
-  /// Called under the writer lock.
+  /// Begins a transaction. Called under the writer lock.
   init(engine: Engine) throws(Fault) {
     self.engine = engine
     log = engine.log
@@ -38,23 +38,22 @@ public final class Transaction: Readable, ReadGate {
     buffer.reclaim(published: version.number, registry: engine.registry)
   }
 
-  /// Whether the commit must survive a power cut even if whoever began it asked for less: another
-  /// batch has joined it.
+  /// Whether the commit must survive a power cut although the caller asked for less, because
+  /// another batch has joined it.
   package var isSynchronous = false
 
   var hasOperations: Bool { buffer.operations > 0 }
 
   // MARK: Writing
 
-  /// Puts an entry, in the place of the one with the same key if there is one. O(log of the changes
-  /// not yet in a checkpoint).
+  /// Puts an entry, replacing one with the same key. O(log of the changes not yet in a checkpoint).
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - value: 0 bytes to 2 GiB.
-  ///   - keyspace: where it belongs.
+  ///   - keyspace: the keyspace of the entry.
   /// - Throws: ``StoreError`` `keyEmpty`, `keyTooLong`, `valueTooLarge`, `noSuchKeyspace`;
-  ///   `outOfSpace` or `inputOutput` when a large transaction is being written out already.
+  ///   `outOfSpace` or `inputOutput` if a large transaction is already being written out.
   @inlinable public func put(
     _ key: some ByteSource, _ value: some ByteSource, in keyspace: Keyspace
   ) throws(StoreError) {
@@ -63,12 +62,12 @@ public final class Transaction: Readable, ReadGate {
     }
   }
 
-  /// Deletes a key. Deleting one that is not there is no error. O(log of the changes not yet in a
-  /// checkpoint).
+  /// Deletes a key. Deleting a key that does not exist is no error. O(log of the changes not yet in
+  /// a checkpoint).
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
-  ///   - keyspace: where it is.
+  ///   - keyspace: the keyspace of the key.
   /// - Throws: as ``put(_:_:in:)``.
   @inlinable public func delete(_ key: some ByteSource, in keyspace: Keyspace) throws(StoreError) {
     try key.withBytes { (key) throws(StoreError) in try delete(bytes: key, in: keyspace) }
@@ -113,14 +112,14 @@ public final class Transaction: Readable, ReadGate {
     } catch { throw failed(error) }
   }
 
-  /// Deletes all keys of a range at once: one operation, however many keys there are.
+  /// Deletes all keys of a range in one operation, however many keys there are.
   ///
   /// O(log of the ranges deleted since the last checkpoint); the next checkpoint drops whole
   /// subtrees without reading them.
   ///
   /// - Parameters:
-  ///   - range: default: all keys.
-  ///   - keyspace: where they are.
+  ///   - range: the keys to delete; default: all keys.
+  ///   - keyspace: the keyspace of the range.
   /// - Throws: as ``put(_:_:in:)``; `keyTooLong` if a bound is.
   public func deleteRange(_ range: KeyRange = .all, in keyspace: Keyspace) throws(StoreError) {
     let (low, high) = range.fullKeys(in: keyspace.id)
@@ -146,20 +145,20 @@ public final class Transaction: Readable, ReadGate {
 
   // MARK: Keyspaces
 
-  /// The keyspace of a name, created if there is none; it exists for others once the transaction is
-  /// committed.
+  /// Returns the keyspace with this name, created if there is none. Others see a new one once the
+  /// transaction is committed.
   ///
   /// - Parameter name: 1 to 1,024 bytes of UTF-8.
   /// - Throws: ``StoreError`` `invalidName`, `transactionFinished`; `unsupported` if 4,294,967,294
   ///   have been created.
   public func keyspace(_ name: String) throws(StoreError) -> Keyspace {
-    let reader = try _reader()
     do {
       try Catalog.checkName(name)
-      if let number = try Catalog.number(of: name, in: reader.state.view) {
-        return reader.state.handle(name, number)
+      let found = try looking { (state) throws(Fault) in
+        try Catalog.number(of: name, in: state.view).map { state.handle(name, $0) }
       }
-      let number = try Catalog.nextNumber(in: reader.state.view)
+      if let found { return found }
+      let number = try looking { (state) throws(Fault) in try Catalog.nextNumber(in: state.view) }
       guard number <= Catalog.maximumNumber else {
         throw Fault(.unsupported, "the numbers for keyspaces are used up")
       }
@@ -175,15 +174,18 @@ public final class Transaction: Readable, ReadGate {
     } catch { throw StoreError.from(error) }
   }
 
-  /// Deletes a keyspace and all that is in it.
+  /// Deletes a keyspace and all its entries.
   ///
-  /// - Parameter keyspace: handles of it throw `noSuchKeyspace` from here on, also those of a later
-  ///   keyspace of the same name.
+  /// - Parameter keyspace: the keyspace to delete. All its handles throw `noSuchKeyspace` from here
+  ///   on, even if a keyspace of the same name is created later.
   /// - Throws: ``StoreError`` `noSuchKeyspace`, `transactionFinished`.
   public func dropKeyspace(_ keyspace: Keyspace) throws(StoreError) {
     do {
       try begin(keyspace)
-      guard try Catalog.number(of: keyspace.name, in: currentReader().state.view) == keyspace.id else {
+      let number = try looking { (state) throws(Fault) in
+        try Catalog.number(of: keyspace.name, in: state.view)
+      }
+      guard number == keyspace.id else {
         throw Fault(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist here")
       }
     } catch { throw StoreError.from(error) }
@@ -193,7 +195,8 @@ public final class Transaction: Readable, ReadGate {
     ownKnown().remove(keyspace.fingerprint)
   }
 
-  /// Known handles to change: what others share is of the catalog before.
+  /// The known handles of this transaction, copied before the first change, because other states
+  /// share the old ones.
   private func ownKnown() -> KnownKeyspaces {
     if !ownsKnown { committed.known = KnownKeyspaces(committed.known) }
     ownsKnown = true
@@ -225,21 +228,35 @@ public final class Transaction: Readable, ReadGate {
   }
 
   func currentReader() throws(Fault) -> Reader {
+    Reader(owner: self, gate: self, state: try currentState())
+  }
+
+  private func currentState() throws(Fault) -> ReadState {
     try checkOpen()
     let view = buffer.reads(base: version.base, frozen: version.frozen)
-    let state = ReadState(
-      view: view, store: engine.identity, known: Unmanaged.passUnretained(committed.known))
-    return Reader(owner: self, gate: self, state: state)
+    return ReadState(view: view, store: engine.identity, known: Unmanaged.passUnretained(committed.known))
   }
 
-  /// It is lent what it reads, as a closure is that sees values in place.
+  /// Calls a closure that reads for the transaction's own purposes.
+  private func looking<R>(_ body: (ReadState) throws(Fault) -> R) throws(Fault) -> R {
+    let ticket = version.file.enter()
+    defer { ticket.leave() }
+    return try body(try currentState())
+  }
+
+  /// Begins a short read, during which the transaction must not be changed, as with a closure that
+  /// sees values in place.
   public func _begin() throws(StoreError) -> ShortRead {
-    let reader = try _reader()
+    let state: ReadState
+    do { state = try currentState() } catch { throw StoreError(error, path: engine.path) }
     lend()
-    return ShortRead(state: reader.state, ticket: ReadTicket(registered: .none))
+    return ShortRead(state: state, ticket: ReadTicket(registered: version.file.enter()))
   }
 
-  public func _end(_ ticket: ReadTicket) { takeBack() }
+  public func _end(_ ticket: ReadTicket) {
+    ticket.registered.leave()
+    takeBack()
+  }
   public var _path: String? { engine.path }
 
   var path: String? { engine.path }
@@ -258,7 +275,7 @@ public final class Transaction: Readable, ReadGate {
   @inline(__always) private func begin(_ keyspace: Keyspace) throws(Fault) {
     if isLogOpen, loans == 0, committed.known.contains(keyspace.fingerprint) { return }
     try open()
-    try currentReader().state.check(keyspace)
+    try looking { (state) throws(Fault) in try state.check(keyspace) }
   }
 
   func open() throws(Fault) {
@@ -277,7 +294,7 @@ public final class Transaction: Readable, ReadGate {
   }
 
   private func failed(_ fault: Fault) -> StoreError {
-    // Operations are appended, never read: what is damaged is the log that they would follow.
+    // Operations are only appended here, so the damage is in the log before them.
     if fault.kind == .damaged { log.endWriting(fault) }
     failure = failure ?? fault
     return StoreError(fault, path: engine.path)
@@ -299,7 +316,8 @@ public final class Transaction: Readable, ReadGate {
     engine.didLog(log.transactionLength)
   }
 
-  /// Gives its changes up; what it found is left for others to see.
+  /// Drops the changes; `committed` and `position` then describe the state that the transaction
+  /// found, which may still have to be published.
   func leave() {
     abort()
     committed = engine.head

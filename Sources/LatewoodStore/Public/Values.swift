@@ -9,27 +9,28 @@ public struct Entry: Sendable, Equatable {
   }
 }
 
-/// When a commit counts as done.
+/// The point at which a commit counts as done.
 public enum Durability: Sendable, Equatable {
-  /// When it returns, the transaction survives a power cut, and so does everything committed before
-  /// it, also if it changed nothing itself. One sync, shared with the transactions that commit at
-  /// the same time.
+  /// The transaction survives a power cut when the call returns, and so does everything committed
+  /// before it, even if it changed nothing itself. Costs one sync, shared with transactions that
+  /// commit at the same time.
   case synchronous
-  /// When it returns, the transaction survives a crash of the process. A power cut may lose the
-  /// newest transactions, always a suffix of them: never one from the middle.
+  /// The transaction survives a crash of the process when the call returns. A power cut may lose
+  /// the newest transactions: always a suffix of them, never one from the middle.
   case relaxed
 }
 
-/// A named space of keys in a store, as ``Store/keyspace(_:)`` gives it. A small value: keep it and
+/// A named space of keys in a store, returned by ``Store/keyspace(_:)``. A small value: keep it and
 /// use it often.
 public struct Keyspace: Sendable, Hashable {
   public let name: String
-  /// Its number in the file.
+  /// The number of the keyspace in the file.
   public let id: UInt32
-  /// The store it is from.
+  /// The identity of the store it belongs to.
   let store: UInt64
-  /// A hash of all three, by which states know it; see `KnownKeyspaces`. A number alone would not
-  /// do: that which a transaction gave which was thrown away is given again.
+  /// A hash of name, number and store, by which states recognize the keyspace; see
+  /// `KnownKeyspaces`. The number alone is not enough, because that of an aborted transaction's
+  /// keyspace is assigned again.
   let fingerprint: UInt64
 
   init(_ name: String, _ id: UInt32, of store: UInt64) {
@@ -39,9 +40,9 @@ public struct Keyspace: Sendable, Hashable {
     var hasher = Hasher()
     hasher.combine(store)
     hasher.combine(id)
-    // By its bytes: strings that look the same can have several.
+    // By bytes: strings that compare equal can have different bytes.
     for byte in name.utf8 { hasher.combine(byte) }
-    // The table of those that are known keeps the least numbers for itself.
+    // The table of known keyspaces reserves the lowest numbers.
     fingerprint = max(2, UInt64(UInt(bitPattern: hasher.finalize())))
   }
 
@@ -54,36 +55,36 @@ public struct Keyspace: Sendable, Hashable {
 
 /// A checkpoint in the file: a complete state that can be opened as a snapshot.
 public struct Checkpoint: Sendable, Equatable {
-  /// Of its frame in the file.
+  /// The offset of its frame in the file.
   public var offset: UInt64
-  /// The newest transaction it holds.
+  /// The newest transaction in the checkpoint.
   public var transaction: UInt64
-  /// Microseconds since 1970-01-01 00:00 UTC.
+  /// The time at which it was written, in microseconds since 1970-01-01 00:00 UTC.
   public var time: UInt64
-  /// Keys in all keyspaces, the catalog's own among them.
+  /// The number of keys in all keyspaces, including those of the catalog.
   public var entries: UInt64
-  /// Bytes of nodes and of large values that it refers to.
+  /// The number of bytes of the nodes and large values that it refers to.
   public var liveBytes: UInt64
   /// Whether a compaction or a copy wrote it, as the first of its file.
   public var isCompaction: Bool
-  /// Of the file it is in.
+  /// The first half of the id of its file.
   var fileID: UInt64
-  /// Whether it names a checkpoint before it that cannot be read: ``Store/history()`` ends here,
-  /// though older ones were written.
+  /// Whether it names a previous checkpoint that cannot be read, so that ``Store/history()`` ends
+  /// here although older ones were written.
   public var isOlderLost = false
 }
 
-/// What opening found in the file.
+/// The result of recovery when a file was opened.
 public struct RecoveryReport: Sendable, Equatable {
-  /// The newest transaction.
+  /// The number of the newest transaction.
   public var transaction: UInt64 = 0
   /// The newest transaction of the checkpoint that recovery started from; 0 if there was none.
   public var checkpointTransaction: UInt64 = 0
-  /// Transactions that were applied on top of it from the log.
+  /// The number of transactions applied from the log after that checkpoint.
   public var replayedTransactions = 0
-  /// Bytes of log that were read for that.
+  /// The number of bytes of log read for that.
   public var replayedBytes: UInt64 = 0
-  /// What was left behind by writes that were never acknowledged, and has been skipped. Nil after a
-  /// clean close.
+  /// The skipped range of the file with the remains of writes that were never acknowledged; nil
+  /// after a clean close.
   public var tornTail: Range<UInt64>?
 }

@@ -1,69 +1,70 @@
 import LatewoodBytes
 import LatewoodTree
 
-/// Something in the file that is not as it must be.
+/// A fault that a verification found in the file.
 public struct VerifyFault: Sendable, Equatable {
-  /// In the file.
+  /// The offset in the file.
   public var offset: UInt64
-  /// One sentence.
+  /// A sentence that says what is wrong.
   public var what: String
 }
 
-/// How far a verification is.
+/// The progress of a verification.
 public struct VerifyProgress: Sendable, Equatable {
-  /// Of nodes, large values and log.
+  /// The number of bytes of nodes, large values and log checked so far.
   public var bytesChecked: UInt64
   public var bytesTotal: UInt64
 }
 
-/// Bytes behind the last whole frame of the log that are not zero.
+/// Bytes behind the last complete frame of the log that are not zero.
 public struct TornTail: Sendable, Equatable {
-  /// Where they are, up to the end of the file or to where the log goes on.
+  /// The range of the bytes, up to the end of the file or to the place where the log continues.
   public var range: Range<UInt64>
-  /// False: they are what a crash, a power cut, a full disk or a copy that was cut short leaves of
-  /// the last commits. All that the file knows to be durable lies before them, and readers and
-  /// writers pass over them. (A commit that was acknowledged as durable is known to be so from what
-  /// is written after it, at the latest when the store is closed or has been idle.) True: the file
-  /// says that durable commits were there, which is among the faults.
+  /// Whether the file says that durable commits were there; then this is also among the faults. If
+  /// false, the bytes are the remains of the last commits before a crash, a power cut or a full
+  /// disk, or of a truncated copy. Everything that the file records as durable lies before them,
+  /// and readers and writers skip them. (That an acknowledged commit is durable is recorded by what
+  /// is written after it, at the latest when the store is closed or has been idle.)
   public var isDamage: Bool
 }
 
-/// What ``Store/verify(progress:)`` found.
+/// The result of ``Store/verify(progress:)``.
 public struct VerifyReport: Sendable, Equatable {
-  /// More say nothing new, and a file can be made to have as many as it has entries.
+  /// The greatest number of faults kept. More add nothing, and a crafted file can have as many as
+  /// it has entries.
   static let faultLimit = 10_000
 
-  /// By offset; at most 10,000 are kept.
+  /// The faults by offset; at most 10,000 are kept.
   public var faults: [VerifyFault] = []
   public var nodes: UInt64 = 0
   public var entries: UInt64 = 0
-  /// Large values.
+  /// The number of large values.
   public var extents: UInt64 = 0
-  /// Frames of the log after the newest checkpoint.
+  /// The number of log frames after the newest checkpoint.
   public var frames: UInt64 = 0
   public var bytesChecked: UInt64 = 0
   /// The transaction whose state was checked.
   public var transaction: UInt64 = 0
-  /// What lies behind the log; nil if there is nothing or only zeros, and in a store that is only
-  /// read while another process writes it.
+  /// The torn tail behind the log; nil if there is nothing or only zeros, and in a read-only store
+  /// while another process writes to the file.
   public var tornTail: TornTail?
 
-  /// Whether nothing is wrong. A torn tail that is no damage is no fault.
+  /// Whether there are no faults. A torn tail that is no damage is no fault.
   public var isSound: Bool { faults.isEmpty }
 }
 
 extension Store {
-  /// Reads everything that the newest state reaches and checks all of it: checksums, order of keys,
-  /// separators, counts, live bytes, extents within the file, no overlaps; header, root slots, the
-  /// log that reads still need; that the catalog of keyspaces agrees with itself, and names all
-  /// that have entries, unless the log is damaged.
+  /// Reads and checks everything that the newest state refers to: checksums, order of keys,
+  /// separators, counts, live bytes, extents within the file, no overlaps; header, root slots, and
+  /// the log that reads still need; and, unless the log is damaged, that the catalog of keyspaces
+  /// is consistent and names all keyspaces that have entries.
   ///
-  /// What the disk has is read, and not what the system caches of it, where the system has a way to
-  /// do that (Linux, but for file systems in memory). A block that cannot be read is a fault like
-  /// any other. Reads and writes go on meanwhile. O(size of the live data).
+  /// Reads the disk instead of the system's cache where the system supports that (Linux, except for
+  /// file systems in memory). A block that cannot be read is a fault like any other. Reads and
+  /// writes continue meanwhile. O(size of the live data).
   ///
   /// - Parameter progress: called now and then.
-  /// - Returns: every fault by offset; faults do not throw.
+  /// - Returns: a report with all faults by offset. Faults are not thrown.
   /// - Throws: ``StoreError`` `closed`, `inputOutput`.
   public func verify(progress: ((VerifyProgress) -> Void)? = nil) throws(StoreError) -> VerifyReport {
     do { return try engine.verify(progress) } catch { throw StoreError(error, path: engine.path) }

@@ -1,7 +1,7 @@
-/// What an argument means, which says how it is completed and what a test may give for it.
+/// The meaning of an argument, which determines how it is completed and what a test passes for it.
 ///
-/// The words that stand for arguments in help are a vocabulary of their own: DATABASE is always the
-/// path of a database, KEY always a key.
+/// The words that stand for arguments in help are a fixed vocabulary: DATABASE is always the path
+/// of a database, KEY always a key.
 enum ArgumentKind: Sendable {
   case database
   /// A file that is read.
@@ -9,13 +9,17 @@ enum ArgumentKind: Sendable {
   /// A file that is written.
   case newFile
   case key, value
+  /// A statement in SQL++.
+  case statement
+  /// A name with a value.
+  case parameter
   case keyspace, collection
   case command
   case number
   /// A word that only the database or its user knows.
   case text
 
-  /// The kind that a word in help stands for; nil if it has none yet.
+  /// The kind that a word in help stands for; nil for an unknown word.
   init?(word: String) {
     switch word {
     case "DATABASE", "A", "B", "OLD", "NEW", "OTHER", "BACKUP": self = .database
@@ -23,6 +27,8 @@ enum ArgumentKind: Sendable {
     case "TARGET", "OUT", "SVG": self = .newFile
     case "KEY": self = .key
     case "VALUE", "BODY", "JSON", "SELECTOR": self = .value
+    case "STATEMENT": self = .statement
+    case "NAME=VALUE": self = .parameter
     case "KEYSPACE": self = .keyspace
     case "COLLECTION": self = .collection
     case "COMMAND": self = .command
@@ -42,7 +48,7 @@ extension OperandDescription {
 }
 
 extension OptionDescription {
-  /// Nil if it has no value.
+  /// The kind of the option's value; nil if it has no value.
   var kind: ArgumentKind? {
     switch name {
     case "--keyspace": .keyspace
@@ -53,6 +59,6 @@ extension OptionDescription {
 }
 
 extension CommandDescription {
-  /// The place of the operand that the shell fills in; nil if the command needs no database.
+  /// The index of the operand that the shell fills in; nil if the command needs no database.
   var databaseOperand: Int? { operands.firstIndex { $0.kind == .database } }
 }

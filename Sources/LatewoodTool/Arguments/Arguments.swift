@@ -1,26 +1,34 @@
 import LatewoodBytes
 
-/// The arguments of one command, sorted by its description. Arguments are bytes: keys need not be
-/// UTF-8.
+/// The arguments of one command, parsed by its description. Arguments are bytes, because keys need
+/// not be UTF-8.
 struct Arguments: Equatable {
   private(set) var operands: [[UInt8]] = []
-  private var values: [String: [UInt8]] = [:]
+  /// The values of each option, one for each time that it is given.
+  private var values: [String: [[UInt8]]] = [:]
   private var flags: Set<String> = []
 
   func has(_ option: OptionDescription) -> Bool { flags.contains(option.name) || values[option.name] != nil }
-  func bytes(of option: OptionDescription) -> [UInt8]? { values[option.name] }
+  func bytes(of option: OptionDescription) -> [UInt8]? { values[option.name]?.first }
 
-  /// An operand that may be missing.
+  /// Returns an operand, or nil if it is missing.
   func operand(_ index: Int) -> [UInt8]? { index < operands.count ? operands[index] : nil }
 
-  /// An operand that is a path or a name.
+  /// Returns an operand that is a path or a name.
   func text(_ index: Int) throws(Failure) -> String {
     try Self.text(operand(index) ?? [], what: "this argument")
   }
 
   func text(of option: OptionDescription) throws(Failure) -> String? {
-    guard let bytes = values[option.name] else { return nil }
+    guard let bytes = bytes(of: option) else { return nil }
     return try Self.text(bytes, what: option.name)
+  }
+
+  /// Returns the values of an option that may be given more than once.
+  func texts(of option: OptionDescription) throws(Failure) -> [String] {
+    var texts: [String] = []
+    for bytes in values[option.name] ?? [] { texts.append(try Self.text(bytes, what: option.name)) }
+    return texts
   }
 
   func number(of option: OptionDescription) throws(Failure) -> UInt64? {
@@ -31,7 +39,7 @@ struct Arguments: Equatable {
     return number
   }
 
-  /// An operand that is a key, or bytes written like one.
+  /// Returns an operand that is a key, or other bytes in the notation of keys.
   func bytes(_ index: Int) throws(Failure) -> [UInt8] { try KeyText.bytes(operand(index) ?? []) }
 
   func key(_ index: Int) throws(Failure) -> [UInt8] {
@@ -41,7 +49,7 @@ struct Arguments: Equatable {
   }
 
   func key(of option: OptionDescription) throws(Failure) -> [UInt8]? {
-    guard let bytes = values[option.name] else { return nil }
+    guard let bytes = bytes(of: option) else { return nil }
     return try KeyText.bytes(bytes)
   }
 
@@ -53,16 +61,16 @@ struct Arguments: Equatable {
     return text
   }
 
-  /// An argument as it is shown in a message.
+  /// Returns an argument in the form in which messages show it.
   static func quoted(_ bytes: [UInt8]) -> String {
     DisplayWidth.fitted(KeyText.readableText(bytes).map { "\"\($0)\"" } ?? KeyText.shown(bytes), to: 60)
   }
 }
 
 extension Arguments {
-  /// Sorts `arguments`, which come after the command's name.
+  /// Parses `arguments`, which follow the command's name.
   ///
-  /// `--name value` and `--name=value` are the same; `--` makes all that follows operands; a single
+  /// `--name value` and `--name=value` are the same; everything after `--` is an operand; a single
   /// `-` is an operand. The argument after an option that needs a value is its value, whatever it
   /// looks like.
   init(_ arguments: some Sequence<[UInt8]>, for command: CommandDescription) throws(Failure) {
@@ -96,7 +104,7 @@ extension Arguments {
           for: name, among: command.allOptions.map(\.name),
           otherwise: "See `latewood help \(command.name)`. Put -- before a key that starts with a dash."))
     }
-    guard !has(option) else { throw .usage("\(option.name) is given twice") }
+    guard option.repeats || !has(option) else { throw .usage("\(option.name) is given twice") }
     guard option.value != nil else {
       if equals != nil { throw .usage("\(option.name) takes no value") }
       flags.insert(option.name)
@@ -110,7 +118,7 @@ extension Arguments {
         "\(option.name) cannot be \(Self.quoted(value))",
         advice: "Choose one of: \(option.choices.joined(separator: ", ")).")
     }
-    values[option.name] = value
+    values[option.name, default: []].append(value)
   }
 
   private func checkCount(for command: CommandDescription) throws(Failure) {

@@ -1,33 +1,33 @@
-/// One command as data: the parser, the help and whatever else is made from the command line are
-/// made from this.
+/// A command as data, from which the parser, the help, the manual page and the completion are
+/// derived.
 struct CommandDescription: Sendable {
   var name: String
   /// One line without a full stop.
   var summary: String
   var operands: [OperandDescription] = []
   var options: [OptionDescription] = []
-  /// Paragraphs that teach it.
+  /// Paragraphs that explain the command.
   var discussion: [String] = []
   var examples: [ExampleDescription] = []
-  /// What `--json` prints, one line of text each.
+  /// The output of `--json`, a line of text for each entry.
   var json: [String] = []
-  /// Left out of help.
+  /// Whether it is left out of help.
   var isHidden = false
   var run: @Sendable (Arguments, Console) throws(Failure) -> ExitCode
 
   var requiredOperands: Int { operands.count { !$0.isOptional } }
-  /// Every command knows these, too.
+  /// The options of the command, and those that every command has.
   var allOptions: [OptionDescription] { options + (json.isEmpty ? [] : [.json]) + [.help] }
 }
 
-/// An argument that is known by its place.
+/// An argument that is known by its position.
 struct OperandDescription: Sendable {
   var name: String
   var summary: String
   var isOptional = false
-  /// If not empty, the only words it takes.
+  /// The only accepted words; empty to accept any.
   var choices: [String] = []
-  /// For a database that is not called so: the shell fills in the first that there is.
+  /// Whether it is a database with another name: the shell fills in the first such operand.
   var isDatabase = false
 
   static let database = OperandDescription(name: "DATABASE", summary: "path of the database file")
@@ -37,13 +37,15 @@ struct OperandDescription: Sendable {
 
 /// An argument that is known by its name.
 struct OptionDescription: Sendable, Equatable {
-  /// With its dashes.
+  /// The name with its dashes.
   var name: String
-  /// What stands for its value in help; nil if it has none.
+  /// The word for its value in help; nil if it has no value.
   var value: String?
   var summary: String
-  /// If not empty, the only values it takes.
+  /// The only accepted values; empty to accept any.
   var choices: [String] = []
+  /// Whether it may be given more than once.
+  var repeats = false
 }
 
 struct ExampleDescription: Sendable {

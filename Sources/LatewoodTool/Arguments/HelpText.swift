@@ -1,5 +1,5 @@
-/// Help, made from the descriptions of the commands. Nothing is wider than 80 columns, and prose no
-/// wider than a narrower terminal.
+/// Help texts, derived from the descriptions of the commands. Nothing is wider than 80 columns, and
+/// prose is not wider than the terminal.
 enum HelpText {
   static let width = 80
 
@@ -25,7 +25,8 @@ enum HelpText {
     return text
   }
 
-  /// Of the program; then what shells say of one that a signal has ended.
+  /// The exit codes of the program, and the codes that shells report for a program that was ended
+  /// by a signal.
   static let exitCodes =
     ExitCode.allCases.map { (String($0.rawValue), $0.meaning) } + [
       (
@@ -87,8 +88,8 @@ enum HelpText {
   }
 
   private static func table(_ rows: [(String, String)], _ width: Int) -> String {
-    // A name that is too long for the column has a line of its own, so that one long name does not
-    // squeeze all texts.
+    // A name that is too long for the column gets a line of its own, so that one long name does not
+    // narrow all texts.
     let column = min(rows.map { $0.0.count }.max() ?? 0, 22)
     return rows.map { row in
       let text = paragraph(row.1, indent: column + 4, width: width)
@@ -97,7 +98,7 @@ enum HelpText {
     }.joined()
   }
 
-  /// Breaks lines at spaces.
+  /// Breaks text into lines at spaces.
   static func paragraph(_ text: String, indent: Int, width: Int = Self.width) -> String {
     let margin = String(repeating: " ", count: indent)
     var result = ""

@@ -1,8 +1,8 @@
-/// The manual page, latewood(1), made from the descriptions of the commands, in the macros of
+/// The manual page, latewood(1), derived from the descriptions of the commands, in the macros of
 /// man(7).
 struct ManualPage {
   private(set) var text = ""
-  /// Whether a heading was the last line: a paragraph that follows needs no mark.
+  /// Whether the last line was a heading, so that the next paragraph needs no mark.
   private var isBelowHeading = false
 
   init(of commands: [CommandDescription], version: String) {
@@ -59,8 +59,8 @@ struct ManualPage {
       + "\""
   }
 
-  /// Text that stands for itself: what roff would change is written by its name, and no line begins
-  /// a request.
+  /// Returns text in literal form: characters special to roff are written by name, and no line
+  /// begins a request.
   static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

@@ -31,7 +31,7 @@ extension CommandDescription {
   }
 }
 
-/// What the tool tells of a collection.
+/// The facts that the tool shows about a collection.
 struct CollectionFacts {
   let name: String
   let documents: Int

@@ -28,8 +28,8 @@ extension CommandDescription {
         explanation: "Leave the disk to others: 20 MB a second."),
     ],
     json: [
-      #"{"dryRun":true|false,"bytesBefore":BYTES,"bytesAfter":BYTES,"#,
-      #"  "bytesSaved":BYTES,"microseconds":NUMBER}"#,
+      #"{"dryRun":true|false,"inPlace":true|false,"bytesBefore":BYTES,"#,
+      #"  "bytesAfter":BYTES,"bytesSaved":BYTES,"microseconds":NUMBER}"#,
     ]
   ) { arguments, console throws(Failure) in
     let rate = try arguments.number(of: .rate)
@@ -42,6 +42,7 @@ extension CommandDescription {
     if console.printsJSON {
       try console.object { writer in
         writer.member("dryRun", isDry)
+        writer.member("inPlace", report.isInPlace)
         writer.member("bytesBefore", report.bytesBefore)
         writer.member("bytesAfter", report.bytesAfter)
         writer.member("bytesSaved", saved)
@@ -51,7 +52,11 @@ extension CommandDescription {
     }
     let sizes = "\(Quantity.bytes(report.bytesBefore)) to \(Quantity.bytes(report.bytesAfter))"
     let share = Quantity.share(saved, of: max(report.bytesBefore, 1))
-    if isDry {
+    if report.isInPlace {
+      try console.sentence(
+        "\(console.style.good("Gave back")) \(Quantity.bytes(saved)) of dead blocks where they were: "
+          + "there is no space for a compacted file.")
+    } else if isDry {
       try console.sentence("It would go from \(sizes) or so: \(share) saved. Nothing was changed.")
     } else {
       try console.sentence(
@@ -72,7 +77,7 @@ extension CommandDescription {
         try compact(database.store, at: arguments.text(0), rate: rate, on: console)
       }
     }
-    // So that what only old revisions need goes first.
+    // Opened as documents, so that data that only old revisions need is removed first.
     return try DocumentDatabase.open(arguments, .openExisting).closing { (database) throws(Failure) in
       try compact(database.store.store, at: arguments.text(0), rate: rate, on: console)
     }
@@ -88,8 +93,8 @@ extension CommandDescription {
     }
   }
 
-  /// What is live, the header and the slots. The log that no checkpoint holds is counted as live,
-  /// so that it promises too little rather than too much.
+  /// Estimates the compacted size: live data, header and slots. The log that no checkpoint contains
+  /// counts as live, so that the estimate promises too little rather than too much.
   private static func estimate(_ database: Database) throws(Failure) -> CompactionReport {
     let layout = try FileLayoutFacts(at: database.path)
     do {

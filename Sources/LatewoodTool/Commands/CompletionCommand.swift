@@ -31,8 +31,8 @@ extension CommandDescription {
     return .success
   }
 
-  /// What the scripts ask. The first line is `files` if names of files are wanted, else `words`;
-  /// then each word, a tab, and what it means.
+  /// The query that completion scripts make. The first line of output is `files` if names of files
+  /// are wanted, else `words`; then each word, a tab, and its meaning.
   static let complete = CommandDescription(
     name: "complete",
     summary: "print what could stand at the end of a command line",
@@ -52,7 +52,7 @@ extension CommandDescription {
     return .success
   }
 
-  /// The shell would put the home directory there before it runs the command.
+  /// Expands a tilde, as the shell would before it runs the command.
   private static func expanded(_ path: String) -> String {
     guard path.hasPrefix("~/"), let home = CurrentProcess.environmentVariable("HOME") else { return path }
     return home + path.dropFirst()

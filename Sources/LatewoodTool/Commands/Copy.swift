@@ -92,8 +92,8 @@ extension CommandDescription {
     return .success
   }
 
-  /// Runs `body` with a progress line. Whatever ends it, nothing unfinished is left beside the file
-  /// that it writes.
+  /// Runs `body` with a progress line. However it ends, nothing unfinished is left beside the
+  /// target file.
   static func shown<R>(
     _ title: String, into target: String, on console: Console,
     _ body: (_ progress: @escaping (_ done: UInt64, _ total: UInt64) -> Void) throws(StoreError) -> R
@@ -103,7 +103,7 @@ extension CommandDescription {
     do throws(StoreError) {
       result = try EndingSignals.removing(Store.unfinishedFiles(beside: target)) { () throws(StoreError) in
         try body { done, total in
-          // That a progress line cannot be written is no reason to stop.
+          // A progress line that cannot be written is no reason to stop.
           do { try progress.update(done, of: total, unit: Quantity.bytes) } catch {}
         }
       }

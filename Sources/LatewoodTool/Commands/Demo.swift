@@ -27,7 +27,7 @@ extension CommandDescription {
   ) { arguments, console throws(Failure) in
     let demo = try DemoRun(on: console)
     do throws(Failure) { try demo.run() } catch {
-      // The output that was cut off says all there is to say.
+      // The output was cut off, and there is nothing to add.
       if error == .brokenPipe {
         try demo.cleanUp()
       } else {
@@ -35,7 +35,7 @@ extension CommandDescription {
       }
       throw error
     }
-    // Whoever wants to know why a promise was not kept needs the file.
+    // The file is needed to find out why a promise was broken.
     let keepsFile = arguments.has(.keep) || !demo.isKept
     if !keepsFile { try demo.cleanUp() }
     if console.printsJSON {

@@ -71,7 +71,7 @@ extension CommandDescription {
         return
       }
       if arguments.has(.countOnly), !console.printsJSON {
-        // An index may know it without a look at a document.
+        // An index may know the count without any document being read.
         do { try console.line("\(database.reads(collection).count(request))") } catch { throw Failure(error) }
         return
       }
@@ -98,8 +98,15 @@ extension CommandDescription {
     let plan: FindExplanation
     let reads = try database.reads(collection)
     do throws(DocumentError) { plan = try reads.explain(request) } catch { throw Failure(error) }
-    guard console.printsJSON else { return try console.line("\(plan)") }
-    try console.object { writer in
+    try console.plan(plan, of: collection)
+  }
+}
+
+extension Console {
+  /// Prints the plan by which documents would be found.
+  func plan(_ plan: FindExplanation, of collection: DocumentCollection) throws(Failure) {
+    guard printsJSON else { return try line("\(plan)") }
+    try object { writer in
       writer.member("collection", collection.name)
       writer.array("indexes", plan.uses) { writer, use in writer.string(use.index) }
       writer.member("candidates", plan.candidates)
@@ -111,7 +118,7 @@ extension CommandDescription {
 }
 
 extension FindRequest {
-  /// What the arguments ask for.
+  /// Creates the request that the arguments describe.
   fileprivate init(_ arguments: Arguments) throws(Failure) {
     self.init()
     if let bytes = arguments.operand(1) {
@@ -132,7 +139,7 @@ extension FindRequest {
 
 /// The lists of fields in the arguments.
 private enum FindFields {
-  /// The paths of an option; nil if it is not given.
+  /// Returns the paths in an option; nil if it is not given.
   static func paths(of option: OptionDescription, _ arguments: Arguments) throws(Failure) -> [FieldPath]? {
     guard let text = try arguments.text(of: option) else { return nil }
     var paths: [FieldPath] = []

@@ -59,8 +59,7 @@ extension CommandDescription {
         checkpoint.isCompaction ? "compaction" : "",
       ])
     }
-    // The offset is the first to go where the terminal is narrow: it is for those who look at
-    // bytes.
+    // On a narrow terminal the offset is dropped first: it is for people who look at bytes.
     if width(of: rows) > console.width { for row in rows.indices { rows[row].remove(at: 4) } }
     let widths = columns(of: rows)
     for (number, row) in rows.enumerated() {

@@ -73,8 +73,8 @@ extension CommandDescription {
     }
     let source = try ImportSource(path: try arguments.text(1), console: console)
     var importer = Importer(from: source, keyspaceName: name, progress: Progress("Importing", on: console))
-    // The first value is read before the database is opened: what is no JSON at all creates no
-    // database.
+    // The first value is read before the database is opened, so that input that is not JSON creates
+    // no database.
     try importer.begin(arguments)
     let report =
       try isOfDocuments
@@ -97,7 +97,7 @@ extension CommandDescription {
   }
 }
 
-/// What an import did.
+/// The result of an import.
 struct ImportReport: Equatable {
   var shape: ImportRecord.Shape
   var values: Int

@@ -87,7 +87,7 @@ extension CommandDescription {
 }
 
 extension IndexDefinition {
-  /// The index that fields with commas between and the options ask for.
+  /// Creates the definition that comma-separated fields and the options describe.
   fileprivate init(_ fields: String, _ arguments: Arguments) throws(Failure) {
     let condition = try arguments.text(of: .indexCondition)
     do throws(QueryError) {

@@ -58,7 +58,7 @@ extension CommandDescription {
   }
 }
 
-/// What `info` tells about a database, gathered from one open store.
+/// The facts that `info` shows about a database, gathered from one open store.
 private struct DatabaseInfo {
   let path: String
   let statistics: Statistics

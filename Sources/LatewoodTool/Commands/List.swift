@@ -72,7 +72,7 @@ extension CommandDescription {
     }
   }
 
-  /// What `--from`, `--to` and `--prefix` have in common; nil if that is nothing.
+  /// Returns the intersection of `--from`, `--to` and `--prefix`; nil if it is empty.
   private static func range(of arguments: Arguments) throws(Failure) -> KeyRange? {
     var range = KeyRange.prefix(try arguments.key(of: .prefix) ?? [])
     if let from = try arguments.key(of: .from) {
@@ -96,7 +96,7 @@ extension CommandDescription {
   }
 }
 
-/// Prints entries one by one, in the form that the console is set to.
+/// Prints entries one by one, in the output form of the console.
 private struct Listing {
   private let console: Console
   private let keyspace: String

@@ -67,7 +67,7 @@ extension CommandDescription {
 }
 
 extension Arguments {
-  /// A number of seconds, which may have a fraction.
+  /// Parses a number of seconds, which may have a fraction.
   fileprivate func milliseconds(of option: OptionDescription) throws(Failure) -> UInt64? {
     guard let text = try text(of: option) else { return nil }
     guard let seconds = Double(text), seconds >= 0.01, seconds <= 86_400 else {

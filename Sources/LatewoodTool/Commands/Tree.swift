@@ -64,12 +64,12 @@ extension CommandDescription {
     return faults.isEmpty ? .success : .no
   }
 
-  /// The number of the keyspace that bears a name.
+  /// Returns the number of the keyspace with a name.
   private static func number(
     of name: String?, in tree: LiveTree, _ path: String
   ) throws(Failure) -> UInt32? {
     guard let name else { return nil }
-    // One that a user has called so comes before the catalog itself.
+    // A keyspace that a user has given this name comes before the catalog itself.
     if let found = tree.names.filter({ $0.value == name }).map(\.key).max() { return found }
     let names = tree.names.values.sorted().prefix(8).map { KeyText.shown($0.utf8) }.joined(separator: ", ")
     throw Failure(

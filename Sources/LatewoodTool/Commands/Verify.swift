@@ -60,12 +60,12 @@ extension CommandDescription {
     return report.isSound && documents?.isSound != false ? .success : .no
   }
 
-  /// The report on the bytes, and that on the documents if the file holds any.
+  /// Returns the report on the bytes, and the report on the documents if the file holds any.
   private static func check(
     _ arguments: Arguments, on console: Console
   ) throws(Failure) -> (VerifyReport, DocumentVerifyReport?) {
     let progress = Progress("Verifying", on: console)
-    // The callback cannot throw; that a progress line cannot be written is no reason to stop.
+    // The callback cannot throw, and a progress line that cannot be written is no reason to stop.
     func show(_ state: VerifyProgress) {
       do { try progress.update(state.bytesChecked, of: state.bytesTotal, unit: Quantity.bytes) } catch {}
     }
@@ -75,7 +75,7 @@ extension CommandDescription {
       } catch { throw Failure(error) }
     }
     var documents: DocumentVerifyReport?
-    // Where the bytes are damaged already, what the documents say follows from that.
+    // If the bytes are damaged, faults in the documents follow from that.
     if holdsDocuments, report.isSound {
       documents = try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
         do throws(DocumentError) {

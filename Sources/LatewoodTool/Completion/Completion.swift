@@ -1,19 +1,19 @@
-/// What could stand at the end of a command line that is not finished, by the descriptions of the
-/// commands alone.
+/// The possible continuations of an unfinished command line, from the descriptions of the commands
+/// alone.
 struct Completion: Equatable {
   struct Candidate: Equatable {
     /// The whole word.
     var text: String
-    /// What it means, for shells that show it; may be empty.
+    /// The meaning of the word, for shells that show it; may be empty.
     var summary = ""
   }
 
   var candidates: [Candidate] = []
-  /// Names of files are to be offered, too: that is the work of whoever asks. Behind this much of
-  /// the word.
+  /// The prefix of the word after which names of files are to be offered by the caller, too; nil if
+  /// files do not fit.
   var filesBehind: String?
 
-  /// Where names of keyspaces and collections come from; they are asked for only where one is
+  /// The source of the names of keyspaces and collections, which is queried only where one is
   /// wanted.
   struct Names: Sendable {
     var keyspaces: @Sendable (_ database: String) -> [String]
@@ -23,7 +23,7 @@ struct Completion: Equatable {
   /// - Parameters:
   ///   - words: the complete words, the command first.
   ///   - partial: the word to complete; may be empty.
-  ///   - database: the path that the shell fills in, so that the words have none.
+  ///   - database: the path that the shell fills in, which the words therefore lack.
   static func of(_ words: [String], partial: String, database: String? = nil, names: Names) -> Completion {
     var completion = Completion()
     guard let name = words.first else {
@@ -61,7 +61,7 @@ struct Completion: Equatable {
     return completion
   }
 
-  /// The text that all candidates begin with.
+  /// The longest common prefix of all candidates.
   var commonPrefix: String {
     guard var prefix = candidates.first?.text else { return "" }
     for candidate in candidates.dropFirst() {
@@ -95,10 +95,10 @@ struct Completion: Equatable {
   }
 }
 
-/// What the complete words of a line mean, as far as they mean anything.
+/// The meaning of the complete words of a line, as far as it can be told.
 private struct UnfinishedLine {
   var options: Set<String> = []
-  /// An option that the next word is the value of.
+  /// An option whose value is the next word.
   var openOption: OptionDescription?
   var nextOperand: OperandDescription?
   var onlyOperands = false

@@ -1,8 +1,8 @@
-/// What makes a shell complete the command lines of the tool.
+/// The scripts that let a shell complete command lines of the tool.
 ///
-/// The scripts know no command: at each tab they ask `latewood complete`, which answers by the same
-/// descriptions as the parser, so a script never is older than the tool. Names of files are left to
-/// the shell, which knows how to quote them.
+/// The scripts contain no commands: at each tab they run `latewood complete`, which uses the same
+/// descriptions as the parser, so a script is never outdated. Names of files are left to the shell,
+/// which knows how to quote them.
 enum CompletionScript: String, CaseIterable {
   case bash, zsh, fish
 

@@ -1,8 +1,8 @@
 import LatewoodDocuments
 
 extension Completion.Names {
-  /// Read from the file each time by an open that ends at once. A file that cannot be read has no
-  /// names: completion is no place to complain.
+  /// Reads the names from the file each time, opening it only briefly. A file that cannot be read
+  /// gives no names: completion is no place for errors.
   static let fromFile = Completion.Names(
     keyspaces: { path in
       do throws(Failure) {

@@ -1,6 +1,6 @@
 extension CommandLine {
   /// The arguments as bytes, without the name of the program. `CommandLine.arguments` would replace
-  /// what is not UTF-8.
+  /// bytes that are not UTF-8.
   static var argumentBytes: [[UInt8]] {
     // SAFETY: argv has argc strings, each ended by a zero byte, for as long as the process runs.
     (0..<Int(CommandLine.argc)).dropFirst().map { index in

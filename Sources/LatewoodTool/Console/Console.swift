@@ -1,7 +1,6 @@
 import LatewoodDevice
 
-/// Where a command's words go: standard output for what was asked, standard error for everything
-/// else.
+/// The output of a command: results go to standard output, everything else to standard error.
 final class Console {
   let input: ByteInput
   let output: Output
@@ -10,14 +9,14 @@ final class Console {
   let errorStyle: Style
   let isOutputTerminal: Bool
   let isErrorTerminal: Bool
-  /// Columns for one line of output.
+  /// The number of columns in a line of output.
   let width: Int
-  /// Columns for one line of what is said beside the output.
+  /// The number of columns in a line on standard error.
   let errorWidth: Int
-  /// `--json` was given.
+  /// Whether `--json` was given.
   var printsJSON = false
 
-  /// On the standard streams of this process.
+  /// Creates a console on the standard streams of this process.
   init(_ streams: StandardStreams) {
     input = streams.input
     output = Output(streams.output)
@@ -33,7 +32,7 @@ final class Console {
     errorWidth = isErrorTerminal ? Self.width(of: streams.error.terminalWidth) : 80
   }
 
-  /// On outputs of any kind, without colour.
+  /// Creates a console on outputs of any kind, without colour.
   init(input: ByteInput, output: Output, error: Output, isTerminal: Bool = false, width: Int = 80) {
     self.input = input
     self.output = output
@@ -46,25 +45,25 @@ final class Console {
     errorWidth = width
   }
 
-  /// In fewer columns nothing could be shown; in more, lines are hard to follow.
+  /// With fewer columns nothing useful could be shown; with more, lines are hard to read.
   private static func width(of terminal: Int?) -> Int { min(max(terminal ?? 80, 40), 200) }
 
-  /// Columns for sentences.
+  /// The number of columns for prose.
   var proseWidth: Int { min(width, HelpText.width) }
 
-  /// The next bytes of standard input; none at its end.
+  /// Returns the next bytes of standard input; none at its end.
   func readInput() throws(Failure) -> [UInt8] {
     do { return try input.readSome() } catch { throw Failure(error) }
   }
 
   func line(_ text: String) throws(Failure) { try output.line(text) }
 
-  /// Prints a line of a table, of which a terminal that is too narrow shows the beginning.
+  /// Prints a line of a table; a narrow terminal shows only its beginning.
   func row(_ text: String) throws(Failure) {
     try line(isOutputTerminal ? DisplayWidth.fitted(styled: text, to: width) : text)
   }
 
-  /// Prints a sentence or two, broken into lines for a terminal.
+  /// Prints a sentence or two, broken into lines on a terminal.
   func sentence(_ text: String) throws(Failure) {
     guard isOutputTerminal else { return try line(text) }
     try output.write(HelpText.paragraph(text, indent: 0, width: proseWidth))
@@ -87,7 +86,7 @@ final class Console {
     }
   }
 
-  /// Prints names and what belongs to them in two columns.
+  /// Prints names and their values in two columns.
   func fields(_ rows: [(name: String, value: String)]) throws(Failure) {
     let column = (rows.map { DisplayWidth.of($0.name) }.max() ?? 0) + 2
     for row in rows {
@@ -95,13 +94,13 @@ final class Console {
     }
   }
 
-  /// Says something beside the result, on standard error.
+  /// Prints a remark on standard error.
   func note(_ text: String) throws(Failure) {
     try error.line(text)
     try error.flush()
   }
 
-  /// The same, of a sentence or two, broken into lines for a terminal.
+  /// Prints a sentence or two on standard error, broken into lines on a terminal.
   func noteSentence(_ text: String) throws(Failure) {
     try paragraph(text)
     try error.flush()
@@ -112,7 +111,7 @@ final class Console {
     try error.flush()
   }
 
-  /// Tells of a failure: two lines for people, one object for programs.
+  /// Reports a failure: as two lines for people, as one object for programs.
   func report(_ failure: Failure) throws(Failure) {
     if printsJSON {
       var writer = JSONWriter()
@@ -125,6 +124,7 @@ final class Console {
       if let column = failure.column { place += ", column \(column)" }
       if let offset = failure.offset { place += ", offset \(offset)" }
       try paragraph("\(errorStyle.bad("latewood"))\(place): \(failure.message).")
+      if let excerpt = failure.excerpt { try error.write(excerpt + "\n") }
       if !failure.advice.isEmpty { try paragraph(failure.advice) }
     }
     try error.flush()
@@ -132,8 +132,8 @@ final class Console {
 }
 
 extension Console {
-  /// A sentence on standard error, broken into lines only for a terminal: elsewhere programs may be
-  /// looking for it.
+  /// Prints a sentence on standard error, broken into lines only on a terminal: elsewhere programs
+  /// may search for it.
   private func paragraph(_ text: String) throws(Failure) {
     try error.write(
       isErrorTerminal
@@ -142,8 +142,8 @@ extension Console {
 }
 
 extension Failure {
-  /// `{"error":{"code":…,"message":…,"advice":…,"path":…,"offset":…,"line":…,"column":…}}`, the
-  /// last four where they are known.
+  /// Writes an object with the member `error`: its `code`, `message` and `advice`, and its `path`,
+  /// `offset`, `line` and `column` if they are known.
   func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.name("error")

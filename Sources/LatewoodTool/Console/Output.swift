@@ -1,10 +1,9 @@
 import LatewoodDevice
 
-/// Bytes on their way out: to a stream of this process, or to a new file.
+/// Buffered output to a stream of this process, or to a new file.
 ///
-/// Writes are gathered; only `flush` makes sure that all have gone. Unlike the stream below, it
-/// throws at the first write that failed, so that long work stops as soon as nobody can have its
-/// result.
+/// Only `flush` makes sure that all bytes have been written. Unlike the stream below, this throws
+/// at the first failed write, so that long work stops as soon as its result would be lost.
 final class Output {
   private enum Target {
     case stream(ByteOutput)
@@ -15,23 +14,23 @@ final class Output {
   private static let pieceLength = 64 << 10
 
   private let target: Target
-  /// For a file and for memory: streams gather by themselves.
+  /// The buffer for a file or memory; streams have their own.
   private var pending: [UInt8] = []
-  /// How many bytes have been written.
+  /// The number of bytes that have been written.
   private(set) var length: UInt64 = 0
 
   init(_ stream: ByteOutput) { target = .stream(stream) }
   init(_ file: any Device) { target = .file(file) }
-  /// Keeps everything, for whoever wants to `take` it.
+  /// Keeps all bytes in memory until `take`.
   init() { target = .memory }
 
-  /// In columns; nil if it is no terminal or does not say.
+  /// The number of columns; nil if it is no terminal or does not tell.
   var terminalWidth: Int? {
     guard case .stream(let stream) = target else { return nil }
     return stream.terminalWidth
   }
 
-  /// Takes what memory has kept.
+  /// Returns and empties the bytes in memory.
   func take() -> [UInt8] {
     defer { pending = [] }
     return pending

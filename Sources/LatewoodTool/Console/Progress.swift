@@ -1,15 +1,15 @@
 import LatewoodDevice
 
-/// One line on a terminal that says how far long work has come. It prints nothing elsewhere, nor in
-/// the first quarter of a second.
+/// One line on a terminal that shows the progress of long work. Prints nothing elsewhere, nor
+/// during the first quarter of a second.
 final class Progress {
   private let console: Console
   private let verb: String
   private var nextTime: UInt64
   private var isShown = false
 
-  /// - Parameter verb: what is being done, as in `Verifying`.
-  /// - Parameter delay: how long nothing is shown, in nanoseconds.
+  /// - Parameter verb: the activity, such as `Verifying`.
+  /// - Parameter delay: the time before anything is shown, in nanoseconds.
   init(_ verb: String, on console: Console, delay: UInt64 = 250_000_000) {
     self.console = console
     self.verb = verb
@@ -30,7 +30,7 @@ final class Progress {
     isShown = true
   }
 
-  /// Wipes the line away.
+  /// Erases the line.
   func finish() throws(Failure) {
     guard isShown else { return }
     isShown = false

@@ -1,4 +1,4 @@
-/// Colour and weight for a terminal, or nothing at all.
+/// Colour and weight for a terminal, or none.
 struct Style: Sendable, Equatable {
   var isColoured: Bool
 
@@ -8,7 +8,7 @@ struct Style: Sendable, Equatable {
   func dim(_ text: String) -> String { wrapped(text, "2") }
   func good(_ text: String) -> String { wrapped(text, "32") }
   func bad(_ text: String) -> String { wrapped(text, "31") }
-  /// One of the 256 colours that terminals have.
+  /// Returns text in one of the 256 terminal colours.
   func painted(_ text: String, _ colour: Int) -> String { wrapped(text, "38;5;\(colour)") }
 
   private func wrapped(_ text: String, _ code: String) -> String {

@@ -7,7 +7,7 @@ struct Database {
   let store: Store
   let path: String
 
-  /// Opens it to be read only, which works beside a process that writes.
+  /// Opens a database read-only, which works beside a process that writes.
   static func reading(_ arguments: Arguments) throws(Failure) -> Database {
     try open(arguments, .readOnly)
   }
@@ -20,14 +20,14 @@ struct Database {
 
   static func open(path: String, _ mode: Store.OpenMode) throws(Failure) -> Database {
     var options = Store.Options()
-    // Commands are short: what they leave to be done is the work of `latewood compact`.
+    // Commands are short, and leave compactions to `latewood compact`.
     options.compaction = .manual
     do {
       return Database(store: try Store.open(at: path, mode: mode, options: options), path: path)
     } catch { throw Failure(error) }
   }
 
-  /// Closes it after `body`. A failure of `body` counts for more than one of closing.
+  /// Runs `body` and closes the database. An error of `body` takes precedence over one of closing.
   func closing<R>(_ body: (Database) throws(Failure) -> R) throws(Failure) -> R {
     let result: R
     do throws(Failure) { result = try body(self) } catch {
@@ -42,7 +42,7 @@ struct Database {
     try arguments.text(of: .keyspace) ?? defaultKeyspace
   }
 
-  /// The keyspace that the arguments name, which must exist.
+  /// Returns the keyspace that the arguments name, which must exist.
   func keyspace(_ arguments: Arguments) throws(Failure) -> Keyspace {
     let name = try Self.keyspaceName(arguments)
     do {
@@ -60,18 +60,18 @@ struct Database {
     } catch { throw Failure(error) }
   }
 
-  /// The state that the arguments ask for: the newest, or that of `--as-of`.
+  /// Returns the state that the arguments ask for: the newest, or that of `--as-of`.
   func snapshot(_ arguments: Arguments) throws(Failure) -> Snapshot {
     guard let transaction = try arguments.number(of: .asOf) else { return try newest() }
     return try snapshot(after: transaction)
   }
 
-  /// What was committed when this is called.
+  /// Returns a snapshot of the newest commit.
   func newest() throws(Failure) -> Snapshot {
     do { return try store.snapshot() } catch { throw Failure(error) }
   }
 
-  /// The state of a checkpoint.
+  /// Returns the state of a checkpoint.
   func snapshot(after transaction: UInt64) throws(Failure) -> Snapshot {
     do {
       guard let checkpoint = try store.history().first(where: { $0.transaction == transaction }) else {

@@ -1,14 +1,14 @@
 import LatewoodDevice
 
-/// Where an export goes: standard output, or a new file that bears its name only once it is
+/// The target of an export: standard output, or a new file that gets its name only once it is
 /// complete.
 enum ExportTarget {
   private static let unfinishedSuffix = ".exporting"
 
-  /// Runs `body` with the output and gives the file its name; if `body` throws, or a signal ends
-  /// the process, there is no file.
+  /// Runs `body` with the output, then gives the file its name. If `body` throws, or a signal ends
+  /// the process, no file is left.
   ///
-  /// - Parameter path: `-` is standard output.
+  /// - Parameter path: the path of the file; `-` for standard output.
   static func write<R>(
     to path: String, on console: Console, _ body: (Output) throws(Failure) -> R
   ) throws(Failure) -> R {
@@ -23,7 +23,7 @@ enum ExportTarget {
         try output.flush()
         try device.sync()
         device.close()
-        // It may have come to be meanwhile.
+        // Another process may have created it meanwhile.
         try checkAbsence(of: path, on: volume)
         try volume.rename(unfinished, to: path)
         try volume.syncDirectory(containing: path)
@@ -40,7 +40,7 @@ enum ExportTarget {
     let volume = FileVolume()
     do {
       try checkAbsence(of: path, on: volume)
-      // What a run that was killed has left behind is of no use to anyone.
+      // The remains of a run that was killed are useless.
       try volume.removeIfPresent(unfinished)
       return try volume.open(unfinished, .createExclusive(permissions: 0o600))
     } catch {

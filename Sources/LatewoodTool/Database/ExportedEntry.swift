@@ -11,7 +11,7 @@ struct ExportedEntry: Equatable {
     self.value = value
   }
 
-  /// Nil if `text`, compact JSON, is anything but exactly that.
+  /// Returns nil unless `text` is compact JSON of exactly this form.
   init?(_ text: [UInt8]) {
     guard let members = JSONText.members(of: text[...]), members.count == 2,
       let key = Self.data(named: "key", among: members), !key.isEmpty,

@@ -1,5 +1,5 @@
-/// One run of `export`: writes the entries of a keyspace, or documents, in one of the four forms,
-/// one entry in memory at a time.
+/// One run of `export`: writes the entries of a keyspace, or documents, in one of the four forms.
+/// Keeps one entry in memory at a time.
 struct Exporter {
   private let output: Output
   private let progress: Progress
@@ -13,9 +13,9 @@ struct Exporter {
   }
 
   /// - Parameters:
-  ///   - fallback: the form where neither the user nor an import says which, and where one document
-  ///     is many.
-  ///   - entries: calls a closure with the key and the value of each.
+  ///   - fallback: the form to use if neither the user nor a record of an import names one, or if
+  ///     there is more than one document.
+  ///   - entries: calls a closure with each key and value.
   mutating func run(
     wanted: ImportRecord.Shape?, record: ImportRecord?, fallback: ImportRecord.Shape, total: UInt64,
     entries: (_ take: (_ key: [UInt8], _ value: [UInt8]) throws -> Void) throws -> Void
@@ -23,7 +23,8 @@ struct Exporter {
     do {
       shape = wanted ?? record?.shape ?? fallback
       if shape == .document, total != 1 {
-        // Several documents in a keyspace are no single document any more, but they are entries.
+        // Several documents in a keyspace are no single document any more, but can be exported as
+        // entries.
         guard wanted == nil else {
           throw Failure.badInput(
             "there are \(Quantity.count(total, "entry", "entries")), and a document is one",

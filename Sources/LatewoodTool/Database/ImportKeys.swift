@@ -1,14 +1,13 @@
-/// Where the keys of imported values come from.
+/// The source of the keys for imported values.
 enum ImportKeys: Equatable {
-  /// The place in the source, counted from 0, in ten digits, so that the order of the keys is the
-  /// order of the source.
+  /// The index in the source, from 0, in ten digits, so that keys are in the order of the source.
   case place
   /// A member of the value, by its path.
   case field([[UInt8]])
-  /// One key for the one value.
+  /// A fixed key for a single value.
   case fixed([UInt8])
 
-  /// `a.b` is the member `b` of the member `a`.
+  /// Parses a path: `a.b` is the member `b` of the member `a`.
   init(field: [UInt8]) {
     self = .field(
       field.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map { Array($0) })
@@ -19,8 +18,8 @@ enum ImportKeys: Equatable {
     return [UInt8](repeating: UInt8(ascii: "0"), count: max(0, 10 - digits.count)) + digits
   }
 
-  /// The key of one value, which is compact JSON text. Text stands for itself, numbers for the
-  /// digits they are written with.
+  /// Returns the key of a value in compact JSON. A string gives its text, a number its digits as
+  /// written.
   func key(of value: [UInt8], at index: Int) throws(Failure) -> [UInt8] {
     switch self {
     case .place: return Self.place(index)

@@ -1,15 +1,15 @@
 import LatewoodStore
 
-/// What `import` remembers about a keyspace, so that `export` can give back what came in.
+/// The record of an import into a keyspace, so that `export` can restore the original form.
 ///
-/// It lies as JSON in the keyspace `.imports`, under the name of the keyspace that it is about:
+/// It is stored as JSON in the keyspace `.imports`, under the name of its keyspace:
 /// `{"shape":"array","source":"movies.json","complete":true}`.
 struct ImportRecord: Equatable {
   /// The form of the text that was imported.
   enum Shape: String, CaseIterable, Sendable {
     /// One array; each value is the JSON text of an element.
     case array
-    /// One value after the other, by custom one to a line; each value is the JSON text of one.
+    /// A sequence of values, usually one to a line; each value is stored as its JSON text.
     case lines
     /// One JSON text; the value is that text.
     case document
@@ -20,9 +20,9 @@ struct ImportRecord: Equatable {
   static let keyspaceName = ".imports"
 
   var shape: Shape
-  /// The name of the file it came from.
+  /// The name of the source file.
   var source: String
-  /// False until the last entry is in: an import that was interrupted leaves it so.
+  /// Whether the last entry has been imported; false after an interrupted import.
   var isComplete: Bool
 
   var encoded: [UInt8] {
@@ -41,7 +41,7 @@ struct ImportRecord: Equatable {
     self.isComplete = isComplete
   }
 
-  /// Nil if `bytes` is nothing that this version understands.
+  /// Returns nil if this version does not understand `bytes`.
   init?(_ bytes: [UInt8]) {
     guard let text = JSONText.compact(bytes),
       let shape = Self.member("shape", of: text).flatMap(Shape.init(rawValue:)),
@@ -56,7 +56,7 @@ struct ImportRecord: Equatable {
       .map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// What is known about `keyspace`; nil if nothing was imported into it.
+  /// Returns the record about `keyspace`; nil if nothing was imported into it.
   static func read(about keyspace: Keyspace, in database: Database) throws(Failure) -> ImportRecord? {
     do {
       guard let records = try database.store.existingKeyspace(keyspaceName),

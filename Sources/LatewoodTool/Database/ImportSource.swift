@@ -2,16 +2,16 @@ import LatewoodDevice
 
 /// The text that is being imported: a file, or standard input, read in pieces.
 final class ImportSource {
-  /// For messages.
+  /// The path, for messages.
   let path: String
-  /// The last part of the path: the key of a single document.
+  /// The last component of the path, which is the key of a single document.
   let name: String
-  /// 0 if it is not known.
+  /// The length in bytes; 0 if it is not known.
   let length: UInt64
   private(set) var position: UInt64 = 0
   private let device: (any Device)?
   private let console: Console
-  /// Of standard input: what came and did not fit.
+  /// Bytes of standard input that did not fit the last time.
   private var rest: ArraySlice<UInt8> = []
 
   init(path: String, console: Console) throws(Failure) {
@@ -57,7 +57,7 @@ final class ImportSource {
     return count
   }
 
-  /// Everything to the end, for texts that are held in memory anyway.
+  /// Reads everything to the end, for texts that are kept in memory anyway.
   func readAll() throws(Failure) -> [UInt8] {
     var text: [UInt8] = []
     while true {

@@ -1,21 +1,20 @@
 import LatewoodStore
 
-/// What takes the values that an import has read.
+/// The target of the values that an import has read.
 protocol ImportTarget {
   var added: Int { get }
   var replaced: Int { get }
   var kept: Int { get }
-  /// - Parameter line: in the source, for messages.
+  /// - Parameter line: the line in the source, for messages.
   mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure)
   mutating func finish() throws(Failure)
 }
 
-/// Puts entries into a keyspace, many to a transaction, so that memory stays bounded whatever the
+/// Puts entries into a keyspace, many to a transaction, so that memory stays bounded, whatever the
 /// size of the source.
 ///
-/// Transactions are `.relaxed` until `finish`, which makes everything durable at once: an import
-/// that is interrupted has kept some first part of the source, and its `ImportRecord` says that it
-/// is not complete.
+/// Transactions are `.relaxed` until `finish` makes everything durable at once. An interrupted
+/// import keeps some first part of the source, and its `ImportRecord` says that it is not complete.
 struct ImportWriter: ImportTarget {
   enum Existing: String, CaseIterable { case replace, keep, fail }
 
@@ -33,8 +32,8 @@ struct ImportWriter: ImportTarget {
   private(set) var replaced = 0
   private(set) var kept = 0
 
-  /// - Parameter removesOld: what the keyspace held goes in the same transaction that brings the
-  ///   first entries.
+  /// - Parameter removesOld: whether to remove the old entries of the keyspace, in the transaction
+  ///   that puts the first new ones.
   init(_ store: Store, keyspaceName: String, record: ImportRecord, existing: Existing, removesOld: Bool) {
     self.store = store
     self.keyspaceName = keyspaceName
@@ -44,7 +43,7 @@ struct ImportWriter: ImportTarget {
     self.removesOld = removesOld
   }
 
-  /// - Parameter line: in the source, for messages.
+  /// - Parameter line: the line in the source, for messages.
   mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure) {
     batch.append((key, value, line))
     pendingBytes += key.count + value.count

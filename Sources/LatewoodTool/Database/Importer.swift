@@ -1,6 +1,6 @@
 import LatewoodStore
 
-/// One run of `import`: finds out what the source is, and turns its values into entries.
+/// One run of `import`: determines the form of the source, and turns its values into entries.
 struct Importer {
   let source: ImportSource
   private let keyspaceName: String
@@ -9,7 +9,7 @@ struct Importer {
   private(set) var shape = ImportRecord.Shape.entries
   private(set) var keys = ImportKeys.place
   private var isOfDocuments = false
-  /// The value that was read last; nil after the last.
+  /// The value that was read last; nil after the end.
   private var value: [UInt8]? = []
 
   init(from source: ImportSource, keyspaceName: String, progress: Progress) {
@@ -19,7 +19,7 @@ struct Importer {
     elements = JSONElements(JSONInput { target throws(Failure) in try source.read(into: target) })
   }
 
-  /// Reads the first value and finds out the form of the source.
+  /// Reads the first value and determines the form of the source.
   mutating func begin(_ arguments: Arguments) throws(Failure) {
     let wanted = try arguments.text(of: .importFormat).flatMap(ImportRecord.Shape.init(rawValue:))
     isOfDocuments = arguments.has(.documents)
@@ -65,12 +65,13 @@ struct Importer {
     value = try elements.next(into: &next) ? next : nil
   }
 
-  /// The form of the source, from its first byte, its first value and whether another follows.
+  /// Determines the form of the source from its layout, its first value and whether another
+  /// follows.
   private mutating func seen(
     _ layout: JSONElements.Layout?, first: [UInt8]?, field: [UInt8]?
   ) throws(Failure) -> ImportRecord.Shape {
     if layout == .array { return .array }
-    // Nothing at all is what exporting an empty keyspace gives.
+    // An empty source is the export of an empty keyspace.
     guard let first else { return isOfDocuments ? .lines : .entries }
     if field == nil, !isOfDocuments, ExportedEntry(first) != nil { return .entries }
     return try elements.isAtEnd() ? .document : .lines
@@ -102,7 +103,7 @@ struct Importer {
       if !arguments.has(.replace), let keyspace = try database.store.existingKeyspace(keyspaceName) {
         isEmpty = try database.store.count(in: keyspace) == 0
         let old = try ImportRecord.read(about: keyspace, in: database)
-        // A keyspace that was filled in different ways can only be given back entry by entry.
+        // A keyspace that was filled in different forms can only be exported as entries.
         if !isEmpty, old?.shape != shape { record.shape = .entries }
       }
     } catch { throw Failure(error) }
@@ -135,7 +136,8 @@ struct Importer {
     try writer.put(entry.key, entry.value, line: line)
   }
 
-  /// A failure with the name of the source, and what has been imported all the same.
+  /// Adds the name of the source to a failure, and the number of values that were imported before
+  /// it.
   private func explained(_ failure: Failure, imported: Int) -> Failure {
     do throws(Failure) { try progress.finish() } catch {}
     var failure = failure

@@ -1,14 +1,14 @@
 import LatewoodDevice
 
-/// The numbers that the demo's writer prints, one to a line, as they come through the pipe.
+/// The numbers that the demo's writer prints, one to a line, as they arrive through the pipe.
 struct Acknowledgements {
   private var line: [UInt8] = []
-  /// The last that has come whole; 0 before the first.
+  /// The last complete number; 0 before the first.
   private(set) var last = 0
-  /// Whether each was one more than the one before.
+  /// Whether each number was one more than the previous.
   private(set) var isInOrder = true
 
-  /// Waits for more and takes it in; false at the end.
+  /// Waits for more and reads it; returns false at the end.
   mutating func read(from child: ChildProcess) throws(Failure) -> Bool {
     let bytes: [UInt8]
     do { bytes = try child.output.readSome() } catch { throw Failure(error) }

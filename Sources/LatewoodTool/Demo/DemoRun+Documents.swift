@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// What documents can do.
+/// Demonstrates documents.
 extension DemoRun {
   func useDocuments(_ store: DocumentStore) throws {
     guard let cores = try store.collection(DocumentCollection.defaultName) else {
@@ -74,7 +74,7 @@ extension DemoRun {
     try step("replica") {
       let id = "pinus-cembra/core-034"
       guard let found = try store.reads(cores).document(id) else { return (false, "\(id) is not there.") }
-      // What another replica did at the same time.
+      // A concurrent edit of another replica.
       let theirs = try JSON.fleece(from: #"{"name":"stone pine","metres":2100}"#)
       let remote = theirs.withUnsafeBytes {
         RevisionID(editing: found.head.winner, isDeleted: false, body: $0)

@@ -2,7 +2,7 @@ import LatewoodDevice
 import LatewoodDocuments
 import LatewoodStore
 
-/// The demo from beginning to end, on a database of its own in the directory for temporary files.
+/// The demo from beginning to end, on a database of its own in the temporary directory.
 final class DemoRun {
   private let directory: String
   let path: String
@@ -32,7 +32,7 @@ final class DemoRun {
   private var options: DocumentOptions {
     var options = DocumentOptions()
     options.store.compaction = .manual
-    // The demo asks for it, and shows what that did.
+    // The demo purges explicitly, to show the effect.
     options.expiresByItself = false
     return options
   }
@@ -44,8 +44,8 @@ final class DemoRun {
 
   // MARK: The kill
 
-  /// Lets a child process write, kills it in the middle, and returns the last transaction that it
-  /// said was durable.
+  /// Lets a child process write, kills it, and returns the last transaction that it reported as
+  /// durable.
   private func killWriter() throws -> Int {
     var acknowledgements = Acknowledgements()
     try step("kill") {
@@ -53,13 +53,14 @@ final class DemoRun {
         try CurrentProcess.executablePath(), arguments: [CommandDescription.demoWriter.name, path])
       let start = MonotonicClock.nanoseconds
       while try acknowledgements.read(from: child) {
-        // Half a second, or a thousand: enough to be in the thick of it on fast and on slow disks.
+        // Half a second, or a thousand batches, so that the kill comes amid writes on fast and on
+        // slow disks.
         let elapsed = MonotonicClock.nanoseconds &- start
         if acknowledgements.last >= 1000 || (elapsed > 500_000_000 && acknowledgements.last > 0) { break }
       }
       try child.kill()
       let wasRunning = try child.wait() == nil
-      // What the child had said before it died is still in the pipe.
+      // The child's last output is still in the pipe.
       while try acknowledgements.read(from: child) {}
       return (
         wasRunning && acknowledgements.last > 0 && acknowledgements.isInOrder,
@@ -106,7 +107,8 @@ final class DemoRun {
         query.range = .prefix(half)
         return try reads.count(query)
       }
-      // The kill can fall between the commit and its acknowledgement: one more is no less.
+      // The kill can fall between the commit and its acknowledgement, so there may be one batch
+      // more.
       let isWhole = found[0] == found[1] && (acknowledged...acknowledged + 1).contains(found[0])
       return (
         missing == 0 && isWhole,

@@ -1,4 +1,4 @@
-/// One thing that the demo did, and whether it was as promised.
+/// A step of the demo, and whether it went as promised.
 struct DemoStep: Equatable {
   var name: String
   var isKept: Bool

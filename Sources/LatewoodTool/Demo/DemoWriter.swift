@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// The writer that the demo kills: it commits batch after batch and tells of each one once it is
+/// The writer that the demo kills: commits batch after batch and reports each one once it is
 /// durable.
 ///
 /// Batch n saves two documents, so that half a batch would show.

@@ -1,5 +1,5 @@
-/// The data set of the demo: 200 cores that were bored from trees to count their rings. The trees
-/// and places are real, the measurements are made up, the same at each run.
+/// The data set of the demo: 200 cores bored from trees to count their rings. The trees and places
+/// are real; the measurements are made up, but the same at each run.
 enum TreeCores {
   private static let species: [(latin: String, name: String, yearlyMicrometres: Int)] = [
     ("abies-alba", "silver fir", 2100), ("acer-pseudoplatanus", "sycamore maple", 2600),
@@ -32,12 +32,12 @@ enum TreeCores {
 
   static let count = 200
 
-  /// Keys like `quercus-robur/core-017`, values as JSON.
+  /// Returns entries with keys like `quercus-robur/core-017` and values in JSON.
   static func entries() -> [(key: String, value: String)] {
     (0..<count).map { index in
       let tree = species[index * 7 % species.count]
       let place = places[(index * 3 + index / species.count) % places.count]
-      // A fixed scramble of the index stands in for measurements.
+      // A fixed hash of the index replaces measurements.
       let noise = (index &* 2_654_435_761 &+ 12_345) >> 5
       let rings = 60 + noise % 340
       let year = 1968 + noise / 7 % 56

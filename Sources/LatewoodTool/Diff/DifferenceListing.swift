@@ -1,4 +1,4 @@
-/// Prints differences one by one, in the form that the console is set to, and counts them.
+/// Prints differences one by one, in the output form of the console, and counts them.
 struct DifferenceListing {
   private(set) var added: UInt64 = 0
   private(set) var changed: UInt64 = 0

@@ -1,20 +1,20 @@
 import LatewoodDocuments
 import LatewoodStore
 
-/// Two states of a database, or of two, and what differs between them keyspace by keyspace.
+/// Compares two states of one or two databases, keyspace by keyspace.
 ///
-/// States of one file share most of their trees, and what they share is skipped unread. Of two
-/// files both are read, side by side in the order of the keys.
+/// States of one file share most of their trees, and shared parts are skipped unread. Two files are
+/// both read, side by side in the order of the keys.
 struct StateComparison {
   struct Difference {
     enum Kind: String { case added, changed, removed }
 
     var keyspace: String
-    /// Or the id of a document.
+    /// The key, or the id of a document.
     var key: [UInt8]
     var old: [UInt8]?
     var new: [UInt8]?
-    /// Of a document.
+    /// The records of a document.
     var records: (old: DocumentRecord?, new: DocumentRecord?)?
 
     var kind: Kind {
@@ -22,7 +22,7 @@ struct StateComparison {
       return before == after ? .changed : after ? .added : .removed
     }
 
-    /// A document whose winner is a tombstone is not there.
+    /// Returns whether there is a value. A document whose winner is a tombstone counts as missing.
     private func isThere(_ value: [UInt8]?, _ record: DocumentRecord?) -> Bool {
       guard records != nil else { return value != nil }
       return record?.tree.winner.map { !$0.isDeleted } ?? false
@@ -31,16 +31,15 @@ struct StateComparison {
 
   let old: Snapshot
   let new: Snapshot
-  /// Both are of one store.
+  /// Whether both states are from one store.
   let areOfOneFile: Bool
-  /// Keyspaces of records are compared as documents: by their revisions, whatever places these have
-  /// in the file.
+  /// Whether to compare records as documents: by their revisions, ignoring the places of bodies in
+  /// the file.
   let areDocuments: Bool
 
   static let documentsPrefix = "documents/"
 
-  /// Calls `body` with each difference in a keyspace that is in either state, until it returns
-  /// false.
+  /// Calls `body` with each difference in a keyspace of either state, until it returns false.
   func run(in name: String, _ body: (Difference) throws -> Bool) throws(Failure) {
     do {
       let (before, after) = (try old.existingKeyspace(name), try new.existingKeyspace(name))
@@ -55,7 +54,7 @@ struct StateComparison {
     } catch { throw Failure(error) }
   }
 
-  /// The keyspaces of both states by name.
+  /// Returns the names of the keyspaces in both states.
   func keyspaces() throws(Failure) -> [String] {
     do {
       let names = try Set(old.keyspaces().map(\.name)).union(new.keyspaces().map(\.name))
@@ -87,7 +86,7 @@ struct StateComparison {
     }
   }
 
-  /// Nil if both are the same document.
+  /// Returns nil if both are the same document.
   private func difference(
     _ name: String, _ key: [UInt8], _ old: [UInt8]?, _ new: [UInt8]?
   ) throws -> Difference? {

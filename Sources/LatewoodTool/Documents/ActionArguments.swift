@@ -1,13 +1,12 @@
 import LatewoodBytes
 import LatewoodDocuments
 
-/// What comes after the name of a command that does several things: one of its actions, then what
-/// that needs.
+/// The arguments of a command with several actions: the name of an action, then its operands.
 struct ActionArguments {
-  /// One of the things that such a command does.
+  /// One of the actions of such a command.
   struct Action {
     var name: String
-    /// What follows the action, by name; those in brackets may be missing.
+    /// The names of the operands of the action; those in brackets are optional.
     var operands: [String]
     var options: [OptionDescription] = []
   }
@@ -16,8 +15,8 @@ struct ActionArguments {
   let operands: [[UInt8]]
 
   /// - Parameters:
-  ///   - command: its name.
-  ///   - usual: the action that is meant when the first argument is none.
+  ///   - command: the name of the command.
+  ///   - usual: the action to assume if the first argument is not an action.
   init(
     _ arguments: Arguments, of command: String, _ actions: [Action], usual: String? = nil
   ) throws(Failure) {
@@ -53,12 +52,12 @@ struct ActionArguments {
 
   func operand(_ index: Int) -> [UInt8]? { index < operands.count ? operands[index] : nil }
 
-  /// An operand that is a path or a name.
+  /// Returns an operand that is a path or a name.
   func text(_ index: Int) throws(Failure) -> String {
     try Arguments.text(operand(index) ?? [], what: "this argument")
   }
 
-  /// An operand that is the id of a document.
+  /// Returns an operand that is the id of a document.
   func documentID(_ index: Int) throws(Failure) -> String {
     let id = try text(index)
     if let fault = NameRules.fault(ofID: id) {

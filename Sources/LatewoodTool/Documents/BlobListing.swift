@@ -14,7 +14,7 @@ struct BlobListing {
 
   static func name(of digest: BlobDigest) -> String { mark + Base64.encode(digest.bytes) }
 
-  /// The digest of its name in documents, or of 64 hexadecimal digits.
+  /// Parses a digest: its name in documents, or 64 hexadecimal digits.
   static func digest(_ text: String) throws(Failure) -> BlobDigest {
     let bytes =
       text.hasPrefix(mark) ? Base64.decode(text.utf8.dropFirst(mark.utf8.count)) : Hex.decode(text.utf8)

@@ -1,11 +1,11 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// Makes bodies of documents from JSON text. It keeps the parser's tables from one to the next.
+/// Makes bodies of documents from JSON text, reusing the parser's memory.
 final class BodyReader {
   private var parser = JSONParser()
 
-  /// The stored form of a document's text.
+  /// Returns the stored form of a document's text.
   func body(of text: [UInt8]) throws(Failure) -> [UInt8] {
     do {
       let bytes = try parser.parse(text)
@@ -31,6 +31,6 @@ final class BodyReader {
     } catch { throw Failure(error) }
   }
 
-  /// The body of what has no members.
+  /// Returns the body of a document without members.
   static func empty() throws(Failure) -> [UInt8] { try BodyReader().body(of: Array("{}".utf8)) }
 }

@@ -3,7 +3,7 @@ import LatewoodDocuments
 import LatewoodFleece
 import LatewoodStore
 
-/// The changes of a collection on their way out, those that are there and those that come.
+/// Prints the changes of a collection, past ones and new ones.
 struct ChangeFeed {
   private static let pauseMilliseconds: UInt64 = 50
 
@@ -49,10 +49,10 @@ struct ChangeFeed {
     try console.output.write(writer.take())
   }
 
-  /// Prints what is there, and then what others commit. Each change is printed once, and none is
-  /// left out: what comes next is always asked for by the last sequence that was printed.
+  /// Prints the past changes, and then those that others commit. Each change is printed once and
+  /// none is left out, because the next page always begins after the last printed sequence.
   ///
-  /// - Parameter timeoutMilliseconds: without a change; nil: for ever.
+  /// - Parameter timeoutMilliseconds: the time without a change after which to stop; nil for never.
   mutating func follow(timeoutMilliseconds: UInt64?) throws(Failure) {
     var quiet: UInt64 = 0
     while true {
@@ -126,7 +126,7 @@ struct ChangeFeed {
     try console.output.write(isLine ? takeLine() : writer.take())
   }
 
-  /// What was written, as a line, and everything forgotten: the next line is a JSON text of its
+  /// Returns the written text as a line, and resets the writer: the next line is a JSON text of its
   /// own.
   private mutating func takeLine() -> [UInt8] {
     writer.lineBreak()

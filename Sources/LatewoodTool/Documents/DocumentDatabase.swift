@@ -6,7 +6,7 @@ struct DocumentDatabase {
   let store: DocumentStore
   let path: String
 
-  /// Opens it to be read only, which works beside a process that writes.
+  /// Opens a database read-only, which works beside a process that writes.
   static func reading(_ arguments: Arguments) throws(Failure) -> DocumentDatabase {
     try open(arguments, .readOnly)
   }
@@ -29,7 +29,7 @@ struct DocumentDatabase {
     }
   }
 
-  /// Closes it after `body`. A failure of `body` counts for more than one of closing.
+  /// Runs `body` and closes the database. An error of `body` takes precedence over one of closing.
   func closing<R>(_ body: (DocumentDatabase) throws(Failure) -> R) throws(Failure) -> R {
     let result: R
     do throws(Failure) { result = try body(self) } catch {
@@ -48,7 +48,7 @@ struct DocumentDatabase {
     return name
   }
 
-  /// The collection that the arguments name, which must exist.
+  /// Returns the collection that the arguments name, which must exist.
   func collection(_ arguments: Arguments) throws(Failure) -> DocumentCollection {
     try collection(Self.collectionName(arguments))
   }
@@ -68,8 +68,8 @@ struct DocumentDatabase {
 }
 
 extension Database {
-  /// Whether the file belongs to the document engine, whose keyspaces must not be written to one by
-  /// one.
+  /// Returns whether the file belongs to the document engine, whose keyspaces must not be written
+  /// to directly.
   func holdsDocuments() throws(Failure) -> Bool {
     do {
       return try store.existingKeyspace("documents/\(DocumentCollection.defaultName)") != nil
@@ -77,7 +77,7 @@ extension Database {
     } catch { throw Failure(error) }
   }
 
-  /// For commands that write plain entries.
+  /// Refuses a file of documents: for commands that write plain entries.
   func refusingDocuments() throws(Failure) {
     guard try holdsDocuments() else { return }
     throw Failure(
@@ -97,7 +97,7 @@ extension OptionDescription {
 }
 
 extension Arguments {
-  /// Refuses options that go only with `--documents`, or not with it.
+  /// Refuses options that need `--documents`, or do not go with it.
   func checkDocumentOptions() throws(Failure) {
     let wrong: [OptionDescription] =
       has(.documents) ? [.keyspace, .keyField, .asOf] : [.collection, .idField]

@@ -6,13 +6,13 @@ import LatewoodStore
 struct DocumentEdit {
   private let id: String
   private let collectionName: String
-  /// Of the JSON that was given; nil if there was none.
+  /// The body from the given JSON; nil if there was none.
   private let body: [UInt8]?
   private let revision: String?
   private let isForced: Bool
   private let console: Console
 
-  /// Reads all that comes from outside, before a database is made or opened.
+  /// Reads and checks all input before a database is created or opened.
   init(
     _ id: String, _ words: ActionArguments, _ arguments: Arguments, _ console: Console
   ) throws(Failure) {
@@ -84,7 +84,7 @@ struct DocumentEdit {
     return try DocumentView.revision(revision, in: record.tree)
   }
 
-  /// Refuses what would be a conflict, in words that say what to do.
+  /// Refuses an edit that would be a conflict, with advice on what to do.
   private func check(_ record: DocumentRecord?) throws(Failure) {
     guard let record, let winner = record.tree.winner else { return }
     let shown = Arguments.quoted(Array(id.utf8))

@@ -4,7 +4,7 @@ import LatewoodStore
 
 /// Puts documents into a collection, a thousand to a batch.
 ///
-/// Batches are `.relaxed` until `finish`, as with `ImportWriter`; the record of the import is the
+/// Batches are `.relaxed` until `finish`, as in `ImportWriter`; the record of the import is the
 /// local document `latewood.import`.
 struct DocumentImport: ImportTarget {
   private static let batchDocuments = 1000
@@ -100,10 +100,10 @@ struct DocumentImport: ImportTarget {
 }
 
 extension ImportRecord {
-  /// Under which a collection keeps it.
+  /// The name of the local document in which a collection keeps its record.
   static let localName = "latewood.import"
 
-  /// What is known about a collection; nil if nothing was imported into it.
+  /// Returns the record of a collection; nil if nothing was imported into it.
   static func read(_ reads: DocumentReads) throws(Failure) -> ImportRecord? {
     do {
       guard let body = try reads.local(localName) else { return nil }

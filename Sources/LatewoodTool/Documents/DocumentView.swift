@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// One document as it is: what `doc get`, `doc revisions` and `doc conflicts` show.
+/// One document with its revisions, as `doc get`, `doc revisions` and `doc conflicts` show it.
 struct DocumentView {
   let id: String
   let record: DocumentRecord
@@ -31,7 +31,7 @@ struct DocumentView {
       advice: "`latewood changes` lists the documents of a collection.")
   }
 
-  /// The revision of an id, or of its first digits.
+  /// Returns the revision with an id, or with an id that starts with the given digits.
   static func revision(_ text: String, in tree: RevisionTree) throws(Failure) -> RevisionID {
     let found = tree.nodes.map(\.id).filter { "\($0)".hasPrefix(text) }
     if let id = found.first, found.count == 1 { return id }

@@ -2,7 +2,7 @@ import LatewoodDocuments
 import LatewoodFleece
 import LatewoodQuery
 
-/// Prints documents that were found, one by one, in the form that the console is set to.
+/// Prints found documents one by one, in the output form of the console.
 struct FoundListing {
   private let console: Console
   private let collection: String
@@ -51,7 +51,7 @@ struct FoundListing {
     return try JSON.text(of: try fleece.finish())
   }
 
-  /// - Parameter read: documents that were looked at.
+  /// - Parameter read: the number of documents that were looked at.
   mutating func end(read: Int) throws(Failure) {
     guard console.printsJSON else {
       if countsOnly { try console.line("\(count)") }

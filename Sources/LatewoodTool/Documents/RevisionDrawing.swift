@@ -1,6 +1,6 @@
 import LatewoodDocuments
 
-/// The revisions of one document in text, each under the one that it edits.
+/// The revisions of one document as text, each below its parent.
 ///
 /// ```
 /// 1-0159f1aa…                               no body
@@ -9,11 +9,11 @@ import LatewoodDocuments
 ///    3-01aa9c3b…  winner                    1.2 KiB
 /// ```
 ///
-/// A revision with one child has it below; where there are more, each begins a branch. The branch
-/// of the winner is the last.
+/// A single child continues below its parent; several children begin branches. The branch of the
+/// winner comes last.
 struct RevisionDrawing {
   private let tree: RevisionTree
-  /// Of the bodies that are there.
+  /// The lengths of the bodies that are there.
   private let bodyLengths: [RevisionID: Int]
   private static let sizeWidth = 12
 
@@ -22,7 +22,7 @@ struct RevisionDrawing {
     self.bodyLengths = bodyLengths
   }
 
-  /// - Parameter shown: all revisions, or the few that are wanted without their tree.
+  /// - Parameter shown: all revisions, or those to list without their tree.
   func print(_ id: String, _ shown: [RevisionTree.Node], on console: Console) throws(Failure) {
     guard !console.printsJSON else { return try console.json { write(id, shown, to: &$0) } }
     if shown.count == tree.nodes.count {
@@ -42,13 +42,13 @@ struct RevisionDrawing {
         roots.append(node)
       }
     }
-    // Every branch that leads to the winner, and so is drawn last.
+    // The branches that lead to the winner, and so are drawn last.
     let main = Set(tree.winner.map { tree.history(of: $0.id).map(\.id) } ?? [])
     func ordered(_ nodes: [RevisionTree.Node]) -> [RevisionTree.Node] {
       nodes.sorted { main.contains($0.id) == main.contains($1.id) ? $0.id < $1.id : main.contains($1.id) }
     }
     var lines: [String] = []
-    // Without recursion: a tree can be as deep as its database keeps it.
+    // Without recursion, because a tree can be as deep as the database allows.
     var rest: [(node: RevisionTree.Node, margin: String, mark: String, below: String)] = []
     for root in ordered(roots).reversed() { rest.append((root, "", "", "")) }
     while let next = rest.popLast() {
@@ -79,8 +79,8 @@ struct RevisionDrawing {
     }
     let size = bodyLengths[node.id].map { Quantity.bytes(UInt64($0)) } ?? "no body"
     let room = width - Self.sizeWidth
-    // As much of the digest as there is room for: its first digits are enough to name it. A tree
-    // that is too wide loses its margin first.
+    // As much of the digest as fits: its first digits are enough to name it. If a tree is too wide,
+    // its margin is shortened first.
     let margin = DisplayWidth.fitted(margin, to: max(3, room - words.count - 14))
     let name = DisplayWidth.fitted("\(node.id)", to: max(12, room - DisplayWidth.of(margin) - words.count))
     let text = DisplayWidth.padded(margin + name + words, to: room)

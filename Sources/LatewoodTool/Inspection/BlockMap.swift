@@ -1,10 +1,10 @@
 import LatewoodInspection
 
-/// The map of a file in letters: each stands for as many bytes as the others, and for what most of
-/// these bytes are.
+/// The map of a file in letters: each letter stands for the same number of bytes, and shows the
+/// purpose of most of them.
 struct BlockMap {
   let map: FileMap
-  /// Bytes of a letter: a power of two.
+  /// The number of bytes to a letter: a power of two.
   let cellLength: UInt64
   let columns: Int
   private static let mostRows = 24
@@ -21,7 +21,7 @@ struct BlockMap {
     cellLength = length
   }
 
-  /// What each letter stands for.
+  /// Returns the kind of region that each letter shows.
   func cells() -> [Region.Kind] {
     var cells: [Region.Kind] = []
     var index = 0
@@ -32,13 +32,13 @@ struct BlockMap {
       while index < map.regions.count {
         let region = map.regions[index]
         let part = min(region.range.upperBound, end) - max(region.range.lowerBound, start)
-        // A fault is seen however small it is.
+        // A fault is shown however small it is.
         bytes[region.kind, default: 0] += region.kind == .damaged ? cellLength : part
         if region.range.upperBound > end { break }
         index += 1
         if region.range.upperBound == end { break }
       }
-      // The kind that the legend shows first where two have as many.
+      // If two kinds have equally many bytes, the first in the legend wins.
       let most = bytes.values.max() ?? 0
       cells.append(Region.Kind.allCases.first { bytes[$0] == most } ?? .frame)
       start = end
@@ -66,7 +66,7 @@ struct BlockMap {
     return text
   }
 
-  /// Letter, words, bytes, share and number of each kind that there is.
+  /// Returns the legend: letter, words, bytes, share and count of each kind in the file.
   func legend(_ style: Style) -> [String] {
     let totals = map.totals
     let counts = map.regions.reduce(into: [Region.Kind: Int]()) { $0[$1.kind, default: 0] += 1 }
@@ -81,7 +81,7 @@ struct BlockMap {
     }
   }
 
-  /// With one digit below ten in a hundred.
+  /// Returns a share in per cent, with one decimal below ten.
   static func share(_ part: UInt64, of whole: UInt64) -> String {
     guard whole > 0 else { return "0%" }
     let tenths = Int(Double(part) / Double(whole) * 1000)

@@ -1,15 +1,15 @@
 import LatewoodBytes
 import LatewoodInspection
 
-/// The faults of a file with what is lost by each: what `verify` says of a file that is not sound,
-/// whether it can be opened or not.
+/// The faults of a file, each with its losses: the output of `verify` for a file that is not sound,
+/// whether or not it can be opened.
 struct DamageReport {
   struct Entry {
     var offset: UInt64
     var what: String
     var loss: Loss
 
-    /// Nil if it is not known.
+    /// The loss in words; nil if it is not known.
     var lost: String? {
       switch loss {
       case .unknown: nil
@@ -27,8 +27,8 @@ struct DamageReport {
 
   private(set) var entries: [Entry] = []
 
-  /// Of these faults. What is lost is looked for in the file itself; if that fails, too, nothing is
-  /// said of it.
+  /// Creates the report on given faults. The losses are searched for in the file itself; if that
+  /// fails too, they stay unknown.
   init(_ faults: [(offset: UInt64, what: String)], path: String) {
     let survey = faults.isEmpty ? nil : DamageSurvey(of: Set(faults.map(\.offset)), path: path)
     entries = faults.map { fault in
@@ -36,10 +36,10 @@ struct DamageReport {
     }
   }
 
-  /// Whether every fault is of something that the file has twice.
+  /// Whether every fault is in a structure that the file has twice.
   var losesNothing: Bool { entries.allSatisfy { $0.loss == .nothing } }
 
-  /// What to do about it all; empty without faults.
+  /// Advice for all faults together; empty without faults.
   var advice: String {
     if entries.isEmpty { return "" }
     return losesNothing
@@ -47,8 +47,8 @@ struct DamageReport {
       : Failure.whatToDoAboutDamage
   }
 
-  /// Of a file that cannot be opened: everything that is found without a store; nil if nothing can
-  /// be looked at.
+  /// Creates the report on a file that cannot be opened, with everything that can be found without
+  /// a store; nil if nothing can be read.
   init?(unopenable path: String) {
     let faults: [Fault]
     do throws(Fault) {
@@ -84,14 +84,14 @@ struct DamageReport {
   }
 }
 
-/// What a damaged file loses at which place.
+/// The losses in a damaged file, by offset.
 private struct DamageSurvey {
   private let places: Set<UInt64>
   private let losses: TreeLosses
   private let hasSlot: Bool
   private let logFault: UInt64?
 
-  /// Nil if the file cannot be looked at.
+  /// Returns nil if the file cannot be read.
   init?(of places: Set<UInt64>, path: String) {
     do throws(Fault) {
       let file = try InspectedFile(path: path)
@@ -124,7 +124,7 @@ private struct DamageSurvey {
     }
   }
 
-  /// A bound: the key as people read it, and the keyspace by its name.
+  /// Returns a bound in readable form: the key, and the name of its keyspace.
   private func shown(_ key: [UInt8]) -> String {
     guard key.count >= 4 else { return "the first key" }
     let number = key.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }

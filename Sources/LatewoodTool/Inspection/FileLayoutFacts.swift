@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodInspection
 import LatewoodStore
 
-/// What `info` takes from the file itself, beside what the store says.
+/// The facts that `info` reads from the file itself, besides those of the store.
 struct FileLayoutFacts {
   let databaseID: String
   let hasWriter: Bool
@@ -37,21 +37,21 @@ struct FileLayoutFacts {
     checkpointOffset = file.checkpoint?.offset
   }
 
-  /// When and where the newest one was written.
+  /// The offset and time of the newest checkpoint.
   var checkpoint: String? {
     checkpointOffset.map { "\($0), \(Timestamp.shown(microseconds: checkpointTime ?? 0)) UTC" }
   }
 
   func bytes(ofKeyspace number: UInt32) -> UInt64 { tree.keyspaces[number]?.bytes ?? 0 }
 
-  /// Commits that no checkpoint holds. (What the store calls so is what it would replay, with the
-  /// nodes of a checkpoint in between.)
+  /// The length of the commits that no checkpoint contains. (The store's `logBytes` counts
+  /// everything that it would replay, including the nodes of a checkpoint in between.)
   var logBytes: UInt64 { totals[.log] ?? 0 }
 
-  /// What is of no use any more, or not yet: the sum of `deadByKind`.
+  /// The number of bytes that are no longer or not yet in use: the sum of `deadByKind`.
   var deadBytes: UInt64 { totals.reduce(0) { $1.key.isLive ? $0 : $0 &+ $1.value } }
 
-  /// One line for each kind of what is not live.
+  /// One line for each kind that is not live.
   var deadByKind: [String] {
     Region.Kind.allCases.compactMap { kind in
       guard !kind.isLive, let bytes = totals[kind] else { return nil }
@@ -59,8 +59,8 @@ struct FileLayoutFacts {
     }
   }
 
-  /// What is live and the fixed parts; the log counts as live, so that too little is promised
-  /// rather than too much.
+  /// Estimates the compacted size: live data and the fixed parts. The log counts as live, so that
+  /// the estimate promises too little rather than too much.
   func bytesAfterCompaction(_ statistics: Statistics) -> UInt64 {
     let fixed = (totals[.header] ?? 0) &+ (totals[.slot] ?? 0)
     return fixed &+ statistics.liveBytes &+ (totals[.log] ?? 0)

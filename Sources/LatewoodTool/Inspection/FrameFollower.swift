@@ -1,9 +1,9 @@
 import LatewoodInspection
 
-/// Finds the frames that a file got since the last look.
+/// Finds the frames that were added to a file since the last look.
 ///
-/// It opens the file for each look alone: a reader that stayed would keep the writer from giving
-/// blocks back, and would not see that a compaction has put another file in its place.
+/// It opens the file anew for each look: a reader that stayed open would keep the writer from
+/// punching holes, and would not notice that a compaction has replaced the file.
 struct FrameFollower {
   private let path: String
   private var position: UInt64?
@@ -12,7 +12,7 @@ struct FrameFollower {
 
   var isDone: Bool { remaining == 0 }
 
-  /// - Parameter from: nil is the end of the log.
+  /// - Parameter from: the offset to start from; nil for the end of the log.
   init(path: String, from: UInt64?, limit: UInt64) throws(Failure) {
     self.path = path
     position = from
@@ -34,9 +34,9 @@ struct FrameFollower {
     do {
       var walk = FrameWalk(file, from: position ?? 0)
       while remaining > 0, let step = try walk.next() {
-        // What lies behind the log may yet become part of it.
+        // The bytes after the log may still become part of it.
         guard step.frame != nil || step.state == .gap else { break }
-        // The byte before a frame may belong to the padding of one that was shown.
+        // The byte before a frame may belong to the padding of a frame that has been shown.
         if step.range.lowerBound < position ?? 0, !steps.isEmpty { continue }
         steps.append(step)
         remaining -= 1

@@ -1,9 +1,9 @@
 import LatewoodInspection
 
-/// Bytes of a file in hexadecimal, and beside them what they mean.
+/// Bytes of a file in hexadecimal, with their meaning beside them.
 struct HexListing {
   private static let mostBytes: UInt64 = 1 << 20
-  /// Rows of a field after which the rest is left out.
+  /// The number of rows after which the rest of a field is left out.
   private static let mostRows = 8
 
   private let file: InspectedFile
@@ -20,7 +20,7 @@ struct HexListing {
     } catch { throw Failure(error) }
   }
 
-  /// What --length says; nil if it is not given.
+  /// Returns the value of `--length`; nil if it is not given.
   static func length(_ arguments: Arguments) throws(Failure) -> UInt64? {
     guard let length = try arguments.number(of: .length) else { return nil }
     guard (1...mostBytes).contains(length) else {
@@ -71,7 +71,7 @@ struct HexListing {
     }
   }
 
-  /// Broken at spaces, and where there are none where the line is full.
+  /// Breaks text at spaces, or anywhere if there are none.
   private static func wrapped(_ text: String, to width: Int) -> [String] {
     var lines: [String] = []
     var line = ""

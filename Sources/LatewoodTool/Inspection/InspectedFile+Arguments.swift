@@ -2,8 +2,8 @@ import LatewoodBytes
 import LatewoodInspection
 
 extension InspectedFile {
-  /// Opens the file that the first operand names, without a store: damage to it does not keep it
-  /// shut.
+  /// Opens the file that the first operand names, without a store, so that damage does not prevent
+  /// it.
   static func opened(_ arguments: Arguments) throws(Failure) -> InspectedFile {
     try opened(at: arguments.text(0))
   }
@@ -26,7 +26,7 @@ extension InspectedFile {
 }
 
 extension Arguments {
-  /// An operand that is a place in the file, in decimal digits or in hexadecimal ones behind 0x.
+  /// Returns an operand that is an offset in the file, in decimal, or in hexadecimal after 0x.
   func offset(_ index: Int) throws(Failure) -> UInt64 { try Self.offset(text(index), what: "the offset") }
 
   func offset(of option: OptionDescription) throws(Failure) -> UInt64? {
@@ -48,11 +48,11 @@ extension Arguments {
 }
 
 extension Console {
-  /// Names the faults that were found on the way, on standard error; `verify` says more. JSON has
-  /// them itself.
+  /// Reports the faults that were found along the way, on standard error, and refers to `verify`
+  /// for details. JSON output contains them itself.
   func tell(_ faults: [Fault], path: String) throws(Failure) {
     guard !printsJSON, !faults.isEmpty else { return }
-    // What was printed comes first, also where both go to the same place.
+    // Earlier output comes first, even if both streams go to the same place.
     try output.flush()
     for fault in faults.prefix(8) {
       let place = fault.offset.map { " at offset \($0)" } ?? ""

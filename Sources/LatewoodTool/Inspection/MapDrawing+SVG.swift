@@ -4,14 +4,14 @@ import LatewoodInspection
 ///
 /// ```
 /// name of the file
-/// how much of it is live            what to do with the pointer
+/// share of live bytes               hint about the pointer
 /// one bar: the share of each kind
 /// offset | row                      as many as the file needs, of the same length each
 /// legend: kinds                     legend: keyspaces
 /// ```
 ///
-/// Pointing at a line of the legend leaves what it stands for and dims the rest: by style rules
-/// alone, so that a viewer that knows no such rules shows the same picture without it.
+/// Pointing at a line of the legend highlights its regions and dims the rest. This uses style rules
+/// alone, so that a viewer without them shows the same picture.
 extension MapDrawing {
   private static let width = 960.0
   private static let left = 96.0
@@ -69,7 +69,7 @@ extension MapDrawing {
     return text + " Point at a region to see what it is, or at a line below to find all of its kind."
   }
 
-  /// One bar that is the whole file, with the kinds side by side.
+  /// Draws one bar for the whole file, with the kinds side by side.
   private func shares(_ y: Double) -> String {
     let totals = map.totals
     let width = Self.width - 2 * Self.margin
@@ -90,8 +90,7 @@ extension MapDrawing {
     let scale = Self.rowWidth / Double(rowLength)
     let x = Self.left + Double(shape.range.lowerBound - start) * scale
     var width = Double(shape.range.upperBound - shape.range.lowerBound) * scale
-    // Nodes and values stand by themselves: a hair of the ground between one and the next shows
-    // where it ends.
+    // Nodes and values are drawn with a thin gap after each, so that their ends are visible.
     let standsAlone = shape.kind == .node || shape.kind == .extent || shape.kind == .deadNode
     if standsAlone, shape.parts == nil, width > 4 { width -= 0.8 }
     return rectangle(
@@ -107,7 +106,7 @@ extension MapDrawing {
 
   // MARK: Legend
 
-  /// Kinds on the left, keyspaces on the right.
+  /// Draws the legend: kinds on the left, keyspaces on the right.
   private func legend(_ top: Double) -> (String, end: Double) {
     let totals = map.totals
     let counts = map.regions.reduce(into: [Region.Kind: Int]()) { $0[$1.kind, default: 0] += 1 }
@@ -139,9 +138,10 @@ extension MapDrawing {
     return (result, top + Double(max(kinds.count, keyspaces.count + 1)) * Self.legendStep)
   }
 
-  /// A line: one small square or two, words, bytes and share.
+  /// Draws a line of the legend: one or two small squares, words, bytes and share.
   ///
-  /// - Parameter finds: what it finds, of a keyspace; a kind finds its own.
+  /// - Parameter finds: the keyspace that the line highlights; nil for a kind, which highlights
+  ///   itself.
   private func entry(
     _ x: Double, _ y: Double, _ styles: [String], _ words: String, _ bytes: UInt64, _ title: String,
     finds: String? = nil
@@ -165,12 +165,13 @@ extension MapDrawing {
   // MARK: Style
 
   private static let shades = 4
-  /// So many keyspaces can be found by pointing at their line.
+  /// The number of keyspaces that can be highlighted by their line.
   private static let found = 12
 
   private static func styleName(_ kind: Region.Kind) -> String { kind.rawValue }
 
-  /// Of live nodes and values four shades, so that neighbouring keyspaces can be told apart.
+  /// Returns the styles of a region. Live nodes and values have four shades, so that neighbouring
+  /// keyspaces can be told apart.
   private func styleNames(_ kind: Region.Kind, _ keyspace: UInt32?) -> String {
     guard kind == .node || kind == .extent, let keyspace, let place = order[keyspace] else {
       return Self.styleName(kind)
@@ -198,7 +199,7 @@ extension MapDrawing {
       + finding + "{opacity:.12}"
   }
 
-  /// With two digits after the point at most.
+  /// Returns a number with at most two decimals.
   private static func number(_ value: Double) -> String {
     let hundredths = Int((value * 100).rounded())
     let (whole, rest) = (hundredths / 100, hundredths % 100)

@@ -1,34 +1,35 @@
 import LatewoodInspection
 
-/// The map of a file as a drawing: rows of the same length, one below the other, from the first
-/// byte to the last.
+/// The map of a file as a drawing: rows of equal length, one below the other, from the first byte
+/// to the last.
 ///
-/// Neighbours that would be too narrow to see are drawn as one, so that there are never more than a
-/// few thousand shapes however large the file is. Nothing else is needed to show it: no script, no
+/// Neighbours that would be too narrow to see are drawn as one shape, so that there are never more
+/// than a few thousand, however large the file is. The drawing is self-contained: no script, no
 /// font, no other file.
 struct MapDrawing {
-  /// What is drawn as one shape: a region, or several that are each too narrow.
+  /// A single shape: one region, or several that are each too narrow.
   struct Shape {
     var range: Range<UInt64>
     var kind: Region.Kind
     var keyspace: UInt32?
-    /// Of each kind in it; nil for a single region, with its whole range.
+    /// The number of bytes of each kind in it; nil for a single region, whose whole range is
+    /// `whole`.
     var parts: [Region.Kind: UInt64]?
     var whole: Range<UInt64>
   }
 
-  /// In points, of which the browser makes more or fewer pixels.
+  /// The width of a row in points, which the browser scales.
   static let rowWidth = 832.0
   static let mostShapes = 4000
 
   let map: FileMap
   let name: String
-  /// Bytes of a row: a power of two.
+  /// The number of bytes in a row: a power of two.
   let rowLength: UInt64
-  /// Neighbours that are narrower, in points, are drawn together.
+  /// The width, in points, below which neighbours are drawn as one shape.
   private(set) var leastWidth = 2.0
   private(set) var rows: [[Shape]] = []
-  /// The keyspaces, those with the most bytes first.
+  /// The rank of each keyspace by its bytes, the largest first.
   let order: [UInt32: Int]
 
   init(_ map: FileMap, name: String) {
@@ -53,7 +54,7 @@ struct MapDrawing {
     }
   }
 
-  /// The shapes of one row, from left to right.
+  /// Returns the shapes of one row, from left to right.
   private func shapes(in row: Range<UInt64>, from index: inout Int) -> [Shape] {
     let least = UInt64(Double(rowLength) * leastWidth / Self.rowWidth)
     var shapes: [Shape] = []

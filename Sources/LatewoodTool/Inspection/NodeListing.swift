@@ -63,8 +63,8 @@ struct NodeListing {
     }
   }
 
-  /// A full key, or the beginning of one: the number of the keyspace, and the rest as keys are
-  /// shown.
+  /// Returns a full key, or the beginning of one, in readable form: the number of the keyspace,
+  /// then the rest.
   static func key(_ bytes: [UInt8]) -> String {
     guard bytes.count >= 4 else { return KeyText.hexMark + Hex.encode(bytes) }
     let keyspace = bytes[..<4].bigEndian(UInt32.self)

@@ -1,12 +1,12 @@
 import LatewoodInspection
 
-/// How a kind of region looks on a map: its letter, its words and its colours.
+/// The look of a kind of region on a map: its letter, its words and its colours.
 struct RegionLook {
   let letter: Character
   let words: String
-  /// Of the 256 that terminals have.
+  /// One of the 256 terminal colours.
   let terminalColour: Int
-  /// In a drawing on light and on dark ground.
+  /// The colours in a drawing on light and on dark ground.
   let light: String
   let dark: String
 }

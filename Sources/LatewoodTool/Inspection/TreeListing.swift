@@ -5,10 +5,10 @@ import LatewoodInspection
 struct TreeListing {
   let tree: LiveTree
   let shape: TreeShape
-  /// Nil: all of the tree.
+  /// The keyspace to show; nil for the whole tree.
   let keyspace: UInt32?
   let transaction: UInt64
-  /// False where damage hides which tree is the newest.
+  /// Whether the newest tree could be determined despite damage.
   var isFound = true
 
   private static let bars = Array("▁▂▃▄▅▆▇█")

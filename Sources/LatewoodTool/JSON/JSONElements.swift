@@ -1,26 +1,26 @@
-/// Splits a text into the values at its top: the elements of one array, or values one after the
-/// other (JSON Lines and its kin).
+/// Splits a text into its top-level values: the elements of one array, or a sequence of values
+/// (JSON Lines and the like).
 ///
-/// Memory holds one element at a time.
+/// Keeps one element in memory at a time.
 struct JSONElements {
   enum Layout: Equatable { case array, sequence }
 
   private var scanner: JSONScanner
   private(set) var layout: Layout = .sequence
-  /// Of the element that was read last, from 1.
+  /// The line of the last element, from 1.
   private(set) var line = 1
-  /// How many elements have been read.
+  /// The number of elements so far.
   private(set) var count = 0
   private var isComplete = false
-  /// Where the element that was read last ends.
+  /// The offset at which the last element ends.
   private var endOfLast = 0
 
   init(_ input: JSONInput) { scanner = JSONScanner(input: input) }
 
-  /// Reads to the first byte that says something. Nil if there is none. Must be called once, before
-  /// `next`.
+  /// Skips to the first byte that is not white space. Nil if there is none. Must be called once,
+  /// before `next`.
   ///
-  /// - Parameter asSequence: an array at the top is itself an element.
+  /// - Parameter asSequence: whether an array at the top level is itself an element.
   mutating func begin(asSequence: Bool) throws(Failure) -> Layout? {
     try scanner.input.skipByteOrderMark()
     try scanner.input.skipSpace()
@@ -35,8 +35,7 @@ struct JSONElements {
     return layout
   }
 
-  /// Puts the compact form of the next element in the place of what `element` holds; false if there
-  /// is none.
+  /// Replaces `element` by the next element in compact form; returns false at the end.
   mutating func next(into element: inout [UInt8]) throws(Failure) -> Bool {
     element.removeAll(keepingCapacity: true)
     guard !isComplete else { return false }
@@ -46,13 +45,13 @@ struct JSONElements {
     return found
   }
 
-  /// Whether nothing but white space follows the element that was read last.
+  /// Returns whether only white space follows the last element.
   mutating func isAtEnd() throws(Failure) -> Bool {
     try scanner.input.skipSpace()
     return try scanner.input.peek() == nil
   }
 
-  /// The failure that names the place of the element that was read last.
+  /// Returns a failure with the place of the last element.
   func failure(_ reason: String, advice: String) -> Failure {
     var failure = Failure.badInput(reason, advice: advice)
     failure.line = line

@@ -1,14 +1,14 @@
-/// The bytes of a JSON text, read in pieces, with the place in it.
+/// The bytes of a JSON text, read in pieces, with the current place.
 ///
 /// Invariants:
-/// 1. `bytes[position..<count]` has been read and not yet looked at; what lies before `position` is
+/// 1. `bytes[position..<count]` has been read and not yet scanned; bytes before `position` are
 ///    never needed again. `count` is at most the length of `bytes`, which never changes.
-/// 2. A line ends only between tokens, since JSON allows no line break inside one. So only
+/// 2. A line ends only between tokens, because JSON allows no line break inside one. So only
 ///    `skipSpace` counts lines.
 /// 3. `column` counts Unicode scalars: bytes of the line without the continuation bytes that the
 ///    scanner reports.
 struct JSONInput {
-  /// Fills the buffer with the next bytes and returns how many; 0 at the end.
+  /// Fills the buffer with the next bytes and returns their number; 0 at the end.
   typealias Refill = (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
 
   private(set) var bytes: [UInt8]
@@ -26,7 +26,7 @@ struct JSONInput {
     self.refill = refill
   }
 
-  /// A text that is in memory already.
+  /// Creates an input from a text in memory.
   init(_ text: [UInt8], pieceLength: Int = 65536) {
     var rest = text[...]
     self.init(pieceLength: pieceLength) { target throws(Failure) in
@@ -37,11 +37,11 @@ struct JSONInput {
     }
   }
 
-  /// Of the next byte, from the start of the text.
+  /// The offset of the next byte from the start of the text.
   var offset: Int { offsetOfBuffer + position }
   var column: Int { offset - lineStart - continuationBytes + 1 }
 
-  /// The next byte; nil at the end.
+  /// Returns the next byte without consuming it; nil at the end.
   mutating func peek() throws(Failure) -> UInt8? {
     if position < count { return bytes[position] }
     guard !ended else { return nil }
@@ -53,7 +53,7 @@ struct JSONInput {
 
   mutating func countContinuationByte() { continuationBytes += 1 }
 
-  /// Steps over white space.
+  /// Skips white space.
   mutating func skipSpace() throws(Failure) {
     while let byte = try peek() {
       switch byte {
@@ -68,7 +68,7 @@ struct JSONInput {
     }
   }
 
-  /// Steps over a byte order mark, which RFC 8259 lets a reader ignore.
+  /// Skips a byte order mark, which RFC 8259 lets a reader ignore.
   mutating func skipByteOrderMark() throws(Failure) {
     guard offset == 0, try peek() == 0xEF, count >= 3, bytes[1] == 0xBB, bytes[2] == 0xBF else { return }
     position = 3
@@ -89,7 +89,7 @@ struct JSONInput {
     ended = read == 0
   }
 
-  /// The failure that says what is wrong at the next byte.
+  /// Returns a failure at the next byte.
   func failure(_ reason: String) -> Failure {
     failure(reason, line: line, column: column)
   }

@@ -1,5 +1,5 @@
 extension JSONScanner {
-  /// Reads a string with its quotes: no control characters, known escapes alone, valid UTF-8.
+  /// Reads a string with its quotes: no control characters, only known escapes, valid UTF-8.
   mutating func string(into output: inout [UInt8]) throws(Failure) {
     take(UInt8(ascii: "\""), into: &output)
     while true {
@@ -21,7 +21,7 @@ extension JSONScanner {
     }
   }
 
-  /// The fast path: ASCII that needs no look, as far as it is in the buffer, in one copy.
+  /// Copies a run of plain ASCII within the buffer at once: the fast path.
   private mutating func copyPlainBytes(into output: inout [UInt8]) {
     let start = input.position
     // SAFETY: `at` stays below `count`, which is never more than the buffer has (invariant 1 of
@@ -60,8 +60,8 @@ extension JSONScanner {
     }
   }
 
-  /// Two to four bytes, by table 3-7 of the Unicode standard: no overlong forms, no surrogates,
-  /// nothing above U+10FFFF.
+  /// Reads a scalar of two to four bytes, by table 3-7 of the Unicode standard: no overlong forms,
+  /// no surrogates, nothing above U+10FFFF.
   private mutating func multibyteScalar(_ first: UInt8, into output: inout [UInt8]) throws(Failure) {
     let (line, column) = (input.line, input.column)
     let form: (more: Int, second: ClosedRange<UInt8>)? =

@@ -1,11 +1,11 @@
 /// Checks JSON texts strictly by RFC 8259 and copies them without the white space between tokens;
 /// builds no tree.
 ///
-/// Strings and numbers are copied byte for byte, so no digit of a number and no escape is ever
-/// changed. Memory does not grow with the text: the scanner holds one byte for each level of
-/// nesting, and nesting is bounded.
+/// Strings and numbers are copied byte for byte, so no digit and no escape ever changes. Memory
+/// does not grow with the text: the scanner keeps one byte for each level of nesting, which is
+/// limited.
 struct JSONScanner {
-  /// Levels of arrays and objects inside each other.
+  /// The greatest depth of nested arrays and objects.
   static let depthLimit = 512
 
   var input: JSONInput
@@ -41,8 +41,8 @@ struct JSONScanner {
     }
   }
 
-  /// Closes what ends after a value. True if a comma says that another value follows, false if the
-  /// outermost value is complete.
+  /// Closes all collections that end after a value. Returns true if a comma announces another
+  /// value, false if the outermost value is complete.
   private mutating func nextValueFollows(_ open: inout [UInt8], into output: inout [UInt8]) throws(Failure)
     -> Bool
   {
@@ -90,7 +90,7 @@ struct JSONScanner {
     }
   }
 
-  /// `-`? (`0` | digit 1 to 9, digits) (`.` digits)? (`e` sign? digits)?
+  /// Reads `-`? (`0` | digit 1 to 9, digits) (`.` digits)? (`e` sign? digits)?
   private mutating func number(into output: inout [UInt8]) throws(Failure) {
     if try input.peek() == UInt8(ascii: "-") { take(UInt8(ascii: "-"), into: &output) }
     if try input.peek() == UInt8(ascii: "0") {

@@ -1,8 +1,8 @@
-/// Pieces of JSON text in the compact form that `JSONScanner` makes, which has been checked: no
-/// white space, all brackets closed.
+/// Pieces of JSON text in the compact form of `JSONScanner`, which has been checked: no white
+/// space, all brackets closed.
 enum JSONText {
-  /// The members of an object, in order, as slices of it: the name with its quotes, and the value.
-  /// Nil if it is not an object.
+  /// Returns the members of an object, in order, as slices: the name with its quotes, and the
+  /// value. Nil if it is not an object.
   static func members(of text: ArraySlice<UInt8>) -> [(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)]? {
     guard text.first == UInt8(ascii: "{") else { return nil }
     var members: [(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)] = []
@@ -18,8 +18,8 @@ enum JSONText {
     return members
   }
 
-  /// The value that a path of names leads to; nil if there is none. Of members with the same name
-  /// the last counts.
+  /// Returns the value at a path of names; nil if there is none. If members have the same name, the
+  /// last one counts.
   static func value(at path: [[UInt8]], in text: [UInt8]) -> ArraySlice<UInt8>? {
     var value = text[...]
     for name in path {
@@ -31,8 +31,8 @@ enum JSONText {
     return value
   }
 
-  /// The UTF-8 that a string means; nil if it is not a string, or has half of a surrogate pair,
-  /// which no UTF-8 can say.
+  /// Returns the content of a string as UTF-8; nil if it is not a string, or has half of a
+  /// surrogate pair, which UTF-8 cannot express.
   static func string(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     guard text.count >= 2, text.first == UInt8(ascii: "\"") else { return nil }
     let inside = text.dropFirst().dropLast()
@@ -62,8 +62,8 @@ enum JSONText {
     return result
   }
 
-  /// Reads the four digits at `at`, and a second `\u` with the other half where they are the first
-  /// half of a pair.
+  /// Reads the four digits at `at`, and the second `\u` escape if they are the first half of a
+  /// surrogate pair.
   private static func scalar(at: inout Int, in text: ArraySlice<UInt8>) -> Unicode.Scalar? {
     guard let first = unit(at: at, in: text) else { return nil }
     at += 4
@@ -80,7 +80,7 @@ enum JSONText {
     return UInt16(bytes[0]) << 8 | UInt16(bytes[1])
   }
 
-  /// Where the value that starts at `start` ends.
+  /// Returns the end of the value that starts at `start`.
   private static func end(ofValueAt start: Int, in text: ArraySlice<UInt8>) -> Int {
     var depth = 0
     var at = start
@@ -112,7 +112,7 @@ enum JSONText {
 }
 
 extension JSONText {
-  /// The compact form of a whole JSON text; nil if it is not valid JSON.
+  /// Returns a whole JSON text in compact form; nil if it is not valid JSON.
   static func compact(_ text: [UInt8]) -> [UInt8]? {
     var scanner = JSONScanner(input: JSONInput(text, pieceLength: max(1, min(text.count, 65536))))
     var result: [UInt8] = []

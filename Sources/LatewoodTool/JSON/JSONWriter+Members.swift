@@ -9,7 +9,7 @@ extension JSONWriter {
     if let text { string(text) } else { null() }
   }
 
-  /// An array of whatever `element` writes for each item.
+  /// Writes an array; `element` writes each item.
   mutating func array<Item>(
     _ name: String, _ items: some Sequence<Item>, _ element: (inout JSONWriter, Item) -> Void
   ) {
@@ -19,7 +19,7 @@ extension JSONWriter {
     endArray()
   }
 
-  /// An array of objects.
+  /// Writes an array of objects.
   mutating func list<Item>(
     _ name: String, _ items: some Sequence<Item>, _ members: (inout JSONWriter, Item) -> Void
   ) {

@@ -1,7 +1,6 @@
 import LatewoodFleece
 
-/// Builds JSON text, compact, member by member; it never holds more than what was written since the
-/// bytes were last taken.
+/// Builds compact JSON text, member by member; keeps only the bytes since the last `take`.
 struct JSONWriter {
   private(set) var bytes: [UInt8] = []
   private var needsComma = false
@@ -23,8 +22,8 @@ struct JSONWriter {
     needsComma = true
   }
 
-  /// A string where the bytes are text in UTF-8, else `{"base64":"…"}`: how keys and values look in
-  /// everything the tool prints.
+  /// Writes bytes as a string if they are UTF-8, else as `{"base64":"…"}`: the form of keys and
+  /// values in all output of the tool.
   mutating func data(_ data: [UInt8]) {
     guard let text = String(validating: data, as: UTF8.self) else {
       beginObject()
@@ -36,7 +35,7 @@ struct JSONWriter {
     string(text)
   }
 
-  /// What is JSON text already.
+  /// Writes bytes that are JSON text already.
   mutating func raw(_ text: some Sequence<UInt8>) {
     separate()
     bytes.append(contentsOf: text)
@@ -66,7 +65,7 @@ struct JSONWriter {
 
   mutating func lineBreak() { bytes.append(UInt8(ascii: "\n")) }
 
-  /// Hands over what has been written so far.
+  /// Returns the bytes so far, and empties the writer.
   mutating func take() -> [UInt8] {
     defer { bytes.removeAll(keepingCapacity: true) }
     return bytes
@@ -87,7 +86,7 @@ struct JSONWriter {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
   }
 
-  /// Text in quotes, with the escapes that JSON asks for and no others.
+  /// Appends text in quotes, with only the escapes that JSON requires.
   static func append(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
     for byte in text {

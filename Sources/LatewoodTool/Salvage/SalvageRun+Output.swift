@@ -1,7 +1,7 @@
 import LatewoodInspection
 
 extension SalvageRun {
-  /// The report for people, in lines of at most 80 columns.
+  /// Prints the report for people, in lines of at most 80 columns.
   func print(on console: Console) throws(Failure) {
     let style = console.style
     try console.line(
@@ -70,7 +70,7 @@ extension SalvageRun {
     }
     text += ": \(Quantity.count(range.saved)) saved"
     if let expected = range.expected {
-      // The log has brought some since, if there are more than the tree counted.
+      // More entries than the tree counted means that the log has added some since.
       let count = Quantity.count(expected)
       text += range.saved > expected ? " (\(count) when the tree was written)" : " of \(count)"
     }
@@ -100,7 +100,7 @@ extension SalvageRun {
     try console.output.write(HelpText.paragraph(text, indent: 0))
   }
 
-  /// A bound as people read it: the start of the key, and its keyspace.
+  /// Returns a bound in readable form: the start of the key, and its keyspace.
   private func shown(_ bound: [UInt8], isEnd: Bool) -> String {
     guard bound.count >= 4 else { return isEnd ? "the end" : "the start" }
     let number = bound.prefix(4).bigEndian(UInt32.self)
@@ -110,7 +110,7 @@ extension SalvageRun {
     return "\(key) in " + (name.map { KeyText.shown($0.utf8) } ?? "keyspace \(number)")
   }
 
-  /// The report for programs.
+  /// Writes the report for programs.
   func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.member("whole", isWhole)

@@ -4,7 +4,7 @@ import LatewoodDocuments
 import LatewoodInspection
 import LatewoodStore
 
-/// One run of `salvage`: from a damaged file to a new database that appears when it is whole.
+/// One run of `salvage`: reads a damaged file into a new database that appears once it is complete.
 struct SalvageRun {
   struct Listed {
     var keyspace: String
@@ -13,7 +13,7 @@ struct SalvageRun {
   }
   struct KeyspaceFacts {
     var name: String
-    /// In the damaged file.
+    /// The number in the damaged file.
     var number: UInt32 = 0
     var entries = 0
     var older = 0
@@ -25,20 +25,20 @@ struct SalvageRun {
   private(set) var keyspaces: [KeyspaceFacts] = []
   private(set) var listed: [Listed] = []
   private(set) var dropped: UInt64 = 0
-  /// Faults between the documents that were saved; nil if the file holds none.
+  /// The number of faults in the salvaged documents; nil if the file holds none.
   private(set) var documentFaults: Int?
 
   var saved: Int { keyspaces.reduce(0) { $0 + $1.entries } }
   var older: Int { keyspaces.reduce(0) { $0 + $1.older } }
   var unproven: Int { keyspaces.reduce(0) { $0 + $1.unproven } }
-  /// Every entry of the newest state was saved as it was.
+  /// Whether every entry of the newest state was saved as it was.
   var isWhole: Bool {
     report.isWhole && older == 0 && unproven == 0 && !keyspaces.contains { $0.isNameLost }
   }
 
   private static let unfinishedSuffix = ".salvaging"
 
-  /// - Parameter listLimit: of entries that are not certain.
+  /// - Parameter listLimit: the number of uncertain entries to list.
   init(
     from path: String, to target: String, identity: SalvageIdentity?, listLimit: Int, on console: Console
   ) throws(Failure) {
@@ -60,7 +60,7 @@ struct SalvageRun {
     let unfinished = target + Self.unfinishedSuffix
     do throws(Fault) {
       try source.lockForReading()
-      // What a run that was killed has left behind is of no use to anyone.
+      // The remains of a run that was killed are useless.
       for leftover in [unfinished, unfinished + ".lock"] { try volume.removeIfPresent(leftover) }
     } catch { throw Failure(error) }
     do throws(Failure) {
@@ -70,7 +70,7 @@ struct SalvageRun {
         try finish(unfinished, target, volume)
       }
     } catch {
-      // The failure counts for more than what it leaves behind.
+      // The failure matters more than leftover files.
       for leftover in [unfinished, unfinished + ".lock"] {
         do throws(Fault) { try volume.remove(leftover) } catch {}
       }
@@ -160,7 +160,7 @@ struct SalvageRun {
         }
       }
     } catch {
-      // The entries are all there, but they are no database of documents any more.
+      // All entries are there, but they no longer form a database of documents.
       documentFaults = 1
     }
   }

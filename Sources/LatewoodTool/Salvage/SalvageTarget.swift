@@ -4,8 +4,8 @@ import LatewoodStore
 
 /// The new database that a salvage writes, and the sink that fills it.
 ///
-/// Which entries are not certain is kept in a keyspace of the new file until all is done, so that
-/// memory stays the same however many they are.
+/// The list of uncertain entries is kept in a keyspace of the new file until the end, so that
+/// memory does not grow with their number.
 final class SalvageTarget: SalvageSink {
   private enum Operation {
     case put([UInt8], [UInt8], Keyspace)
@@ -15,9 +15,9 @@ final class SalvageTarget: SalvageSink {
 
   let store: Store
   private let catalog: SalvagedCatalog
-  /// Keyspaces of the new file by the number that they had.
+  /// The keyspaces of the new file by their numbers in the damaged one.
   private(set) var keyspaces: [UInt32: Keyspace] = [:]
-  /// Entries of keyspaces that had been dropped.
+  /// The number of entries of keyspaces that had been dropped.
   private(set) var dropped: UInt64 = 0
   private let suspects: Keyspace
   private var hasSuspects = false
@@ -35,7 +35,7 @@ final class SalvageTarget: SalvageSink {
     self.store = store
     self.catalog = catalog
     show = progress
-    // Keyspaces without entries are part of the database, too.
+    // Empty keyspaces are part of the database, too.
     for (number, name) in catalog.names.sorted(by: { $0.key < $1.key }) {
       keyspaces[number] = try store.keyspace(name)
     }
@@ -94,7 +94,7 @@ final class SalvageTarget: SalvageSink {
 
   // MARK: Suspects
 
-  /// Gives each entry that is not certain, by keyspace and key, until `body` returns false.
+  /// Calls `body` with each uncertain entry, by keyspace and key, until it returns false.
   func forEachSuspect(
     _ body: (_ keyspace: Keyspace, _ key: [UInt8], _ trust: SalvageTrust) throws -> Bool
   ) throws(Failure) {
@@ -112,7 +112,7 @@ final class SalvageTarget: SalvageSink {
     } catch { throw Failure(error) }
   }
 
-  /// Writes out what waits, and leaves nothing in the file but what was saved.
+  /// Writes the pending entries, and removes everything else from the file.
   func finish() throws(Failure) {
     do {
       try flush()
@@ -150,7 +150,8 @@ final class SalvageTarget: SalvageSink {
   private func keyspace(of key: [UInt8], _ trust: SalvageTrust) throws(Fault) -> Keyspace? {
     let number = Self.number(key)
     if let known = keyspaces[number] { return known }
-    // An older leaf may hold entries of a keyspace that has been dropped since. Nothing else does.
+    // An older leaf may contain entries of a keyspace that has been dropped since; nothing else
+    // can.
     if catalog.isWhole, trust != .certain {
       dropped += 1
       return nil
@@ -161,7 +162,7 @@ final class SalvageTarget: SalvageSink {
     return made
   }
 
-  /// What a range of full keys is in each keyspace.
+  /// Returns the ranges of keys in each keyspace that a range of full keys covers.
   private func parts(_ low: [UInt8], _ high: [UInt8]?) -> [(Keyspace, KeyRange)] {
     keyspaces.compactMap { number, keyspace in
       let first = number.bigEndianBytes
@@ -197,6 +198,6 @@ final class SalvageTarget: SalvageSink {
       path: error.path)
   }
 
-  /// A key among the suspects: what is longer than a key can be is cut.
+  /// Returns the key under which an entry is listed as a suspect, cut to the greatest key length.
   private static func suspect(_ key: [UInt8]) -> [UInt8] { Array(key.prefix(16384)) }
 }

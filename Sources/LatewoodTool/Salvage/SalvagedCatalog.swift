@@ -1,23 +1,23 @@
 import LatewoodBytes
 import LatewoodInspection
 
-/// The names of the keyspaces of a damaged file, from what is left of its catalog (FORMAT.md,
-/// section 9).
+/// The names of the keyspaces in a damaged file, from the rest of its catalog (FORMAT.md, section
+/// 9).
 ///
-/// A keyspace has two entries there, and either is enough. It also serves as the sink for the
+/// A keyspace has two entries there, either of which is enough. This is also the sink for the
 /// entries of keyspace 0.
 final class SalvagedCatalog: SalvageSink {
   private var entries: [[UInt8]: (value: [UInt8], trust: SalvageTrust)] = [:]
-  /// By number.
+  /// The names by number.
   private(set) var names: [UInt32: String] = [:]
-  /// Whether it is known to be all there: a number that has no name is that of a keyspace that was
-  /// dropped.
+  /// Whether the catalog is known to be complete: a number without a name is then that of a dropped
+  /// keyspace.
   private(set) var isWhole = true
 
-  /// The catalog's own keys are below this one.
+  /// The upper bound of the catalog's own keys.
   static let end: [UInt8] = [0, 0, 0, 1]
 
-  /// Makes the names, once all entries are there.
+  /// Determines the names, once all entries are there.
   func read(_ report: SalvageReport) {
     isWhole = report.isWhole
     var taken: Set<String> = []
@@ -28,7 +28,7 @@ final class SalvagedCatalog: SalvageSink {
       else { return }
       names[number] = text
     }
-    // What is certain comes first, so that an older name never takes the place of a newer one.
+    // Certain entries come first, so that an older name never replaces a newer one.
     for isCertain in [true, false] {
       for (key, entry) in entries where (entry.trust == .certain) == isCertain {
         let rest = key.dropFirst(5)
@@ -43,7 +43,7 @@ final class SalvagedCatalog: SalvageSink {
     }
   }
 
-  /// What a keyspace is called whose name is lost.
+  /// Returns a made-up name for a keyspace whose name is lost.
   func madeUpName(of number: UInt32) -> String {
     var name = "keyspace-\(number)"
     while names.values.contains(name) { name += "'" }

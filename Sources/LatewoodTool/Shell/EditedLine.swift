@@ -1,7 +1,7 @@
-/// A line that is being edited: what is before the cursor and what is behind it. The cursor moves
-/// by characters as people see them.
+/// A line that is being edited: the text before and after the cursor. The cursor moves by
+/// characters as people see them.
 struct EditedLine: Equatable {
-  /// Room for any sensible command; a file that is pasted by mistake should not fill memory.
+  /// Enough for any sensible command; a file that is pasted by mistake must not fill memory.
   static let longest = 64 << 10
 
   private(set) var before = ""
@@ -12,20 +12,20 @@ struct EditedLine: Equatable {
 
   init(_ text: String = "") { before = text }
 
-  /// False if it is too long already.
+  /// Inserts text; returns false if the line would become too long.
   mutating func insert(_ text: String) -> Bool {
     guard before.utf8.count + after.utf8.count + text.utf8.count <= Self.longest else { return false }
     before += text
     return true
   }
 
-  /// Puts `text` in the place of the last `count` characters before the cursor.
+  /// Replaces the last `count` characters before the cursor.
   mutating func replaceBefore(_ count: Int, with text: String) -> Bool {
     before.removeLast(min(count, before.count))
     return insert(text)
   }
 
-  /// False if the key means nothing here.
+  /// Applies a key; returns false if it has no meaning here.
   mutating func apply(_ key: TerminalKey) -> Bool {
     switch key {
     case .text(let text): return insert(text)

@@ -5,7 +5,7 @@ import LatewoodDevice
 final class LineReader {
   enum Outcome: Equatable {
     case line(String)
-    /// The person gave the line up.
+    /// The user cancelled the line.
     case cancelled
     case end
   }
@@ -23,7 +23,7 @@ final class LineReader {
     view = LineView(prompt: prompt, style: console.style)
   }
 
-  /// The terminal is in its own mode again when this returns or throws.
+  /// Reads a line. The terminal is back in its own mode when this returns or throws.
   func read(_ history: inout ShellHistory) throws(Failure) -> Outcome {
     let terminal: RawTerminal
     do throws(Fault) { terminal = try RawTerminal() } catch { throw Failure(error) }
@@ -40,7 +40,7 @@ final class LineReader {
       }
       try draw()
       let bytes = try console.readInput()
-      // The terminal has gone.
+      // The terminal is gone.
       if bytes.isEmpty { return .end }
       keys.add(bytes)
     }
@@ -87,7 +87,7 @@ final class LineReader {
     try console.flush()
   }
 
-  /// Words side by side, each column as wide as the widest; not more of them than a screen holds.
+  /// Arranges words in columns of equal width; at most as many as fit on a screen.
   static func columns(_ words: [String], in width: Int) -> String {
     let limit = 200
     let shown = words.prefix(limit).map { DisplayWidth.fitted(KeyText.shown($0.utf8), to: width - 1) }

@@ -1,12 +1,12 @@
-/// Draws a prompt and the line behind it into one row of the terminal. A line that is wider moves
+/// Draws a prompt and the line after it into one row of the terminal. A longer line scrolls
 /// sideways under the cursor.
 struct LineView {
   var prompt: String
   var style: Style
 
-  /// What to write so that the row shows `line` with the cursor in its place.
+  /// Returns the output that makes the row show `line` with the cursor in its place.
   func drawn(_ line: EditedLine, in width: Int) -> String {
-    // The last column stays free: terminals differ in what happens behind it.
+    // The last column stays free, because terminals differ in what happens after it.
     let room = max(width - DisplayWidth.of(prompt) - 1, 8)
     let shown = Self.suffix(of: Self.visible(line.before), columns: room)
     let cursor = DisplayWidth.of(shown)
@@ -15,7 +15,7 @@ struct LineView {
     return "\r\u{1B}[K" + style.bold(prompt) + shown + rest + "\r" + (column > 0 ? "\u{1B}[\(column)C" : "")
   }
 
-  /// Control characters could move the cursor; each is shown by a sign of one column.
+  /// Replaces control characters, which could move the cursor, by symbols of one column.
   private static func visible(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) else {
       return text

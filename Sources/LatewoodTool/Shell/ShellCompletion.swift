@@ -7,9 +7,9 @@ struct ShellCompletion {
   var names = Completion.Names.fromFile
 
   enum Outcome: Equatable {
-    /// Take this many characters from before the cursor and put the text there.
+    /// Replace this many characters before the cursor by the text.
     case replace(count: Int, text: String)
-    /// Several words would do.
+    /// Several words are possible.
     case choose([String])
     case nothing
   }
@@ -24,11 +24,11 @@ struct ShellCompletion {
       completion.candidates += paths.map { Completion.Candidate(text: prefix + $0) }
       isDirectory = completion.candidates.count == 1 && completion.candidates[0].text.hasSuffix("/")
     }
-    // Characters of the last word as it stands on the line, with its quotes.
+    // The number of characters of the last word as it is on the line, with its quotes.
     let written = parsed.last == nil ? 0 : before.count - parsed.wordColumn
     if completion.candidates.count == 1 {
       let text = completion.candidates[0].text
-      // An option with a value, a directory: something follows without a space.
+      // An option with a value, or a directory, is followed by more without a space.
       return .replace(
         count: written, text: ShellWords.quoted(text) + (isDirectory || text.hasSuffix("=") ? "" : " "))
     }
@@ -37,14 +37,14 @@ struct ShellCompletion {
     return completion.candidates.isEmpty ? .nothing : .choose(completion.candidates.map(\.text))
   }
 
-  /// A word that goes on: quoted like a whole one, but for the quote at its end.
+  /// Quotes a word that is not finished: like a complete one, but without the closing quote.
   private static func unfinished(_ word: String) -> String {
     let quoted = ShellWords.quoted(word)
     return quoted == word ? word : String(quoted.dropLast())
   }
 
-  /// Names in the directory that the path leads to, directories with a slash. Hidden ones only if
-  /// asked for.
+  /// Returns the names in the directory of a path, directories with a slash. Hidden names only if
+  /// the path begins one.
   private static func paths(from partial: String) -> [String] {
     let cut = partial.lastIndex(of: "/").map { partial.index(after: $0) } ?? partial.startIndex
     let (directory, start) = (String(partial[..<cut]), partial[cut...])
@@ -53,7 +53,7 @@ struct ShellCompletion {
         $0.hasPrefix(start) && (!$0.hasPrefix(".") || start.hasPrefix("."))
       }.map { directory + $0 + (Directories.isDirectory(directory + $0) ? "/" : "") }
     } catch {
-      // A directory that cannot be read offers nothing.
+      // A directory that cannot be read gives no names.
       return []
     }
   }

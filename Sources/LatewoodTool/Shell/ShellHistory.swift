@@ -1,21 +1,22 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The lines of this session, and of earlier ones if they are kept in a file.
+/// The lines of this session, and of earlier ones if a file keeps them.
 struct ShellHistory {
   static let longest = 1000
-  /// Of the file; what is before is dropped when the shell begins.
+  /// The greatest length of the file; older lines are dropped when the shell starts.
   private static let fileLimit: UInt64 = 1 << 20
   private static let shorterSuffix = ".shorter"
 
   private(set) var lines: [String] = []
-  /// What the keys up and down are at; `lines.count` is the line that is being written.
+  /// The index of the line that the up and down keys have reached; `lines.count` for the line that
+  /// is being edited.
   private var position = 0
   private var unfinished = ""
   private let path: String?
 
-  /// - Parameter path: a file for the lines, readable by this user only, and no link; nil keeps
-  ///   them for the session alone.
+  /// - Parameter path: a file for the lines, readable by this user only, and no link; nil to keep
+  ///   them for this session only.
   init(path: String?) throws(Failure) {
     self.path = path
     guard let path else { return }
@@ -30,8 +31,7 @@ struct ShellHistory {
       if start > 0, !pieces.isEmpty { pieces.removeFirst() }
       lines = pieces.suffix(Self.longest).compactMap { String(validating: $0, as: UTF8.self) }
       if start > 0 {
-        // What a run that was killed has left behind, or somebody else has put there, is of no use
-        // to anyone.
+        // A file left by a run that was killed, or put there by somebody else, is useless.
         try FileVolume().removeIfPresent(path + Self.shorterSuffix)
         let shorter = try FileVolume().open(path + Self.shorterSuffix, .createExclusive(permissions: 0o600))
         defer { shorter.close() }
@@ -42,7 +42,7 @@ struct ShellHistory {
     position = lines.count
   }
 
-  /// Keeps a line; one that repeats the last is kept once.
+  /// Adds a line, unless it repeats the last one.
   mutating func add(_ line: String) throws(Failure) {
     defer {
       position = lines.count
@@ -59,7 +59,7 @@ struct ShellHistory {
     } catch { throw Self.failure(error, path) }
   }
 
-  /// The line before the one that is shown; nil at the oldest.
+  /// Returns the line before the one that is shown; nil at the oldest.
   mutating func earlier(than line: String) -> String? {
     guard position > 0 else { return nil }
     if position == lines.count { unfinished = line }
@@ -67,14 +67,14 @@ struct ShellHistory {
     return lines[position]
   }
 
-  /// The line after the one that is shown; nil at the one that is being written.
+  /// Returns the line after the one that is shown; nil at the line that is being edited.
   mutating func later() -> String? {
     guard position < lines.count else { return nil }
     position += 1
     return position == lines.count ? unfinished : lines[position]
   }
 
-  /// Back to the line that is being written, whose text goes.
+  /// Returns to the line that is being edited, discarding its text.
   mutating func leave() {
     position = lines.count
     unfinished = ""

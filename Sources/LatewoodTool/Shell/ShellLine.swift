@@ -2,8 +2,8 @@ import LatewoodBytes
 
 /// Turns the words of a line of the shell into the arguments of the tool.
 enum ShellLine {
-  /// - Parameter hasInput: false if standard input is where the lines come from, so that no command
-  ///   can read it.
+  /// - Parameter hasInput: false if the lines come from standard input, so that no command can read
+  ///   it.
   static func arguments(_ words: [String], database: String, hasInput: Bool) throws(Failure) -> [[UInt8]] {
     let name = words.first ?? ""
     guard name != "latewood" else {
@@ -20,7 +20,7 @@ enum ShellLine {
     guard let place = command.databaseOperand else { return result }
     let (index, operands) = position(ofOperand: place, in: words, of: command)
     if !hasInput, !words.contains("--help") {
-      // The one that is filled in is left out of the operands of the line.
+      // The line's operands do not include the one that is filled in.
       for (number, operand) in operands.enumerated() where operand == "-" {
         let described = number < place ? number : number + 1
         guard described < command.operands.count else { continue }
@@ -40,7 +40,7 @@ enum ShellLine {
     CommandTable.commands.filter { !$0.isHidden && $0.refusalInShell == nil }.map(\.name) + ["exit"]
   }
 
-  /// Where on the line the operand with this place has to stand, and all operands on the line.
+  /// Returns the position on the line for the operand with an index, and all operands on the line.
   private static func position(
     ofOperand place: Int, in words: [String], of command: CommandDescription
   ) -> (index: Int, operands: [String]) {
@@ -55,7 +55,7 @@ enum ShellLine {
         if operands.count == place { index = number }
         operands.append(word)
       } else if word == "--" {
-        // Behind it, so that a path that starts with a dash is no option.
+        // Insert it after `--`, so that a path that starts with a dash is not an option.
         onlyOperands = true
       } else {
         isValue = command.options.contains { $0.name == word && $0.value != nil }
@@ -66,7 +66,7 @@ enum ShellLine {
 }
 
 extension CommandDescription {
-  /// Why the shell does not run it; nil if it does.
+  /// The reason why the shell does not run it; nil if it does.
   var refusalInShell: String? {
     if name == "shell" { return "is what runs here already" }
     if name == "help" || name == "man" || databaseOperand != nil { return nil }

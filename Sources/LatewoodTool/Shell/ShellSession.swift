@@ -1,10 +1,10 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// One run of the shell: takes lines, fills in the database and runs each as a command.
+/// One run of the shell: reads lines, fills in the database and runs each as a command.
 ///
-/// Every command is a process of its own, started from the same program: it does exactly what it
-/// does outside, an interrupt stops it and not the shell, and nothing of the file stays open
+/// Every command is a process of its own, started from the same program: it behaves exactly as
+/// outside of the shell, an interrupt stops it and not the shell, and the file is not kept open
 /// between two commands.
 final class ShellSession {
   private let console: Console
@@ -17,7 +17,7 @@ final class ShellSession {
     self.history = history
   }
 
-  /// At a terminal: until the person leaves.
+  /// Runs commands from a terminal until the user leaves.
   func talk() throws(Failure) -> ExitCode {
     let name = database.split(separator: "/").last.map(String.init) ?? database
     let prompt = DisplayWidth.fitted(KeyText.shown(name.utf8), to: max(console.width / 3, 12)) + "> "
@@ -41,7 +41,7 @@ final class ShellSession {
     }
   }
 
-  /// From a file or pipe: to its end, or to the first command that fails.
+  /// Runs commands from a file or pipe, to its end, or to the first command that fails.
   func follow(keepsGoing: Bool) throws(Failure) -> ExitCode {
     var result = ExitCode.success
     var number = 0
@@ -62,7 +62,7 @@ final class ShellSession {
         code = failure.exitCode
       }
       guard code != .success else { continue }
-      // Nobody reads what would come.
+      // Nobody would read the remaining output.
       if code == .brokenPipe { return code }
       if result == .success { result = code }
       guard keepsGoing else {
@@ -83,7 +83,7 @@ final class ShellSession {
     } catch { throw Failure(error) }
   }
 
-  /// Nil if the line says to leave.
+  /// Runs a line; returns nil if it ends the shell.
   private func run(_ line: String, isAtTerminal: Bool) throws(Failure) -> ExitCode? {
     guard line.first(where: { !$0.isWhitespace }) != "#" else { return .success }
     let words = try ShellWords.split(line)
@@ -97,7 +97,7 @@ final class ShellSession {
         CurrentProcess.executablePath(), arguments: arguments, hasInput: isAtTerminal)
     } catch { throw Failure(error) }
     guard let status else {
-      // At a terminal that is what an interrupt does; the mark ^C stands there already.
+      // On a terminal an interrupt did this; the ^C is on the screen already.
       if isAtTerminal { try console.note("") }
       return isAtTerminal ? .no : .inputOutput
     }

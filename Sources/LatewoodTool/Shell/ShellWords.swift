@@ -1,24 +1,23 @@
-/// A line of the shell as words.
+/// A line of the shell, split into words.
 ///
-/// Spaces and tabs part words. Between single quotes every character stands for itself; between
-/// double quotes a backslash takes the meaning from `"` and `\`; outside quotes it does so from any
-/// character. Nothing else is special: no variables, no patterns, no pipes.
+/// Spaces and tabs separate words. Between single quotes every character is literal; between double
+/// quotes a backslash makes `"` and `\` literal; outside of quotes it makes any character literal.
+/// Nothing else is special: no variables, no patterns, no pipes.
 struct ShellWords: Equatable {
   /// The complete words.
   var words: [String] = []
-  /// The word that the end of the line is in or just behind, without its quotes; nil after a space
-  /// or in an empty line.
+  /// The word at the end of the line, without its quotes; nil after a space or in an empty line.
   var last: String?
   /// The quote that is open at the end.
   var openQuote: Character?
-  /// Whether the line ends in a backslash that has nothing to act on.
+  /// Whether the line ends in a backslash without a character after it.
   var endsInBackslash = false
-  /// Where the open quote begins: characters from 0.
+  /// The column, from 0, at which the open quote begins.
   var openColumn = 0
-  /// Where the last word begins, with its quotes.
+  /// The column at which the last word begins, with its quotes.
   var wordColumn = 0
 
-  /// Reads as far as it goes, for completion.
+  /// Parses as far as possible, for completion.
   init(partial line: String) {
     var quote: Character?
     var isEscaped = false
@@ -48,7 +47,7 @@ struct ShellWords: Equatable {
     endsInBackslash = isEscaped
   }
 
-  /// The words of a complete line.
+  /// Returns the words of a complete line.
   static func split(_ line: String) throws(Failure) -> [String] {
     let parsed = ShellWords(partial: line)
     if let quote = parsed.openQuote {
@@ -63,7 +62,7 @@ struct ShellWords: Equatable {
     return parsed.words + (parsed.last.map { [$0] } ?? [])
   }
 
-  /// A word as it must be written to be read back as itself.
+  /// Returns a word in the form in which it is parsed as itself.
   static func quoted(_ word: String) -> String {
     if !word.isEmpty, !word.contains(where: { " \t'\"\\#".contains($0) }) { return word }
     if !word.contains("'") { return "'\(word)'" }

@@ -1,28 +1,28 @@
-/// A key that was pressed, or a character that it stands for.
+/// A key that was pressed, or the character that it stands for.
 enum TerminalKey: Equatable {
   case text(String)
   case enter, tab, backspace, deleteForward
   case left, right, up, down, home, end, wordLeft, wordRight
-  /// A letter together with ctrl.
+  /// A letter together with Ctrl.
   case control(Character)
 }
 
-/// Makes keys of the bytes that a terminal sends: characters in UTF-8, control characters, and the
-/// sequences behind ESC that xterm and its kin send for the other keys (ECMA-48, section 5.4).
+/// Decodes keys from the bytes of a terminal: characters in UTF-8, control characters, and the
+/// sequences after ESC that xterm and the like send for other keys (ECMA-48, section 5.4).
 struct TerminalKeys {
   private var pending: [UInt8] = []
 
-  /// A sequence that is longer than this is none that means anything.
+  /// The greatest length of a meaningful sequence.
   private static let longestSequence = 32
 
   mutating func add(_ bytes: [UInt8]) { pending += bytes }
 
-  /// The next key; nil if more bytes are needed for one. What is no key is passed over.
+  /// Returns the next key; nil if more bytes are needed. Bytes that are no key are skipped.
   mutating func next() -> TerminalKey? {
     while let first = pending.first {
       let (key, length) =
         first == 0x1B ? sequence() : first < 0x20 || first == 0x7F ? control(first) : character()
-      // No length: what is there is the beginning of something.
+      // No length: the bytes are the beginning of a sequence.
       guard let length else { return nil }
       pending.removeFirst(min(length, pending.count))
       if let key { return key }
@@ -48,11 +48,11 @@ struct TerminalKeys {
       case 0xF0...0xF4: 4
       default: 0
       }
-    // A byte that can begin no character is dropped.
+    // A byte that cannot begin a character is dropped.
     guard length > 0 else { return (nil, 1) }
     for place in 1..<max(length, 1) {
       guard place < pending.count else { return (nil, nil) }
-      // What breaks off begins something else.
+      // An incomplete character is followed by another key.
       guard pending[place] & 0xC0 == 0x80 else { return (nil, place) }
     }
     return (String(validating: pending[..<length], as: UTF8.self).map { .text($0) }, length)
@@ -64,7 +64,7 @@ struct TerminalKeys {
     case UInt8(ascii: "b"): return (.wordLeft, 2)
     case UInt8(ascii: "f"): return (.wordRight, 2)
     case UInt8(ascii: "["), UInt8(ascii: "O"): break
-    // Two times ESC: the first was a key by itself.
+    // Two ESC in a row: the first was a key by itself.
     case 0x1B: return (nil, 1)
     default: return (nil, 2)
     }

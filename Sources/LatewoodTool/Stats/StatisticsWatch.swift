@@ -1,8 +1,7 @@
 import LatewoodDevice
 import LatewoodStore
 
-/// Looks at a database that another process may be writing, again and again, and says what happened
-/// in between.
+/// Samples a database that another process may be writing, and tells what happened between samples.
 struct StatisticsWatch {
   private let database: Database
   private var before: (statistics: Statistics, nanoseconds: UInt64, checkpoint: UInt64)?
@@ -25,8 +24,7 @@ struct StatisticsWatch {
         let seconds = Double(max(now &- before.nanoseconds, 1)) / 1e9
         let transactions = statistics.transaction - min(statistics.transaction, before.statistics.transaction)
         sample.commitsPerSecond = UInt64((Double(transactions) / seconds).rounded())
-        // The bytes of a new file were copied by a compaction; what was committed to it since is in
-        // its log.
+        // The bytes of a new file were copied by a compaction; later commits are in its log.
         let appended =
           isSameFile
           ? statistics.logEnd - min(statistics.logEnd, before.statistics.logEnd) : statistics.logBytes
@@ -42,16 +40,16 @@ struct StatisticsWatch {
   }
 }
 
-/// What one look at a database showed.
+/// One sample of a database.
 struct StatisticsSample {
   var statistics: Statistics
   /// Microseconds since 1970-01-01 00:00 UTC.
   var time: UInt64
   var isOpenForWriting: Bool
-  /// Nil in the first.
+  /// Nil in the first sample.
   var commitsPerSecond: UInt64?
   var bytesPerSecond: UInt64?
-  /// Since the watch began.
+  /// The number since the watch began.
   var checkpoints: UInt64 = 0
   var compactions: UInt64 = 0
 
@@ -63,7 +61,7 @@ struct StatisticsSample {
 
   static let heading = row(["UTC", "commits/s", "bytes/s", "size", "live", "dead", "log", "chk", "cpt"])
 
-  /// One line of a watch, 80 columns.
+  /// One line of a watch, in 80 columns.
   var row: String {
     let clock = Timestamp.shown(microseconds: time).suffix(8)
     return Self.row([

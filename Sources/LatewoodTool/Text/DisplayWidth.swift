@@ -1,13 +1,13 @@
-/// How many columns of a terminal text takes.
+/// The number of terminal columns that text takes.
 enum DisplayWidth {
   static func of(_ text: some StringProtocol) -> Int {
     text.unicodeScalars.reduce(0) { $0 + of($1) }
   }
 
-  /// `text`, or as much of it as fits into `width` columns together with a mark that says that
-  /// there is more.
+  /// Returns `text`, or as much of it as fits into `width` columns together with a mark for the
+  /// omission.
   static func fitted(_ text: String, to width: Int) -> String {
-    // Text of fewer bytes than columns cannot be too wide, and most text is that.
+    // Text with fewer bytes than columns cannot be too wide; most text is like that.
     if text.utf8.count <= width || of(text) <= width { return text }
     var result = String.UnicodeScalarView()
     var used = 0
@@ -20,8 +20,8 @@ enum DisplayWidth {
     return String(result) + "…"
   }
 
-  /// The same of text that `Style` may have coloured: what colours takes no column, and all of it
-  /// is kept.
+  /// The same for text that `Style` may have coloured: escape sequences take no columns and are all
+  /// kept.
   static func fitted(styled text: String, to width: Int) -> String {
     let parts = text.split(separator: "\u{1B}", omittingEmptySubsequences: false)
     var plain = String(parts.first ?? "")
@@ -54,8 +54,8 @@ enum DisplayWidth {
     case .nonspacingMark, .enclosingMark, .format: return 0
     default: break
     }
-    // The blocks that Unicode Standard Annex 11 lists as wide, joined where only unassigned
-    // characters lie between them.
+    // The blocks that Unicode Standard Annex 11 lists as wide, merged if only unassigned characters
+    // lie in between.
     switch scalar.value {
     case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF,
       0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1F6FF,

@@ -11,8 +11,8 @@ enum Hex {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Nil if the digits are odd in number or anything else is among them. Digits may be of either
-  /// case.
+  /// Returns nil if the number of digits is odd or there are other characters. Digits may be of
+  /// either case.
   static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard text.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []

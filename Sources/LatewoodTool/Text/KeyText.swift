@@ -1,8 +1,8 @@
-/// How keys are read from the command line and shown to people: as text where they are readable
-/// text, else in hexadecimal.
+/// Reads keys from the command line and shows them to people: as text if they are readable, else in
+/// hexadecimal.
 ///
-/// The two directions fit: what `shown` prints, `bytes` reads back as the same key. Text that
-/// itself starts with `0x` is therefore shown in hexadecimal.
+/// The two directions match: `bytes` reads the output of `shown` back as the same key. So text that
+/// itself starts with `0x` is shown in hexadecimal.
 enum KeyText {
   static let hexMark = "0x"
 
@@ -10,8 +10,8 @@ enum KeyText {
     readableText(bytes) ?? hexMark + Hex.encode(bytes)
   }
 
-  /// The text in `bytes`; nil if it is not UTF-8, has characters that would not be seen, or starts
-  /// like hexadecimal.
+  /// Returns the text in `bytes`; nil if it is not UTF-8, has invisible characters, or starts like
+  /// hexadecimal.
   static func readableText(_ bytes: some Collection<UInt8>) -> String? {
     guard let text = String(validating: bytes, as: UTF8.self), !text.hasPrefix(hexMark),
       text.unicodeScalars.allSatisfy(isVisible)
@@ -19,7 +19,7 @@ enum KeyText {
     return text
   }
 
-  /// The key that an argument of the command line means.
+  /// Returns the key that a command-line argument stands for.
   static func bytes(_ argument: [UInt8]) throws(Failure) -> [UInt8] {
     guard argument.starts(with: hexMark.utf8) else { return argument }
     guard let bytes = Hex.decode(argument.dropFirst(hexMark.utf8.count)) else {

@@ -1,4 +1,4 @@
-/// Numbers as people read them.
+/// Numbers in a readable form.
 enum Quantity {
   /// `1,234,567`
   static func count(_ number: some BinaryInteger) -> String {
@@ -38,13 +38,13 @@ enum Quantity {
     }
   }
 
-  /// `12%`; a share that is not quite all is never shown as 100%.
+  /// `12%`; a share that is not quite everything is never shown as 100%.
   static func share(_ part: UInt64, of whole: UInt64) -> String {
     guard whole > 0 else { return "0%" }
     return "\(Int(Double(min(part, whole)) / Double(whole) * 100))%"
   }
 
-  /// One digit after the point below 100, none from there on.
+  /// Formats with one decimal below 100, and none from there on.
   private static func decimal(_ value: Double) -> String {
     let tenths = Int((value * 10).rounded())
     guard tenths < 1000 else { return count(Int(value.rounded())) }

@@ -16,13 +16,14 @@ enum Timestamp {
   /// `2026-03-01T09:30:00Z` for programs.
   static func exact(seconds: UInt64) -> String { CivilTime.text(seconds: clamped(seconds)) + "Z" }
 
-  /// Numbers from a file may be any; those beyond this are shown as it, the year 35,000 or so.
+  /// Numbers from a file may be arbitrary; later times are shown as this one, about the year
+  /// 35,000.
   private static func clamped(_ seconds: UInt64) -> Int64 { Int64(min(seconds, 1 << 40)) }
 
-  /// The seconds since 1970 that an argument means: `2026-03-01T09:30:00Z`, `2026-03-01`, `+90s`,
-  /// `+15m`, `+12h`, `+7d`, or their number.
+  /// Parses an argument as seconds since 1970: `2026-03-01T09:30:00Z`, `2026-03-01`, `+90s`,
+  /// `+15m`, `+12h`, `+7d`, or a number of seconds.
   ///
-  /// - Parameter now: in seconds, for those with a plus.
+  /// - Parameter now: the time in seconds to which a `+` is relative.
   static func seconds(_ text: String, now: UInt64) throws(Failure) -> UInt64 {
     var found: UInt64?
     if text.hasPrefix("+") {

@@ -1,10 +1,10 @@
 /// Values as one short line.
 enum ValueText {
-  /// As much of a value as fits into `width` columns: as text, white space drawn together, or in
-  /// hexadecimal. Long values are not read to their end.
+  /// Returns as much of a value as fits into `width` columns: as text with white space collapsed,
+  /// or in hexadecimal. Long values are not read to their end.
   static func shown(_ value: RawSpan, in width: Int) -> String {
-    // A character takes four bytes at most. What is cut may be cut inside a character, so its last
-    // bytes may go.
+    // A character takes at most four bytes. The cut may be inside a character, so up to three bytes
+    // at the end may be dropped.
     let length = min(value.byteCount, width * 4 + 4)
     let bytes = value.bytes(upTo: length)
     for dropped in 0...(length < value.byteCount ? 3 : 0) where dropped <= bytes.count {
@@ -20,7 +20,7 @@ enum ValueText {
 }
 
 extension RawSpan {
-  /// A copy.
+  /// Returns a copy.
   func bytes() -> [UInt8] { bytes(upTo: byteCount) }
 
   func bytes(upTo count: Int) -> [UInt8] {

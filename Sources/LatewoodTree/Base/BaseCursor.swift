@@ -9,8 +9,7 @@ import LatewoodFile
 /// leaf   the node, and `index` in it:  -1 before the first entry of the tree,  count past the last
 /// ```
 ///
-/// Loops that want every nanosecond run over `leaf` from `index` on themselves, set `index` and
-/// call `nextLeaf`.
+/// Hot loops iterate over `leaf` from `index` themselves, then set `index` and call `nextLeaf`.
 ///
 /// Invariants:
 /// 1. `path` holds the branch and child taken at each level from 1 to the root's, as long as `leaf`
@@ -18,11 +17,11 @@ import LatewoodFile
 /// 2. `index` is within `-1 ... leaf.count`, and at an end only if the leaf is at that end of the
 ///    tree.
 ///
-/// A cursor that threw is on no entry and has to seek again.
+/// After an error the cursor is on no entry and has to seek again.
 struct BaseCursor {
   let source: NodeSource
   let root: Subtree?
-  /// Where the cursor is; without entries while it is nowhere.
+  /// The leaf that the cursor is in; an empty one if it is nowhere.
   private(set) var leaf: Node
   var index: Int
   private var path = CursorPath()
@@ -36,32 +35,44 @@ struct BaseCursor {
 
   // MARK: The entry
 
-  /// Whether the cursor is on an entry. Only then may the entry be asked for.
+  /// Whether the cursor is on an entry. The entry may be read only then.
   @inline(__always) var isValid: Bool { UInt(bitPattern: index) < UInt(bitPattern: leaf.count) }
   @inline(__always) var prefix: UnsafeRawPointer { leaf.prefix }
   @inline(__always) var prefixCount: Int { leaf.prefixCount }
-  /// The rest of the key, and the value.
+  /// The rest of the key after the prefix, and the value.
   @inline(__always) var entry: LeafCell { leaf.entry(index) }
   @inline(__always) var key: SplitKey { leaf.key(index) }
   @inline(__always) var value: BaseValue { leaf.entry(index).value }
 
+  /// Returns a copy of the key. Throws `damaged` if the key lies outside of the file: its node may
+  /// have changed.
+  func keyBytes() throws(Fault) -> [UInt8] {
+    let key = key
+    let start = UInt64(UInt(bitPattern: key.suffix) &- UInt(bitPattern: source.file.base))
+    guard start <= source.file.limit, UInt64(key.suffixCount) <= source.file.limit &- start else {
+      throw Fault(.damaged, "a key in a node lies outside of the file: the node has changed")
+    }
+    return key.bytes
+  }
+
   // MARK: Steps
 
-  /// To the next entry; false past the last.
+  /// Moves to the next entry; returns false past the last.
   @inline(__always) mutating func next() throws(Fault) -> Bool {
     index &+= 1
     if index < leaf.count { return true }
     return try nextLeaf()
   }
 
-  /// To the entry before; false before the first.
+  /// Moves to the previous entry; returns false before the first.
   @inline(__always) mutating func previous() throws(Fault) -> Bool {
     index &-= 1
     if index >= 0 { return isValid }
     return try previousLeaf()
   }
 
-  /// To the first entry of the next leaf; false, and past the last entry, if there is none.
+  /// Moves to the first entry of the next leaf. If there is none, moves past the last entry and
+  /// returns false.
   @inline(never) mutating func nextLeaf() throws(Fault) -> Bool {
     guard let root, leaf.count > 0 else {
       index = leaf.count
@@ -70,7 +81,7 @@ struct BaseCursor {
     var level: UInt8 = 1
     while level <= root.level {
       let (offset, index) = path[level]
-      let branch = node(at: offset)
+      let branch = try source.again(at: offset, level: level)
       if index + 1 < branch.count {
         path[level] = (offset, index + 1)
         try descend(from: branch, index + 1, level) { _ in 0 }
@@ -83,7 +94,8 @@ struct BaseCursor {
     return false
   }
 
-  /// To the last entry of the leaf before; false, and before the first entry, if there is none.
+  /// Moves to the last entry of the previous leaf. If there is none, moves before the first entry
+  /// and returns false.
   @inline(never) mutating func previousLeaf() throws(Fault) -> Bool {
     guard let root, leaf.count > 0 else {
       index = -1
@@ -94,7 +106,7 @@ struct BaseCursor {
       let (offset, index) = path[level]
       if index > 0 {
         path[level] = (offset, index - 1)
-        try descend(from: node(at: offset), index - 1, level) { $0.count - 1 }
+        try descend(from: try source.again(at: offset, level: level), index - 1, level) { $0.count - 1 }
         self.index = leaf.count - 1
         return true
       }
@@ -104,26 +116,44 @@ struct BaseCursor {
     return false
   }
 
+  /// Obtains the nodes that the cursor points into from the source again. They are the same nodes,
+  /// because a tree never changes.
+  mutating func revive() throws(Fault) {
+    guard let root, leaf.count > 0 else { return }
+    let place = index
+    leaf = Node(emptyAt: source.file.base)
+    index = 0
+    var reference = root.reference
+    var level = root.level
+    while level > 0 {
+      let node = try source.node(reference, level: level)
+      reference = node.childReference(path[level].index)
+      level &-= 1
+    }
+    leaf = try source.node(reference, level: 0)
+    index = place
+  }
+
   // MARK: Seeks
 
-  /// To the first entry; false if there is none.
+  /// Moves to the first entry; returns false if there is none.
   mutating func first() throws(Fault) -> Bool {
     guard try descendFromRoot({ _ in 0 }) else { return false }
     index = 0
     return isValid
   }
 
-  /// To the last entry; false if there is none.
+  /// Moves to the last entry; returns false if there is none.
   mutating func last() throws(Fault) -> Bool {
     guard try descendFromRoot({ $0.count - 1 }) else { return false }
     index = leaf.count - 1
     return isValid
   }
 
-  /// To the first entry whose key is not less than `key`; false, and past the last, if there is
-  /// none.
+  /// Moves to the first entry whose key is not less than `key`. If there is none, moves past the
+  /// last and returns false.
   mutating func seek(_ key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Bool {
-    // What is near is in the leaf where the cursor is, unless it is before or after all of it.
+    // A key nearby is in the current leaf, unless it is before or after all of its keys.
     let (near, found) = leaf.lowerBound(key, keyCount)
     if near < leaf.count, near > 0 || found {
       index = near
@@ -134,14 +164,15 @@ struct BaseCursor {
     return index < leaf.count ? true : try nextLeaf()
   }
 
-  /// To the last entry whose key is less than `key`; false, and before the first, if there is none.
+  /// Moves to the last entry whose key is less than `key`. If there is none, moves before the first
+  /// and returns false.
   mutating func seekLast(before key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Bool {
     _ = try seek(key, keyCount)
     return try previous()
   }
 
-  /// To the entry that has `rank` keys before it; false, and past the last, if there is none. O(log
-  /// n).
+  /// Moves to the entry that has `rank` keys before it. If there is none, moves past the last and
+  /// returns false. O(log n).
   mutating func seek(rank: UInt64) throws(Fault) -> Bool {
     var rest = rank
     guard
@@ -156,16 +187,11 @@ struct BaseCursor {
       })
     else { return false }
     index = rest < UInt64(leaf.count) ? Int(rest) : leaf.count
-    // Totals that are too great would leave the cursor at the end of a leaf in the middle.
+    // Wrong totals in the file could leave the cursor at the end of a leaf that is not the last.
     return index < leaf.count ? true : try nextLeaf()
   }
 
-  // MARK: Ways down
-
-  /// SAFETY: the path holds offsets of nodes that the source gave out.
-  private func node(at offset: UInt64) -> Node {
-    Node(validated: source.file.base + Int(truncatingIfNeeded: offset))
-  }
+  // MARK: Descending
 
   @inline(__always) private mutating func descendFromRoot(_ choose: (Node) -> Int) throws(Fault) -> Bool {
     leaf = Node(emptyAt: source.file.base)
@@ -182,7 +208,7 @@ struct BaseCursor {
     return true
   }
 
-  /// From child `index` of `branch`, which is on the path already, to a leaf.
+  /// Descends from child `index` of `branch`, which is already on the path, to a leaf.
   @inline(__always) private mutating func descend(
     from branch: Node, _ index: Int, _ level: UInt8, _ choose: (Node) -> Int
   ) throws(Fault) {
@@ -201,11 +227,11 @@ struct BaseCursor {
   }
 }
 
-/// For each level from 1 on, the branch that was passed and the child that was taken there: 48 bits
-/// of offset, 16 of index.
+/// For each level from 1 on, the branch and the index of the child taken there: 48 bits of offset,
+/// 16 of index.
 ///
-/// A tuple, because a cursor must not own memory and a fixed array type is not on all systems that
-/// this package supports.
+/// A tuple, because a cursor must not own memory, and not all supported systems have a fixed-size
+/// array type.
 struct CursorPath {
   typealias Four = (UInt64, UInt64, UInt64, UInt64)
   private var steps: (Four, Four, Four, Four, Four, Four, Four)
@@ -215,7 +241,7 @@ struct CursorPath {
     steps = (none, none, none, none, none, none, none)
   }
 
-  /// `level` is below `NodeLayout.maximumLevels`, which is the room here.
+  /// The step at `level`, which is below `NodeLayout.maximumLevels`.
   subscript(level: UInt8) -> (offset: UInt64, index: Int) {
     @inline(__always) get {
       withUnsafeBytes(of: steps) { bytes in

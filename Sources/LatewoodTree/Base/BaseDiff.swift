@@ -1,21 +1,21 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// A key whose entry is not the same in two trees.
+/// A key whose entry differs between two trees.
 struct BaseChange {
   let key: SplitKey
-  /// In the older tree; nil if the key is not there.
+  /// The value in the older tree; nil if the key is not there.
   let before: BaseValue?
-  /// In the newer tree; nil if the key is not there.
+  /// The value in the newer tree; nil if the key is not there.
   let after: BaseValue?
 }
 
-/// Finds what differs between two trees without reading what they share.
+/// Finds the differences between two trees without reading the parts that they share.
 ///
-/// Both are walked at once in key order. What each has next is an unopened subtree or an entry.
-/// Where both have the same subtree next it is skipped; else the one that starts lower is opened,
-/// and of two that start alike the higher one. So only nodes are read that one tree does not share
-/// with the other, whatever their heights and wherever their leaves were cut.
+/// Both are walked at once in key order. Next in each is an unopened subtree or an entry. If the
+/// same subtree is next in both, it is skipped; otherwise the one that starts lower is opened, and
+/// of two with the same start the higher one. So only nodes that the trees do not share are read,
+/// whatever their heights and however their leaves are divided.
 struct BaseDiff {
   private var old: DiffSide
   private var new: DiffSide
@@ -25,10 +25,11 @@ struct BaseDiff {
     self.new = DiffSide(new)
   }
 
-  /// Nodes opened so far, in both trees together.
+  /// The number of nodes opened so far in both trees.
   var nodesRead: Int { old.nodesRead + new.nodesRead }
 
-  /// Calls `body` with each change in key order until it returns false; whether it never did.
+  /// Calls `body` with each change in key order until it returns false. Returns whether it never
+  /// did.
   mutating func run(_ body: (BaseChange) throws(Fault) -> Bool) throws(Fault) -> Bool {
     while true {
       switch (old.next, new.next) {
@@ -82,10 +83,10 @@ struct BaseDiff {
   }
 }
 
-/// One of the two trees of a diff: what comes next in it.
+/// One of the two trees of a diff, with its next entry or subtree.
 private struct DiffSide {
   enum Next {
-    /// Nothing was read of it; all its keys are at or above the bound.
+    /// A subtree that was not read yet, and a lower bound of its keys.
     case subtree(Subtree, SplitKey)
     case entry(SplitKey, BaseValue)
     case end
@@ -107,7 +108,7 @@ private struct DiffSide {
     next = tree.root.map { .subtree($0, SplitKey(tree.source.file.base, 0)) } ?? .end
   }
 
-  /// Goes into the subtree that is next.
+  /// Opens the next subtree.
   mutating func open() throws(Fault) {
     guard case .subtree(let subtree, let low) = next else { return }
     nodesRead += 1
@@ -115,7 +116,7 @@ private struct DiffSide {
     settle()
   }
 
-  /// Goes past what is next.
+  /// Skips the next entry or subtree.
   mutating func skip() {
     while var top = path.popLast() {
       top.index += 1

@@ -1,11 +1,11 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// The immutable B+tree of a checkpoint, read where it lies in the file.
+/// The immutable B+tree of a checkpoint, read in place in the file.
 ///
-/// A plain value: whoever holds it also holds the mapping that `source` points into. Any thread may
-/// read it. Every read throws `damaged` where the bytes it needs are not what they should be, and
-/// never more than that.
+/// A plain value; its owner also keeps the mapping that `source` points into. Any thread may read
+/// it. Every read throws `damaged` if the bytes it needs are wrong. Wrong bytes have no worse
+/// effect.
 struct BaseTree {
   let root: Subtree?
   let source: NodeSource
@@ -15,11 +15,11 @@ struct BaseTree {
     self.source = source
   }
 
-  /// Entries in the whole tree.
+  /// The number of entries in the tree.
   var count: UInt64 { root?.entries ?? 0 }
-  /// Levels of nodes; 0 for the empty tree.
+  /// The number of levels of nodes; 0 for the empty tree.
   var height: Int { root.map { Int($0.level) + 1 } ?? 0 }
-  /// Bytes of all nodes and extents of the tree.
+  /// The number of bytes of all nodes and extents of the tree.
   var liveBytes: UInt64 { root?.liveBytes ?? 0 }
 
   /// The value under `key`. O(log n).
@@ -42,7 +42,8 @@ struct BaseTree {
     return node
   }
 
-  /// How many keys are less than `key`. O(log n): branches say how much lies under each child.
+  /// The number of keys that are less than `key`. O(log n), because branches hold the number of
+  /// entries under each child.
   func rank(of key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> UInt64 {
     guard let root else { return 0 }
     var node = try source.root(root)
@@ -50,7 +51,7 @@ struct BaseTree {
     var level = root.level
     while level > 0 {
       let index = node.childIndex(key, keyCount)
-      // Totals come from the file: wrong ones make a wrong rank, which `BaseVerify` finds, and
+      // Totals come from the file. Wrong ones cause a wrong rank, which `BaseVerify` finds, and
       // never a trap.
       for before in 0..<index { rank &+= node.childEntries(before) }
       level &-= 1
@@ -59,7 +60,7 @@ struct BaseTree {
     return rank &+ UInt64(node.lowerBound(key, keyCount).index)
   }
 
-  /// How many keys there are from `low` on and below `high`; nil is no bound. O(log n).
+  /// The number of keys from `low` to `high`, not including `high`; nil means no bound. O(log n).
   func count(from low: UnsafeRawBufferPointer?, below high: UnsafeRawBufferPointer?) throws(Fault) -> UInt64 {
     var below = count
     if let high, let start = high.baseAddress { below = try rank(of: start, high.count) }

@@ -1,24 +1,24 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// What a verification of a tree went over, and what it found.
+/// The counts and faults of a tree's verification.
 struct BaseVerifyReport {
   var nodes: UInt64 = 0
   var entries: UInt64 = 0
   var extents: UInt64 = 0
-  /// Of nodes and extents whose checksums were computed.
+  /// The number of bytes of nodes and extents whose checksums were computed.
   var bytesChecked: UInt64 = 0
-  /// In the order in which they were found; overlaps last.
+  /// The faults in the order in which they were found; overlaps last.
   var faults: [Fault] = []
 }
 
-/// Checks everything that can be reached from the root of a tree, as the disk has it, whatever was
-/// proved before: checksums of nodes and extents, the order of keys in and between nodes, prefixes,
-/// separators, totals, and that no two things lie in the same place.
+/// Verifies everything that can be reached from the root of a tree, as the disk has it and whatever
+/// was verified before: checksums of nodes and extents, the order of keys in and between nodes,
+/// prefixes, separators, totals, and that nothing overlaps.
 ///
-/// A fault is noted and the walk goes on past it: what lies under a damaged node is out of reach,
-/// all else is still checked. A node that is reached twice is noted and not walked again, so that a
-/// file made to be slow is not.
+/// A fault is noted and the walk continues: nodes under a damaged node are out of reach, everything
+/// else is still checked. A node that is reached twice is noted and not walked again, so that a
+/// crafted file cannot make this slow.
 struct BaseVerify {
   private let file: FileView
   private let reads: CheckedReads
@@ -26,13 +26,13 @@ struct BaseVerify {
   private let floor: UInt64
   private var report = BaseVerifyReport()
   private var seen: Set<UInt64> = []
-  /// Offset and length of every node and extent.
+  /// The offset and length of every node and extent.
   private var places: [(offset: UInt64, length: UInt64)] = []
 
   /// - Parameters:
-  ///   - floor: nodes and extents before this offset are not looked at. What lies under a node was
+  ///   - floor: nodes and extents before this offset are not checked. Everything under a node was
   ///     written before it.
-  ///   - progress: Called now and then with what was done so far.
+  ///   - progress: called now and then with the report so far.
   init(source: NodeSource, from floor: UInt64 = 0, progress: ((BaseVerifyReport) -> Void)? = nil) {
     file = source.file
     reads = CheckedReads(source, readsMedium: true)
@@ -54,7 +54,7 @@ struct BaseVerify {
     report.faults.append(Fault.damaged(at: offset, reason))
   }
 
-  /// `low` and `high` are the separators around the subtree.
+  /// Verifies a subtree. `low` and `high` are the separators around it.
   private mutating func visit(_ subtree: Subtree, from low: SplitKey?, below high: SplitKey?) {
     let offset = subtree.reference.offset
     guard offset >= floor, let copy = proved(subtree) else { return }
@@ -87,7 +87,7 @@ struct BaseVerify {
     if report.nodes % 64 == 0 { progress?(report) }
   }
 
-  /// The node, read from the disk and validated anew; nil if it is damaged or was visited before.
+  /// The node, read from the disk and validated again; nil if it is damaged or was visited before.
   private mutating func proved(_ subtree: Subtree) -> NodeCopy? {
     let offset = subtree.reference.offset
     do {

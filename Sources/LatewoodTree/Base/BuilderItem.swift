@@ -1,25 +1,26 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// What a node under construction will hold: an entry of a leaf, or a child of a branch. One type
-/// for both, so that one kind of level serves the whole height of the tree.
+/// An item of a node under construction: an entry of a leaf, or a child of a branch. One type for
+/// both, so that all levels of the tree have the same type.
 ///
-/// Nothing is copied: the pointers lead to where the key and value lie until the node is made.
+/// Key and value are not copied: the pointers must stay valid until the node is made.
 struct BuilderItem {
-  /// The key of the entry; the separator before the child, which is empty for the first child of
+  /// The key of the entry, or the separator before the child, which is empty for the first child of
   /// the tree.
   var key: SplitKey
-  /// Inline value: its address. Extent: its offset in the file. Child: its offset, real or
-  /// provisional.
+  /// For an inline value its address, for an extent its offset in the file, for a child its real or
+  /// provisional offset.
   var word: UInt64
-  /// Of the value, or of the child node.
+  /// The length of the value or of the child node.
   var length: UInt32
-  /// Of an extent or a child.
+  /// The checksum of an extent or a child.
   var checksum: UInt32
-  /// Under the child. Of an entry, 1 if its value is an extent and 0 if not.
+  /// The number of entries under the child. For an entry, 1 if its value is an extent and otherwise
+  /// 0.
   var entries: UInt64
   var liveBytes: UInt64 = 0
-  /// Bytes that the key has in common with that of the item before it in the level.
+  /// The number of bytes that the key has in common with that of the previous item in the level.
   var shared = 0
 
   @inline(__always) init(_ key: SplitKey, inline value: UnsafeRawPointer, _ length: Int) {
@@ -50,11 +51,11 @@ struct BuilderItem {
   // MARK: As an entry
 
   @inline(__always) var isExtent: Bool { entries != 0 }
-  /// What stands before the key in the leaf.
+  /// The tagged length of the value, which stands before the key in the leaf.
   @inline(__always) var taggedLength: UInt64 { UInt64(length) &<< 1 | entries }
   @inline(__always) var valueBytes: Int { isExtent ? NodeLayout.extentLength : Int(length) }
-  /// Bytes in a leaf whose prefix is empty, with its head and slot. An upper bound where a prefix
-  /// shortens the number.
+  /// The number of bytes in a leaf without a prefix, including head and slot. An upper bound if a
+  /// prefix shortens the key's length field.
   @inline(__always) var entryCost: Int {
     NodeLayout.headLength &+ NodeLayout.slotLength &+ Varint.length(UInt64(key.count))
       &+ Varint.length(taggedLength) &+ key.count &+ valueBytes
@@ -63,13 +64,13 @@ struct BuilderItem {
   // MARK: As a child
 
   static let firstChildCost = NodeLayout.childLength + NodeLayout.headLength + NodeLayout.slotLength
-  /// Bytes in a branch whose prefix is empty. The first child of a branch has no separator:
-  /// `firstChildCost`.
+  /// The number of bytes in a branch without a prefix. The first child of a branch has no separator
+  /// and costs `firstChildCost`.
   @inline(__always) var childCost: Int {
     BuilderItem.firstChildCost &+ Varint.length(UInt64(key.count)) &+ key.count
   }
 
-  /// `level` is that of the child.
+  /// The child as a subtree at the given level.
   func subtree(level: UInt8) -> Subtree {
     Subtree(
       reference: NodeReference(offset: word, length: length, checksum: checksum), level: level,

@@ -3,26 +3,28 @@ import LatewoodBytes
 /// The items of one level of a tree under construction that are not in nodes yet.
 ///
 /// ```
-/// items   0 ..< held        a node's worth that is finished but not written, so that it can share with what follows
+/// items   0 ..< held        a finished node's worth, not written yet, so that it can share
+///                           evenly with the items after it
 ///         held ..< count    the current node, being filled
 /// ```
 ///
 /// Invariants:
-/// 1. Keys ascend strictly; `shared` of every item but the first is what it has in common with the
-///    one before.
-/// 2. `cells` and `prefixLength` are those of the items `held ..< count`.
+/// 1. Keys ascend strictly; `shared` of every item but the first is the length of the prefix in
+///    common with the previous one.
+/// 2. `cells` and `prefixLength` describe the items `held ..< count`.
 struct BuilderLevel {
   let isLeaf: Bool
   private(set) var items: UnsafeMutablePointer<BuilderItem>
-  /// What was allocated. Before `items` there is what has gone into nodes.
+  /// The allocated memory. Items before `items` are already in nodes.
   private var memory: UnsafeMutablePointer<BuilderItem>
-  /// Items that there is room for from `items` on.
+  /// The number of items that there is room for, counted from `items`.
   private var capacity = 0
   private(set) var count = 0
   private(set) var held = 0
-  /// Cost of the current items without a prefix.
+  /// The cost of the current items without a prefix, in bytes.
   private var cells = 0
-  /// Longest common prefix of the current items' keys; of a branch, without the first.
+  /// The length of the longest common prefix of the current items' keys; in a branch, without the
+  /// first.
   private var prefixLength = 0
 
   init(isLeaf: Bool) {
@@ -40,18 +42,18 @@ struct BuilderLevel {
   var isEmpty: Bool { count == 0 }
   var last: BuilderItem { items[count - 1] }
 
-  /// Of the node that the current items make, in bytes; an upper bound.
+  /// An upper bound of the length, in bytes, of a node of the current items.
   @inline(__always) var currentLength: Int {
     let keys = isLeaf ? currentCount : currentCount &- 1
     return NodeLayout.arrays &+ cells &- (keys > 0 ? (keys &- 1) &* prefixLength : 0)
   }
 
-  /// Whether what waits is too little for a node of its own.
+  /// Whether the waiting items are too few for a node.
   func isUnderfull(nodeSize: Int) -> Bool {
     count > 0 && held == 0 && (currentLength < nodeSize / 4 || (!isLeaf && count < 2))
   }
 
-  /// Adds `item` to the current node if it fits. False: it does not, and the caller has to
+  /// Adds an item to the current node if it fits. If this returns false, the caller has to
   /// `advance` first.
   @inline(__always) mutating func add(_ new: BuilderItem, nodeSize: Int) throws(Fault) -> Bool {
     var item = new
@@ -98,14 +100,15 @@ struct BuilderLevel {
     items = memory
   }
 
-  /// The current node is finished; what was held before it has been written.
+  /// Holds the current node, which is finished. The one held before has been written.
   mutating func hold() {
     held = count
     cells = 0
     prefixLength = 0
   }
 
-  /// The first `number` items are in a node now. What is left of those held stays held.
+  /// Removes the first `number` items, which are in a node now. The rest of the held items stay
+  /// held.
   mutating func removeFirst(_ number: Int) {
     count -= number
     items += number
@@ -115,7 +118,7 @@ struct BuilderLevel {
     if cutsCurrent { recount() }
   }
 
-  /// Takes the last item away again.
+  /// Removes and returns the last item.
   mutating func removeLast() -> BuilderItem {
     let item = items[count - 1]
     count -= 1
@@ -124,7 +127,7 @@ struct BuilderLevel {
     return item
   }
 
-  /// Takes everything that waits.
+  /// Removes and returns all waiting items.
   mutating func removeAll() -> [BuilderItem] {
     let all = Array(UnsafeBufferPointer(start: items, count: count))
     count = 0
@@ -133,13 +136,13 @@ struct BuilderLevel {
     return all
   }
 
-  /// After a change of what is current.
+  /// Updates `cells` and `prefixLength` after a change of the current items.
   mutating func recount() {
     cells = held < count ? cost(held, count) : 0
     prefixLength = prefix(held, count)
   }
 
-  /// Longest common prefix of the keys that a node of the items `start ..< end` has.
+  /// The length of the longest common prefix of the keys in a node of the items `start ..< end`.
   func prefix(_ start: Int, _ end: Int) -> Int {
     let first = isLeaf ? start : start + 1
     guard first < end else { return 0 }
@@ -157,13 +160,13 @@ struct BuilderLevel {
     return sum
   }
 
-  /// Of the node that the items `start ..< end` make, in bytes; an upper bound.
+  /// An upper bound of the length, in bytes, of a node of the items `start ..< end`.
   func length(_ start: Int, _ end: Int) -> Int {
     let keys = isLeaf ? end - start : end - start - 1
     return NodeLayout.arrays + cost(start, end) - max(0, keys - 1) * prefix(start, end)
   }
 
-  /// Where to cut all items into two nodes of about the same length.
+  /// The index at which to cut all items into two nodes of about the same length.
   func evenCut(nodeSize: Int) -> Int {
     let half = cost(0, count) / 2
     var sum = 0
@@ -177,7 +180,7 @@ struct BuilderLevel {
     let least = isLeaf ? 1 : 2
     guard count >= 2 * least else { return held }
     cut = min(max(cut, least), count - least)
-    // Where the two parts share less than the two nodes did, a half can come out too long.
+    // If the keys of a part share a shorter prefix than before, the part can be too long.
     let limit = { (number: Int) in number <= 3 ? NodeLayout.maximumLength : nodeSize }
     let fits = length(0, cut) <= limit(cut) && length(cut, count) <= limit(count - cut)
     return fits ? cut : held

@@ -1,16 +1,16 @@
 import LatewoodBytes
 
-/// Memory that items of a tree under construction point into, for as long as one of them does.
+/// The memory that items of a tree under construction point into, kept as long as any of them does.
 ///
-/// Copies of nodes that were read, and separators, which are copied into pieces of their own. From
-/// time to time whoever owns it says what is still pointed to, and the rest goes: so it takes as
-/// much as what waits, and half a mebibyte, however long it runs.
-// SAFETY: a pointer that was given out is valid until a `release` that is not told of it.
+/// It consists of copies of nodes that were read, and of separators, which are copied into separate
+/// pieces. From time to time the owner passes the addresses still in use, and the rest is freed. So
+/// its size is that of the waiting items plus half a mebibyte, however long the build runs.
+// SAFETY: a pointer that was given out is valid until a `release` to which it is not passed.
 struct KeptBytes: ~Copyable {
   private struct Piece {
     var start: UnsafeMutableRawPointer
     var length: Int
-    /// What the memory belongs to; nil: it is freed here.
+    /// The owner of the memory; nil if it is freed here.
     var owner: NodeCopy?
     var isUsed = false
   }
@@ -19,7 +19,7 @@ struct KeptBytes: ~Copyable {
   private static let leastLimit = 512 << 10
 
   private var pieces: [Piece] = []
-  /// The piece that separators go to, and how much of it is used.
+  /// The piece that separators are copied to; `used` is the number of its bytes in use.
   private var open: UnsafeMutableRawPointer?
   private var used = 0
   private var length = 0
@@ -32,17 +32,17 @@ struct KeptBytes: ~Copyable {
     for piece in pieces where piece.owner == nil { piece.start.deallocate() }
   }
 
-  /// Whether so much has come that it is worth asking what is pointed to.
+  /// Whether so much is kept that a call of `release` is worthwhile.
   var isFull: Bool { length > limit }
 
-  /// Keeps a node's memory; the last one that came stays in any case.
+  /// Keeps a node's memory. The last one kept is never released.
   mutating func keep(_ copy: NodeCopy) {
     latest = copy
     pieces.append(Piece(start: copy.memory, length: copy.length, owner: copy))
     length += copy.length
   }
 
-  /// The same key in memory that is kept.
+  /// Copies a key to kept memory.
   mutating func copy(_ key: SplitKey) -> SplitKey {
     let count = key.count
     if count == 0 { return SplitKey(open ?? openPiece(KeptBytes.pieceLength), 0) }
@@ -65,7 +65,7 @@ struct KeptBytes: ~Copyable {
     return start
   }
 
-  /// Lets go of what none of these addresses lies in.
+  /// Releases all memory that contains none of these addresses.
   mutating func release(but addresses: [UnsafeRawPointer]) {
     pieces.sort { $0.start < $1.start }
     for index in pieces.indices {
@@ -90,7 +90,7 @@ struct KeptBytes: ~Copyable {
       let middle = (low + high) / 2
       if UnsafeRawPointer(pieces[middle].start) <= address { low = middle + 1 } else { high = middle }
     }
-    // An empty suffix may stand at the very end.
+    // An empty suffix may point to the very end of a piece.
     guard low > 0, address <= UnsafeRawPointer(pieces[low - 1].start + pieces[low - 1].length) else { return }
     pieces[low - 1].isUsed = true
     if low > 1, address == UnsafeRawPointer(pieces[low - 1].start) { pieces[low - 2].isUsed = true }

@@ -1,20 +1,20 @@
 import LatewoodBytes
 
 extension Node {
-  /// The first entry of a leaf whose key is not less than `key`, `count` if there is none; and
-  /// whether it is that key.
+  /// The index of the first entry of a leaf whose key is not less than `key`, or `count`; and
+  /// whether it is equal to `key`.
   @inline(__always) func lowerBound(_ key: UnsafeRawPointer, _ keyCount: Int) -> (index: Int, found: Bool) {
     search(key, keyCount, from: 0, ofLeaf: true)
   }
 
-  /// The child of a branch under which `key` lies, if it is anywhere.
+  /// The index of the child of a branch under which `key` belongs.
   @inline(__always) func childIndex(_ key: UnsafeRawPointer, _ keyCount: Int) -> Int {
     let (index, found) = search(key, keyCount, from: 1, ofLeaf: false)
     return found ? index : index &- 1
   }
 
-  /// Lower bound among the keys `first ..< count`: heads first, whole keys only inside the run of
-  /// equal heads.
+  /// The lower bound among the keys `first ..< count`: compares heads first, and whole keys only
+  /// inside a run of equal heads.
   @inline(__always) private func search(
     _ key: UnsafeRawPointer, _ keyCount: Int, from first: Int, ofLeaf: Bool
   ) -> (index: Int, found: Bool) {
@@ -45,11 +45,10 @@ extension Node {
     return (low, false)
   }
 
-  /// The first of the heads `first ..< end` that is not less than `head`, or `end`.
+  /// The index of the first of the heads `first ..< end` that is not less than `head`, or `end`.
   ///
-  /// One head of every cache line is compared first. None of these loads waits for another, so
-  /// lines that are not in the cache come together; a binary search over them would wait for each
-  /// in turn.
+  /// One head of every cache line is compared first. These loads do not depend on each other, so
+  /// missing lines are fetched together; a binary search would wait for each in turn.
   @inline(__always) static func lowerBound(
     _ heads: UnsafeRawPointer, _ first: Int, _ end: Int, _ head: UInt32
   ) -> Int {
@@ -74,7 +73,7 @@ extension Node {
     }
     while length > 1 {
       let half = length &>> 1
-      // Written so that the compiler makes a conditional move of it: the branch would be wrong half
+      // Written so that the compiler emits a conditional move: a branch would be mispredicted half
       // of the time.
       let probe = heads.u32((low &+ half &- 1) &* 4)
       low = probe < head ? low &+ half : low

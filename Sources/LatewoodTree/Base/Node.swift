@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Where the fields of a node lie. On disk: FORMAT.md, section 8.
+/// The offsets of a node's fields, and its limits. On disk: FORMAT.md, section 8.
 package enum NodeLayout {
   package static let checksum = 0
   package static let kind = 8
@@ -22,7 +22,7 @@ package enum NodeLayout {
   package static let childChecksum = 12
   package static let childEntries = 16
   package static let childLiveBytes = 24
-  /// Of one child in the array.
+  /// The length of one child in the array.
   package static let childLength = 32
 
   package static let headLength = 4
@@ -31,40 +31,54 @@ package enum NodeLayout {
   package static let alignment = 64
   package static let maximumLength = 65535
   package static let maximumValueLength: UInt64 = 1 << 31
-  /// Of a full key: the number of its keyspace and at least one byte.
+  /// The least length of a full key: the number of its keyspace and at least one byte.
   package static let minimumKeyLength = 5
   package static let maximumKeyLength = 16388
-  /// Nodes at multiples of 64, three children to a branch: no tree in a file of 256 TiB is higher.
+  /// The limit of a tree's levels. With nodes at multiples of 64 and three children to a branch, no
+  /// tree in a file of 256 TiB is higher.
   package static let maximumLevels = 28
-  /// The first byte of a file that is not header or root slot.
+  /// The offset of the first byte after headers and root slots.
   package static let firstFrame: UInt64 = 16384
 }
 
 /// The value of an entry in the base tree.
 package struct BaseValue {
-  /// The value; of an extent, its offset (8 bytes) and checksum (4 bytes) in the leaf.
+  /// The value; for an extent, its offset (8 bytes) and checksum (4 bytes) in the leaf.
   package let pointer: UnsafeRawPointer
-  /// Of the value in bytes, wherever it lies.
+  /// The length of the value in bytes, inline or in an extent.
   package let length: Int
   package let isExtent: Bool
 
   @inline(__always) package var extentOffset: UInt64 { pointer.u64(0) }
   @inline(__always) package var extentChecksum: UInt32 { pointer.u32(8) }
 
-  /// The bytes of the value; an extent is checked the first time this process touches it.
+  /// The bytes of the value. An extent is verified the first time this process reads it.
+  ///
+  /// Throws `damaged` if they lie outside of the file: a node may change after it was verified.
   @inline(__always) package func bytes(in file: FileView) throws(Fault) -> UnsafeRawBufferPointer {
-    if !isExtent { return UnsafeRawBufferPointer(start: pointer, count: length) }
+    let start = UInt64(UInt(bitPattern: pointer) &- UInt(bitPattern: file.base))
+    if !isExtent {
+      guard UInt64(truncatingIfNeeded: length) <= file.limit, start <= file.limit &- UInt64(length) else {
+        throw BaseValue.outside
+      }
+      return UnsafeRawBufferPointer(start: pointer, count: length)
+    }
+    guard start <= file.limit &- UInt64(NodeLayout.extentLength) else { throw BaseValue.outside }
     return try file.extent(offset: extentOffset, length: UInt64(length), checksum: extentChecksum)
   }
 
-  /// Whether both are the same value in the same place: the same inline bytes, or the same extent.
+  private static var outside: Fault {
+    Fault(.damaged, "a value in a node lies outside of the file: the node has changed since it was checked")
+  }
+
+  /// Whether both are the same value: equal inline bytes, or the same extent.
   package func isSame(_ other: BaseValue) -> Bool {
     guard isExtent == other.isExtent, length == other.length else { return false }
     return KeyOrder.isEqual(pointer, other.pointer, isExtent ? NodeLayout.extentLength : length)
   }
 }
 
-/// One entry of a leaf, decoded where it lies.
+/// One entry of a leaf, decoded in place.
 package struct LeafCell {
   /// The key after the prefix of the node.
   package let suffix: UnsafeRawPointer
@@ -72,7 +86,7 @@ package struct LeafCell {
   package let value: BaseValue
 }
 
-/// A view over the bytes of a node that were validated.
+/// A view of the validated bytes of a node.
 ///
 /// ```
 /// 0        40                                                                      length
@@ -81,13 +95,19 @@ package struct LeafCell {
 /// ```
 ///
 /// Invariants, established by `NodeSource` before a view is made and relied on by everything here:
-/// 1. All arrays, the prefix, every cell and what is in it lie within the node.
+/// 1. All arrays, the prefix, and every cell with its contents lie within the node.
 /// 2. `count` is at least 1. Slot 0 of a branch is not used: its first child has no separator.
 /// 3. Keys ascend strictly, and each head is that of its key.
 ///
-/// A plain value of pointers: copying it counts no references. Whoever holds it also holds the
-/// mapping it points into.
-// SAFETY: every load in this type is within the node by invariant 1.
+/// The system may drop a page and read it again after its node was verified, and the disk may then
+/// return other bytes. This may cause wrong results or errors, but no access outside of the file:
+/// the source checks `hasRoom` each time, a cell begins within the node, the rest of a key is
+/// shorter than 32 KiB, and a value must end within the file.
+///
+/// A plain value of pointers: copying it counts no references. Its owner also keeps the mapping it
+/// points into.
+// SAFETY: every load in this type is within the node by invariant 1, or, if the node has changed,
+// within the file.
 package struct Node {
   package let base: UnsafeRawPointer
   package let heads: UnsafeRawPointer
@@ -98,7 +118,7 @@ package struct Node {
     self.base = base
     count = Int(base.u16(NodeLayout.count))
     prefixCount = Int(base.u16(NodeLayout.prefixLength))
-    let children = base.u8(NodeLayout.kind) == NodeLayout.branchKind ? count &* NodeLayout.childLength : 0
+    let children = base.u8(NodeLayout.level) > 0 ? count &* NodeLayout.childLength : 0
     heads = base + (NodeLayout.arrays &+ children)
   }
 
@@ -108,6 +128,12 @@ package struct Node {
     heads = place
     count = 0
     prefixCount = 0
+  }
+
+  /// Returns whether header, arrays and prefix lie within `length` bytes.
+  @inline(__always) func hasRoom(in length: Int) -> Bool {
+    let end = (heads - base) &+ count &* (NodeLayout.headLength &+ NodeLayout.slotLength) &+ prefixCount
+    return count > 0 && end <= length
   }
 
   @inline(__always) package var level: UInt8 { base.u8(NodeLayout.level) }
@@ -121,7 +147,12 @@ package struct Node {
   @inline(__always) package func head(_ index: Int) -> UInt32 { heads.u32(index &* NodeLayout.headLength) }
 
   @inline(__always) package func cell(_ index: Int) -> UnsafeRawPointer {
-    base + Int(slots.u16(index &* NodeLayout.slotLength))
+    base + min(Int(slots.u16(index &* NodeLayout.slotLength)), Int(length))
+  }
+
+  /// Cuts a key length from a cell to 15 bits. No key is longer than 16,388 bytes.
+  @inline(__always) private static func keyLength(_ value: UInt64) -> Int {
+    Int(truncatingIfNeeded: value & 0x7FFF)
   }
 
   /// Entry `index` of a leaf.
@@ -130,7 +161,7 @@ package struct Node {
     let (keyLength, keyBytes) = Varint.readTrusted(cell)
     let (tagged, valueBytes) = Varint.readTrusted(cell + keyBytes)
     let suffix = cell + (keyBytes &+ valueBytes)
-    let suffixCount = Int(truncatingIfNeeded: keyLength)
+    let suffixCount = Node.keyLength(keyLength)
     return LeafCell(
       suffix: suffix, suffixCount: suffixCount,
       value: BaseValue(
@@ -143,14 +174,14 @@ package struct Node {
     let cell = cell(index)
     let (keyLength, keyBytes) = Varint.readTrusted(cell)
     let (_, valueBytes) = Varint.readTrusted(cell + keyBytes)
-    return (cell + (keyBytes &+ valueBytes), Int(truncatingIfNeeded: keyLength))
+    return (cell + (keyBytes &+ valueBytes), Node.keyLength(keyLength))
   }
 
   /// The separator before child `index` of a branch, after the prefix; `index` is at least 1.
   @inline(__always) package func separatorSuffix(_ index: Int) -> (UnsafeRawPointer, Int) {
     let cell = cell(index)
     let (length, bytes) = Varint.readTrusted(cell)
-    return (cell + bytes, Int(truncatingIfNeeded: length))
+    return (cell + bytes, Node.keyLength(length))
   }
 
   /// The key of entry `index` of a leaf.
@@ -182,7 +213,7 @@ package struct Node {
   @inline(__always) package func childLiveBytes(_ index: Int) -> UInt64 {
     child(index).u64(NodeLayout.childLiveBytes)
   }
-  /// Child `index` and what lies under it.
+  /// The subtree under child `index`.
   @inline(__always) package func childSubtree(_ index: Int) -> Subtree {
     Subtree(
       reference: childReference(index), level: level &- 1, entries: childEntries(index),

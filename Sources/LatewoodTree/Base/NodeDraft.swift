@@ -1,24 +1,24 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// A node that is about to be written: its exact length, and how to write it.
+/// A node that is about to be written: computes its exact length, and encodes it.
 ///
-/// FORMAT.md, section 8. What only the place in the file decides (own offset, checksum, references
-/// to children that have no place yet) is filled in by the sink.
+/// FORMAT.md, section 8. The sink fills in the fields that depend on the place in the file: the
+/// node's own offset, its checksum, and references to children without a place yet.
 struct NodeDraft {
   private let items: UnsafeMutablePointer<BuilderItem>
   private let count: Int
   private let level: UInt8
   private let transaction: UInt64
   private let prefixCount: Int
-  /// In bytes.
+  /// The length of the node, in bytes.
   let length: Int
 
   private var isLeaf: Bool { level == 0 }
   /// The first child of a branch has no separator.
   private var firstKey: Int { isLeaf ? 0 : 1 }
 
-  /// Of the first `count` items that wait in a level.
+  /// Makes a draft of the first `count` items that wait in a level.
   init(_ waiting: BuilderLevel, _ count: Int, level: UInt8, transaction: UInt64) {
     items = waiting.items
     self.count = count
@@ -36,8 +36,8 @@ struct NodeDraft {
     self.length = length
   }
 
-  /// Writes the node to memory of `length` bytes, in which the header's are zeros, and says what
-  /// lies in and under it.
+  /// Encodes the node into `length` bytes of memory, in which the header's bytes are zeros. Returns
+  /// the entries and live bytes in and under it.
   func write(to target: UnsafeMutableRawPointer) -> (entries: UInt64, liveBytes: UInt64) {
     target.set(isLeaf ? NodeLayout.leafKind : NodeLayout.branchKind, at: NodeLayout.kind)
     target.set(level, at: NodeLayout.level)

@@ -1,18 +1,18 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Where finished nodes go. Children come before their parents.
+/// A receiver of finished nodes. Children come before their parents.
 ///
-/// A node has no place in the file when it is made, only a provisional offset (`Provisional`). Now
-/// and then the sink places what it has gathered; then `placements` grows, and `reference` answers
-/// for every node of that batch until the next one is placed.
+/// A new node has no place in the file, only a provisional offset (`Provisional`). Now and then the
+/// sink places the nodes it has gathered; then `placements` grows, and `reference` returns the
+/// references of that batch until the next one is placed.
 protocol NodeSink: AnyObject {
-  /// Room for the next node, with zeros where its header goes, and the provisional offset that a
-  /// parent writes for it. May place what came before.
+  /// Returns memory for the next node, with zeros in place of its header, and the provisional
+  /// offset that its parent writes. May place the nodes before it.
   func room(for length: Int) throws(Fault) -> (target: UnsafeMutableRawPointer, provisional: UInt64)
   var placements: Int { get }
   func reference(of provisional: UInt64) -> NodeReference
-  /// Places the rest.
+  /// Places the remaining nodes.
   func finish() throws(Fault)
 }
 

@@ -1,21 +1,21 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Where nodes come from: the file in memory. It gives out a node only after its bytes were proved.
+/// Reads nodes from the file in memory, and returns a node only after its bytes were verified.
 ///
 /// Bounds and the fields that a reference repeats are checked every time, which costs one cache
-/// line that the search needs anyway; the checksum and the whole structure the first time this
-/// process touches the node, and one bit test after that.
+/// line that the search needs anyway. The checksum and the whole structure are checked the first
+/// time this process reads the node; after that a bit is tested.
 struct NodeSource {
   var file: FileView
-  /// What the keys of leaves must have at least: those above take the number of the keyspace off
-  /// without asking.
+  /// The least length of a leaf's key. Layers above remove the number of the keyspace without a
+  /// check.
   var minimumKeyLength = NodeLayout.minimumKeyLength
 
-  /// The node that `reference` means, at the level that its parent implies.
+  /// The node that `reference` refers to, at the level that its parent implies.
   @inline(__always) func node(_ reference: NodeReference, level: UInt8) throws(Fault) -> Node {
     let length = UInt64(reference.length)
-    // 48 bytes: the header and anything at all, so that the fields compared below lie within the
+    // 48 bytes: the header and at least one cell, so that the fields compared below lie within the
     // file.
     guard length >= 48, length <= file.limit, reference.offset <= file.limit &- length,
       reference.offset >= NodeLayout.firstFrame, reference.offset & 63 == 0
@@ -25,14 +25,18 @@ struct NodeSource {
     guard base.u32(NodeLayout.length) == reference.length, base.u8(NodeLayout.level) == level,
       base.u32(NodeLayout.checksum) == reference.checksum
     else { throw NodeSource.mismatch(reference) }
-    return Node(validated: base)
+    let node = Node(validated: base)
+    guard node.hasRoom(in: Int(truncatingIfNeeded: length)) else {
+      throw NodeSource.changed(reference.offset)
+    }
+    return node
   }
 
   @inline(__always) func root(_ subtree: Subtree) throws(Fault) -> Node {
     try node(subtree.reference, level: subtree.level)
   }
 
-  /// Checks the node itself, whatever was proved before. Its reference lies within the file.
+  /// Verifies the node itself and marks it as verified. Its reference must lie within the file.
   @inline(never) func prove(_ reference: NodeReference) throws(Fault) {
     // SAFETY: the whole node lies within the file by the check of the reference.
     let base = file.base + Int(truncatingIfNeeded: reference.offset)
@@ -40,7 +44,23 @@ struct NodeSource {
     try NodeValidation(
       base: base, seed: file.seed, reference: reference, minimumKeyLength: minimumKeyLength
     ).run()
-    file.markVerified(reference.offset, FileView.Proof.node)
+    file.markVerified(reference.offset, Int(reference.length), FileView.Proof.node)
+  }
+
+  /// Returns a view of a node that this source has returned before. Checks its level and bounds
+  /// again, but not its checksum.
+  func again(at offset: UInt64, level: UInt8) throws(Fault) -> Node {
+    let node = Node(validated: file.base + Int(truncatingIfNeeded: offset))
+    guard node.level == level, UInt64(node.length) <= file.limit &- offset,
+      node.hasRoom(in: Int(node.length))
+    else {
+      throw NodeSource.changed(offset)
+    }
+    return node
+  }
+
+  @inline(never) private static func changed(_ offset: UInt64) -> Fault {
+    Fault.damaged(at: offset, "a node has changed since its checksum was compared")
   }
 
   @inline(never) private static func outside(_ reference: NodeReference) -> Fault {

@@ -1,18 +1,18 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Proves that the bytes of a node are what its reference means and that every later access to it
+/// Proves that the bytes of a node match its reference, and that every later access to the node
 /// stays inside it.
 ///
-/// The checksum proves only that the bytes were written as they are; whoever wrote them may have
-/// meant harm. So after this the invariants 1 to 3 of `Node` hold for any bytes whatever.
+/// The checksum proves only that the bytes were written as they are, and they may have been written
+/// with malice. After this, invariants 1 to 3 of `Node` hold for every possible node.
 package struct NodeValidation {
   /// The node, in memory at least as long as the reference says.
   package let base: UnsafeRawPointer
   /// The file seed.
   package let seed: UInt64
   package let reference: NodeReference
-  /// Of the keys of a leaf. A separator may be shorter.
+  /// The least length of a leaf's keys. A separator may be shorter.
   package let minimumKeyLength: Int
 
   package init(base: UnsafeRawPointer, seed: UInt64, reference: NodeReference, minimumKeyLength: Int) {
@@ -91,7 +91,7 @@ package struct NodeValidation {
       let head = node.head(index)
       guard head == KeyOrder.head(suffix, count) else { throw fault("a head is not that of its key") }
       if let before {
-        // Whole keys are compared only where the heads do not decide.
+        // Whole keys are compared only if the heads are equal.
         guard
           before.head < head
             || (before.head == head && KeyOrder.compare(before.suffix, before.count, suffix, count) < 0)
@@ -101,7 +101,7 @@ package struct NodeValidation {
     }
   }
 
-  /// The key of the cell at `start`, after everything in the cell was found to lie before `end`.
+  /// The key of the cell at `start`. Throws unless the whole cell lies before `end`.
   @inline(__always) private func cell(
     _ start: UnsafeRawPointer, end: UnsafeRawPointer, isBranch: Bool
   ) throws(Fault) -> (UnsafeRawPointer, Int) {

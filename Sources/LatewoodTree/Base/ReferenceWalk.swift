@@ -1,15 +1,15 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Goes over everything that a tree refers to, a node at a time, so that whoever asks can pause.
+/// Walks everything that a tree refers to, one node at a time, so that the caller can pause.
 ///
-/// Every node is read: what a branch says of the live bytes under it need not be true. What a node
-/// refers to is not read, only told. Memory: the children of one branch for each level.
+/// Every node is read, because the live bytes recorded in a branch may be wrong. Extents are
+/// reported without being read. Memory: the children of one branch for each level.
 package struct ReferenceWalk {
   private let source: NodeSource
   private var pending: [Subtree]
 
-  /// - Parameter root: of the tree, which somebody keeps.
+  /// - Parameter root: root of the tree, which the caller keeps in the file.
   package init(_ root: Subtree?, in file: FileView) {
     source = NodeSource(file: file)
     pending = root.map { [$0] } ?? []
@@ -17,13 +17,15 @@ package struct ReferenceWalk {
 
   package var isFinished: Bool { pending.isEmpty }
 
-  /// Gives the next node, and the values that it refers to, to `body`, until that returns false.
+  /// Passes the next node, and the extents that it refers to, to `body`, until that returns false.
   ///
-  /// Returns false then. Throws `damaged` if the node is not what its reference says.
+  /// Returns false if `body` did. Throws `damaged` if the node does not match its reference.
   package mutating func step(_ body: (DeadRange) -> Bool) throws(Fault) -> Bool {
     guard let subtree = pending.popLast() else { return true }
+    let hold = source.file.hold()
+    defer { withExtendedLifetime(hold) {} }
     let node = try source.root(subtree)
-    // `root` has found it to lie within the file.
+    // `source.root` has checked that it lies within the file.
     let reference = subtree.reference
     let end = reference.offset + UInt64(reference.length)
     guard body(DeadRange(start: reference.offset, end: end, endsInNode: true)) else { return false }

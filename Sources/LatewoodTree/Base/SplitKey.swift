@@ -1,10 +1,9 @@
 import LatewoodBytes
 
-/// A key that lies in two pieces: a prefix that it shares with its neighbours in a node, and what
-/// follows.
+/// A key in two pieces: a prefix that it shares with its neighbours in a node, and a suffix.
 ///
-/// Keys read from nodes keep this form until someone needs them whole. The pointers are valid as
-/// long as what they were read from.
+/// Keys read from nodes keep this form until they are needed in one piece. The pointers are valid
+/// as long as the node.
 package struct SplitKey {
   package var prefix: UnsafeRawPointer
   package var prefixCount: Int
@@ -20,7 +19,7 @@ package struct SplitKey {
     self.suffixCount = suffixCount
   }
 
-  /// A key that lies in one piece.
+  /// Makes a key from a single piece.
   @inline(__always) package init(_ key: UnsafeRawPointer, _ count: Int) {
     self.init(key, 0, key, count)
   }
@@ -33,8 +32,8 @@ package struct SplitKey {
       ? SplitKey(prefix, length, suffix, 0) : SplitKey(prefix, prefixCount, suffix, length &- prefixCount)
   }
 
-  /// Less than, equal to or greater than zero, as this key is less than, equal to or greater than
-  /// `key`.
+  /// A number less than, equal to or greater than zero, as this key is less than, equal to or
+  /// greater than `key`.
   @inline(__always) package func compare(_ key: UnsafeRawPointer, _ keyCount: Int) -> Int {
     let shared = keyCount < prefixCount ? keyCount : prefixCount
     let order = KeyOrder.compare(prefix, shared, key, shared)
@@ -53,7 +52,7 @@ package struct SplitKey {
     at < prefixCount ? prefix.u8(at) : suffix.u8(at &- prefixCount)
   }
 
-  /// How many bytes both start with.
+  /// The length of the longest common prefix of both keys.
   @inline(__always) package func commonPrefix(_ other: SplitKey) -> Int {
     if prefixCount == other.prefixCount, prefix == other.prefix {
       return prefixCount
@@ -63,8 +62,8 @@ package struct SplitKey {
   }
 
   private func commonPrefixOfPieces(_ other: SplitKey) -> Int {
-    // The pieces of the two keys need not be cut at the same place, so there are up to three
-    // stretches to compare.
+    // The two keys may be divided at different places, so there are up to three stretches to
+    // compare.
     var at = 0
     let shared = min(count, other.count)
     while at < shared {
@@ -95,7 +94,7 @@ package struct SplitKey {
     }
   }
 
-  /// The head of what follows the first `start` bytes.
+  /// The head of the key after its first `start` bytes.
   @inline(__always) package func head(from start: Int) -> UInt32 {
     if start >= prefixCount {
       let skipped = start &- prefixCount
@@ -108,10 +107,10 @@ package struct SplitKey {
     return head
   }
 
-  /// The whole key in memory of its own.
+  /// The whole key, copied.
   package var bytes: [UInt8] {
-    // An empty array made the other way writes to one that all threads share: harmless, but the
-    // thread sanitizer tells of it.
+    // An empty array made in the other way writes to storage that all threads share. That is
+    // harmless, but the thread sanitizer reports it.
     if count == 0 { return [] }
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
       if let start = buffer.baseAddress { copy(from: 0, to: UnsafeMutableRawPointer(start)) }

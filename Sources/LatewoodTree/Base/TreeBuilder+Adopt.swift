@@ -1,19 +1,19 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// What lies directly before the next leaf, which that leaf's separator divides it from.
+/// The left neighbour of the next leaf, from which that leaf's separator divides it.
 enum LeftNeighbour {
   case none
   /// The last key before it.
   case key(SplitKey)
-  /// A bound that all keys before it are below, and none from it on.
+  /// A bound that is greater than all keys before the leaf and not greater than any of its keys.
   case fence(SplitKey)
-  /// A subtree whose last key was not looked up yet.
+  /// A subtree whose last key has not been looked up yet.
   case subtree(Subtree)
-  /// The leaf starts as one did that was there before, so it keeps its separator.
+  /// The leaf starts where an older one did, so it keeps that one's separator.
   case kept(SplitKey)
 
-  /// The shortest prefix of `first` that divides.
+  /// The shortest prefix of `first` that divides it from the left neighbour.
   func separator(before first: SplitKey, source: NodeSource) throws(Fault) -> SplitKey {
     switch self {
     case .none: return first.prefix(0)
@@ -33,19 +33,18 @@ enum LeftNeighbour {
 }
 
 extension TreeBuilder {
-  /// Takes over a subtree of an older tree as it is, or opens it where that is needed to merge what
-  /// waits with it.
+  /// Takes over a subtree of an older tree unchanged, or opens it if waiting items have to be
+  /// merged with its first nodes.
   ///
   /// - Parameters:
-  ///   - separator: Greater than everything before, not greater than any key in the subtree. Empty
-  ///     for the first of the tree.
-  ///   - upperFence: Greater than every key in the subtree and not greater than anything that comes
-  ///     after it. Without it the last key of the subtree is read when the next entry's leaf is
-  ///     made.
+  ///   - separator: greater than everything before, not greater than any key in the subtree. Empty
+  ///     for the first subtree of the tree.
+  ///   - upperFence: greater than every key in the subtree and not greater than anything after it.
+  ///     Without it, the last key of the subtree is read when the next leaf is made.
   func adopt(
     _ subtree: Subtree, separator: SplitKey, upperFence: SplitKey? = nil
   ) throws(Fault) {
-    // Offsets in untouched nodes are whatever the file says: none may pass for a provisional one.
+    // Offsets in untouched nodes are untrusted: none may pass for a provisional one.
     let length = UInt64(subtree.reference.length)
     guard length <= source.file.limit, subtree.reference.offset <= source.file.limit - length,
       Int(subtree.level) + 1 < NodeLayout.maximumLevels
@@ -75,8 +74,8 @@ extension TreeBuilder {
     }
   }
 
-  /// A node of the older tree. What is in a leaf is written again, so it is proved in a copy from
-  /// which that is done.
+  /// A node of the older tree. The entries of a leaf are written again, so it is verified in a
+  /// copy, and they are taken from there.
   func opened(_ subtree: Subtree) throws(Fault) -> Node {
     guard subtree.level == 0 else { return try source.root(subtree) }
     let copy = try CheckedReads(source).node(subtree)
@@ -92,14 +91,14 @@ extension TreeBuilder {
     }
   }
 
-  /// At the end: as long as too little waits in `level`, takes back the node before it and opens
-  /// it.
+  /// At the end of the build: as long as too few items wait in `level`, takes back the previous
+  /// node and opens it.
   func fillUp(_ level: Int) throws(Fault) {
     while levels[level].isUnderfull(nodeSize: nodeSize) {
       var above = level + 1
       while above < NodeLayout.maximumLevels, levels[above].isEmpty { above += 1 }
       guard above < NodeLayout.maximumLevels else { return }
-      // A node that was made just now was cut to be long enough, and what follows it as well.
+      // A node that this builder made was cut so that it and the items after it are long enough.
       guard !Provisional.isProvisional(levels[above].last.word) else { return }
       let item = levels[above].removeLast()
       let subtree = item.subtree(level: UInt8(above - 1))
@@ -131,7 +130,7 @@ extension TreeBuilder {
     }
   }
 
-  /// A root with one child is not needed; older trees may bring some.
+  /// Replaces a root that has only one child with that child. Older trees may bring such roots.
   func collapsed(_ root: Subtree) throws(Fault) -> Subtree {
     var root = root
     while root.level > 0 {

@@ -2,20 +2,20 @@ import LatewoodBytes
 import LatewoodFile
 
 extension TreeBuilder {
-  /// Leaves may be one part in so many emptier than full ones, so that leaves can be taken over
-  /// again after one that could not. That costs few bytes, since a node is as long as what is in
-  /// it, but each leaf more is one that searches, scans and branches go over.
+  /// Leaves may be emptier than full ones by one byte in this many, so that transplanting can
+  /// resume after a leaf that could not be taken over. That costs few bytes, because a node is only
+  /// as long as its contents, but every additional leaf makes searches, scans and branches slower.
   private static let bytesPerWasted = 256
 
-  /// Takes over a full leaf of another file as it is, without a look at each entry. False: nothing
-  /// was done, its entries have to be appended.
+  /// Takes over a full leaf of another file unchanged, without decoding each entry. If this returns
+  /// false, nothing was done, and the caller has to append its entries.
   ///
-  /// What waits is written before it, as one node or two. Where these would be emptier than the
-  /// room that was saved up allows, the leaf is refused; so it is if the builder would have made
-  /// another node of its entries.
+  /// Waiting items are written first, as one node or two. The leaf is refused if these nodes would
+  /// be emptier than `spareRoom` allows, or if the builder would have encoded its entries
+  /// differently.
   ///
-  /// - Parameter leaf: proved where it lies, and without extents; it need not stay there. Its keys
-  ///   are greater than everything before.
+  /// - Parameter leaf: a verified leaf without extents, whose keys are greater than everything
+  ///   before. It need not stay in memory.
   func transplant(_ leaf: Node) throws(Fault) -> Bool {
     let length = Int(leaf.length)
     spareRoom += length / TreeBuilder.bytesPerWasted
@@ -48,8 +48,8 @@ extension TreeBuilder {
 }
 
 extension Node {
-  /// Whether this leaf has what the format asks of every node and validation does not look at: the
-  /// longest prefix, and nothing where nothing is to be.
+  /// Whether this leaf has the canonical form that the format requires but validation does not
+  /// check: the longest prefix, and zeros in the reserved fields.
   fileprivate var hasOwnForm: Bool {
     base.u16(NodeLayout.reserved) == 0 && base.u32(NodeLayout.reserved + 2) == 0
       && key(0).commonPrefix(key(count - 1)) == prefixCount

@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Makes a new tree from what comes in key order: entries, and subtrees of an older tree that are
-/// taken over as they are.
+/// Builds a new tree from input in key order: entries, and subtrees of an older tree that are taken
+/// over unchanged.
 ///
 /// ```
 /// append, append, adopt, append ...
@@ -11,16 +11,16 @@ import LatewoodFile
 ///    ...
 /// ```
 ///
-/// 1. Entries that come in sequence fill nodes to the brim. A full node is held back until the next
-///    one is full too, so that the two can share evenly if nothing more comes.
-/// 2. An adopted subtree ends the nodes below it. If what waits is too little for a node, the
-///    subtree is opened along its left edge and its first node absorbed. What then is too much for
-///    one node is shared between two, so that no more siblings have to be touched.
-/// 3. If too little is left at the end, the node before it is opened in the same way.
+/// 1. Entries in sequence fill nodes completely. A full node is held back until the next one is
+///    full too, so that the two can share evenly if nothing more comes.
+/// 2. An adopted subtree ends the nodes below it. If too few items wait for a node, the subtree is
+///    opened along its left edge and its first node absorbed. If that is too much for one node, it
+///    is shared between two, so that no more siblings have to be touched.
+/// 3. If too few items are left at the end, the previous node is opened in the same way.
 ///
-/// The pointers that come in stay valid until `finish` has returned, or lie in nodes that were
-/// given to `keep`. Memory: two nodes' worth of items for each level, and the nodes that these were
-/// read from. One thread. After a throw the builder is of no more use.
+/// Input pointers must stay valid until `finish` has returned, or point into nodes passed to
+/// `keep`. Memory: two nodes' worth of items for each level, and the nodes that these were read
+/// from. One thread. After an error the builder cannot be used any more.
 final class TreeBuilder {
   let sink: any NodeSink
   let source: NodeSource
@@ -28,23 +28,23 @@ final class TreeBuilder {
   let transaction: UInt64
   // SAFETY: `maximumLevels` initialized levels, freed in deinit; nobody else has the pointer.
   let levels: UnsafeMutablePointer<BuilderLevel>
-  /// What the next leaf's separator has to divide its keys from.
+  /// The left neighbour of the next leaf, which decides its separator.
   var left = LeftNeighbour.none
-  /// Nodes of the older tree that were opened, and whatever else whoever brings it leaves out.
+  /// Opened nodes of the older tree, and everything else that the caller leaves out.
   var dead = DeadSpace()
-  /// Bytes that may be left empty; see `transplant`.
+  /// The number of bytes that may be left empty; see `transplant`.
   var spareRoom = 0
-  /// What items point to that lies nowhere else.
+  /// The memory that items point to and that nobody else keeps.
   private var kept = KeptBytes()
   private var placements = 0
-  /// Items on their way into a level that has to advance first.
+  /// Items that will be added to a level once it has advanced.
   private var underway: [BuilderItem] = []
 
   /// - Parameters:
-  ///   - sink: Takes the nodes.
-  ///   - source: Reads the subtrees that are adopted.
-  ///   - nodeSize: Longest node in bytes, unless fewer than three entries fit.
-  ///   - transaction: Written into every node.
+  ///   - sink: takes the nodes.
+  ///   - source: reads the adopted subtrees.
+  ///   - nodeSize: the greatest length of a node in bytes, unless fewer than three entries fit.
+  ///   - transaction: written into every node.
   init(sink: any NodeSink, source: NodeSource, nodeSize: Int = 8192, transaction: UInt64) {
     precondition((256...NodeLayout.maximumLength).contains(nodeSize))
     self.sink = sink
@@ -64,17 +64,17 @@ final class TreeBuilder {
     levels.deallocate()
   }
 
-  // MARK: What comes in
+  // MARK: Input
 
-  /// An entry whose value of `valueCount` bytes goes into the leaf. `key` is greater than
-  /// everything before it.
+  /// Appends an entry whose value of `valueCount` bytes goes into the leaf. `key` is greater than
+  /// all before it.
   @inline(__always) func append(
     _ key: SplitKey, inline value: UnsafeRawPointer, _ valueCount: Int
   ) throws(Fault) {
     try push(BuilderItem(key, inline: value, valueCount), level: 0)
   }
 
-  /// An entry whose value stays where it is in the file. `key` is greater than everything before
+  /// Appends an entry whose value stays where it is in the file. `key` is greater than all before
   /// it.
   @inline(__always) func append(
     _ key: SplitKey, extent offset: UInt64, length: UInt64, checksum: UInt32
@@ -82,7 +82,7 @@ final class TreeBuilder {
     try push(BuilderItem(key, extent: offset, length: length, checksum: checksum), level: 0)
   }
 
-  /// An entry of an older tree, as it is there.
+  /// Appends an entry of an older tree.
   @inline(__always) func append(_ key: SplitKey, _ value: BaseValue) throws(Fault) {
     if value.isExtent {
       try append(
@@ -98,7 +98,7 @@ final class TreeBuilder {
   }
 
   @inline(never) private func pushAfterAdvance(_ item: BuilderItem, level: Int) throws(Fault) {
-    // To advance can place regions, and this item may be a child in one of them.
+    // `advance` may place regions, and this item may be a child in one of them.
     underway.append(item)
     try advance(level)
     guard let item = underway.popLast(), try levels[level].add(item, nodeSize: nodeSize) else {
@@ -106,15 +106,15 @@ final class TreeBuilder {
     }
   }
 
-  /// The current node is full: it is held back, and the one held before it is written.
+  /// Holds back the current node, which is full, and writes the one held before.
   private func advance(_ level: Int) throws(Fault) {
     if levels[level].held > 0 { try emit(level, levels[level].held) }
     levels[level].hold()
   }
 
-  // MARK: What goes out
+  // MARK: Output
 
-  /// Writes everything that waits in `level`: one node, or two. Even: they share evenly.
+  /// Writes all items that wait in `level`, as one node or two, which share them evenly if `even`.
   func flush(_ level: Int, even: Bool) throws(Fault) {
     let held = levels[level].held
     if held > 0 {
@@ -146,8 +146,8 @@ final class TreeBuilder {
     try push(BuilderItem(separator, child: subtree), level: level + 1)
   }
 
-  /// Puts the real references in the place of provisional ones, if the sink has placed nodes since
-  /// the last time.
+  /// Replaces provisional references with real ones, if the sink has placed nodes since the last
+  /// call.
   func resolvePlaced() {
     guard sink.placements != placements else { return }
     placements = sink.placements
@@ -165,17 +165,16 @@ final class TreeBuilder {
     item.checksum = reference.checksum
   }
 
-  // MARK: What items point to
+  // MARK: Kept memory
 
-  /// Keeps a node that entries will be taken from, until another one is kept and none of them waits
-  /// any more.
+  /// Keeps a node that entries are taken from, until another one is kept and none of the entries
+  /// waits any more.
   func keep(_ copy: NodeCopy) { kept.keep(copy) }
 
-  /// The same key in memory that is kept.
+  /// Copies a key to kept memory.
   func keep(_ key: SplitKey) -> SplitKey { kept.copy(key) }
 
-  /// Lets go of kept nodes and keys that nothing points to. For whoever brings entries, between two
-  /// of them.
+  /// Releases kept nodes and keys that nothing points to. Called between two entries.
   @inline(__always) func releaseUnused() {
     if kept.isFull { releaseKept() }
   }
@@ -201,7 +200,7 @@ final class TreeBuilder {
 
   // MARK: The end
 
-  /// Writes the rest and returns the root; nil if nothing came in.
+  /// Writes the remaining nodes and returns the root; nil if there was no input.
   func finish() throws(Fault) -> Subtree? {
     var root: BuilderItem?
     var rootLevel = 0

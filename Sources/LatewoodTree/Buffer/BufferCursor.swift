@@ -3,9 +3,8 @@ import LatewoodFile
 
 /// A position in one version of the write buffer's tree.
 ///
-/// It follows pointers into nodes that the version keeps alive; whoever holds a cursor holds the
-/// version. Throws `damaged` where it comes to a record that is not what it was; it stands on none
-/// then.
+/// It follows pointers into nodes that the version keeps alive, so the owner of a cursor keeps the
+/// version. Throws `damaged` if it meets a record that has changed; then it stands on no entry.
 struct BufferCursor: ~Copyable {
   private static let capacity = 16
   private let nodes: UnsafeMutablePointer<UnsafeMutableRawPointer>
@@ -13,7 +12,7 @@ struct BufferCursor: ~Copyable {
   private var depth = 0
   private let root: UnsafeMutableRawPointer?
   let space: RecordSpace
-  /// Whether it stands on an entry. What follows is of that entry.
+  /// Whether the cursor stands on an entry, which the properties below describe.
   private(set) var isValid = false
   private(set) var reference = RecordReference(bits: 0)
   private(set) var record: LogRecord
@@ -34,9 +33,9 @@ struct BufferCursor: ~Copyable {
   @inline(__always) var key: UnsafeRawPointer { record.key }
   @inline(__always) var keyCount: Int { record.keyCount }
 
-  /// The value of its entry.
+  /// The value of the current entry.
   ///
-  /// - Parameter file: where large ones are compared with their checksums.
+  /// - Parameter file: the file in which large values are compared with their checksums.
   @inline(__always) func value(in file: FileView) throws(Fault) -> UnsafeRawBufferPointer {
     try space.value(of: record, reference, in: file)
   }
@@ -49,15 +48,15 @@ struct BufferCursor: ~Copyable {
     isValid = true
   }
 
-  /// To the first entry that is not less than a key.
+  /// Moves to the first entry that is not less than a key.
   mutating func seek(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
     guard try descend(target, targetCount) else { return }
     try settleForward()
-    // Whoever goes on from the key that was found must get ahead.
+    // A caller that continues from the found key must make progress.
     if isValid, KeyOrder.compare(key, keyCount, target, targetCount) < 0 { throw outOfOrder() }
   }
 
-  /// To the last entry that is less than a key.
+  /// Moves to the last entry that is less than a key.
   mutating func seekBefore(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
     guard try descend(target, targetCount) else { return }
     indexes[depth &- 1] &-= 1
@@ -65,13 +64,14 @@ struct BufferCursor: ~Copyable {
     if isValid, KeyOrder.compare(key, keyCount, target, targetCount) >= 0 { throw outOfOrder() }
   }
 
-  /// The key it stands on is not where its place in the buffer says.
+  /// Invalidates the cursor, whose current key contradicts its place in the buffer, and returns the
+  /// error.
   private mutating func outOfOrder() -> Fault {
     isValid = false
     return LogRecord.changed(at: reference.offset)
   }
 
-  /// To the place of a key in the leaf where it belongs; false if there is no leaf.
+  /// Moves to the place of a key in the leaf where it belongs; returns false if there is no leaf.
   private mutating func descend(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) -> Bool {
     depth = 0
     isValid = false
@@ -134,7 +134,7 @@ struct BufferCursor: ~Copyable {
   }
 }
 
-/// Looks a key up in one version of the write buffer's tree.
+/// Looks up a key in one version of the write buffer's tree.
 enum BufferLookup {
   @inline(__always) static func find(
     _ root: UnsafeMutableRawPointer, _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace

@@ -2,7 +2,8 @@ import LatewoodBytes
 import LatewoodFile
 import Synchronization
 
-/// By how many entries a write buffer changes what lies beneath it, without going through them.
+/// Counts by how many entries a write buffer changes the layers beneath it, without visiting each
+/// entry.
 ///
 /// ```
 /// entry     its key is beneath    is not
@@ -10,19 +11,19 @@ import Synchronization
 /// delete    -1                    0
 /// ```
 ///
-/// Whether a key is beneath is the same for all versions that show the entry. The writer says so if
-/// it knows; else the first reader who counts over the leaf looks it up and notes it there: the
-/// leaf is *settled*. A branch is settled by adding up its children. Several readers may do so at
-/// once, and find the same. The writer takes what they found over into the nodes that it makes in
-/// the place of settled ones.
+/// Whether a key is beneath is the same for all versions that show the entry. The writer records it
+/// if it knows; otherwise the first reader that counts over the leaf looks it up and notes it
+/// there, which makes the leaf *settled*. A branch is settled by adding up its children. Several
+/// readers may do so at once and get the same result. The writer copies their results into nodes
+/// that replace settled ones.
 extension BufferNode {
-  /// Says whether what lies beneath the buffer has a key.
+  /// A function that returns whether the layers beneath the buffer have a key.
   typealias Lookup = (_ key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Bool
 
-  /// The change by the entries from one key on and below another; nil is no bound.
+  /// The change by the entries from `low` to `high`, not including `high`; nil means no bound.
   ///
-  /// O(log n), and a lookup for each entry in the leaves of the range that nobody has known or
-  /// looked up before.
+  /// O(log n), plus a lookup for each entry in the range's leaves that was neither known nor looked
+  /// up before.
   func change(
     from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace, _ isBeneath: Lookup
   ) throws(Fault) -> Int {
@@ -51,7 +52,7 @@ extension BufferNode {
     return total
   }
 
-  /// The change by all entries, which is found out now if it is not known.
+  /// The change by all entries, computed now if it is not known.
   private func settle(_ space: borrowing RecordSpace, _ isBeneath: Lookup) throws(Fault) -> Int {
     if let settledChange { return settledChange }
     var total = 0
@@ -68,7 +69,7 @@ extension BufferNode {
     return total
   }
 
-  /// Notes which of 64 entries of a leaf have keys that are beneath.
+  /// Notes which of 64 entries of a leaf have keys beneath.
   private func lookUp(
     _ first: Int, _ space: borrowing RecordSpace, _ isBeneath: Lookup
   ) throws(Fault) {
@@ -86,7 +87,7 @@ extension BufferNode {
     beneath(first).pointee.store(bits, ordering: .relaxed)
   }
 
-  /// The change by some entries of a leaf all of which were looked up.
+  /// The change by some entries of a settled leaf.
   private func change(_ entries: Range<Int>) -> Int {
     var total = 0
     for index in entries { total &+= reference(index).isTombstone ? 0 : 1 }
@@ -102,8 +103,8 @@ extension BufferNode {
 }
 
 extension BufferNode {
-  /// The last key of an entry, or of a separator on the way to it, that satisfies a condition, as
-  /// all lesser ones do. O(log n) calls.
+  /// The last key, of an entry or of a separator on the way to it, that satisfies a condition which
+  /// all lesser keys satisfy too. O(log n) calls.
   func last(
     in space: borrowing RecordSpace,
     where isBefore: (_ key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Bool
@@ -111,7 +112,7 @@ extension BufferNode {
     var last: LogRecord?
     var node = self
     while true {
-      // Entry 0 of a branch has no key: everything belongs under it that belongs under no other.
+      // Entry 0 of a branch has no key: everything below separator 1 belongs under it.
       var low = node.isBranch ? 1 : 0
       var high = node.count
       while low < high {
@@ -132,13 +133,13 @@ extension BufferNode {
   }
 }
 
-/// A full key where it lies.
+/// A pointer to a full key.
 struct KeyPointer {
   let start: UnsafeRawPointer
   let count: Int
 }
 
-// MARK: - What readers note in nodes
+// MARK: - Notes of readers in nodes
 
 // SAFETY: `sums` and `beneath` lie inside of the node, by `length(capacity:isBranch:)`, at
 // multiples of 8, and are only accessed atomically.
@@ -147,7 +148,7 @@ extension BufferNode {
     (pointer + offset).assumingMemoryBound(to: Atomic<UInt64>.self)
   }
 
-  /// The bits of entry `index` of a leaf and of its neighbours.
+  /// The word with the bits of entry `index` of a leaf and of its neighbours.
   private func beneath(_ index: Int) -> UnsafeMutablePointer<Atomic<UInt64>> {
     word(Self.headerLength &+ capacity &* 12 &+ (index &>> 6) &* 8)
   }
@@ -166,15 +167,15 @@ extension BufferNode {
 
   @inline(__always) var isSettled: Bool { settled.pointee.load(ordering: .relaxed) != 0 }
 
-  /// By how many entries the node changes what lies beneath; nil: nobody has found out.
+  /// The number of entries by which the node changes the layers beneath; nil if it is not settled.
   private var settledChange: Int? {
     let word = settled.pointee.load(ordering: .acquiring)
     return word == 0 ? nil : Int(truncatingIfNeeded: Int64(bitPattern: word) &>> 1)
   }
 
-  // MARK: Where a range begins and ends
+  // MARK: Bounds of a range
 
-  /// The entries of a leaf from one key on and below another.
+  /// The entries of a leaf from `low` to `high`, not including `high`.
   func entries(
     from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
   ) throws(Fault) -> (first: Int, end: Int) {
@@ -184,7 +185,7 @@ extension BufferNode {
     return (first, end)
   }
 
-  /// The children of a branch that the bounds of a range belong under.
+  /// The children of a branch under which the bounds of a range belong.
   func edges(
     from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
   ) throws(Fault) -> (first: Int, last: Int) {
@@ -196,8 +197,8 @@ extension BufferNode {
 
   // MARK: The writer's part
 
-  /// Takes over what readers found out about the entries of a leaf: those of `source` are this
-  /// node's, which nobody else sees.
+  /// Copies the results of readers from `source`, a leaf with the same entries as this one, which
+  /// nobody else sees.
   func learn(from source: BufferNode) {
     if isBranch || source.settledChange == nil { return }
     for index in 0..<count {
@@ -208,7 +209,8 @@ extension BufferNode {
     }
   }
 
-  /// Before a change of a node that nobody else sees.
+  /// Prepares a node that nobody else sees for a change: keeps the results of readers in its
+  /// entries and makes it unsettled.
   @inline(__always) func unsettle() {
     if !isSettled { return }
     learn(from: self)

@@ -2,21 +2,21 @@ import LatewoodBytes
 import LatewoodFile
 import Synchronization
 
-/// A node of the write buffer: a view over raw memory from the buffer's slab.
+/// A node of the write buffer: a view of raw memory from the buffer's slab.
 ///
 /// ```
-/// 0   born        u64   number of the version that made it
+/// 0   born        u64   number of the version that made the node
 /// 8   count       u16   entries of a leaf, children of a branch
 /// 10  capacity    u16
 /// 12  isBranch    u8
 /// 13  prefixCount u8    bytes of `prefix` in use
-/// 16  settled     u64   by how many entries the node changes a count; see `BufferNode+Counting`
-/// 24  prefix      48 bytes: what all keys of the node start with, or as much of it as is worth having
+/// 16  settled     u64   the change of a count by the node; see `BufferNode+Counting`
+/// 24  prefix      48 bytes: the common prefix of all keys of the node, or a part of it
 /// 72  heads       capacity x u32   first four bytes of each key after the prefix, as a big-endian number
-///     references  capacity x u64   the record of each key; of a branch: whose key is the separator
+///     references  capacity x u64   the record of each key, or of each separator
 ///     children    capacity x u64   of a branch: the child whose keys are not less than the separator
-///     sums        of a branch, capacity x i64: by how many entries the children before each change a count
-///     beneath     of a leaf, a bit for each entry: whether its key is there without this buffer
+///     sums        of a branch, capacity x i64: the change of a count by the children before each
+///     beneath     of a leaf, a bit for each entry: whether its key is beneath this buffer
 /// ```
 ///
 /// Entry 0 of a branch has no separator: its child takes everything below separator 1.
@@ -25,8 +25,8 @@ import Synchronization
 /// 1. Keys ascend strictly, and so do heads, except inside a run of equal heads.
 /// 2. Every key of the node (every separator but the first) starts with the prefix.
 /// 3. A node whose `born` is not the version being written is shared with readers and never
-///    changed, but for what they note in it: `settled`, `sums` and `beneath`.
-/// 4. All nodes under a node that is settled are settled.
+///    changed, except for the words in which they note counts: `settled`, `sums` and `beneath`.
+/// 4. All nodes under a settled node are settled.
 struct BufferNode {
   static let headerLength = 72
   static let prefixCapacity = 48
@@ -89,7 +89,7 @@ struct BufferNode {
     settled.pointee.store(0, ordering: .relaxed)
   }
 
-  /// Takes over the prefix and entries `range` of `source`, to `at`.
+  /// Copies the entries `from ..< to` of `source` to index `target` and following.
   func copyEntries(of source: BufferNode, _ from: Int, _ to: Int, at target: Int) {
     let moved = to &- from
     guard moved > 0 else { return }
@@ -107,17 +107,30 @@ struct BufferNode {
 // MARK: - Search
 
 extension BufferNode {
-  /// How the prefix of the node stands to a key: less than 0 if the key is below all keys with that
-  /// prefix, more if above.
+  /// Compares a key with the node's prefix: less than 0 if the key is below all keys with that
+  /// prefix, greater than 0 if above, and 0 if it starts with it.
   @inline(__always) func comparePrefix(_ key: UnsafeRawPointer, _ keyCount: Int) -> Int {
     let length = prefixCount
     if length == 0 { return 0 }
     return KeyOrder.compare(key, keyCount < length ? keyCount : length, prefix, length)
   }
 
-  /// The first entry from `from` on that is not less than the key, and whether it is the key.
+  /// The index of the first entry from `from` on that is not less than the key, and whether it has
+  /// that key.
+  ///
+  /// Throws `damaged` if one of the compared records is not as it was written.
   @inline(__always) func lowerBound(
     _ key: UnsafeRawPointer, _ keyCount: Int, from: Int, _ space: borrowing RecordSpace
+  ) throws(Fault) -> (index: Int, isFound: Bool) {
+    let place = try position(of: key, keyCount, from: from, space)
+    if place.isFound { _ = try space.record(reference(place.index)) }
+    return place
+  }
+
+  /// The same as `lowerBound`, but a found record is not compared with its tag, which would read
+  /// its whole value. For the writer, which replaces it.
+  @inline(__always) func position(
+    of key: UnsafeRawPointer, _ keyCount: Int, from: Int, _ space: borrowing RecordSpace
   ) throws(Fault) -> (index: Int, isFound: Bool) {
     let total = count
     if from >= total { return (total, false) }
@@ -135,15 +148,17 @@ extension BufferNode {
     // Inside a run of equal heads the whole keys decide.
     while low < high {
       let middle = (low &+ high) &>> 1
-      let record = try space.record(reference(middle), least: skip)
+      let reference = reference(middle)
+      let record = try space.untagged(reference, least: skip)
       let order = KeyOrder.compare(key + skip, keyCount &- skip, record.key + skip, record.keyCount &- skip)
       if order == 0 { return (middle, true) }
+      try space.prove(record, reference)
       if order < 0 { high = middle } else { low = middle &+ 1 }
     }
     return (low, false)
   }
 
-  /// The child that a key belongs under.
+  /// The index of the child under which a key belongs.
   @inline(__always) func childIndex(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
   ) throws(Fault) -> Int {
@@ -168,8 +183,8 @@ extension BufferNode {
 // MARK: - Prefix
 
 extension BufferNode {
-  /// Makes the prefix `length` bytes of `key`, which all keys from `from` on share, and the heads
-  /// what they are then.
+  /// Sets the prefix to the first `length` bytes of `key`, which all keys from `from` on share, and
+  /// updates the heads.
   func setPrefix(
     _ key: UnsafeRawPointer, _ length: Int, from: Int, _ space: borrowing RecordSpace
   ) throws(Fault) {
@@ -181,7 +196,7 @@ extension BufferNode {
     }
   }
 
-  /// Sees to it that a key about to be inserted starts with the prefix.
+  /// Shortens the prefix if necessary, so that a key about to be inserted starts with it.
   @inline(__always) func makeRoom(
     forPrefixOf key: UnsafeRawPointer, _ keyCount: Int, from: Int, _ space: borrowing RecordSpace
   ) throws(Fault) {
@@ -195,7 +210,7 @@ extension BufferNode {
     }
   }
 
-  /// Lengthens the prefix if the heads have become poor at telling keys apart.
+  /// Lengthens the prefix if too many heads are equal.
   func sharpen(from: Int, _ space: borrowing RecordSpace) throws(Fault) {
     let total = count
     guard total &- from > 8, prefixCount < Self.prefixCapacity else { return }

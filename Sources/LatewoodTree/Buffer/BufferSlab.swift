@@ -1,8 +1,8 @@
-/// Memory for the nodes of one write buffer: cut from large chunks, reused through a free list for
-/// each size, given back all at once.
+/// The memory for the nodes of one write buffer: cut from large chunks, reused through a free list
+/// for each size, freed all at once.
 ///
-/// Only the writer allocates and frees. Readers only follow pointers into it, and keep the layer
-/// that owns it alive.
+/// Only the writer allocates and frees. Readers only follow pointers into it, and keep its owner,
+/// the layer, alive.
 struct BufferSlab: ~Copyable {
   private static let chunkLength = 256 << 10
   private static let kinds = 6
@@ -12,7 +12,7 @@ struct BufferSlab: ~Copyable {
   private var rest = 0
   private let free: UnsafeMutablePointer<UnsafeMutableRawPointer?>
 
-  /// Bytes taken from the system.
+  /// The number of bytes taken from the system.
   var length: Int { chunks.count * Self.chunkLength }
 
   init() {
@@ -25,7 +25,7 @@ struct BufferSlab: ~Copyable {
     free.deallocate()
   }
 
-  /// Kind 0 to 4: leaves of 8 to 128 entries; 5: branches.
+  /// The index of a size's free list: 0 to 4 for leaves of 8 to 128 entries, 5 for branches.
   @inline(__always) private static func kind(_ capacity: Int, _ isBranch: Bool) -> Int {
     isBranch ? 5 : (capacity / BufferNode.leastLeafCapacity).trailingZeroBitCount
   }

@@ -1,20 +1,20 @@
-/// Giving back the nodes that no version reaches any more.
+/// Reclaims the nodes that no version reaches any more.
 ///
-/// A node that was replaced is seen by the versions from the one that made it up to, not including,
-/// the one that replaced it. It hangs on the newest live version among these; when that goes, on
-/// the next older one; when there is none, it is free. So a snapshot that is held for long keeps
-/// what it can see and nothing that came and went after it.
+/// A replaced node is reachable from the versions between the one that made it and the one that
+/// replaced it. The newest live version among these keeps it; when that version goes, the next
+/// older one does; when there is none, the node is free. So a long-lived snapshot keeps only nodes
+/// that it can reach, and none that were made and replaced after it.
 struct BufferReclaim {
-  /// Nodes by the number of the version that keeps them.
+  /// Replaced nodes, by the number of the version that keeps them.
   var held: [UInt64: [BufferTree.Retired]] = [:]
 }
 
 extension BufferTree {
-  /// Frees what it can.
+  /// Frees the nodes that no version reaches.
   ///
   /// - Parameters:
-  ///   - published: number of the newest published version; what died later is still to be seen by
-  ///     it.
+  ///   - published: number of the newest published version, which may still reach nodes replaced
+  ///     later.
   ///   - live: numbers of all live versions, ascending, `published` among them.
   mutating func reclaim(_ state: inout BufferReclaim, published: UInt64, live: [UInt64]) {
     for (holder, nodes) in state.held where !Self.contains(live, holder) {

@@ -2,10 +2,10 @@ import LatewoodBytes
 import LatewoodFile
 
 extension BufferTree {
-  /// Takes out the entries from one key on and below another, which a range delete makes void.
-  /// O(log n), and what it costs to give up the nodes that lie wholly between.
+  /// Removes the entries from `low` to `high`, not including `high`, which a range delete makes
+  /// void. O(log n), plus the cost of retiring the nodes completely inside the range.
   ///
-  /// Throws as `insert`: the version that is being written must be given up then.
+  /// Throws as `insert`; then the version being written must be aborted.
   mutating func removeRange(
     from low: KeyPointer, below high: KeyPointer, _ space: borrowing RecordSpace
   ) throws(Fault) {
@@ -27,7 +27,8 @@ extension BufferTree {
     return cursor.isValid && KeyOrder.compare(cursor.key, cursor.keyCount, high.start, high.count) < 0
   }
 
-  /// What is left of a node; nil if nothing is. A bound that is nil lies beyond the node.
+  /// Cuts a range out of a node and returns the rest; nil if nothing is left. A bound that is nil
+  /// lies beyond the node.
   private mutating func cut(
     _ shared: BufferNode, from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
   ) throws(Fault) -> BufferNode? {
@@ -50,8 +51,8 @@ extension BufferTree {
     return nil
   }
 
-  /// Cuts through the children that the bounds lie in, and gives up those between. Whatever throws,
-  /// the branch has none that was given up.
+  /// Cuts the children that the bounds lie in, and retires those between. Even if this throws, the
+  /// branch refers to no retired child.
   private mutating func cutChildren(
     _ branch: BufferNode, from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
   ) throws(Fault) {
@@ -74,7 +75,7 @@ extension BufferTree {
     }
   }
 
-  /// Gives up a node and all under it.
+  /// Retires a node and all nodes under it.
   private mutating func giveUpAll(_ node: BufferNode) {
     if node.isBranch {
       for index in 0..<node.count { giveUpAll(node.child(index)) }
@@ -94,7 +95,7 @@ extension BufferTree {
 }
 
 extension BufferNode {
-  /// Takes out entries `first ..< end`.
+  /// Removes the entries `first ..< end`.
   fileprivate func remove(_ first: Int, _ end: Int) {
     let tail = count &- end
     if tail > 0 {

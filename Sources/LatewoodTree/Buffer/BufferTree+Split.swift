@@ -7,7 +7,7 @@ extension BufferTree {
     _ leaf: BufferNode, inserting key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference,
     at index: Int, _ space: borrowing RecordSpace
   ) throws(Fault) {
-    // Keys that come in ascending order leave full leaves behind.
+    // Keys in ascending order leave full leaves behind.
     let middle = index == leaf.count ? index : leaf.count / 2
     let right = slab.allocate(born: version, capacity: BufferNode.leafCapacity, isBranch: false)
     right.copyPrefix(of: leaf)
@@ -25,8 +25,7 @@ extension BufferTree {
     finger = nil
   }
 
-  /// Hangs `child` in to the right of the child that the path takes, splitting branches upwards
-  /// where they are full.
+  /// Inserts a child to the right of the one on the path, and splits full branches on the way up.
   private mutating func insertChild(
     _ newChild: BufferNode, separator newSeparator: RecordReference, _ space: borrowing RecordSpace
   ) throws(Fault) {

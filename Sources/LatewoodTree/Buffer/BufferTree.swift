@@ -1,23 +1,22 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// The write buffer's tree as its writer sees it: a copy-on-write B+tree from full keys to records
-/// in the log.
+/// The write buffer's tree: a copy-on-write B+tree from full keys to records in the log.
 ///
-/// What a version shows is found from its root alone; the writer copies a node before its first
-/// change in a version, and changes its own copies in place after that. So throwing a transaction
-/// away means to forget its root.
+/// The root of a version leads to everything in it. The writer copies a node before its first
+/// change in a version, and then changes its own copies in place. So aborting a transaction means
+/// dropping its root.
 ///
 /// Invariants:
 /// 1. Nodes born in the version being written are reachable only from `root`, and so are all their
 ///    ancestors.
 /// 2. `finger`, if set, is such a leaf, and every key greater than its last key and less than
-///    `fingerLimit` belongs into it.
+///    `fingerLimit` belongs in it.
 /// 3. Nodes that were replaced are in `retired` until no live version can reach them.
 ///
 /// Thread safety: one thread at a time, under the store's writer lock.
 struct BufferTree: ~Copyable {
-  /// A node that versions from `born` up to but not including `died` reach.
+  /// A replaced node, reachable from the versions from `born` to `died`, not including `died`.
   struct Retired {
     var node: UnsafeMutableRawPointer
     var died: UInt64
@@ -25,7 +24,7 @@ struct BufferTree: ~Copyable {
 
   var root: UnsafeMutableRawPointer?
   var entries = 0
-  /// Number of the version being written.
+  /// The number of the version being written.
   private(set) var version: UInt64 = 0
   var slab = BufferSlab()
   var retired: [Retired] = []
@@ -34,7 +33,7 @@ struct BufferTree: ~Copyable {
   var finger: UnsafeMutableRawPointer?
   private var fingerLimit: RecordReference?
 
-  /// The way from the root to a leaf: nodes and the index of the child taken in each.
+  /// The path from the root to a leaf: the branches, and the index of the child taken in each.
   struct Path {
     static let capacity = 16
     let nodes = UnsafeMutablePointer<UnsafeMutableRawPointer>.allocate(capacity: capacity)
@@ -49,14 +48,14 @@ struct BufferTree: ~Copyable {
     path.indexes.deallocate()
   }
 
-  /// Starts a version: what is there now is shared from here on.
+  /// Begins a version. All existing nodes are shared from here on.
   mutating func begin(version number: UInt64) {
     version = number
     retiredAtBegin = retired.count
     finger = nil
   }
 
-  /// Goes back to the tree as it was when the version began.
+  /// Restores the tree to its state when the version began.
   mutating func abort(to oldRoot: UnsafeMutableRawPointer?, entries oldEntries: Int) {
     finger = nil
     retired.removeLast(retired.count - retiredAtBegin)
@@ -65,8 +64,7 @@ struct BufferTree: ~Copyable {
     entries = oldEntries
   }
 
-  /// Goes back to the root of version `number` over transactions that were finished after it and
-  /// never published.
+  /// Restores the root of version `number`, dropping later transactions that were never published.
   mutating func forget(after number: UInt64, root oldRoot: UnsafeMutableRawPointer?, entries oldEntries: Int)
   {
     finger = nil
@@ -84,10 +82,10 @@ struct BufferTree: ~Copyable {
     slab.release(node)
   }
 
-  /// Puts a record into the tree, in the place of an older one of the same key. O(log n).
+  /// Inserts a record, replacing an older one with the same key. O(log n).
   ///
-  /// Throws `damaged` if it meets a record that is not what it was. Nothing may be inserted then,
-  /// and the version that is being written must be given up.
+  /// Throws `damaged` if it meets a record that has changed. Then nothing more may be inserted, and
+  /// the version being written must be aborted.
   mutating func insert(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
   ) throws(Fault) {
@@ -111,7 +109,7 @@ struct BufferTree: ~Copyable {
       node.children[index] = child.pointer
       node = child
     }
-    let (index, isFound) = try node.lowerBound(key, keyCount, from: 0, space)
+    let (index, isFound) = try node.position(of: key, keyCount, from: 0, space)
     if isFound {
       node.references[index] = reference.replacing(node.reference(index)).bits
       return
@@ -149,7 +147,7 @@ struct BufferTree: ~Copyable {
 // MARK: - Copying
 
 extension BufferTree {
-  /// The node itself if this version made it, else a copy that it may change.
+  /// Returns the node itself if this version made it, otherwise a copy that may be changed.
   @inline(__always) mutating func makePrivate(_ node: BufferNode) -> BufferNode {
     if node.born != version { return copy(node) }
     node.unsettle()
@@ -194,7 +192,7 @@ extension BufferTree {
 // MARK: - Appending in key order
 
 extension BufferTree {
-  /// Remembers a leaf that was appended to, so that the next greater key needs no search.
+  /// Remembers a leaf that was appended to, so that the next ascending key needs no search.
   private mutating func setFinger(_ leaf: BufferNode) {
     finger = leaf.pointer
     fingerLimit = nil
@@ -216,7 +214,7 @@ extension BufferTree {
     guard let finger else { return false }
     let leaf = BufferNode(finger)
     let count = leaf.count
-    // The nodes above a leaf that is settled may be settled too, and have to learn of the change.
+    // The nodes above a settled leaf may be settled too, and a change has to unsettle them.
     guard count < leaf.capacity, leaf.comparePrefix(key, keyCount) == 0, !leaf.isSettled else {
       self.finger = nil
       return false

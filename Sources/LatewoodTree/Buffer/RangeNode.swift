@@ -1,21 +1,20 @@
 import LatewoodBytes
 
-/// A node of the tree in which a `RangeSet` keeps its intervals: an AVL tree whose nodes never
-/// change.
+/// A node of the AVL tree in which a `RangeSet` keeps its intervals. Nodes never change.
 ///
-/// Sets of different versions share nodes. A change makes new ones on the way from the root alone,
-/// by cutting trees apart (`split`) and putting them together (`join`): Blelloch, Ferizovic and
-/// Sun, "Just Join for Parallel Ordered Sets", 2016.
+/// Sets of different versions share nodes. A change makes new nodes only on the path from the root,
+/// by splitting trees (`split`) and joining them (`join`): Blelloch, Ferizovic and Sun, "Just Join
+/// for Parallel Ordered Sets", 2016.
 ///
 /// Invariant: the heights of two children differ by at most 1.
 final class RangeNode: Sendable {
   let interval: RangeSet.Interval
-  /// How many intervals the subtree has.
+  /// The number of intervals in the subtree.
   let count: Int
   private let left: RangeNode?
   private let right: RangeNode?
   let height: Int
-  /// How many entries the intervals of the subtree hide.
+  /// The number of entries that the intervals of the subtree hide.
   private let hidden = KnownCount()
 
   private init(_ left: RangeNode?, _ interval: RangeSet.Interval, _ right: RangeNode?) {
@@ -28,8 +27,8 @@ final class RangeNode: Sendable {
 
   private static func height(_ node: RangeNode?) -> Int { node?.height ?? 0 }
 
-  /// The first node the end of whose interval satisfies a condition, as all greater ones do. O(log
-  /// n).
+  /// The first node whose interval's end satisfies a condition that all greater ends satisfy too.
+  /// O(log n).
   @inline(__always) func first(where isBeyond: (_ high: [UInt8]) -> Bool) -> RangeNode? {
     var found: RangeNode?
     var next: RangeNode? = self
@@ -44,7 +43,7 @@ final class RangeNode: Sendable {
     return found
   }
 
-  /// The last node the beginning of whose interval satisfies a condition, as all lesser ones do.
+  /// The last node whose interval's start satisfies a condition that all lesser starts satisfy too.
   /// O(log n).
   func last(where begins: (_ low: [UInt8]) throws(Fault) -> Bool) throws(Fault) -> RangeNode? {
     var found: RangeNode?
@@ -60,8 +59,8 @@ final class RangeNode: Sendable {
     return found
   }
 
-  /// How many entries are hidden by the intervals that lie between two bounds; nil is no bound.
-  /// O(log n), and a call for each that was never counted.
+  /// The number of entries hidden by the intervals between two bounds; nil means no bound. O(log
+  /// n), plus a call of `count` for each interval that was never counted.
   func hidden(
     from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeSet.Interval) throws(Fault) -> Int
   ) throws(Fault) -> Int {
@@ -82,7 +81,7 @@ final class RangeNode: Sendable {
     return before &+ own &+ after
   }
 
-  /// What a tree has below a bound, and what from there on; an interval that contains the bound is
+  /// Splits a tree into the parts below and above a bound. An interval that contains the bound is
   /// cut in two. O(log n).
   static func split(_ node: RangeNode?, at bound: [UInt8]) -> (below: RangeNode?, above: RangeNode?) {
     guard let node else { return (nil, nil) }
@@ -100,8 +99,8 @@ final class RangeNode: Sendable {
     return (join(node.left, first, nil), join(nil, last, node.right))
   }
 
-  /// A tree of everything in `left`, an interval above that, and everything in `right`, which is
-  /// above both. O(difference of the heights).
+  /// Joins `left`, an interval above it, and `right`, which is above both, into one tree.
+  /// O(difference of the heights).
   static func join(_ left: RangeNode?, _ interval: RangeSet.Interval, _ right: RangeNode?) -> RangeNode {
     if let left, left.height > height(right) + 1 {
       return balanced(left.left, left.interval, join(left.right, interval, right))
@@ -112,7 +111,7 @@ final class RangeNode: Sendable {
     return RangeNode(left, interval, right)
   }
 
-  /// The same where the heights differ by at most 2: by rotating.
+  /// Joins trees whose heights differ by at most 2, by rotation.
   private static func balanced(
     _ left: RangeNode?, _ interval: RangeSet.Interval, _ right: RangeNode?
   ) -> RangeNode {

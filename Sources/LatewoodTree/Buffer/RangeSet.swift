@@ -1,27 +1,28 @@
 import LatewoodBytes
 import Synchronization
 
-/// The ranges that were deleted since the last checkpoint: one entry for a range delete, however
-/// much it deletes.
+/// The ranges deleted since the last checkpoint: one entry for a range delete, however much it
+/// deletes.
 ///
-/// A range delete hides what is older than itself. Entries of its own buffer are taken out of that;
-/// what lies beneath the buffer is hidden as long as the range is here. A record's file offset says
-/// how old it is, since the log only grows: an entry at offset `e`, of either buffer, is hidden by
-/// a range that contains its key and lies at an offset greater than `e`.
+/// A range delete hides older entries. It removes those in its own buffer; entries beneath the
+/// buffer are hidden as long as the range is here. A record's file offset tells its age, because
+/// the log only grows: an entry at offset `e`, in either buffer, is hidden by a range that contains
+/// its key and has an offset greater than `e`.
 ///
 /// Invariant: intervals are not empty, do not overlap, and ascend. Where two range deletes overlap,
-/// the newer one's offset counts.
+/// the interval has the newer one's offset.
 ///
-/// An immutable value shared by versions; adding a range makes a new one that shares all but O(log
-/// n) nodes of a balanced tree with the old one. O(log number of intervals) to add and to ask.
+/// An immutable value shared by versions. Adding a range makes a new set that shares all but O(log
+/// n) nodes of a balanced tree with the old one. Adding and lookups are O(log n), where n is the
+/// number of intervals.
 package final class RangeSet: Sendable {
   package final class Interval: Sendable {
     package let low: [UInt8]
-    /// Not included.
+    /// The upper bound, not included.
     package let high: [UInt8]
-    /// Of the newest range delete that covers it.
+    /// The offset of the newest range delete that covers it.
     package let offset: UInt64
-    /// How many entries lie in it beneath the buffer, once somebody has counted them.
+    /// The number of entries in it beneath the buffer, once they have been counted.
     let hidden = KnownCount()
 
     init(low: [UInt8], high: [UInt8], offset: UInt64) {
@@ -39,13 +40,13 @@ package final class RangeSet: Sendable {
 
   package var isEmpty: Bool { root == nil }
 
-  /// How many intervals there are.
+  /// The number of intervals.
   package var count: Int { root?.count ?? 0 }
 
-  /// Of the tree.
+  /// The height of the tree.
   var height: Int { root?.height ?? 0 }
 
-  /// The set with one more range, newer than all in it.
+  /// Returns the set with one more range, which is newer than all in it.
   package func adding(low: [UInt8], high: [UInt8], offset: UInt64) -> RangeSet {
     guard Self.less(low, high) else { return self }
     let (below, rest) = RangeNode.split(root, at: low)
@@ -63,12 +64,12 @@ package final class RangeSet: Sendable {
     root?.first { Self.less(key, $0) }?.interval
   }
 
-  /// The interval that a key lies in.
+  /// The interval that contains a key.
   package func interval(containing key: UnsafeRawPointer, _ keyCount: Int) -> Interval? {
     node(containing: key, keyCount)?.interval
   }
 
-  /// Offset of the newest range delete that covers a key; 0 if none does.
+  /// The offset of the newest range delete that covers a key; 0 if none does.
   package func cover(_ key: UnsafeRawPointer, _ keyCount: Int) -> UInt64 {
     node(containing: key, keyCount)?.interval.offset ?? 0
   }
@@ -80,16 +81,16 @@ package final class RangeSet: Sendable {
     return node
   }
 
-  /// The last interval whose beginning satisfies a condition, as all lesser ones do. O(log n)
-  /// calls.
+  /// The last interval whose start satisfies a condition that all lesser starts satisfy too. O(log
+  /// n) calls.
   func last(
     where begins: (_ low: [UInt8]) throws(Fault) -> Bool
   ) throws(Fault) -> Interval? {
     try root?.last(where: begins)?.interval
   }
 
-  /// How many entries beneath the buffer are hidden in a range, into whose bounds no interval
-  /// reaches from within. O(log n), and a call for each interval in the range that was never
+  /// The number of entries beneath the buffer that are hidden in a range, whose bounds lie in no
+  /// interval. O(log n), plus a call of `count` for each interval in the range that was never
   /// counted.
   func hidden(
     low: [UInt8], high: [UInt8], _ count: (Interval) throws(Fault) -> Int
@@ -110,9 +111,9 @@ package final class RangeSet: Sendable {
   }
 }
 
-/// A count of what never changes, kept by the first who finds it out.
+/// A cached count of something that never changes.
 ///
-/// Thread safety: any thread. Several may find it out at once: all find the same.
+/// Thread safety: any thread. Several threads may compute it at once, with the same result.
 final class KnownCount: Sendable {
   private static let unknown = Int.min
   private let count = Atomic<Int>(unknown)

@@ -1,14 +1,14 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// A place in the write buffer's leaves: the file offset of a record in the log, whether that
-/// record is a delete, what is known of the same key beneath the buffer, and some bits by which the
-/// record's bytes are known again.
+/// A reference in the write buffer's leaves to a record in the log: its file offset, whether it is
+/// a delete, whether the key is known to be beneath the buffer, and a tag by which changed bytes of
+/// the record are detected.
 ///
 /// ```
 /// bit 63      the record is a delete
-/// bit 62      bit 61 says something
-/// bit 61      what lies beneath the buffer has the key
+/// bit 62      bit 61 is known
+/// bit 61      the layers beneath the buffer have the key
 /// bits 48-60  tag
 /// bits 0-47   file offset
 /// ```
@@ -31,7 +31,7 @@ struct RecordReference: Equatable {
   @inline(__always) var isTombstone: Bool { bits & Self.tombstoneBit != 0 }
   @inline(__always) var tag: UInt16 { UInt16(truncatingIfNeeded: bits &>> Self.tagShift) & 0x1FFF }
 
-  /// Whether what lies beneath the buffer has the key; nil: nobody knows yet.
+  /// Whether the layers beneath the buffer have the key; nil if that is not known yet.
   @inline(__always) var isBeneath: Bool? {
     get { bits & Self.knownBit == 0 ? nil : bits & Self.beneathBit != 0 }
     set {
@@ -40,7 +40,7 @@ struct RecordReference: Equatable {
     }
   }
 
-  /// The same record in the place of an older one of its key: beneath both is the same.
+  /// This reference in place of an older one with the same key, of which it keeps `isBeneath`.
   @inline(__always) func replacing(_ old: RecordReference) -> RecordReference {
     let known = Self.knownBit | Self.beneathBit
     return RecordReference(bits: bits & ~known | old.bits & known)
@@ -48,22 +48,22 @@ struct RecordReference: Equatable {
 }
 
 extension LogRecord {
-  /// Bytes of a value in line that the tag is made of. No writer of this library leaves longer ones
-  /// in line.
+  /// The number of bytes of an inline value that the tag covers. Writers of this library put no
+  /// longer values inline.
   private static var taggedValueLimit: Int { 1024 }
 
-  /// 13 bits of a hash of everything but the value of an extent, which has a checksum of its own.
+  /// A 13-bit hash of the record, without the value of an extent, which has a checksum of its own.
   ///
-  /// It is made when a record comes into the write buffer, and compared whenever one is read there:
-  /// bytes of the log that are no longer what was written pass once in 8,192 times. That is for
-  /// reads, which must be fast; what is made official has been proved by the checksums of frames.
+  /// The tag is computed when a record enters the write buffer, and compared whenever one is read
+  /// there. Changed bytes of the log go unnoticed once in 8,192 times. That is only for reads,
+  /// which must be fast; checkpoints and compactions verify the checksums of frames.
   @inline(__always) var tag: UInt16 {
     var state =
       UInt64(code) | UInt64(truncatingIfNeeded: keyCount) &<< 8
       | UInt64(truncatingIfNeeded: valueCount) &<< 24
     state = LogRecord.fold(state ^ UInt64(valueChecksum) &<< 32, 0x9E37_79B9_7F4A_7C15)
     let count = keyCount &+ (code == OperationCode.put ? min(valueCount, LogRecord.taggedValueLimit) : 0)
-    // SAFETY: the value lies right behind the key, which has at least five bytes; all are in the
+    // SAFETY: the value lies right behind the key, which has at least five bytes; both are in the
     // record.
     if count < 8 {
       state = LogRecord.fold(state ^ UInt64(key.u32(0)), UInt64(key.u32(count &- 4)) | 1 &<< 63)
@@ -81,33 +81,34 @@ extension LogRecord {
       at &+= 16
     }
     if at &+ 8 <= count { other = LogRecord.fold(other ^ key.u64(at), 0xCA5A_8263_9512_1157) }
-    // Some of the last eight bytes for the second time.
+    // The last eight bytes, some of them for the second time.
     state = LogRecord.fold(state ^ key.u64(count &- 8), other ^ 0xA3B1_9535_4A39_B70D)
     return UInt16(truncatingIfNeeded: state &>> 20) & 0x1FFF
   }
 
-  /// Both halves of a product: every bit depends on all of both factors.
+  /// Combines both halves of a product, so that every bit depends on both factors.
   @inline(__always) private static func fold(_ a: UInt64, _ b: UInt64) -> UInt64 {
     let product = a.multipliedFullWidth(by: b)
     return product.high ^ product.low
   }
 }
 
-/// Where the records that the write buffer refers to can be read.
+/// Reads the records that the write buffer refers to.
 ///
-/// Below `through` the mapping of the file has them. Others may have written there meanwhile, or
-/// the disk may have lost it: a record is checked each time it is read. Above lie the operations of
-/// the transaction that is running and of those that are queued for the disk; only the writer sees
-/// these, and asks the log for them.
+/// Below `through` they are in the mapping of the file. Those bytes may have been overwritten by
+/// others, or lost by the disk, so a record is checked each time it is read. Above are the
+/// operations of the running transaction and of those queued for the disk; only the writer sees
+/// these, and gets them from the log.
 // SAFETY: readers hold the mapping through their version; only the writer has a `log`, and it
 // outlives the transaction.
 struct RecordSpace: @unchecked Sendable {
   var base: UnsafeRawPointer
-  /// Bytes of the file that exist, or of the writer, that it reads there.
+  /// The number of bytes of the file that exist; for the writer, the offset below which it reads
+  /// the mapping.
   var through: UInt64
   var log: Unmanaged<LogFile>?
 
-  /// Records that are all in the file.
+  /// Makes a space whose records are all in the file.
   init(_ file: FileView) {
     base = file.base
     through = file.limit
@@ -120,12 +121,21 @@ struct RecordSpace: @unchecked Sendable {
     self.log = Unmanaged.passUnretained(log)
   }
 
-  /// The record that a reference means, all of which can be read. Throws `damaged` if the file does
-  /// not have it any more.
+  /// The record that a reference points to. Throws `damaged` if the file no longer has it.
   ///
-  /// - Parameter least: bytes that the key has at least.
+  /// - Parameter least: the least length of the key.
   @inline(__always) func record(
     _ reference: RecordReference, least: Int = 0
+  ) throws(Fault) -> LogRecord {
+    let record = try untagged(reference, least: least)
+    try prove(record, reference)
+    return record
+  }
+
+  /// The record at a reference's offset, not compared with the tag, so that it may be another one.
+  /// Throws `damaged` if there is no readable record.
+  @inline(__always) func untagged(
+    _ reference: RecordReference, least: Int
   ) throws(Fault) -> LogRecord {
     let offset = reference.offset
     if offset >= through { return try pending(offset) }
@@ -133,11 +143,18 @@ struct RecordSpace: @unchecked Sendable {
     guard
       let (record, _) = LogRecord.validated(
         at: base + Int(truncatingIfNeeded: offset), end: base + Int(truncatingIfNeeded: through)),
-      // A range has bounds of any length, which is no key.
-      record.code != OperationCode.deleteRange, record.keyCount >= least, record.tag == reference.tag,
+      // The bounds of a range are no keys and have any length.
+      record.code != OperationCode.deleteRange, record.keyCount >= least,
       (record.code == OperationCode.delete) == reference.isTombstone
     else { throw LogRecord.changed(at: offset) }
     return record
+  }
+
+  /// Compares a record with the tag of its reference. Throws `damaged` if they differ.
+  @inline(__always) func prove(_ record: LogRecord, _ reference: RecordReference) throws(Fault) {
+    if reference.offset < through, record.tag != reference.tag {
+      throw LogRecord.changed(at: reference.offset)
+    }
   }
 
   /// The value of a record. That of an extent is compared with its checksum, as in a tree.
@@ -155,6 +172,9 @@ struct RecordSpace: @unchecked Sendable {
   @inline(never) private func pending(_ offset: UInt64) throws(Fault) -> LogRecord {
     guard let log else { throw LogRecord.changed(at: offset) }
     // SAFETY: the log outlives the transaction.
-    return try log.takeUnretainedValue().record(at: offset)
+    // No references are counted here: a get or a put comes here several times.
+    return try log._withUnsafeGuaranteedRef { log in
+      Result { () throws(Fault) in try log.record(at: offset) }
+    }.get()
   }
 }

@@ -2,9 +2,10 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// A node in memory of its own, in which it was proved. The disk cannot change it any more.
+/// A copy of a node in separate memory, in which it is verified, so that later changes of the file
+/// do not affect it.
 final class NodeCopy {
-  // SAFETY: freed in deinit; whoever keeps pointers into it keeps this object.
+  // SAFETY: freed in deinit; the owner of a pointer into it keeps this object.
   let memory: UnsafeMutableRawPointer
   let length: Int
 
@@ -15,16 +16,15 @@ final class NodeCopy {
 
   deinit { memory.deallocate() }
 
-  /// Only of one that was proved.
+  /// The node. Only valid after verification.
   var node: Node { Node(validated: memory) }
 }
 
-/// Reads nodes and values by calls of the system into memory of their own, and proves them there,
-/// whatever was proved before.
+/// Reads nodes and values into separate memory with system calls, and verifies them there, whatever
+/// was verified before.
 ///
-/// It serves everything that goes through a whole tree: what is written anew is what was proved,
-/// since nothing can happen to it between, and a block that cannot be read is an error and not the
-/// end of the process.
+/// For passes over a whole tree: the bytes that are written again are exactly those that were
+/// verified, and a block that cannot be read causes an error instead of ending the process.
 ///
 /// Thread safety: one thread at a time.
 final class CheckedReads {
@@ -32,12 +32,15 @@ final class CheckedReads {
 
   private let file: FileView
   private let minimumKeyLength: Int
-  /// Nil: what the system caches will do.
+  /// The windows for reads from the disk; nil if cached bytes suffice.
   private let medium: (nodes: DiskWindow, values: DiskWindow)?
+  /// The window for reading values through the system's cache: one system call serves many adjacent
+  /// ones.
+  private var values: DiskWindow?
   private var piece: UnsafeMutableRawBufferPointer?
 
-  /// - Parameter readsMedium: what the disk has is read, where the system has a way to do that, and
-  ///   not what is cached.
+  /// - Parameter readsMedium: whether to read from the disk instead of the cache, where the system
+  ///   can.
   init(_ source: NodeSource, readsMedium: Bool = false) {
     file = source.file
     minimumKeyLength = source.minimumKeyLength
@@ -52,7 +55,7 @@ final class CheckedReads {
 
   deinit { piece?.deallocate() }
 
-  /// The node that `subtree` means. Throws `damaged`, and what the device throws.
+  /// Reads and verifies the root node of `subtree`. Throws `damaged`, and errors of the device.
   func node(_ subtree: Subtree) throws(Fault) -> NodeCopy {
     let reference = subtree.reference
     let length = UInt64(reference.length)
@@ -81,7 +84,7 @@ final class CheckedReads {
     return copy
   }
 
-  /// Where the last block of the file ends.
+  /// The end of the file's last block.
   private var blockLimit: UInt64 {
     let mask = UInt64(directAlignment - 1)
     return (file.limit + mask) & ~mask
@@ -107,10 +110,10 @@ final class CheckedReads {
 
   // MARK: Values
 
-  /// Calls `body` with an extent piece by piece, in memory where nothing happens to it, and then
-  /// compares its checksum.
+  /// Calls `body` with an extent piece by piece, in separate memory, and then compares its
+  /// checksum.
   ///
-  /// Throws `damaged` if it is not what `value` says, when `body` has seen all of it.
+  /// Throws `damaged` if the checksum differs, after `body` has seen the whole extent.
   func eachPiece(
     of value: BaseValue, _ body: (UnsafeRawBufferPointer) throws(Fault) -> Void
   ) throws(Fault) {
@@ -131,12 +134,33 @@ final class CheckedReads {
     }
   }
 
-  /// Valid until the next call.
+  /// Reads a piece, which is valid until the next call.
   private func piece(at offset: UInt64, _ length: Int) throws(Fault) -> UnsafeRawBufferPointer {
     if let medium {
       return UnsafeRawBufferPointer(
         start: try medium.values.bytes(at: offset, length, below: blockLimit), count: length)
     }
+    let window = values ?? cachedWindow()
+    values = window
+    do throws(Fault) {
+      return UnsafeRawBufferPointer(
+        start: try window.bytes(at: offset, length, below: blockLimit), count: length)
+    } catch {
+      // The failure may lie in bytes near it that are not needed.
+      return try pieceAlone(at: offset, length)
+    }
+  }
+
+  private func cachedWindow() -> DiskWindow {
+    let file = file
+    return DiskWindow(readsAhead: false) { (target, offset) throws(Fault) in
+      let count = Int(min(UInt64(target.count), file.limit - min(file.limit, offset)))
+      try file.read(into: UnsafeMutableRawBufferPointer(rebasing: target[..<count]), at: offset)
+      return count
+    }
+  }
+
+  private func pieceAlone(at offset: UInt64, _ length: Int) throws(Fault) -> UnsafeRawBufferPointer {
     let memory = piece ?? .allocate(byteCount: CheckedReads.pieceLength / 2, alignment: 64)
     piece = memory
     let target = UnsafeMutableRawBufferPointer(rebasing: memory[..<length])

@@ -1,21 +1,22 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// A part of a file in memory of its own, read from the disk and not from what the system caches.
+/// A part of a file in separate memory, read from the disk and not from the system's cache.
 ///
 /// Thread safety: one thread at a time.
 final class DiskWindow {
-  /// Fills memory from an offset on; both are at multiples of `directAlignment`. Returns how many
-  /// bytes the file had.
+  /// A function that fills memory from an offset on; both are multiples of `directAlignment`.
+  /// Returns the number of bytes read.
   typealias Read = (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(Fault) -> Int
 
-  /// Longer than any node. A disk gives pieces of this length at its full rate.
+  /// The length of the window: longer than any node, and long enough for the disk's full rate.
   static let capacity = 1 << 20
 
   private let read: Read
-  /// False: as much is read as is asked for, unless that lies right behind what was read before.
+  /// Whether the whole window is always filled. If false, only the requested bytes are read, unless
+  /// they directly follow the previous ones.
   private let readsAhead: Bool
-  // SAFETY: freed in deinit; nobody keeps a pointer into it after the next call of `bytes`.
+  // SAFETY: freed in deinit. Nobody keeps a pointer into it after the next call of `bytes`.
   private let memory = UnsafeMutableRawPointer.allocate(
     byteCount: DiskWindow.capacity, alignment: directAlignment)
   private var start: UInt64 = 0
@@ -28,12 +29,12 @@ final class DiskWindow {
 
   deinit { memory.deallocate() }
 
-  /// Some bytes of the file; valid until the next call.
+  /// Bytes of the file, valid until the next call.
   ///
   /// - Parameters:
-  ///   - length: less than `capacity` by a block at least.
-  ///   - limit: below it everything has been written that will be. At a multiple of
-  ///     `directAlignment`, or past the end of the file.
+  ///   - length: at most `capacity` less one block.
+  ///   - limit: bytes below this offset will not be written again. A multiple of `directAlignment`,
+  ///     or past the end of the file.
   func bytes(at offset: UInt64, _ length: Int, below limit: UInt64) throws(Fault) -> UnsafeRawPointer {
     if offset < start || offset - start > UInt64(count) || length > count - Int(offset - start) {
       try load(from: offset, length, below: limit)

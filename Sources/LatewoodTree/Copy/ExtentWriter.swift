@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Writes values one after the other into room that was reserved for them, and says where each is
-/// and what its checksum is there.
+/// Writes values one after the other into reserved space, and returns the offset and checksum of
+/// each.
 final class ExtentWriter {
   private static let capacity = 1 << 20
 
@@ -10,7 +10,7 @@ final class ExtentWriter {
   private let write: (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void
   private let memory = UnsafeMutableRawPointer.allocate(byteCount: ExtentWriter.capacity, alignment: 64)
   private var used = 0
-  /// Where the bytes in `memory` go.
+  /// The file offset of the bytes in `memory`.
   private var start: UInt64 = 0
 
   init(
@@ -23,7 +23,7 @@ final class ExtentWriter {
   // SAFETY: nobody else has the pointer for longer than a call of `write`.
   deinit { memory.deallocate() }
 
-  /// The values that follow go to this offset and on. Everything before has been flushed.
+  /// Sets the offset for the next values. All values before must have been flushed.
   func begin(at offset: UInt64) { start = offset }
 
   func append(_ value: UnsafeRawBufferPointer) throws(Fault) -> (offset: UInt64, checksum: UInt32) {
@@ -40,8 +40,7 @@ final class ExtentWriter {
     return (offset, checksum(of: bytes, value.count))
   }
 
-  /// Takes over the extent of another file, whose checksum is compared in the memory that is
-  /// written from.
+  /// Copies an extent of another file, comparing its checksum in the same memory that is written.
   func append(_ value: BaseValue, from reads: CheckedReads) throws(Fault) -> (
     offset: UInt64, checksum: UInt32
   ) {

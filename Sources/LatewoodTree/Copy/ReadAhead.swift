@@ -2,16 +2,16 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// Walks a tree ahead of whoever copies it, so that the system has its nodes and extents in memory
-/// when they are asked for.
+/// Walks a tree ahead of the thread that copies it, so that its nodes and extents are in the
+/// system's cache when they are needed.
 ///
-/// What it finds to be damaged it leaves for the one that copies to find: nothing depends on how
-/// far it came, or whether it ran.
+/// It leaves damage for the copying thread to find. Nothing depends on how far it gets, or whether
+/// it runs at all.
 ///
-/// Thread safety: `run` on a thread of its own; the rest from the thread that copies.
-// SAFETY: `state` is only touched with the monitor held; the walk reads what never changes.
+/// Thread safety: `run` on a separate thread; everything else from the copying thread.
+// SAFETY: `state` is only touched with the monitor held; the walk reads only immutable data.
 package final class ReadAhead: @unchecked Sendable {
-  /// How far it may be ahead, in bytes of old tree.
+  /// The greatest distance that it may be ahead, in bytes of the old tree.
   private static let reach: UInt64 = 4 << 20
 
   private struct State {
@@ -21,7 +21,7 @@ package final class ReadAhead: @unchecked Sendable {
     var isWaiting = false
     var isStopped = false
     var isFull: Bool { walked >= taken + ReadAhead.reach }
-    /// Less often than each leaf: to be woken takes longer than to read one.
+    /// Whether to wake the walk. Not after each leaf, because waking takes longer than reading one.
     var isLow: Bool { walked <= taken + ReadAhead.reach / 2 }
   }
 
@@ -30,13 +30,13 @@ package final class ReadAhead: @unchecked Sendable {
   private let monitor = Monitor()
   private var state = State()
 
-  /// - Parameter base: the tree; whoever calls keeps its file mapped until `stop` has returned.
+  /// - Parameter base: the tree, whose file the caller keeps mapped until `stop` has returned.
   package init(_ base: Subtree?, in file: FileView) {
     self.base = base
     self.file = file
   }
 
-  /// Returns at the end of the tree, where it is damaged, or when it was stopped.
+  /// Walks until the end of the tree, damage, or a call of `stop`.
   package func run() {
     let mayRun = monitor.withLock {
       state.isRunning = !state.isStopped
@@ -77,7 +77,7 @@ package final class ReadAhead: @unchecked Sendable {
     }
   }
 
-  /// So much more of the old tree has been copied.
+  /// Notes that more bytes of the old tree have been copied.
   package func didTake(_ bytes: UInt64) {
     monitor.withLock {
       state.taken += bytes
@@ -85,7 +85,7 @@ package final class ReadAhead: @unchecked Sendable {
     }
   }
 
-  /// Nothing is read any more once this has returned.
+  /// Stops the walk and waits for its end.
   package func stop() {
     monitor.withLock {
       state.isStopped = true

@@ -1,46 +1,47 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// The nodes of one region as the disk has them, each proved by itself: what `TreeProof` puts
-/// together.
+/// The nodes of one region as the disk has them, each verified by itself, from which `TreeProof`
+/// proves the whole tree.
 package struct ProvedRegion: Sendable {
-  /// A node whose checksum, structure and order of keys are right, and all extents that it names.
+  /// A node with verified checksum, structure and order of keys. All its extents are verified too.
   struct ProvedNode: Sendable {
-    /// Of a branch, entries and live bytes are what it says itself; its children are not looked at
-    /// yet.
+    /// The reference to the node. In a branch, `entries` and `liveBytes` count the node alone,
+    /// without what is under its children.
     var reference: NodeReference
     var level: UInt8
     var entries: UInt64
     var liveBytes: UInt64
-    /// Of a leaf: its first and its last key.
+    /// In a leaf, its first key; `last` is its last key.
     var first: [UInt8] = []
     var last: [UInt8] = []
-    /// Of a branch: the whole node.
+    /// In a branch, the whole node.
     var bytes: [UInt8] = []
   }
 
-  /// Of no region.
+  /// An empty region.
   package static let nothing = ProvedRegion(range: 0..<0)
 
   let range: Range<UInt64>
   fileprivate(set) var nodes: [ProvedNode] = []
-  /// Where the extents of its leaves lie, in key order; those that touch are one.
+  /// The ranges of its leaves' extents, in key order, with adjacent ones joined.
   fileprivate(set) var extents: [Range<UInt64>] = []
 }
 
-/// Reads regions of nodes from the disk, and the extents that their leaves name, and checks each by
+/// Reads regions of nodes from the disk, with the extents of their leaves, and verifies each by
 /// itself.
 ///
-/// Memory: two windows of a mebibyte. One thread at a time; several can each have one.
+/// Memory: two windows of a mebibyte. One thread at a time; several threads can each have one of
+/// these.
 package final class RegionProof {
   private let seed: UInt64
   private let nodes: DiskWindow
   private let extents: DiskWindow
 
   /// - Parameters:
-  ///   - seed: The file seed.
-  ///   - read: Fills memory from an offset on, with what the disk has. Address, length and offset
-  ///     are multiples of `directAlignment`.
+  ///   - seed: the file seed.
+  ///   - read: fills memory from an offset on, from the disk. Address, length and offset are
+  ///     multiples of `directAlignment`.
   package init(
     seed: UInt64,
     read: @escaping (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(Fault) -> Int
@@ -51,11 +52,11 @@ package final class RegionProof {
   }
 
   /// - Parameters:
-  ///   - range: where a region of nodes lies.
-  ///   - limit: below it everything has been written that will be. At a multiple of
-  ///     `directAlignment`, or past the end of the file.
+  ///   - range: the range of a region of nodes.
+  ///   - limit: bytes below this offset will not be written again. A multiple of `directAlignment`,
+  ///     or past the end of the file.
   ///
-  /// Throws `damaged`, and what the device throws.
+  /// Throws `damaged`, and errors of the device.
   package func read(_ range: Range<UInt64>, below limit: UInt64) throws(Fault) -> ProvedRegion {
     var region = ProvedRegion(range: range)
     let alignment = UInt64(NodeLayout.alignment)
@@ -123,7 +124,7 @@ package final class RegionProof {
     }
     guard try UInt32(truncatingIfNeeded: hash(offset, value.length, below: limit)) == value.extentChecksum
     else { throw Fault.damaged(at: offset, "a value does not match its checksum") }
-    // What is empty lies nowhere.
+    // An empty extent has no place.
     if value.length == 0 { return }
     if let last = region.extents.last, last.upperBound == offset {
       region.extents[region.extents.count - 1] = last.lowerBound..<next

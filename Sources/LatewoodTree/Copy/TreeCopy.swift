@@ -1,48 +1,49 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// What becomes of an entry when a file is written anew.
+/// The decision about an entry when its file is compacted or copied.
 package enum Rewritten {
   case keep
   case replace([UInt8])
   case drop
 }
 
-/// Says what becomes of an entry of one keyspace. The pointers are valid during the call.
+/// A function that decides about an entry of one keyspace. The pointers are valid during the call.
 package typealias Rewriter =
   @Sendable (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(Fault) ->
   Rewritten
 
-/// Writes all entries of a tree into another file: the work of a compaction.
+/// Copies all entries of a tree into another file, for a compaction.
 ///
 /// ```
-/// old    leaves and extents wherever commits and checkpoints have left them
-/// new    extents of a leaf | extents of the next | ... | nodes, full to the brim | extents ...      all in key order
+/// old    leaves and extents where commits and checkpoints have written them
+/// new    extents of a leaf | extents of the next | ... | full nodes | extents ...   in key order
 /// ```
 ///
-/// Leaves that are full and name no extents go over as they are, all but their offset and checksum;
-/// others are filled anew from their entries.
+/// Full leaves without extents are copied unchanged except for offset and checksum; others are
+/// built again from their entries.
 ///
-/// It reads the old tree leaf by leaf into memory of its own (`CheckedReads`), and checks every
-/// byte there before it is written: what has become wrong since somebody last read it is an error,
-/// and never gets a new checksum. Memory: a region of nodes and a piece of extents, 2 MiB together,
-/// however large the tree or a value is.
+/// It reads the old tree leaf by leaf into separate memory (`CheckedReads`), and verifies every
+/// byte there before it is written. So damage is an error, and never gets a new checksum. Memory: a
+/// region of nodes and a piece of extents, 2 MiB together, however large the tree or a value is.
 ///
-/// Memory that `replace` gives stays until no waiting node can refer to it (`ReplacedValues`).
+/// Memory of replaced values stays until no waiting node can refer to it (`ReplacedValues`).
 package struct TreeCopy: ~Copyable {
-  /// How the new file is written to. The calls come from the thread that runs the copy.
+  /// The new file and the functions that write to it. They are called on the thread that runs the
+  /// copy.
   package struct Target {
-    /// Of the new file.
+    /// A view of the new file.
     package var view: FileView
     package var nodeSize: Int
-    /// Values longer than this become extents, where a rewriter made them.
+    /// The greatest length of a rewritten value that is stored inline; longer ones become extents.
     package var inlineValueLimit: Int
     package var transaction: UInt64
     package var reserve: (_ length: Int) throws(Fault) -> UInt64
     package var write: (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void
-    /// Called when a region of nodes has been written, and before it all extents that they name.
+    /// Called when a region of nodes has been written. All extents that they name were written
+    /// before.
     package var didPlace: (_ region: Range<UInt64>) throws(Fault) -> Void
-    /// Called after each leaf with the bytes of old tree that are done since the last call.
+    /// Called after each leaf with the number of bytes of the old tree copied since the last call.
     package var step: (_ bytes: UInt64) throws(Fault) -> Void
 
     package init(
@@ -79,8 +80,8 @@ package struct TreeCopy: ~Copyable {
   private var placed: [(offset: UInt64, length: UInt64, checksum: UInt32)] = []
 
   /// - Parameters:
-  ///   - base: the tree to copy; whoever calls keeps its file mapped.
-  ///   - rewriters: by number of keyspace; entries of others are kept.
+  ///   - base: the tree to copy, whose file the caller keeps mapped.
+  ///   - rewriters: rewriters by number of keyspace; entries of other keyspaces are kept.
   /// - Returns: the root of the new tree; nil if it is empty.
   package static func run(
     _ base: Subtree?, in file: FileView, to target: Target, rewriters: [UInt32: Rewriter] = [:]
@@ -133,8 +134,8 @@ package struct TreeCopy: ~Copyable {
     try target.step(UInt64(leaf.length) + UInt64(extentLength))
   }
 
-  /// Writes all extents of a leaf into room of their exact length; returns that. Nil if it has
-  /// none.
+  /// Writes all extents of a leaf into reserved space of their exact length, which it returns; nil
+  /// if there are none.
   private mutating func placeExtents(of leaf: Node) throws(Fault) -> Int? {
     var (length, count) = (0, 0)
     for index in 0..<leaf.count {
@@ -158,7 +159,8 @@ package struct TreeCopy: ~Copyable {
     try builder.append(key, extent: place.offset, length: place.length, checksum: place.checksum)
   }
 
-  /// All extents of a leaf lie side by side in room of their exact length.
+  /// Writes the extents of the waiting entries side by side into reserved space of their exact
+  /// length.
   private mutating func placeWaiting(_ extentLength: Int) throws(Fault) {
     placed.removeAll(keepingCapacity: true)
     if extentLength > 0 { extents.begin(at: try target.reserve(extentLength)) }
@@ -175,8 +177,8 @@ package struct TreeCopy: ~Copyable {
     try extents.flush()
   }
 
-  /// The same where entries may be changed or dropped: what is kept decides how long the extents
-  /// are together.
+  /// Copies a leaf whose entries may be replaced or dropped. The total length of the extents
+  /// depends on the entries kept.
   private mutating func rewrite(_ copy: NodeCopy) throws(Fault) {
     let leaf = copy.node
     builder.keep(copy)
@@ -204,14 +206,13 @@ package struct TreeCopy: ~Copyable {
     try target.step(UInt64(leaf.length) + UInt64(extentLength))
   }
 
-  /// The same, for a value of the old file.
+  /// Writes an extent of the old file into the reserved space.
   private mutating func place(_ value: BaseValue) throws(Fault) {
     let (offset, checksum) = try extents.append(value, from: reads)
     placed.append((offset, UInt64(value.length), checksum))
   }
 
-  /// Writes all extents of a leaf before any node is: what is written lies behind what was written
-  /// before.
+  /// Writes a new extent into the reserved space.
   private mutating func place(_ bytes: UnsafeRawBufferPointer) throws(Fault) {
     let (offset, checksum) = try extents.append(bytes)
     placed.append((offset, UInt64(bytes.count), checksum))
@@ -243,7 +244,8 @@ package struct TreeCopy: ~Copyable {
     var bytes = UnsafeRawBufferPointer(start: value.pointer, count: value.length)
     var extent: [UInt8] = []
     if value.isExtent {
-      // Not before it is known that the file has so many bytes.
+      // Grows with the bytes read: the length is untrusted, so no memory is reserved for it
+      // beforehand.
       try reads.eachPiece(of: value) { extent += $0 }
     }
     let fullKey = key.bytes
@@ -267,10 +269,10 @@ package struct TreeCopy: ~Copyable {
   }
 }
 
-/// Inline values that a rewriter made, for as long as a node that waits to be written may refer to
+/// Inline values made by rewriters, kept as long as a node that waits to be written may refer to
 /// them.
 ///
-/// Two nodes of 64 KiB wait at most, so the last two of these pieces are enough.
+/// At most two nodes of 64 KiB wait, so the last two of these pieces are enough.
 private struct ReplacedValues {
   private static let pieceLength = 256 << 10
   private var pieces: [Piece] = []
@@ -278,8 +280,8 @@ private struct ReplacedValues {
   private final class Piece {
     let memory = UnsafeMutableRawPointer.allocate(byteCount: ReplacedValues.pieceLength, alignment: 8)
     var used = 0
-    // SAFETY: whoever has a pointer into it has been written to the file by the time that two newer
-    // pieces are full.
+    // SAFETY: every node with a pointer into this has been written by the time two newer pieces are
+    // full.
     deinit { memory.deallocate() }
   }
 

@@ -1,33 +1,35 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Proves from the disk that a tree which was written from left to right is whole: what
-/// `BaseVerify` finds from the root down, from the leaves up, so that each region can be read as
-/// soon as it is there.
+/// Proves from the disk that a tree which was written from left to right is intact. It checks the
+/// same as `BaseVerify`, but from the leaves up instead of from the root down, so that each region
+/// can be read as soon as it is written.
 ///
 /// ```
-/// region        leaf leaf leaf leaf branch leaf ...    children come before their parents, and nodes of a level in key order
-/// waiting[0]    leaf leaf leaf                         what was proved and no parent has named yet
+/// region        leaf leaf leaf leaf branch leaf ...    children before their parents, and nodes of
+///                                                      a level in key order
+/// waiting[0]    leaf leaf leaf                         verified nodes that no parent has named yet
 /// waiting[1]    branch
 /// root          the last one that waits
 /// ```
 ///
-/// The nodes of each region come here proved by themselves (`RegionProof`), which takes most of the
-/// time and can be done for several at once.
+/// `RegionProof` has verified the nodes of each region by themselves, which takes most of the time
+/// and can be done for several regions at once.
 ///
 /// Invariants:
-/// 1. What waits was read from the disk: its checksum, its structure, the order of its keys; and
-///    all under it, extents too.
-/// 2. A branch takes those that it names out of the level below, from the front. It must name them
-///    exactly: offset, length, checksum, entries, live bytes; and its separators must divide what
-///    is in fact under them.
+/// 1. Waiting nodes, and everything under them including extents, were read from the disk and
+///    verified: checksum, structure, and order of keys.
+/// 2. A branch takes its children from the front of the level below. It must name them exactly
+///    (offset, length, checksum, entries, live bytes), and its separators must divide the keys
+///    under them.
 ///
-/// So if `finish` finds the root that the checkpoint names to be the one that waits, each byte that
+/// So if `finish` finds that the waiting root is the one that the checkpoint names, every byte that
 /// can be reached from it is proved.
 ///
-/// Memory: the first and last key of each node that waits, which are few. One thread at a time.
+/// Memory: the first and last key of each waiting node, of which there are few. One thread at a
+/// time.
 package struct TreeProof: ~Copyable {
-  /// A node that was proved, with everything under it.
+  /// A node that was verified with everything under it.
   private struct Proved {
     let subtree: Subtree
     let first: [UInt8]
@@ -51,7 +53,7 @@ package struct TreeProof: ~Copyable {
     }
   }
 
-  /// Throws `damaged` if it is not this tree that was read.
+  /// Checks that the tree that was read has this root. Throws `damaged` if not.
   package func finish(_ root: Subtree?) throws(Fault) {
     let proved = waiting.last?.last?.subtree
     guard proved == root else {
@@ -113,13 +115,12 @@ package struct TreeProof: ~Copyable {
   }
 }
 
-/// Finds what lies over something else, of regions and extents that come in the order in which they
-/// lie in the file.
+/// Finds overlaps among regions and extents that come in file order.
 private struct PlacesInOrder {
-  /// Where the last region and the last extent ended.
+  /// The end of the last region; `extentEnd` is that of the last extent.
   private var regionEnd: UInt64 = 0
   private var extentEnd = NodeLayout.firstFrame
-  /// Regions of nodes that do not lie before the last extent.
+  /// The regions of nodes that do not lie before the last extent.
   private var regions: [Range<UInt64>] = []
 
   mutating func take(region: Range<UInt64>) throws(Fault) {
@@ -127,8 +128,8 @@ private struct PlacesInOrder {
       throw Fault.damaged(at: region.lowerBound, "nodes were written over others")
     }
     regionEnd = region.upperBound
-    // Between two regions there is the header of a frame; with extents between them, two headers
-    // and more.
+    // Between two adjacent regions there is only a frame header; with extents between them there
+    // are two headers and more.
     if let last = regions.last, region.lowerBound - last.upperBound <= UInt64(2 * FrameHeader.length) {
       regions[regions.count - 1] = last.lowerBound..<region.upperBound
     } else {

@@ -1,8 +1,7 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// A checkpoint's work: lays a frozen write buffer over a base tree and makes the next base tree of
-/// it.
+/// Merges a frozen write buffer with a base tree into the next base tree, for a checkpoint.
 ///
 /// ```
 /// base      [a c e] [g i k] [m o q] [s u w]        leaves and the ranges they stand for
@@ -10,14 +9,13 @@ import LatewoodFile
 /// next      [a c d e] [g i] [m o q] [s u w]        the last two are taken over by reference
 /// ```
 ///
-/// It goes through the base in key order. What no entry of the buffer and no deleted range touches
-/// is taken over unread; of what lies wholly in a deleted range no more is read than tells where
-/// its nodes and extents are; a leaf that is touched is written again, once. Memory grows only with
-/// the list of what the new tree does not refer to any more. Each leaf that is written again is
-/// proved once more, in a copy, from which its entries are taken: nothing that the disk has spoilt
-/// since it was first read gets a new checksum.
+/// It walks the base in key order. A subtree that no buffer entry and no deleted range touches is
+/// taken over unread. Of a subtree inside a deleted range, only so much is read as is needed to
+/// find its nodes and extents. A leaf that is touched is written again, once. Memory grows only
+/// with the list of dead ranges. Each leaf that is written again is verified once more, in a copy
+/// from which its entries are taken, so that damage does not get a new checksum.
 ///
-/// It runs without any lock: base and buffer are both immutable by now.
+/// It runs without a lock, because base and buffer are both immutable.
 package struct BufferMerge: ~Copyable {
   private let source: NodeSource
   private let ranges: RangeSet
@@ -25,14 +23,14 @@ package struct BufferMerge: ~Copyable {
   private var buffer: BufferCursor
 
   /// - Parameters:
-  ///   - frozen: the buffer; its records lie in the file already.
+  ///   - frozen: the buffer, whose records are already in the file.
   ///   - base: the tree under it.
   ///   - nodeSize: bytes of a full node.
-  ///   - transaction: the last that the new tree holds.
-  ///   - dead: takes what of `base` is not in the new tree, and what of the log is; of no use after
-  ///     a throw.
-  ///   - reserve: makes room in the file for nodes of a length in bytes and says at which offset.
-  ///   - write: writes bytes into that room.
+  ///   - transaction: the number of the last transaction in the new tree.
+  ///   - dead: receives the parts of `base` that are not in the new tree, and the values of the log
+  ///     that are. Useless after an error.
+  ///   - reserve: reserves space in the file for nodes of a length in bytes and returns its offset.
+  ///   - write: writes bytes into that space.
   /// - Returns: the root of the new tree; nil if it is empty.
   package static func run(
     _ frozen: BufferState, into base: Subtree?, file: FileView, nodeSize: Int, transaction: UInt64,
@@ -42,7 +40,7 @@ package struct BufferMerge: ~Copyable {
   ) throws(Fault) -> Subtree? {
     var left = DeadSpace()
     defer { dead.append(left) }
-    // The closures live as long as the region writer, which this call outlives.
+    // The closures are used only by the region writer, which does not outlive this call.
     return try withoutActuallyEscaping(reserve) { (reserve) throws(Fault) -> Subtree? in
       try withoutActuallyEscaping(write) { (write) throws(Fault) -> Subtree? in
         let sink = RegionWriter(seed: file.seed, reserve: reserve, write: write)
@@ -77,7 +75,7 @@ package struct BufferMerge: ~Copyable {
     return high.compare(buffer.key, buffer.keyCount) > 0
   }
 
-  /// Merges a subtree that stands for the keys from `low` on and below `high`.
+  /// Merges a subtree with the keys from `low` to `high`, not including `high`.
   private mutating func merge(_ subtree: Subtree, low: SplitKey, high: SplitKey?) throws(Fault) {
     builder.releaseUnused()
     let deleted = coverage(low, high)
@@ -111,7 +109,7 @@ package struct BufferMerge: ~Copyable {
     try keep(leaf, index, leaf.count, checksRanges)
   }
 
-  /// Entries of the base that no entry of the buffer replaces.
+  /// Appends entries of the base that no entry of the buffer replaces, unless they are deleted.
   @inline(__always) private func keep(
     _ leaf: Node, _ from: Int, _ to: Int, _ checksRanges: Bool
   ) throws(Fault) {
@@ -135,8 +133,8 @@ package struct BufferMerge: ~Copyable {
     }
   }
 
-  /// The buffer's entry itself: nothing, if it is a delete. None is older than a range delete over
-  /// it.
+  /// Appends the buffer's current entry unless it is a delete, and moves on. No entry is older than
+  /// a range delete over it.
   private mutating func takeEntry() throws(Fault) {
     builder.releaseUnused()
     let reference = buffer.reference
@@ -156,14 +154,14 @@ package struct BufferMerge: ~Copyable {
     try buffer.next()
   }
 
-  // MARK: What is left behind
+  // MARK: Dead space
 
   @inline(__always) private func leave(_ value: BaseValue) {
     if value.isExtent { builder.dead.leave(extent: value.extentOffset, length: UInt64(value.length)) }
   }
 
-  /// A subtree that is left out whole. Leaves are read only if they have extents. What is damaged
-  /// stays where it is.
+  /// Leaves out a whole subtree. Leaves are read only if they have extents. A damaged node is not
+  /// reported as dead.
   private func leave(_ subtree: Subtree) {
     let reference = subtree.reference
     if subtree.level == 0, subtree.liveBytes == UInt64(reference.length) {
@@ -185,7 +183,7 @@ package struct BufferMerge: ~Copyable {
 
   private enum Coverage { case none, part, whole }
 
-  /// How much of the keys from `low` on and below `high` is deleted.
+  /// The deleted part of the key range from `low` to `high`, not including `high`.
   private func coverage(_ low: SplitKey, _ high: SplitKey?) -> Coverage {
     if ranges.isEmpty { return .none }
     let start = low.bytes

@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// A position among the entries of a view: the base tree with both write buffers laid over it.
+/// A position among the entries of a view, which merges the base tree and both write buffers.
 ///
 /// ```
 /// active   .  b  .  d' .        newest; a quote is a delete
@@ -10,14 +10,13 @@ import LatewoodFile
 /// shows    a  b  c  .  e
 /// ```
 ///
-/// Invariants, while it stands on an entry and moves forward (backward: with "greatest" and "not
-/// above"):
+/// Invariants, while the cursor stands on an entry and moves forward (backward: with "greatest" and
+/// "not above"):
 /// 1. Each source stands on its least key that is not below the current one.
 /// 2. The current entry is that of the newest source among those that stand on the current key
 ///    (`takes…` says which these are).
 ///
-/// It reads memory that a version (or a running transaction) keeps: whoever holds a cursor holds
-/// that.
+/// It reads memory of a version (or of a running transaction), which the owner of the cursor keeps.
 package struct MergedCursor: ~Copyable {
   private let view: ReadView
   private var base: BaseCursor
@@ -29,7 +28,7 @@ package struct MergedCursor: ~Copyable {
   private var takesFrozen = false
   private var takesBase = false
 
-  /// Whether it stands on an entry.
+  /// Whether the cursor stands on an entry.
   package private(set) var isValid = false
 
   package init(_ view: ReadView) {
@@ -40,7 +39,7 @@ package struct MergedCursor: ~Copyable {
     isClean = view.isClean
   }
 
-  // MARK: Where it stands
+  // MARK: The current entry
 
   /// The full key of the current entry.
   @inline(__always) var key: SplitKey {
@@ -52,7 +51,10 @@ package struct MergedCursor: ~Copyable {
   package var keyCount: Int { key.count }
 
   /// The full key of the current entry, copied.
-  package var fullKey: [UInt8] { key.bytes }
+  package func fullKey() throws(Fault) -> [UInt8] {
+    if takesActive || takesFrozen { return key.bytes }
+    return try base.keyBytes()
+  }
 
   /// The value of the current entry. Valid as long as the version.
   package func value() throws(Fault) -> UnsafeRawBufferPointer {
@@ -63,14 +65,18 @@ package struct MergedCursor: ~Copyable {
     return try base.value.bytes(in: view.base.source.file)
   }
 
-  /// How the current key stands to another.
+  /// Compares the current key with another.
   package func compareKey(_ other: UnsafeRawPointer, _ otherCount: Int) -> Int {
     key.compare(other, otherCount)
   }
 
   // MARK: Moving
 
-  /// To the first entry that is not less than a full key. O(log n).
+  /// Obtains the nodes at the cursor's position again, because the cache of the file may have
+  /// released them since. The position does not change.
+  package mutating func revive() throws(Fault) { try base.revive() }
+
+  /// Moves to the first entry that is not less than a full key. O(log n).
   package mutating func seek(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
     isForward = true
     _ = try base.seek(target, targetCount)
@@ -79,7 +85,7 @@ package struct MergedCursor: ~Copyable {
     try settleForward()
   }
 
-  /// To the last entry that is less than a full key. O(log n).
+  /// Moves to the last entry that is less than a full key. O(log n).
   package mutating func seekBefore(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
     isForward = false
     _ = try base.seekLast(before: target, targetCount)
@@ -88,7 +94,7 @@ package struct MergedCursor: ~Copyable {
     try settleBackward()
   }
 
-  /// To the next entry. It stands on one.
+  /// Moves to the next entry. The cursor must stand on one.
   package mutating func next() throws(Fault) {
     if !isForward { return try turn(forward: true) }
     if takesActive { try active.next() }
@@ -97,7 +103,7 @@ package struct MergedCursor: ~Copyable {
     try settleForward()
   }
 
-  /// To the entry before. It stands on one.
+  /// Moves to the previous entry. The cursor must stand on one.
   package mutating func previous() throws(Fault) {
     if isForward { return try turn(forward: false) }
     if takesActive { try active.previous() }
@@ -106,17 +112,18 @@ package struct MergedCursor: ~Copyable {
     try settleBackward()
   }
 
-  /// Turns around: sources that do not stand on the current key are on its other side.
+  /// Reverses the direction: sources that do not stand on the current key are on the wrong side of
+  /// it.
   private mutating func turn(forward: Bool) throws(Fault) {
-    if forward { try seek(key.bytes + [0]) } else { try seekBefore(key.bytes) }
+    if forward { try seek(fullKey() + [0]) } else { try seekBefore(fullKey()) }
   }
 
-  /// As `seek` with pointers.
+  /// The same as `seek` with pointers.
   package mutating func seek(_ target: [UInt8]) throws(Fault) {
     try target.withStart { (start, count) throws(Fault) in try seek(start, count) }
   }
 
-  /// As `seekBefore` with pointers.
+  /// The same as `seekBefore` with pointers.
   package mutating func seekBefore(_ target: [UInt8]) throws(Fault) {
     try target.withStart { (start, count) throws(Fault) in try seekBefore(start, count) }
   }
@@ -138,7 +145,7 @@ package struct MergedCursor: ~Copyable {
         if takesFrozen { try frozen.next() }
         if takesBase { _ = try base.next() }
       } else {
-        guard let hole = hole() else { return }
+        guard let hole = try hole() else { return }
         try base.seek(hole.high)
       }
     }
@@ -159,7 +166,7 @@ package struct MergedCursor: ~Copyable {
         if takesFrozen { try frozen.previous() }
         if takesBase { _ = try base.previous() }
       } else {
-        guard let hole = hole() else { return }
+        guard let hole = try hole() else { return }
         try base.seekBefore(hole.low)
       }
     }
@@ -198,9 +205,9 @@ package struct MergedCursor: ~Copyable {
   }
 
   /// The deleted range that the base's current key lies in.
-  private func hole() -> RangeSet.Interval? {
+  private func hole() throws(Fault) -> RangeSet.Interval? {
     if view.activeRanges == nil, view.frozenRanges == nil { return nil }
-    let bytes = base.key.bytes
+    let bytes = try base.keyBytes()
     return bytes.withUnsafeBytes { key in
       guard let start = key.baseAddress else { return nil }
       for ranges in [view.activeRanges, view.frozenRanges] {

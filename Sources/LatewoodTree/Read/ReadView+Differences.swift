@@ -2,13 +2,13 @@ import LatewoodBytes
 import LatewoodFile
 
 extension ReadView {
-  /// Gives each full key of a range whose value differs between two views, in order, with both
-  /// values, until `body` returns false.
+  /// Calls `body` with each full key of a range whose value differs between two views, in order,
+  /// with both values, until it returns false.
   ///
-  /// First the places are gathered where the views can differ: where their base trees do (parts
-  /// that both share are skipped), where entries wait in a write buffer of either, and what lies in
-  /// a deleted range of either. Then both views are asked for each. O(changes x log n) time,
-  /// O(changes) memory.
+  /// First it gathers the keys at which the views may differ: those whose entries differ in the
+  /// base trees (shared parts are skipped), those with entries in a write buffer of either view,
+  /// and those in a deleted range of either. Then it looks up each key in both views. O(changes x
+  /// log n) time, O(changes) memory.
   package static func differences(
     from old: ReadView, to new: ReadView, low: [UInt8], high: [UInt8],
     _ body: (_ key: [UInt8], UnsafeRawBufferPointer?, UnsafeRawBufferPointer?) throws -> Bool
@@ -52,12 +52,12 @@ extension ReadView {
         }
       }
       try view.eachHole(low: low, high: high) { (hole) throws(Fault) in
-        // What the hole hides here may show in the other view. (Where the bases differ, that is
-        // known from them.)
+        // An entry that the hole hides here may be visible in the other view. (Differences of the
+        // bases are already known.)
         var cursor = view.base.cursor()
         try cursor.seek(hole.low)
         while cursor.isValid {
-          let key = cursor.key.bytes
+          let key = try cursor.keyBytes()
           guard RangeSet.less(key, hole.high) else { break }
           keys.append(key)
           _ = try cursor.next()

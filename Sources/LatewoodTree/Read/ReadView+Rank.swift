@@ -1,18 +1,18 @@
 import LatewoodBytes
 import LatewoodFile
 
-// Counting. The base tree answers from the totals in its branches, and each write buffer over it
-// from what its nodes know: by how many entries they change what lies beneath, and how many entries
-// of that each deleted range hides.
+// Counting. The base tree counts with the totals in its branches. Each write buffer over it counts
+// with its nodes, which know by how many entries they change the layers beneath, and how many
+// entries of those each deleted range hides.
 //
 //     shown(layer) = shown(beneath it), without what its deleted ranges hide
 //                    + the change by its entries
 //
-// Totals come from the file: wrong ones make a wrong count, which a verification finds, and never a
-// trap.
+// Totals come from the file. Wrong ones cause a wrong count, which a verification finds, and never
+// a trap.
 
 extension ReadView {
-  /// The base tree, and the write buffers that are laid over it.
+  /// The base tree, and the write buffers over it.
   private enum Layer {
     case base, frozen, active
 
@@ -23,18 +23,18 @@ extension ReadView {
     (layer == .active ? active : frozen).map { BufferNode($0) }
   }
 
-  /// Nil if empty.
+  /// The deleted ranges of a layer; nil if there are none.
   private func ranges(of layer: Layer) -> RangeSet? {
     (layer == .active ? activeRanges : frozenRanges)?.takeUnretainedValue()
   }
 
-  /// How many entries a range of full keys has. O(log n), and O(log n) for each pending entry of
-  /// the range of which nobody has known or asked yet whether the tree has its key.
+  /// The number of entries in a range of full keys. O(log n), plus O(log n) for each pending entry
+  /// of the range of which it is not known yet whether the tree has its key.
   package func count(low: [UInt8], high: [UInt8]) throws(Fault) -> UInt64 {
     UInt64(max(0, try shown(low, high, by: .active)))
   }
 
-  /// How many entries of a range a layer shows with those beneath it.
+  /// The number of entries in a range that a layer shows together with those beneath it.
   private func shown(_ low: [UInt8], _ high: [UInt8], by layer: Layer) throws(Fault) -> Int {
     guard RangeSet.less(low, high) else { return 0 }
     if layer == .base { return Int(truncatingIfNeeded: try baseCount(low, high)) }
@@ -52,10 +52,10 @@ extension ReadView {
     return total
   }
 
-  /// How many entries of a range lie beneath a layer and not in its deleted ranges.
+  /// The number of entries in a range that lie beneath a layer and not in its deleted ranges.
   private func notHidden(_ low: [UInt8], _ high: [UInt8], by layer: Layer) throws(Fault) -> Int {
     guard let ranges = ranges(of: layer) else { return try shown(low, high, by: layer.beneath) }
-    // What a deleted range hides at either end is left off.
+    // Exclude the part that a deleted range hides at either end.
     var (low, high) = (low, high)
     if let cut = ranges.firstEnding(after: low), !RangeSet.less(low, cut.low) { low = cut.high }
     if let cut = ranges.firstEnding(after: high), RangeSet.less(cut.low, high) { high = cut.low }
@@ -66,7 +66,7 @@ extension ReadView {
       }
   }
 
-  /// Whether a layer with those beneath it shows a key.
+  /// Whether a layer together with those beneath it shows a key.
   private func isShown(_ key: UnsafeRawPointer, _ keyCount: Int, by layer: Layer) throws(Fault) -> Bool {
     if layer == .base { return try base.find(key, keyCount) != nil }
     if let root = root(of: layer),
@@ -85,9 +85,9 @@ extension ReadView {
     return try isShown(key, keyCount, by: layer.beneath)
   }
 
-  /// The full key of entry number `index` of a range, counted from 0; nil if the range has fewer.
+  /// The full key of the entry at `index` of a range; nil if the range has fewer entries.
   ///
-  /// As many counts as it takes to search the pending entries and deleted ranges: O(log n) of them.
+  /// Takes O(log n) counts, to search the pending entries and deleted ranges.
   package func key(at index: UInt64, low: [UInt8], high: [UInt8]) throws(Fault) -> [UInt8]? {
     guard try index < count(low: low, high: high) else { return nil }
     // No entry of a buffer and no deleted range lies between `start` and the key.
@@ -109,7 +109,7 @@ extension ReadView {
     }
     let rank = try baseRank(start) &+ index &- count(low: low, high: start)
     let cursor = try base.cursor(atRank: rank)
-    return cursor.isValid ? cursor.key.bytes : nil
+    return cursor.isValid ? try cursor.keyBytes() : nil
   }
 
   private func isShown(_ key: [UInt8]) throws(Fault) -> Bool {
@@ -130,8 +130,8 @@ extension ReadView {
     return below > before ? below - before : 0
   }
 
-  /// Gives each part of a range that the ranges of the buffers hide from the base, ascending,
-  /// without overlap, until `body` returns false. O(log n) each.
+  /// Calls `body` with each part of a range that deleted ranges hide in the base, ascending and
+  /// without overlap, until it returns false. O(log n) each.
   func eachHole(
     low: [UInt8], high: [UInt8], _ body: (_ hole: Hole) throws(Fault) -> Bool
   ) throws(Fault) {
@@ -143,14 +143,14 @@ extension ReadView {
     }
   }
 
-  /// A part of the key space that is hidden from the base.
+  /// A part of the key space in which the base's entries are hidden.
   struct Hole {
     var low: [UInt8]
-    /// Not included.
+    /// The upper bound, not included.
     var high: [UInt8]
   }
 
-  /// The interval of either buffer that begins first among those that end after a key.
+  /// The interval of either buffer with the lowest start among those that end after a key.
   private func hole(endingAfter key: [UInt8]) -> RangeSet.Interval? {
     let newer = activeRanges?._withUnsafeGuaranteedRef { $0.firstEnding(after: key) }
     let older = frozenRanges?._withUnsafeGuaranteedRef { $0.firstEnding(after: key) }

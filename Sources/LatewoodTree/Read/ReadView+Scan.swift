@@ -1,22 +1,28 @@
 import LatewoodBytes
+import LatewoodDevice
 import LatewoodFile
 
 extension ReadView {
-  /// Gives each entry of a range to `body`, in order, until it returns false. Full keys; low is in
-  /// the range, high is not.
+  /// Calls `body` with each entry of a range of full keys, in order, until it returns false. The
+  /// range includes `low` and excludes `high`.
   ///
-  /// The bytes are valid during the call; the key lies in memory that is used again for the next
-  /// one. O(log n + entries).
+  /// The bytes are valid during the call; the key's memory is reused for the next one. O(log n +
+  /// entries).
+  ///
+  /// - Parameter hold: a hold on the file's cache, if there is one, that nothing else depends on.
+  ///   It is paused while `body` runs, so that a scan keeps nothing in memory however long it
+  ///   takes; values of up to 64 KiB are copied for that.
   package func scan(
-    low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer, isReversed: Bool,
+    low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer, isReversed: Bool, hold: CacheHold?,
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
   ) throws {
     guard let lowStart = low.baseAddress, let highStart = high.baseAddress else { return }
-    if isClean, !isReversed {
+    if isClean, !isReversed, hold == nil {
       return try scanBase(lowStart, low.count, highStart, high.count, body)
     }
     var cursor = MergedCursor(self)
     var scratch = KeyScratch()
+    var copy: [UInt8] = []
     if isReversed {
       try cursor.seekBefore(highStart, high.count)
     } else {
@@ -28,12 +34,41 @@ extension ReadView {
       } else if cursor.compareKey(highStart, high.count) >= 0 {
         return
       }
-      if try !body(scratch.take(cursor.key), cursor.value()) { return }
+      // In this order: if the value lies within the file, so does the key before it.
+      let value = try cursor.value()
+      let key = try scratch.take(cursor.key)
+      if let hold {
+        guard try offer(key, value, &copy, hold, body) else { return }
+        if hold.resume() { try cursor.revive() }
+      } else {
+        guard try body(key, value) else { return }
+      }
       if isReversed { try cursor.previous() } else { try cursor.next() }
     }
   }
 
-  /// The same over the base tree alone: leaf by leaf, without a comparison for each entry.
+  /// Passes an entry to `body`. The hold is paused meanwhile, unless the value is too long to be
+  /// copied.
+  private func offer(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ copy: inout [UInt8],
+    _ hold: CacheHold,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+  ) throws -> Bool {
+    guard value.count <= ReadView.copiedLength else {
+      let goesOn = try body(key, value)
+      hold.pause()
+      return goesOn
+    }
+    copy.removeAll(keepingCapacity: true)
+    copy.append(contentsOf: value)
+    hold.pause()
+    return try copy.withUnsafeBytes { try body(key, $0) }
+  }
+
+  /// The length of the longest value that is copied. Longer ones are passed in place.
+  private static let copiedLength = 64 << 10
+
+  /// Scans the base tree alone, leaf by leaf, without a comparison for each entry.
   private func scanBase(
     _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int,
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
@@ -47,10 +82,12 @@ extension ReadView {
       let isLast = leaf.key(leaf.count &- 1).compare(high, highCount) >= 0
       let end = isLast ? leaf.lowerBound(high, highCount).index : leaf.count
       var index = cursor.index
-      scratch.start(leaf.prefix, leaf.prefixCount)
+      try scratch.start(leaf.prefix, leaf.prefixCount)
       while index < end {
         let cell = leaf.entry(index)
-        if try !body(scratch.take(cell.suffix, cell.suffixCount), cell.value.bytes(in: file)) { return }
+        // In this order, as above.
+        let value = try cell.value.bytes(in: file)
+        if try !body(try scratch.take(cell.suffix, cell.suffixCount), value) { return }
         index &+= 1
       }
       if isLast { return }
@@ -59,7 +96,10 @@ extension ReadView {
   }
 }
 
-/// Memory in which the two pieces of a key are put together.
+/// Memory in which the two parts of a key are joined.
+///
+/// Lengths come from nodes, which were verified once but may have changed on the disk and been read
+/// again since: a length greater than that of any key throws `damaged`.
 struct KeyScratch: ~Copyable {
   private var memory: UnsafeMutableRawPointer
   private var capacity: Int
@@ -72,8 +112,10 @@ struct KeyScratch: ~Copyable {
 
   deinit { memory.deallocate() }
 
-  private mutating func reserve(_ length: Int, keeping kept: Int) {
-    guard length > capacity else { return }
+  @inline(never) private mutating func reserve(_ length: Int, keeping kept: Int) throws(Fault) {
+    guard length >= 0, length <= NodeLayout.maximumKeyLength else {
+      throw Fault(.damaged, "a key in memory is longer than any key can be: its node has changed")
+    }
     let larger = UnsafeMutableRawPointer.allocate(byteCount: length * 2, alignment: 8)
     larger.copyMemory(from: memory, byteCount: kept)
     memory.deallocate()
@@ -81,23 +123,25 @@ struct KeyScratch: ~Copyable {
     capacity = length * 2
   }
 
-  /// Keeps the prefix of the keys that come next.
-  @inline(__always) mutating func start(_ prefix: UnsafeRawPointer, _ count: Int) {
-    reserve(count, keeping: 0)
+  /// Stores the prefix of the following keys.
+  @inline(__always) mutating func start(_ prefix: UnsafeRawPointer, _ count: Int) throws(Fault) {
+    if UInt(bitPattern: count) > UInt(bitPattern: capacity) { try reserve(count, keeping: 0) }
     memory.copyMemory(from: prefix, byteCount: count)
     prefixCount = count
   }
 
-  /// The prefix with a suffix after it.
-  @inline(__always) mutating func take(_ suffix: UnsafeRawPointer, _ count: Int) -> UnsafeRawBufferPointer {
+  /// Returns the prefix followed by a suffix.
+  @inline(__always) mutating func take(
+    _ suffix: UnsafeRawPointer, _ count: Int
+  ) throws(Fault) -> UnsafeRawBufferPointer {
     let length = prefixCount &+ count
-    if length > capacity { reserve(length, keeping: prefixCount) }
+    if UInt(bitPattern: length) > UInt(bitPattern: capacity) { try reserve(length, keeping: prefixCount) }
     (memory + prefixCount).copyMemory(from: suffix, byteCount: count)
     return UnsafeRawBufferPointer(start: memory, count: length)
   }
 
-  @inline(__always) mutating func take(_ key: SplitKey) -> UnsafeRawBufferPointer {
-    start(key.prefix, key.prefixCount)
-    return take(key.suffix, key.suffixCount)
+  @inline(__always) mutating func take(_ key: SplitKey) throws(Fault) -> UnsafeRawBufferPointer {
+    try start(key.prefix, key.prefixCount)
+    return try take(key.suffix, key.suffixCount)
   }
 }

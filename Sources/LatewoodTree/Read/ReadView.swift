@@ -1,18 +1,19 @@
 import LatewoodBytes
+import LatewoodDevice
 import LatewoodFile
 
-/// The merged view over a version, or over what a running transaction has made of one: plain
-/// pointers, copied without counting.
+/// The merged view of a version, or of a running transaction's changes to one: plain pointers,
+/// copied without counting references.
 ///
-/// What is deleted is told by the age of records: see `RangeSet`.
-// SAFETY: whoever holds one holds the version (or is inside the transaction) whose memory it points
-// into.
+/// The age of records decides which range deletes apply to them: see `RangeSet`.
+// SAFETY: the owner of a view keeps the version (or is inside the transaction) whose memory it
+// points into.
 package struct ReadView: @unchecked Sendable {
   let base: BaseTree
   let active: UnsafeMutableRawPointer?
   let frozen: UnsafeMutableRawPointer?
   let records: RecordSpace
-  /// Nil if empty.
+  /// The deleted ranges of the active buffer; nil if there are none.
   let activeRanges: Unmanaged<RangeSet>?
   let frozenRanges: Unmanaged<RangeSet>?
 
@@ -26,7 +27,21 @@ package struct ReadView: @unchecked Sendable {
       frozen.flatMap { $0.ranges.isEmpty ? nil : Unmanaged.passUnretained($0.ranges) }
   }
 
-  /// Whether nothing but the base tree has to be looked at.
+  /// Returns a hold on the file's cache: see `FileView.hold`.
+  package func hold() -> CacheHold? { base.source.file.hold() }
+
+  /// Registers a single call that reads: see `FileView.enter`.
+  package func enter() -> ReaderRegistry.Ticket { base.source.file.enter() }
+
+  /// Returns whether nothing has been released: see `FileView.isUndisturbed`.
+  package func isUndisturbed(since ticket: ReaderRegistry.Ticket) -> Bool {
+    base.source.file.isUndisturbed(since: ticket)
+  }
+
+  /// Whether memory may be released once no reader is registered: see `FileView.isBuffered`.
+  package var isBuffered: Bool { base.source.file.isBuffered }
+
+  /// Whether only the base tree has to be read.
   var isClean: Bool { active == nil && frozen == nil && activeRanges == nil && frozenRanges == nil }
 
   /// The file offset of the newest range delete that hides older entries of a key; 0 if there is
@@ -49,7 +64,9 @@ package struct ReadView: @unchecked Sendable {
     if active != nil || frozen != nil {
       if let reference = try pending(key, keyCount) {
         if reference.isTombstone || cover(key, keyCount) > reference.offset { return nil }
-        return try records.value(of: records.record(reference), reference, in: base.source.file)
+        // The record has just been compared with its tag.
+        let record = try records.untagged(reference, least: keyCount)
+        return try records.value(of: record, reference, in: base.source.file)
       }
     }
     if cover(key, keyCount) > 0 { return nil }

@@ -2,10 +2,10 @@ import LatewoodDevice
 
 /// Keeps one base tree, and the log after its checkpoint, from being given back to the file system.
 ///
-/// All versions over one base share one hold. The numbers of versions would not do: a checkpoint's
-/// swap makes a version of the same number over another base.
+/// All versions over one base share one hold. Version numbers would not suffice: a checkpoint's
+/// swap makes a version with the same number over another base.
 package final class BaseHold: Sendable {
-  /// How many base trees there were before this one since the store was opened.
+  /// The number of base trees before this one since the store was opened.
   package let epoch: UInt64
   private let registry: BaseRegistry
 
@@ -18,7 +18,7 @@ package final class BaseHold: Sendable {
   deinit { registry.remove(epoch) }
 }
 
-/// Which base trees somebody may still read.
+/// The base trees that may still be read.
 ///
 /// Thread safety: any thread.
 package final class BaseRegistry: Sendable {
@@ -35,6 +35,6 @@ package final class BaseRegistry: Sendable {
     }
   }
 
-  /// The epoch of the oldest that is held; nil if there is none.
+  /// The epoch of the oldest held base tree; nil if there is none.
   package var oldest: UInt64? { counts.withLock { $0.keys.min() } }
 }

@@ -1,37 +1,38 @@
 import LatewoodDevice
 import Synchronization
 
-/// Which handles of keyspaces are known to mean one that exists, in all states that have the same
-/// catalog.
+/// The keyspace handles that are known to refer to an existing keyspace, in all states with the
+/// same catalog.
 ///
-/// Versions share one of these as long as no keyspace is created or dropped between them; what
-/// changes the catalog makes another. A handle is known by its fingerprint, a hash of the store,
-/// the number and the name. It is looked up in the catalog once, and from then on here, in one
-/// cache line as a rule. So it costs no more to check a handle because others were dropped,
-/// whatever it was got from.
+/// Versions share one of these as long as no keyspace is created or dropped between them; a change
+/// of the catalog makes another. A handle is identified by its fingerprint, a hash of the store,
+/// the number and the name. It is looked up in the catalog once, and from then on here, usually in
+/// one cache line. So checking a handle does not become slower because other keyspaces were
+/// dropped.
 ///
-/// The fingerprints lie in a table of a power of two words, at most half of them in use; each is at
-/// the first place, from the one that its last bits say, where there was room. A table that is full
-/// is replaced by a larger one, and kept until this goes, since somebody may be looking in it.
+/// The fingerprints are in an open-addressing hash table, whose length is a power of two and of
+/// which at most half is in use. Each is in the first word that was free, starting at the index in
+/// its lowest bits. A full table is replaced by a larger one, but kept as long as this object,
+/// because another thread may be reading it.
 ///
-/// Thread safety: `contains` and `insert` from any thread. `remove` is for a transaction that has
-/// this to itself.
-// SAFETY: the tables are only accessed atomically and go with this object.
+/// Thread safety: `contains` and `insert` from any thread; `remove` only by a transaction that does
+/// not share this object.
+// SAFETY: the tables are only accessed atomically, and are freed with this object.
 package final class KnownKeyspaces: @unchecked Sendable {
   private typealias Words = UnsafeMutablePointer<Atomic<UInt64>>
 
   private struct Tables {
-    /// The newest is the last.
+    /// All tables; the newest is the last.
     var all: [UnsafeMutableRawPointer] = []
-    /// Words of the newest that are not free.
+    /// The number of words in use in the newest.
     var used = 0
   }
 
   private static let firstLength = 64
-  /// In the place of one that was removed: those behind it must still be found.
+  /// The word in place of a removed fingerprint, so that those behind it are still found.
   private static let removed: UInt64 = 1
 
-  /// A table: its length less one, then its words.
+  /// The newest table: its length less one, then its words.
   private let newest: Atomic<UnsafeMutableRawPointer>
   private let tables: Guarded<Tables>
 
@@ -41,7 +42,7 @@ package final class KnownKeyspaces: @unchecked Sendable {
     tables = Guarded(Tables(all: [first], used: 0))
   }
 
-  /// Knows the same.
+  /// Makes a copy with the same fingerprints.
   package convenience init(_ other: KnownKeyspaces) {
     self.init()
     other.visit { insert($0) }
@@ -63,7 +64,7 @@ package final class KnownKeyspaces: @unchecked Sendable {
     ((table + 8).assumingMemoryBound(to: Atomic<UInt64>.self), Int(table.load(as: UInt64.self)))
   }
 
-  /// Whether a handle is known. If not it must be looked up.
+  /// Whether a handle is known. If not, it must be looked up in the catalog.
   @inline(__always) package func contains(_ fingerprint: UInt64) -> Bool {
     let (words, mask) = KnownKeyspaces.words(newest.load(ordering: .acquiring))
     var index = Int(truncatingIfNeeded: fingerprint) & mask
@@ -81,7 +82,8 @@ package final class KnownKeyspaces: @unchecked Sendable {
       if contains(fingerprint) { return }
       let (words, mask) = KnownKeyspaces.words(newest.load(ordering: .relaxed))
       if 2 * (tables.used + 1) > mask + 1 {
-        // Twice as long as what is left needs: much of it may have been removed.
+        // The new table is twice as long only if the remaining fingerprints need it: many may have
+        // been removed.
         var kept: [UInt64] = []
         for index in 0...mask {
           let word = words[index].load(ordering: .relaxed)

@@ -2,9 +2,9 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// The memory of one write buffer. It goes when the last version that refers to it goes.
+/// The memory of one write buffer. It is freed with the last version that refers to it.
 package final class BufferLayer: @unchecked Sendable {
-  /// Touched by the writer alone; readers go by the root in their version.
+  /// Touched only by the writer; readers use the root in their version.
   let tree: UnsafeMutablePointer<BufferTree>
   var reclaim = BufferReclaim()
 
@@ -13,18 +13,17 @@ package final class BufferLayer: @unchecked Sendable {
     tree.initialize(to: BufferTree())
   }
 
-  // SAFETY: nobody holds a version with a root in this tree any more.
+  // SAFETY: no version with a root in this tree is left.
   deinit {
     tree.deinitialize(count: 1)
     tree.deallocate()
   }
 
-  /// Bytes of memory it takes. The writer's to ask.
+  /// The number of bytes of memory that it takes. For the writer only.
   package var memoryLength: Int { tree.pointee.slab.length }
 }
 
-/// What one layer of the write buffer shows: a root, how many entries it has, and what was deleted
-/// by range.
+/// The state of one write buffer: a root, the number of entries, and the deleted ranges.
 package struct BufferState: @unchecked Sendable {
   // SAFETY: the root points into the slab of `layer`, at nodes that are not changed while a version
   // shows them.
@@ -51,27 +50,28 @@ package struct BufferState: @unchecked Sendable {
 /// ```
 ///
 /// Invariants:
-/// 1. A version never changes; whoever holds one sees one state for as long as they like.
-/// 2. Versions do not refer to each other: an old one keeps only what it shows.
-/// 3. Its number is that of the buffer roots it shows (a checkpoint's swap makes a version of the
-///    same number).
-// SAFETY: what the pointer leads to never changes and is there as long as this.
+/// 1. A version never changes; it shows the same state for as long as it is held.
+/// 2. Versions do not refer to each other: an old one keeps only the memory of its own state.
+/// 3. Its number is that of its buffer roots (a checkpoint's swap makes a version with the same
+///    number).
+// SAFETY: the face that the pointer leads to never changes and lives as long as this object.
 package final class Version: @unchecked Sendable {
   package let number: UInt64
-  /// The newest transaction it shows.
+  /// The number of the newest transaction in it.
   package let transaction: UInt64
   package let base: Subtree?
   package let active: BufferState
   package let frozen: BufferState?
-  /// The handles that are known to mean keyspaces which it has.
+  /// The handles known to refer to keyspaces of this version.
   package let known: KnownKeyspaces
-  /// The same for short reads, for as long as the version.
+  /// The same state for short reads, valid as long as the version.
   package let face: UnsafePointer<VersionFace>
   package let file: FileView
-  /// What keeps `file` where it is.
+  /// Keeps the mapping of `file`.
   private let mapping: any AnyObject & Sendable
   private let registry: VersionRegistry
-  /// Keeps what `base` and the buffers refer to in the file; nil where nothing is ever given back.
+  /// Keeps the parts of the file that `base` and the buffers refer to; nil if no space is ever
+  /// given back.
   package let hold: BaseHold?
 
   package init(
@@ -106,7 +106,7 @@ package final class Version: @unchecked Sendable {
 
   package var reads: ReadView { face.pointee.reads }
 
-  /// Checks everything that the base tree reaches. O(live bytes).
+  /// Verifies everything that can be reached from the base tree. O(live bytes).
   package func verifyBase(
     progress: ((_ bytesChecked: UInt64) -> Void)?
   ) -> TreeVerification {
@@ -114,15 +114,15 @@ package final class Version: @unchecked Sendable {
   }
 }
 
-/// What a short read needs of a version: plain pointers at a place of their own, so that nothing of
-/// the object is touched, and no reference to it counted.
+/// The part of a version that a short read needs: plain pointers in separate memory, so that the
+/// read neither touches the object nor counts a reference to it.
 package struct VersionFace {
   package let reads: ReadView
   package let known: Unmanaged<KnownKeyspaces>
   package let version: Unmanaged<Version>
 }
 
-/// What a verification of a base tree found.
+/// The result of verifying a base tree.
 package struct TreeVerification {
   package var nodes: UInt64
   package var entries: UInt64
@@ -130,9 +130,9 @@ package struct TreeVerification {
   package var bytes: UInt64
   package var faults: [Fault]
 
-  /// Checks a tree.
+  /// Verifies a tree.
   ///
-  /// - Parameter floor: what lies before this offset in the file is not looked at.
+  /// - Parameter floor: nodes and extents before this offset in the file are not checked.
   package static func run(
     _ root: Subtree?, in file: FileView, from floor: UInt64 = 0,
     progress: ((_ bytesChecked: UInt64) -> Void)?

@@ -1,10 +1,9 @@
 import LatewoodDevice
 
-/// Which versions are alive: what the writer asks before it frees what an old version may still
-/// see.
+/// The live versions, which the writer checks before it frees nodes that an old version may still
+/// reach.
 ///
-/// Thread safety: any thread. A reader's thread only ever takes a number out; freeing is the
-/// writer's.
+/// Thread safety: any thread. A reader's thread only removes numbers; only the writer frees nodes.
 package final class VersionRegistry: Sendable {
   private struct Entry {
     var number: UInt64
@@ -15,7 +14,7 @@ package final class VersionRegistry: Sendable {
 
   package init() {}
 
-  /// Numbers never fall: a new version's number is at least that of every one before.
+  /// Adds a version. Its number must be at least that of every earlier one.
   func add(_ number: UInt64, transaction: UInt64) {
     entries.withLock { entries in
       if let last = entries.indices.last, entries[last].number == number {
@@ -40,6 +39,6 @@ package final class VersionRegistry: Sendable {
     }
   }
 
-  /// Numbers of the live versions, ascending.
+  /// The numbers of the live versions, ascending.
   var live: [UInt64] { entries.withLock { $0.map(\.number) } }
 }

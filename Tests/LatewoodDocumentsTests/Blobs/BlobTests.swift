@@ -118,7 +118,7 @@ import Testing
     let blobs = try store.store.keyspace("blobs")
     let chunks = try store.store.keyspace("chunks")
     let record = try #require(try store.store.get(digest.bytes, in: blobs))
-    // It says to have more bytes than any disk.
+    // Now it claims more bytes than any disk has.
     try store.store.put(
       digest.bytes, Array(record[..<8]) + [0x3F] + [UInt8](repeating: 0, count: 7), in: blobs)
     refusal(.corruptData) { _ = try store.blob(digest)?.read() }

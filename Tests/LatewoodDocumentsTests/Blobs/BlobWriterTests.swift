@@ -2,7 +2,7 @@ import LatewoodDocuments
 import LatewoodStore
 import Testing
 
-/// Writers of blobs that outlive the batch in which they were made or fed.
+/// Writers of blobs that outlive the batch in which they were created or used.
 @Suite struct BlobWriterTests {
   private let store: DocumentStore
   private let mine = [UInt8](repeating: 1, count: 2 << 20 | 5)

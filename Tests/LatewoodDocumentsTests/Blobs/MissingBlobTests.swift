@@ -3,7 +3,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Bodies that refer to blobs before their content comes, beside sweeps.
+/// Bodies that refer to blobs before their content arrives, beside sweeps.
 @Suite struct MissingBlobTests {
   private func content(_ number: Int) -> [UInt8] {
     [UInt8](repeating: UInt8(number), count: 700 * number)
@@ -15,7 +15,8 @@ import Testing
     let store = try DocumentStore.inMemory()
     let collections = try ["a", "b"].map { try store.createCollection($0) }
     let digests = (0..<6).map { BlobDigest(of: content($0)) }
-    /// What the current body of each document refers to, and what has come and was not swept.
+    /// The blobs that the current body of each document refers to, and those that have arrived and
+    /// were not swept.
     var uses: [String: Set<Int>] = [:]
     var here: Set<Int> = []
     var used: Set<Int> { uses.values.reduce(into: []) { $0.formUnion($1) } }
@@ -106,7 +107,7 @@ import Testing
     try store.store.put(digest.bytes, [UInt8](), in: blobs)
     _ = try store.putBlob(content(2))
     try store.expectSound()
-    // Its bytes stay without anybody who knows of them.
+    // Its bytes stay, although no record refers to them.
     try store.store.put(digest.bytes, [UInt8](), in: blobs)
     #expect(try !store.verify().isSound)
   }

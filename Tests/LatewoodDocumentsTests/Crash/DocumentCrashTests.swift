@@ -4,9 +4,9 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Power cuts at every call of a script of batches. After each the database opens with a state from
-/// the last one that was acknowledged as durable up to the one in flight, and indexes and documents
-/// agree.
+/// Power failures at every call of a script of batches. After each, the database opens with a state
+/// from the last that was acknowledged as durable up to the one in progress, and indexes and
+/// documents agree.
 @Suite struct DocumentCrashTests {
   #if DEBUG
     static let imagesPerCall = 16
@@ -51,7 +51,7 @@ import Testing
     do {
       let store = try DocumentCrashScript.open(volume)
       let state = try DocumentCrashScript.state(of: store)
-      // The batch in flight may have been committed although nobody was told.
+      // The batch in progress may have been committed although it was not acknowledged.
       let allowed = whole.states[run.durable...min(run.states.count, whole.states.count - 1)]
       if !allowed.contains(state) {
         let place = whole.states.firstIndex(of: state).map { "state \($0)" } ?? "no state at all"
@@ -66,7 +66,7 @@ import Testing
         if !report.isSound { Issue.record("\(report.faults) after going on: \(label)") }
         #expect(try store.body("after") == "the crash", "\(label)")
       }
-      // Not closed: that would cost more than all the rest.
+      // Not closed, which would take longer than everything else.
       volume.crash()
     } catch {
       Issue.record("\(error): \(label)")
@@ -74,10 +74,10 @@ import Testing
   }
 }
 
-/// Batches that touch everything that a batch can touch. The same each time, down to the revisions.
+/// Batches that use every operation of a batch. They are the same each time, down to the revisions.
 final class DocumentCrashScript {
   struct State: Equatable {
-    /// Documents with the body of their winner, in the order of the feed.
+    /// The documents with the body of their winner, in the order of the feed.
     var documents: [[UInt8]] = []
     var sequences: [UInt64] = []
     var local: [String] = []
@@ -86,9 +86,9 @@ final class DocumentCrashScript {
     var collections: [String] = []
   }
 
-  /// After each step that was acknowledged; the first is that of nothing at all.
+  /// The states after each acknowledged step; the first is that of an empty database.
   private(set) var states = [State()]
-  /// Index of the newest of them that no power cut can take back.
+  /// The index of the newest state that no power failure can undo.
   private(set) var durable = 0
 
   static func open(_ volume: any Volume) throws -> DocumentStore {

@@ -7,8 +7,8 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Power cuts at every call while indexes are built, kept up to date and dropped. After each every
-/// index agrees with the documents, and one that is ready is all there.
+/// Power failures at every call while indexes are built, updated and dropped. After each, every
+/// index agrees with the documents, and a ready one is complete.
 @Suite struct IndexCrashTests {
   #if DEBUG
     private static let imagesPerCall = 8
@@ -41,13 +41,13 @@ import Testing
     }
   }
 
-  /// - Returns: after each step, what indexes are durable.
+  /// - Returns: after each step, the indexes that are durable.
   private static func run(on volume: any Volume, _ done: (Int) -> Void) throws {
     let store = try open(volume)
     let documents = try store.defaultCollection()
     let steps: [(DocumentStore) throws -> Void] = [
       { try save(0..<12, 1, $0) },
-      // One step of several: the rest is for after a crash.
+      // One step of several: the rest is done after a crash.
       { store in
         try store.write { writer in
           _ = try writer.buildIndex("n", definition("n:desc"), in: documents, limit: 5)
@@ -101,7 +101,7 @@ import Testing
     print("IndexCrashTests: \(calls) calls, \(points) points; seed \(seed)")
   }
 
-  /// - Parameter reached: steps that were acknowledged, and all of which are durable.
+  /// - Parameter reached: the number of steps that were acknowledged, all of which are durable.
   private func check(_ image: CrashImage, _ reached: Int, _ label: String, _ point: Int) throws {
     let volume = try image.makeVolume()
     do {

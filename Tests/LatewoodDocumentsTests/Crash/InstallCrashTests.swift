@@ -4,7 +4,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Copies of a database that are to be databases of their own.
+/// Copies of a database that become independent databases.
 @Suite struct InstallCrashTests {
   private static let target = "copy"
 
@@ -14,7 +14,7 @@ import Testing
     return try DocumentStore.open(at: path, on: volume, mode: .openOrCreate, options: options)
   }
 
-  /// A database with superseded bodies, and a blob that only one of those refers to.
+  /// Returns a database with superseded bodies, and a blob to which only one of those refers.
   private func original(on volume: SimulatedVolume) throws -> DocumentStore {
     let store = try open(volume)
     let blob = try store.putBlob([UInt8](repeating: 3, count: 5000))

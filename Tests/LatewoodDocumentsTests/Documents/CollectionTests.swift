@@ -6,7 +6,7 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Collections that are made, looked up and dropped while others do the same.
+/// Collections that are created, looked up and dropped while others do the same.
 @Suite struct CollectionTests {
   @Test func `batches that make the same collection at once share it, and lose nothing`() throws {
     let directory = try TestDirectory()

@@ -4,12 +4,12 @@ import LatewoodFleece
 import LatewoodStore
 import Testing
 
-/// Faults that only decoding shows, each planted below the database.
+/// Faults that only decoding reveals, each planted below the database.
 @Suite struct DeepVerificationTests {
-  /// What is planted: changes of keys and values of the store below.
+  /// A planted fault: changes of keys and values in the store below.
   struct Planting: Sendable, CustomTestStringConvertible {
     var testDescription: String
-    /// What the fault is told of.
+    /// The place that the fault is reported for.
     var place: String
     var plant: @Sendable (Transaction, Store) throws -> Void
   }
@@ -20,7 +20,7 @@ import Testing
 
   private static func sequence(_ number: UInt8) -> [UInt8] { [0, 0, 0, 0, 0, 0, 0, number] }
 
-  /// Replaces a value of one place.
+  /// Returns a planting that replaces a single value.
   private static func replacing(
     _ name: String, _ key: [UInt8], _ change: @escaping @Sendable ([UInt8]) throws -> [UInt8]?
   ) -> @Sendable (Transaction, Store) throws -> Void {
@@ -64,7 +64,7 @@ import Testing
         let space = try keyspace("\(name)/_default", store)
         for key in try Array(store.entries(in: space)).map(\.key) { try transaction.delete(key, in: space) }
       }
-      // The counter agrees: it is the last number of the state.
+      // The counter is made to agree: it is the last number of the state.
       let database = try keyspace("database", store)
       var state = try #require(try transaction.get("collection/_default", in: database))
       state[state.count - 1] = 0
@@ -89,8 +89,8 @@ import Testing
     Planting(
       testDescription: "a tree with the same revision twice", place: "_default/edited",
       plant: replacing("documents", Array("edited".utf8)) { old in
-        // The last revision is its flags and 20 bytes, then perhaps the place of its body; they
-        // come once more after a leaf of their own.
+        // The last revision is its flags and 20 bytes, then possibly the place of its body; they
+        // are repeated after a leaf of their own.
         old + old.dropFirst(3).prefix(22)
       }),
     Planting(

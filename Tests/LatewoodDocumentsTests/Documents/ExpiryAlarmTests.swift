@@ -4,9 +4,9 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// The alarm that purges documents, with a clock and timers that the test has in hand.
+/// The alarm that purges documents, with a clock and timers that the test controls.
 @Suite struct ExpiryAlarmTests {
-  /// Timers that go off when the test says so.
+  /// Timers that fire when the test says so.
   private final class Timers: Sendable {
     private let waiting = Guarded<[(wait: UInt64, action: @Sendable () -> Void)]>([])
     var waits: [UInt64] { waiting.withLock { $0.map(\.wait) } }

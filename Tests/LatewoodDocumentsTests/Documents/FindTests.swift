@@ -5,7 +5,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Finding documents by their contents, beside a plain list of them.
+/// Finding documents by their contents, compared with filtering a plain list of them.
 @Suite struct FindTests {
   private struct Film {
     var id: String
@@ -64,7 +64,7 @@ import Testing
 
   @Test(arguments: [0, 1, 63, 64, 65, 129, 299, 300, 301])
   func `sorting keeps what a plain sort keeps, whatever is skipped and cut`(skip: Int) throws {
-    // A missing title comes before all others; where all is equal the id decides.
+    // A missing title sorts before all others; ties are decided by the id.
     let sorted = films.sorted {
       ($1.year, $0.title ?? "", $0.id) < ($0.year, $1.title ?? "", $1.id)
     }

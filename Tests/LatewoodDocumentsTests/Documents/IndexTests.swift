@@ -6,7 +6,7 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Indexes beside the documents that they are of.
+/// Indexes, compared with their documents.
 @Suite struct IndexTests {
   private let store: DocumentStore
   private let collection: DocumentCollection
@@ -33,10 +33,10 @@ import Testing
     }
   }
 
-  /// The ids in an index, in its order.
+  /// Returns the ids in an index, in its order.
   private func ids(in index: String) throws -> [String] {
     let reads = try store.reads(collection)
-    let found = try #require(try reads.indexes().first { $0.name == index })
+    let found = try #require(try reads.indexes().all.first { $0.name == index })
     var ids: [String] = []
     try reads.source.forEach(in: found.entries) { key, value in
       ids.append(try IndexEntry(key: key, value: value).id)
@@ -66,7 +66,7 @@ import Testing
     try save("b", #"{"year":2}"#)
     let second = try save("a", #"{"year":3}"#, over: first.revision)
     #expect(try ids(in: "year") == ["b", "a"])
-    // Another branch that wins, without its parent.
+    // Another branch wins, without its parent.
     let far = RevisionID(generation: 9, digest: second.revision.digest)
     let body = try JSON.fleece(from: #"{"year":0}"#)
     try store.write { [collection] writer in
@@ -74,7 +74,7 @@ import Testing
     }
     #expect(try ids(in: "year") == ["a", "b"])
     try expectSound()
-    // Without it, the one before wins again, whose body is as old as it was.
+    // Without that branch, the previous revision wins again, with its old body.
     try store.write { [collection] writer in _ = try writer.purge("a", in: collection, leaves: [far]) }
     #expect(try ids(in: "year") == ["b", "a"])
     try expectSound()
@@ -120,19 +120,19 @@ import Testing
     let first = try save("a", #"{"mail":"x@y"}"#)
     let error = try #require(refusal(.notUnique) { try save("b", #"{"mail":"x@y"}"#) })
     #expect(error.message.contains("document a "))
-    // Nothing of it is left, and a batch may go on after it.
+    // Nothing of it is left, and a batch can continue after it.
     try store.write { [collection] writer in
       refusal(.notUnique) {
         try writer.save("b", in: collection, body: JSON.fleece(from: #"{"mail":"x@y"}"#), parent: nil)
       }
     }
     #expect(try store.reads(collection).head(of: "b") == nil)
-    // No value is no duplicate, and what a document had it may keep.
+    // Missing values are no duplicates, and a document may keep its own values.
     try save("c", "{}")
     try save("d", #"{"mail":null}"#)
     try save("e", #"{"mail":null}"#)
     try save("a", #"{"mail":"x@y","more":1}"#, over: first.revision)
-    // Another replica is never refused.
+    // Revisions from another replica are never refused.
     let body = try JSON.fleece(from: #"{"mail":"x@y"}"#)
     try store.write { [collection] writer in
       _ = try writer.insert("f", in: collection, history: [first.revision], body: body)
@@ -196,7 +196,7 @@ import Testing
       }
     }
     #expect(try store.reads(collection).indexList().isEmpty)
-    // What the failed batch found of its index is not taken for that of the next.
+    // Records of the index in the failed batch must not leak into the next.
     try store.createIndex("z", definition("y"), in: collection)
     try save("c", #"{"y":0}"#)
     #expect(try ids(in: "z") == ["a", "c"])
@@ -226,7 +226,7 @@ import Testing
     var list: [IndexProgress] = []
     try store.createIndex("n", definition("n"), in: collection) { step in
       list.append(step)
-      // Documents before and behind the place that it has come to.
+      // Documents before and after the place that the build has reached.
       try save("doc 0\(list.count)", #"{"n":5}"#)
       try save("doc 9\(list.count)", #"{"n":5}"#)
       if let head = try store.reads(collection).head(of: "doc 10007") {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Every plan finds what a look at every document finds.
+/// Every plan finds the same documents as a scan of all.
 @Suite struct PlanTests {
   private let store: DocumentStore
   private let collection: DocumentCollection
@@ -26,7 +26,7 @@ import Testing
     case 0:
       return "[" + (0..<random.below(4)).map { _ in random.pick(Self.plain) }.joined(separator: ",") + "]"
     case 1: return "{\"x\":\(random.pick(Self.plain))}"
-    // Of different lengths around that at which keys are cut.
+    // Lengths around the one at which keys are cut.
     case 2 where random.oneIn(3):
       return "\"" + String(repeating: "z", count: 1010 + random.below(16)) + random.pick(["a", "b", "c"])
         + "\""
@@ -76,7 +76,7 @@ import Testing
     return (request, text)
   }
 
-  /// What a look at every document finds, by plain sorting.
+  /// Returns the result of looking at every document, with plain sorting.
   private func bruteForce(_ request: FindRequest, _ reads: DocumentReads) throws -> [String] {
     var found: [(key: [UInt8], id: String)] = []
     try reads.forEachDocument { id, head in
@@ -98,6 +98,30 @@ import Testing
         : left.key.lexicographicallyPrecedes(right.key)
     }
     return found.dropFirst(request.skip).prefix(request.limit).map(\.id)
+  }
+
+  /// Returns the values of a row as text. Members that are not scalars are not distinguished.
+  private func shown(of row: FoundRow, _ columns: [FieldPath]) throws -> String {
+    switch row {
+    case .values(let id, let values): return "\(id) \(values.map { Self.shown($0) })"
+    case .document(let document):
+      let values = try columns.map { column in
+        try document.withField(column) { lookup throws(FleeceError) in try ScalarValue(lookup.value) }
+      }
+      return "\(document.id) \(values.map { $0.map { Self.shown($0) } ?? "other" })"
+    }
+  }
+
+  private func shown(of id: String, _ columns: [FieldPath], _ reads: DocumentReads) throws -> String {
+    guard let head = try reads.head(of: id) else { return "" }
+    return try reads.withDocument(id, head) { document in try shown(of: .document(document), columns) }
+  }
+
+  private static func shown(_ value: ScalarValue) -> String {
+    guard case .number(.double(let number)) = value, let integer = Int64(exactly: number) else {
+      return "\(value)"
+    }
+    return "\(ScalarValue.number(.integer(integer)))"
   }
 
   private func createIndexes() throws {
@@ -133,14 +157,18 @@ import Testing
     }
     #expect(try store.verify(deep: true).faults == [])
     var uses: [String: Int] = [:]
+    var covered = 0
     for round in 0..<400 {
-      // Some have expired then, and are not purged.
+      // Some documents have expired by then, and are not purged.
       if round == 200 { clock.advance(20) }
       if round == 300 { try store.purgeExpired() }
       let reads = try store.reads(collection)
       let (request, text) = try request(&random)
       let expected = try bruteForce(request, reads)
-      for plan in try FindPlanner(reads, request).all() {
+      let columns = ["a", "b", "c", "_id"].shuffled(using: &random).prefix(1 + random.below(2))
+        .map { FieldPath($0) }
+      let planner = try FindPlanner(reads, request)
+      for plan in try planner.all() + [planner.best()] {
         var found: [String] = []
         if request.limit > 0 {
           _ = try reads.find(request, by: plan) { document in
@@ -148,14 +176,25 @@ import Testing
             return true
           }
         }
-        let explanation = try FindPlanner(reads, request).explain(plan)
+        let explanation = planner.explain(plan, columns)
+        if request.limit > 0 {
+          var rows: [String] = []
+          try reads.findRows(request, by: plan, columns) { row in
+            if case .values = row { covered += 1 }
+            rows.append(try shown(of: row, columns))
+            return true
+          }
+          let wanted = try expected.map { try shown(of: $0, columns, reads) }
+          if rows != wanted { Issue.record("rows of \(text): \(explanation) \(random.replay)") }
+        }
         if found != expected { Issue.record("\(text): \(explanation) \(random.replay)") }
         uses[explanation.uses.map(\.index).joined(separator: "+"), default: 0] += 1
       }
       #expect(try reads.count(request) == expected.count, "\(text) \(random.replay)")
     }
-    // All kinds of plan have been there.
+    // All kinds of plan have occurred.
     #expect(uses.count > 8, "\(uses)")
+    #expect(covered > 0)
   }
 
   // MARK: Choices
@@ -191,7 +230,7 @@ import Testing
       "year", IndexDefinition([.init(FieldPath("year"))]), in: collection)
     let few = try plan(#"{"year":1990}"#)
     #expect(few.uses == [.init(index: "year", ranges: 1, entries: 10)] && !few.filters)
-    // Nearly all documents are read faster one after the other.
+    // Nearly all documents are read faster by a scan.
     #expect(try plan(#"{"year":{"$gte":1901}}"#).isScan)
     #expect(try !plan(#"{"year":{"$gte":1901}}"#, sort: "year:desc", limit: 10).isScan)
     #expect(try !plan("{}", sort: "year", limit: 10).isScan)
@@ -217,9 +256,68 @@ import Testing
         return true
       }
       #expect(try found == bruteForce(request, reads), "\(skip)")
-      // Those of one key are looked at together.
+      // The entries of one key are examined together.
       #expect(read <= 30, "\(skip)")
       #expect(try reads.count(request) == found.count)
+    }
+  }
+
+  @Test(arguments: [1, 15, 16, 17, 64]) func `equal keys are found whether they are few or many`(
+    count: Int
+  ) throws {
+    let collection = collection
+    try store.createIndex("n", IndexDefinition([.init(FieldPath("n"))]), in: collection)
+    try store.write { writer in
+      for number in 0..<(2 * count) {
+        let body = try JSON.fleece(from: #"{"n":\#(number % 2),"m":\#(number)}"#)
+        _ = try writer.save("doc \(10_000 + number)", in: collection, body: body, parent: nil)
+      }
+    }
+    let reads = try store.reads(collection)
+    for order in [[], [FindRequest.Order(FieldPath("m"), isDescending: true)]] {
+      for (skip, limit) in [(0, Int.max), (1, 5), (count - 1, 2), (count, 1)] {
+        var request = FindRequest(try MangoSelector.predicate(json: #"{"n":1}"#))
+        (request.order, request.skip, request.limit) = (order, skip, limit)
+        var found: [String] = []
+        try reads.find(request) { document in
+          found.append(document.id)
+          return true
+        }
+        #expect(try found == bruteForce(request, reads), "\(skip) \(limit)")
+        #expect(try reads.count(request) == found.count)
+      }
+    }
+  }
+
+  @Test func `a prepared request follows the indexes of the state that it reads`() throws {
+    try fill(100)
+    let prepared = PreparedFind(FindRequest(try MangoSelector.predicate(json: #"{"year":1990}"#)))
+    func uses(_ reads: DocumentReads) throws -> [String] {
+      var found: [String] = []
+      try reads.find(prepared) { document in
+        found.append(document.id)
+        return true
+      }
+      #expect(found == ["doc 10090"])
+      #expect(try reads.count(prepared) == 1)
+      return try reads.explain(prepared).uses.map(\.index)
+    }
+    let before = try store.snapshot()
+    #expect(try uses(store.reads(collection)) == [])
+    for name in ["a", "b", "a"] {
+      try store.createIndex(name, IndexDefinition([.init(FieldPath("year"))]), in: collection)
+      #expect(try uses(store.reads(collection)) == [name])
+      #expect(try uses(before.reads(collection)) == [])
+      let with = try store.snapshot()
+      try store.dropIndex(name, in: collection)
+      #expect(try uses(store.reads(collection)) == [])
+      #expect(try uses(with.reads(collection)) == [name])
+    }
+    try store.write { [collection] writer in
+      let definition = try IndexDefinition([.init(FieldPath("year"))])
+      while try !writer.buildIndex("c", definition, in: collection).isReady {}
+      #expect(try uses(writer.reads(collection)) == ["c"])
+      #expect(try uses(before.reads(collection)) == [])
     }
   }
 

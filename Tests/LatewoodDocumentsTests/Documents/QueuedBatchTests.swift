@@ -18,7 +18,7 @@ import Testing
     documents = try store.defaultCollection()
   }
 
-  /// Runs tasks that all wait for the first of them, which goes on when the others have begun.
+  /// Runs tasks that all wait for the first of them, which continues once the others have begun.
   private func runTogether(
     _ count: Int, _ body: @escaping @Sendable (Int, DocumentWriter) throws -> Void
   ) async -> [Int: any Error] {
@@ -50,13 +50,14 @@ import Testing
     }
     #expect(failures.keys.sorted() == Array(stride(from: 7, to: 64, by: 8)))
     #expect(failures.values.allSatisfy { $0 is OnPurpose })
-    // One, and a few for those who had begun to come; with a thread for each it is 56 and more.
+    // One, and a few for batches that were already starting; with a thread for each there are 56
+    // and more.
     #expect(volume.trace.count { $0.kind == .sync } - before <= 20)
     for index in 0..<64 {
       #expect(try store.body("\(index)") == (index % 8 == 7 ? nil : "body \(index)"))
     }
     try store.expectSound()
-    // What was acknowledged is durable.
+    // Everything acknowledged is durable.
     let disk = SimulatedVolume()
     try disk.place(volume.durableBytes(of: "db"), at: "db")
     let found = try DocumentStore.open(

@@ -20,7 +20,7 @@ import Testing
     #expect(try store.body("a") == "two")
     let record = try #require(try store.reads(documents).record(of: "a"))
     #expect(record.tree.parent(of: second.revision)?.id == first.revision)
-    // The old body is there until a sweep.
+    // The old body stays until a sweep.
     #expect(try store.reads(documents).body(of: first.revision, in: record) == bytes("one"))
     try store.delete("a", over: second.revision)
     #expect(try store.body("a") == nil)
@@ -44,7 +44,7 @@ import Testing
     #expect(last.revision.generation == 3)
     #expect(try store.reads(documents).record(of: "a")?.tree.parent(of: last.revision)?.id == second.revision)
     #expect(try store.save("a", "new", policy: .lastWriteWins).revision.generation == 4)
-    // The first edit again, after others have gone on: nobody has what they saved.
+    // The first edit again, after later saves: a conflict, although it is the same edit.
     refusal(.conflict) { try store.save("a", "one") }
     try store.expectSound()
   }
@@ -128,7 +128,7 @@ import Testing
     try store.expectSound()
     #expect(try store.sweep().bodies == 1)
     try store.setDepth(3)
-    // What comes from another replica may be further ahead than the depth.
+    // Revisions from another replica may be further ahead than the depth.
     var history = [second.revision]
     for number in 0..<5 {
       let next = bytes("\(number)").withUnsafeBytes {

@@ -4,15 +4,14 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// A database whose keys and values were tampered with below it: verification tells, and nothing
-/// traps.
+/// A database whose keys and values were tampered with: verification reports it, and nothing traps.
 @Suite struct VerificationTests {
   private static let spaces = [
     "documents/_default", "sequences/_default", "bodies/_default", "superseded/_default", "marks/_default",
     "expiry/_default", "references/_default", "uses/_default", "blobs", "chunks",
   ]
 
-  /// Something of everything.
+  /// Stores data of every kind.
   private func fill(_ store: DocumentStore) throws {
     let documents = try store.defaultCollection()
     let blob = try store.putBlob([UInt8](repeating: 5, count: 3000))
@@ -82,7 +81,7 @@ import Testing
     try tampered { raw in
       let keyspace = try #require(try raw.existingKeyspace("database"))
       var state = try #require(try raw.get("collection/_default", in: keyspace))
-      // After the format, the identity and the last sequence.
+      // This byte follows the format, the identity and the last sequence.
       state[18] += 1
       try raw.put("collection/_default", state, in: keyspace)
     } _: { store in

@@ -5,7 +5,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// One random run: a database on a simulated disk, and the model beside it.
+/// One random run: a database on a simulated disk, compared with a model.
 final class DocumentModelRun {
   var random: SeededRandom
   let clock = TestClock()
@@ -135,7 +135,7 @@ final class DocumentModelRun {
     model.replace(id, parent, saved.revision, [0], isDeleted: true, blob: nil)
   }
 
-  /// A branch that other replicas have made, from nothing that is known here.
+  /// Inserts a branch of another replica that starts from nothing known here.
   private func insert(
     _ writer: DocumentWriter, _ id: String, _ known: DocumentModel.Document?, _ model: inout DocumentModel
   ) throws {

@@ -2,8 +2,7 @@ import LatewoodDevice
 import LatewoodSimulation
 import Testing
 
-/// Random operations on a database and on a plain model, side by side. `LATEWOOD_SEED` replays a
-/// run.
+/// Random operations on a database and on a plain model in parallel. `LATEWOOD_SEED` replays a run.
 @Suite struct DocumentModelTests {
   static let isLowEffort = CurrentProcess.environmentVariable("LATEWOOD_EFFORT") == "low"
 

@@ -6,7 +6,7 @@ import LatewoodStore
 import Testing
 
 @Suite struct ObserverTests {
-  /// What an observer was told, until a number of changes have come.
+  /// The events of an observer, until a number of changes have arrived.
   final class Listener: Sendable {
     private let list = Guarded<[CollectionEvent]>([])
     private let arrived = DispatchSemaphore(value: 0)
@@ -21,7 +21,7 @@ import Testing
     var events: [CollectionEvent] { list.withLock { $0 } }
     var changes: [DocumentChange] { events.flatMap(\.changes) }
 
-    /// False if not so many came in time.
+    /// Returns false if not enough events arrive in time.
     func wait(for count: Int) -> Bool {
       for _ in 0..<count where arrived.wait(timeout: Patience.deadline) == .timedOut { return false }
       return true

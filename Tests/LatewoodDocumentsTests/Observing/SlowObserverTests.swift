@@ -5,9 +5,9 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Observers that are slower than what they observe.
+/// Observers that are slower than the changes.
 @Suite struct SlowObserverTests {
-  /// A handler that waits until it may go on, and what it was told.
+  /// A handler that waits until it may continue, and its events.
   private final class SlowListener: Sendable {
     let queue = DispatchQueue(label: "test.slow")
     private let gate = DispatchSemaphore(value: 0)
@@ -19,7 +19,7 @@ import Testing
       list.withLock { $0.append(event) }
     }
 
-    /// All that it has been told when there is nothing more.
+    /// Returns all events once there are no more.
     func finish() -> [CollectionEvent] {
       isOpen.withLock { $0 = true }
       gate.signal()
@@ -36,7 +36,7 @@ import Testing
     documents = try store.defaultCollection()
   }
 
-  /// Saves documents again and again, in batches, and returns how often it has saved one.
+  /// Saves documents repeatedly, in batches, and returns the number of saves.
   private func save(documents count: Int, times: Int, batch: Int = 100) throws -> Int {
     var heads: [RevisionID?] = Array(repeating: nil, count: count)
     for round in 0..<times {
@@ -75,7 +75,7 @@ import Testing
     let saved = try save(documents: 1000, times: 10)
     let events = listener.finish()
     let told = events.reduce(0) { $0 + $1.changes.count }
-    // A commit that it had in hand, 4,096 that wait, and one range of what there is.
+    // The commit being handled, 4,096 waiting changes, and one range of the existing documents.
     #expect(told <= 100 + 4096 + 1000, "\(told) of \(saved) changes")
     #expect(events.allSatisfy { $0.isComplete && $0.kind == .changed })
     try expectNewest(events)

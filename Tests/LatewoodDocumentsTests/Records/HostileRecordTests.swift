@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Records that nobody writes, in a file whose checksums are all right.
+/// Records that no writer makes, in a file whose checksums are all right.
 @Suite struct HostileRecordTests {
   private func revision(_ text: String) -> RevisionID {
     bytes(text).withUnsafeBytes { RevisionID(editing: nil, isDeleted: false, body: $0) }
@@ -13,7 +13,7 @@ import Testing
     RevisionTree.Node(id: revision(text), parent: -1, isLeaf: true, isDeleted: false, body: 0)
   }
 
-  /// A record of first revisions, each a leaf.
+  /// Returns a record of first revisions, each a leaf.
   private func record(_ texts: [String]) -> [UInt8] {
     var tree = RevisionTree()
     for text in texts { tree.nodes.append(leaf(text)) }
@@ -49,7 +49,7 @@ import Testing
     let swapped = sound[..<head] + sound[(head + branch)...] + sound[head..<(head + branch)]
     refusal(.corruptRevisions) { try decode(Array(swapped)) }
     var twice = Array(sound[..<(head + branch)] + sound[head..<(head + branch)])
-    // Two that are one are no conflict, which is not the question here.
+    // Clear the conflict flag: two equal revisions are no conflict, which is not the point here.
     twice[1] = 0
     refusal(.corruptRevisions) { try decode(twice) }
     var silent = sound

@@ -23,7 +23,7 @@ import Testing
   }
 
   struct Vector: Sendable {
-    /// Of the message, whose byte number n is 7 n + 3.
+    /// The length of the message, whose byte number n is 7 n + 3.
     var count: Int
     var length: Int
     var digest: String

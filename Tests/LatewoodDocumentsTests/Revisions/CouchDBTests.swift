@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Trees and what CouchDB 3.5 says of them: its own unit tests, and the scenarios of a document
+/// Trees with CouchDB 3.5's results for them, from its unit tests and the scenarios of a document
 /// guide.
 @Suite struct CouchDBTests {
   @Test func `every tree is as CouchDB has it`() throws {
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  /// Lines that belong together; the first word of each says what the others are.
+  /// The lines of one case; the first word of each names the kind of line.
   struct Case {
     var name: String
     var limit: Int
@@ -89,8 +89,8 @@ import Testing
       #expect(tree.possibleAncestors(of: missing) == list("possible_ancestors").map(revision), "\(name)")
     }
 
-    /// The names there are short and need not be hexadecimal; their characters as bytes have the
-    /// same order.
+    /// Revision names in these tests are short and need not be hexadecimal; their characters as
+    /// bytes have the same order.
     private func revision(_ text: Substring) -> RevisionID {
       let parts = text.split(separator: "-")
       let digest = RevisionDigest(parts[1].utf8)

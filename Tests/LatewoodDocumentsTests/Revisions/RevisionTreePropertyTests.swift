@@ -3,16 +3,16 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Random trees, cut into histories and given to replicas in all kinds of orders. `LATEWOOD_SEED`
+/// Random trees, cut into histories and inserted into replicas in various orders. `LATEWOOD_SEED`
 /// replays.
 @Suite struct RevisionTreePropertyTests {
   struct Revision {
-    /// Newest first.
+    /// The history, newest first.
     var history: [RevisionID]
     var isDeleted: Bool
   }
 
-  /// Edits and branches and a deletion now and then.
+  /// Returns edits, branches and occasional deletions.
   private func revisions(_ count: Int, _ random: inout SeededRandom) -> [Revision] {
     var all: [Revision] = []
     for _ in 0..<count {
@@ -48,7 +48,7 @@ import Testing
       #expect(tree.nodes.count == all.count, "\(random.replay)")
       #expect(try merged(all.shuffled(using: &random)) == tree, "\(random.replay)")
       #expect(try merged((all + all).shuffled(using: &random)) == tree, "\(random.replay)")
-      // Histories that do not go all the way back leave gaps that others close.
+      // Histories that do not go back to the root leave gaps that others close.
       let cut = all.map { revision in
         let length = 1 + random.below(revision.history.count)
         return Revision(history: Array(revision.history[..<length]), isDeleted: revision.isDeleted)
@@ -73,14 +73,14 @@ import Testing
       #expect(pruned.winner?.id == tree.winner?.id, "\(random.replay)")
       var again = pruned
       #expect(!again.prune(to: depth) && again == pruned, "\(random.replay)")
-      // A node is kept just if a leaf is near.
+      // A node is kept exactly if a leaf is near.
       for node in tree.nodes {
         let isNear = tree.leaves.contains { leaf in
           tree.history(of: leaf.id).prefix(depth).contains { $0.id == node.id }
         }
         #expect(pruned.contains(node.id) == isNear, "\(random.replay)")
       }
-      // In the order in which they were made, pruning on the way loses no leaf either.
+      // In the order in which the revisions were made, pruning along the way loses no leaf either.
       #expect(try merged(all, depth: depth).leaves.map(\.id) == tree.leaves.map(\.id), "\(random.replay)")
     }
   }
@@ -124,7 +124,7 @@ import Testing
       #expect(head.hasConflicts == (!head.isDeleted && !tree.conflicts.isEmpty), "\(random.replay)")
       #expect(head.sequence == record.sequence && head.expiry == record.expiry, "\(random.replay)")
       for count in 0..<bytes.count {
-        // Where a branch ends, what is left may be a record too.
+        // Cut at the end of a branch, the rest may be a valid record, too.
         if let tree = try? bytes[..<count].withUnsafeBytes({ try DocumentRecord($0) }).tree {
           #expect(tree.nodes.count < record.tree.nodes.count)
           checkInvariants(tree)
@@ -132,7 +132,7 @@ import Testing
       }
       for _ in 0..<50 {
         bytes[random.below(bytes.count)] ^= UInt8(1 << random.below(8))
-        // It may be that of another tree by now; if so, of a proper one.
+        // It may be the record of another tree by now; if so, of a valid one.
         if let tree = try? bytes.withUnsafeBytes({ try DocumentRecord($0) }).tree { checkInvariants(tree) }
       }
     }

@@ -2,13 +2,13 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodStore
 
-/// A file in memory whose bytes a test has destroyed. It cannot be written to.
+/// A file in memory in which a test has destroyed bytes. It cannot be written to.
 final class DamagedFile: Device {
   private let bytes: [UInt8]
   private let unreadable: [Range<UInt64>]
   private let patch: (start: Int, bytes: [UInt8])
 
-  /// - Parameter patch: what has taken the place of the bytes from `start` on.
+  /// - Parameter patch: the bytes that replace those from `start` on.
   init(
     _ bytes: [UInt8], unreadable: [Range<UInt64>] = [], patch: (start: Int, bytes: [UInt8]) = (0, [])
   ) {

@@ -4,12 +4,13 @@ import LatewoodTree
 
 @testable import LatewoodInspection
 
-/// Where in a sound file each entry lies.
+/// The offsets of each entry in a sound file.
 struct EntryPlaces {
-  /// What no other entry has: the cell and the large value, or the operation in the log.
+  /// The ranges that belong to one entry alone: the cell and the large value, or the operation in
+  /// the log.
   private(set) var own: [[UInt8]: [Range<UInt64>]] = [:]
-  /// What leads to the cell of an entry in a leaf: its head and slot, the prefix that it shares
-  /// with its neighbours and the header that says how long that is.
+  /// The ranges that lead to the cell of an entry in a leaf: its head and slot, the prefix that it
+  /// shares with its neighbours, and the header that states the length of the prefix.
   private(set) var shared: [[UInt8]: [Range<UInt64>]] = [:]
 
   init(in bytes: [UInt8]) throws {

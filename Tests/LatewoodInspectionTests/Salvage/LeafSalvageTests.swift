@@ -5,18 +5,18 @@ import Testing
 
 @testable import LatewoodInspection
 
-/// What a salvage makes of leaves that lost what leads to their cells.
+/// Salvages leaves in which everything that leads to the cells was destroyed.
 @Suite struct LeafSalvageTests {
   private struct Leaf {
     var start: Int
     var end: Int
-    /// Where the prefix ends and the cells begin.
+    /// The end of the prefix, where the cells begin.
     var cells: Int
     var keys: [[UInt8]]
   }
 
-  /// Of a compacted file, in which every entry is there once: no log and no older leaf can stand
-  /// in.
+  /// Returns the leaves of a compacted file, in which every entry is there once: no log and no
+  /// older leaf can replace them.
   private func leaves(of bytes: [UInt8]) throws -> [Leaf] {
     let reader = try FileReader(DamagedFile(bytes))
     let file = FrameReader(reader: reader, seed: try SalvageIdentity.find(in: reader).seed)

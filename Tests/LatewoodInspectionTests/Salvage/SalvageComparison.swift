@@ -1,22 +1,22 @@
 import LatewoodBytes
 import LatewoodInspection
 
-/// Takes what a salvage saves of a damaged file and keeps only how it differs from what the sound
-/// file has, so that thousands can be compared.
+/// Receives the salvaged entries of a damaged file and keeps only their differences from the sound
+/// file, so that thousands of files can be compared.
 final class SalvageComparison: SalvageSink {
-  /// An entry of the sound file, in what was saved.
+  /// A salvaged entry that the sound file contains.
   struct Found {
     var trust: SalvageTrust
-    /// Nil: the one that it had.
+    /// The value if it differs from that of the sound file; nil if it is the same.
     var otherValue: [UInt8]?
   }
 
   let keys: [[UInt8]]
   private let values: [[UInt8]]
   private let places: [[UInt8]: Int]
-  /// By the place of the key among `keys`; nil if it was not saved.
+  /// The salvaged entries by the index of the key in `keys`; nil if one was not saved.
   private(set) var found: [Found?]
-  /// What the sound file does not have.
+  /// Salvaged entries that the sound file does not contain.
   private(set) var added: [[UInt8]: SavedEntries.Saved] = [:]
   private var last = -1
 
@@ -63,7 +63,7 @@ final class SalvageComparison: SalvageSink {
   func progress(_ done: UInt64, of total: UInt64) throws(Fault) {}
 
   private func place(of key: [UInt8]) -> Int? {
-    // Most come in their order.
+    // Most keys come in order.
     if last + 1 < keys.count, keys[last + 1] == key { last += 1 } else { last = places[key] ?? last }
     return last >= 0 && keys[last] == key ? last : nil
   }

@@ -1,22 +1,22 @@
 import LatewoodInspection
 
-/// What one destroyed block costs, over all blocks of a file.
+/// The cost of one destroyed block, over all blocks of a file.
 struct SalvageFigure: CustomStringConvertible {
   let fileLength: Int
   let entries: Int
   private(set) var blocks = 0
-  /// Entries of which a byte lay in the block.
+  /// The number of entries with a byte in the block.
   private var lying = 0
-  /// Entries that were not saved in any version.
+  /// The number of entries that were not saved in any version.
   private var lost = 0
   private var most = 0
-  /// Entries that were lost, though none of their bytes lay in the block.
+  /// The number of entries that were lost although none of their bytes lay in the block.
   private var lostBeyond = 0
   private(set) var blocksThatCostMore = 0
   private var unproven = 0
   private var older = 0
-  /// Saved under a key that there was not, or with another value than the newest; none of them as
-  /// certain, or with a report that says where.
+  /// The number of entries saved under a key that did not exist, or with another value than the
+  /// newest; never as certain, unless the report names the place.
   private(set) var wrong = 0
 
   init(fileLength: Int, entries: Int) {

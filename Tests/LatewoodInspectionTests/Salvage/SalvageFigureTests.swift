@@ -4,15 +4,15 @@ import Testing
 
 @testable import LatewoodInspection
 
-/// With one block of a file destroyed, no entry is lost but those that lay in it: those of which
-/// the cell with key and value, the large value, or the operation in the log has a byte there.
+/// If one block of a file is destroyed, only the entries in it are lost: those with a byte of their
+/// cell, their large value, or their operation in the log in that block.
 ///
 /// Every block of a file is destroyed in turn, first with zeros, then with noise. There are
-/// exceptions where nothing that is left says how a key begins: then the entries of one leaf go
-/// whose header or prefix lay in the block, and `Figure` counts them.
+/// exceptions where nothing left determines the start of the keys: then the entries of one leaf are
+/// lost whose header or prefix lay in the block, and `SalvageFigure` counts them.
 ///
 /// `LATEWOOD_SALVAGE_BYTES=10485760` makes the files longer and prints the figures;
-/// `LATEWOOD_SALVAGE_KIND` picks one kind of file, and `LATEWOOD_SALVAGE_FILLING` zeros or noise.
+/// `LATEWOOD_SALVAGE_KIND` selects one kind of file, and `LATEWOOD_SALVAGE_FILLING` zeros or noise.
 @Suite struct SalvageFigureTests {
   enum Filling: String, CaseIterable { case zeros, noise }
 
@@ -50,8 +50,8 @@ import Testing
       let place = "\(kind) \(filling) at block \(block), \(random.replay)"
       for (index, found) in comparison.found.enumerated() where found == nil || found?.otherValue != nil {
         #expect(touched.contains(index) || led.contains(index), "\(comparison.keys[index]): \(place)")
-        // Which keys a destroyed operation was about nobody can know: then the report says which
-        // transactions are concerned.
+        // Nobody can know the keys of a destroyed operation: in that case the report names the
+        // transactions in question.
         let isTold = found?.trust != .certain || !report.damagedLog.isEmpty
         #expect(isTold, "a wrong value of \(comparison.keys[index]): \(place)")
       }
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  /// Which entries have a byte in which block, by their places among `keys`.
+  /// Returns the entries with bytes in each block, by their indexes in `keys`.
   private static func byBlock(
     _ ranges: [[UInt8]: [Range<UInt64>]], _ keys: [[UInt8]], _ length: Int
   ) -> [[Int]] {

@@ -7,9 +7,9 @@ import Testing
 
 @testable import LatewoodInspection
 
-/// What a salvage makes of damage of each kind.
+/// Salvages files with damage of each kind.
 @Suite struct SalvageTests {
-  // MARK: Who the file is
+  // MARK: Identity of the file
 
   @Test(arguments: [0, 4096])
   func eitherCopyOfTheHeaderIsEnough(copy: Int) throws {
@@ -60,7 +60,7 @@ import Testing
 
   // MARK: Older versions
 
-  /// A store in memory and the bytes of its file after `work`.
+  /// Returns a store in memory and the bytes of its file after `work`.
   private func file(
     _ work: (Store, Keyspace) throws -> Void
   ) throws -> (bytes: [UInt8], number: UInt32) {
@@ -119,11 +119,11 @@ import Testing
       leaf..<leaf + Int(root.reference.length),
       with: [UInt8](repeating: 0, count: Int(root.reference.length)))
     let (entries, report) = try Salvage.all(of: bytes)
-    // The log from the first transaction on is there: it makes up for the leaf.
+    // The log from the first transaction on survives, and replaces the leaf.
     #expect(entries == whole)
     #expect(entries[key(number, "key-150")] == nil && entries[key(number, "key-165")] == nil)
     #expect(report.lostRanges.map(\.what) == [.leaf] && report.missing == 0)
-    // Without the commits, the older leaf is all there is, and what it says may have been deleted
+    // Without the commits, only the older leaf is left, and its entries may have been deleted
     // since.
     var worse = bytes
     var frames = FrameReader(reader: try FileReader(DamagedFile(bytes)), seed: file.seed)
@@ -160,8 +160,7 @@ import Testing
     for index in 100..<140 where index != 120 {
       #expect(entries[key(keyspace.id, "key-\(index)")]?.trust == .certain, "\(index)")
     }
-    // Nothing can say that this one is wrong but the checksum over it, so it is not taken for
-    // right.
+    // Only the checksum over this operation can prove it wrong, so it is not accepted as certain.
     #expect(entries[key(keyspace.id, "key-120")]?.trust != .certain)
     #expect(report.damagedLog.count == 1 && !report.isWhole)
   }
@@ -217,7 +216,7 @@ import Testing
           bytes.replaceSubrange(start..<end, with: random.bytes(end - start))
         }
       default:
-        // Pieces of the file in other places than their own.
+        // Pieces of the file at wrong offsets.
         for _ in 0..<4 {
           let from = 16384 + random.below(bytes.count - 16384 - 2048)
           let to = 16384 + random.below(bytes.count - 16384 - 2048)
@@ -247,7 +246,7 @@ import Testing
       read = try store.verify().isSound ? entries : nil
       try store.close()
     } catch is StoreError {
-      // This one no reader opens.
+      // No reader can open this file.
     }
     let saved: [[UInt8]: SavedEntries.Saved]
     do {
@@ -256,8 +255,8 @@ import Testing
       #expect(read == nil, "\(fault)")
       return
     }
-    // What lies behind the log is never certain, and only takes the place of what is there if it
-    // may be newer.
+    // Entries from after the log are never certain, and only replace existing ones if they may be
+    // newer.
     guard let read else { return }
     for (key, value) in read {
       #expect(saved[key]?.value == value || saved[key]?.trust == .unproven, "\(key)")

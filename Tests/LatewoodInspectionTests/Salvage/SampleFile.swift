@@ -2,18 +2,18 @@ import LatewoodDevice
 import LatewoodSimulation
 import LatewoodStore
 
-/// The bytes of a database file that tests destroy parts of.
+/// The bytes of a database file in which tests destroy parts.
 enum SampleFile: String, CaseIterable {
-  /// As a compaction leaves it: every entry is in the file once.
+  /// A compacted file: every entry is in it once.
   case compacted
-  /// After some checkpoints, with overwrites and deletes in between.
+  /// A file after some checkpoints, with overwrites and deletes in between.
   case worked
-  /// As a crash leaves it, with much in the log that no checkpoint holds.
+  /// A file after a crash, with much log that no checkpoint contains.
   case crashed
   /// A compacted file with work after it.
   case goneOn
 
-  /// Of a store that does nothing by itself: the file is what the test makes it.
+  /// Options for a store without background work, so that the test alone determines the file.
   static var options: Store.Options {
     var options = Store.Options()
     options.checkpointsInBackground = false
@@ -23,8 +23,8 @@ enum SampleFile: String, CaseIterable {
     return options
   }
 
-  /// About `length` bytes. Some values are large, and one transaction in some deletes a range. Keys
-  /// are text of one length, text of many lengths, or numbers.
+  /// Returns a file of about `length` bytes. Some values are large, and some transactions delete a
+  /// range. Keys are text of one length, text of many lengths, or numbers.
   func bytes(length: Int, seed: UInt64) throws -> [UInt8] {
     let volume = MemoryVolume()
     let store = try Store.open(

@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodInspection
 
-/// Keeps what a salvage saved in memory.
+/// Keeps salvaged entries in memory.
 final class SavedEntries: SalvageSink {
   struct Saved: Equatable {
     var value: [UInt8]
@@ -35,7 +35,7 @@ final class SavedEntries: SalvageSink {
 }
 
 extension Salvage {
-  /// Everything in a file, and what was lost of it.
+  /// Returns everything in a file, and the report on its losses.
   static func all(
     of bytes: [UInt8], identity: SalvageIdentity? = nil, unreadable: [Range<UInt64>] = []
   ) throws -> (entries: [[UInt8]: SavedEntries.Saved], report: SalvageReport) {

@@ -30,7 +30,7 @@ import Testing
     #expect(try store.verify().isSound)
   }
 
-  /// What was at the place of the last frame was given back, so that the frame itself says nothing.
+  /// The block of the last frame was given back, so the frame itself cannot tell the files apart.
   @Test func `a restored backup that was written to does not go on with a newer one of the original`() throws
   {
     let volume = SimulatedVolume()
@@ -50,7 +50,7 @@ import Testing
       let bytes = try volume.liveBytes(of: "two")
       if bytes.count > end, bytes[length..<end].allSatisfy({ $0 == 0 }) { break }
     }
-    // The frame itself is in a block that is not whole.
+    // The frame itself is in a partial block, which is not given back.
     for (index, byte) in try volume.liveBytes(of: "two")[start..<length].enumerated() where byte != 0 {
       try volume.corrupt("two", at: start + index, xor: byte)
     }
@@ -74,7 +74,8 @@ import Testing
       do {
         try store.backup(to: "backup")
         let lost = volume.trace.dropFirst(first).first { $0.fault == .lost }
-        // The source's own checkpoint goes before it, and its slots lead to each other's.
+        // Losses in the source's own checkpoint before the backup, and in root slots, of which the
+        // other one still works, need not be noticed.
         if lost?.path.hasPrefix("backup") == true, let lost, lost.offset >= 16384 {
           Issue.record("\(lost) was not noticed")
         }

@@ -3,11 +3,12 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// A backup that is interrupted is the one before or the new one.
+/// An interrupted backup is the previous one or the new one.
 @Suite struct BackupCrashTests {
   private static let target = "backup"
 
-  /// Writes, backs up and writes, three times; what each backup showed is in `backups`.
+  /// Alternates writes and backups. `states` are the contents after each write, `finished` is the
+  /// number of finished backups.
   private func run(on volume: SimulatedVolume, _ states: inout [Content], _ finished: inout Int) throws {
     let store = try CrashScript.open(volume.process(1))
     for round in 0..<4 {
@@ -63,7 +64,7 @@ import Testing
     }
   }
 
-  /// What is there of the backup can be read and gone on with.
+  /// Checks that an interrupted backup can be read and extended.
   private func check(
     _ volume: SimulatedVolume, _ states: [Content], _ finished: Int, _ label: String
   ) throws {

@@ -4,7 +4,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Backups that go on from one another.
+/// Incremental backups.
 @Suite struct BackupTests {
   private let directory: StoreDirectory
   private var options = Store.Options()

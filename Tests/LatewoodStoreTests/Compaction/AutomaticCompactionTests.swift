@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// When a file is compacted by itself.
+/// The decision to compact a file automatically.
 @Suite struct AutomaticCompactionTests {
   private let directory: StoreDirectory
   private let store: Store
@@ -23,7 +23,7 @@ import Testing
     space = try store.keyspace("a")
   }
 
-  /// Overwrites so many keys, and writes a checkpoint.
+  /// Overwrites `count` keys, and writes a checkpoint.
   private func overwrite(_ count: Int, _ byte: UInt8) throws {
     try store.write { transaction in
       for number in 0..<count {

@@ -5,14 +5,14 @@ import Testing
 
 @testable import LatewoodStore
 
-/// What a file takes while it is overwritten at full speed: 3 times the live data and 32 MiB on the
-/// disk, 8 times and 64 MiB by its size.
+/// The bounds of a file that is overwritten at full speed: at most 3 times the live data plus 32
+/// MiB on the disk, and a size of at most 8 times the live data plus 64 MiB.
 @Suite(.serialized) struct BoundedFileTests {
   struct Load: Sendable, CustomTestStringConvertible {
     var keys: Int
     var length: Int
     var batch = 1
-    /// Bytes of values that are written.
+    /// The number of bytes of values to write.
     var total = 80 << 20
     var durability = Durability.relaxed
     var testDescription: String {

@@ -27,7 +27,7 @@ import Testing
     }
     #expect(last == 1)
     let after = try store.statistics()
-    // A seal may have come since.
+    // A seal may have been appended since.
     #expect(after.fileSize >= report.bytesAfter && after.fileSize <= report.bytesAfter + 64)
     #expect(report.bytesBefore >= before.fileSize)
     #expect(after.fileSize * 2 < before.fileSize)
@@ -36,7 +36,7 @@ import Testing
     #expect(try store.content() == content)
     #expect(try store.verify().isSound)
     #expect(try directory.others() == [])
-    // The history begins with it, and what it took away is refused.
+    // The history begins with the compaction; older checkpoints are refused.
     #expect(try store.history().map(\.isCompaction) == [true])
     refusal(.notFound) { _ = try store.snapshot(asOf: checkpoints[0]) }
     try store.put("later", "two", in: fruit)
@@ -112,7 +112,7 @@ import Testing
     }
     var meanwhile: UInt64 = 0
     Patience.wait { written.load(ordering: .relaxed) > 0 }
-    // Four, and more where the other thread comes too seldom for that.
+    // Four rounds, or more if the other thread does not get to write in these.
     for round in 0..<100 where round < 4 || meanwhile == 0 {
       meanwhile += try store.compact(bytesPerSecond: 8 << 20).transactionsMeanwhile
     }
@@ -256,7 +256,7 @@ extension Store {
 }
 
 extension Store.Options {
-  /// Nothing is compacted unless it is asked for, and checkpoints are many.
+  /// Options without automatic compactions and with many checkpoints.
   static var compactedByHand: Self {
     var options = Self()
     options.compaction = .manual
@@ -265,7 +265,7 @@ extension Store.Options {
   }
 }
 
-/// Writes all keys anew in each round, so that there is something to compact.
+/// Overwrites all keys in each round, so that there is something to compact.
 func fill(_ store: Store, _ keyspace: Keyspace, rounds: Int = 3, keys: Int = 3000) throws {
   for round in 0..<rounds {
     try store.write(durability: .relaxed) { transaction in

@@ -3,8 +3,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// A copy that is interrupted is not there, or is there whole; one that was reported as made is
-/// there after any power cut.
+/// An interrupted copy does not exist or is complete; a finished one exists after any power cut.
 @Suite struct CopyCrashTests {
   private static let target = "copy"
 

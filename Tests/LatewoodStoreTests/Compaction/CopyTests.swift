@@ -2,7 +2,7 @@ import LatewoodDevice
 import LatewoodStore
 import Testing
 
-/// Copies, and what a layer above lets become of entries on the way.
+/// Copies, and rewriters that a layer above sets.
 @Suite struct CopyTests {
   private let directory: StoreDirectory
   private let options = Store.Options.compactedByHand

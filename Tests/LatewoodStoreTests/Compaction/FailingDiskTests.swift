@@ -4,14 +4,14 @@ import LatewoodFile
 import LatewoodStore
 import Testing
 
-/// What the errors of a disk say before, in and after a compaction.
+/// The errors of a failing disk before, during and after a compaction.
 @Suite struct FailingDiskTests {
   private let directory: StoreDirectory
   private let fails = Guarded(false)
 
   init() throws { directory = try StoreDirectory() }
 
-  /// A store whose syncs fail from when `fails` says so.
+  /// Opens a store whose syncs fail while `fails` is true.
   private func open() throws -> Store {
     var options = Store.Options()
     options.compaction = .manual

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// What is committed while a compaction runs.
+/// Commits during a compaction.
 @Suite struct FollowingTests {
   private let directory: StoreDirectory
 
@@ -132,7 +132,7 @@ import Testing
         let before = try store.snapshot().transaction
         #expect(throws: OnPurpose.self) {
           try store.write { transaction in
-            // So long that it goes to the file at once.
+            // So long that it is written to the file at once.
             try transaction.put("pear", [UInt8](repeating: 1, count: 2 << 20), in: fruit)
             throw OnPurpose()
           }
@@ -195,7 +195,7 @@ import Testing
       })
     try store.checkpoint()
     try Patience.wait { try store.statistics().fileID != fileID }
-    // The next one must be one of its own, and not join this.
+    // The next compaction must not join this one.
     Patience.wait { store.compactionProgress == nil }
     #expect(try store.content()["old"] == [:])
     #expect(try store.count(in: kept) == 1000)

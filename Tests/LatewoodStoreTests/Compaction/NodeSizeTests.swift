@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// A store whose nodes are of another length than those that it is opened with.
+/// A store whose nodes have another length than the option it is opened with.
 @Suite struct NodeSizeTests {
   private let directory: StoreDirectory
 

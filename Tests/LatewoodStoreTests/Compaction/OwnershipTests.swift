@@ -4,7 +4,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Who may use the file, and what others have written on it, before and after a compaction.
+/// The owner, permissions and attributes of a file before and after a compaction.
 @Suite struct OwnershipTests {
   private let directory: StoreDirectory
   private let options = Store.Options.compactedByHand
@@ -12,7 +12,7 @@ import Testing
   init() throws { directory = try StoreDirectory() }
 
   private static var isRoot: Bool {
-    // Nobody else can give a file away.
+    // Only root can give a file away.
     get throws {
       let directory = try StoreDirectory()
       let path = try directory.write([1], to: "a")
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  /// Whether the file system takes an attribute; where it does not, there is nothing to be lost.
+  /// Whether the file system supports an attribute. If not, there is nothing to be lost.
   private func takes(_ name: String, _ bytes: [UInt8], on path: String) -> Bool {
     do throws(Fault) { try Directories.setAttribute(path, name, bytes) } catch {
       print("OwnershipTests: without \(name): \(error.reason)")
@@ -36,7 +36,7 @@ import Testing
     return try device.permissions()
   }
 
-  /// An access control list as Linux keeps it: version 2, then tag, permissions and id of each
+  /// An access control list in the format of Linux: version 2, then tag, permissions and id of each
   /// entry. User 4711 may read.
   private static let accessList: [UInt8] = {
     let none: UInt32 = .max
@@ -94,7 +94,7 @@ import Testing
       #expect(try Directories.attribute(directory.store, list) == Self.accessList)
       #expect(try permissions(of: directory.store) == 0o640)
       try Directories.setAttribute(directory.store, list, nil)
-      // What the directory gives to new files is not what this one has.
+      // New files in the directory get other attributes than this one has.
       try Directories.setAttribute(directory.path, "system.posix_acl_default", Self.accessList)
       try Directories.setPermissions(directory.store, 0o600)
       try store.compact()
@@ -104,7 +104,7 @@ import Testing
     if hasMark {
       try Directories.setAttribute(directory.store, mark, nil)
       try store.compact { _ in
-        // What changes meanwhile counts, too.
+        // Changes during the compaction count too.
         do { try Directories.setAttribute(directory.store, mark, [7]) } catch { Issue.record(error) }
       }
       #expect(try Directories.attribute(directory.store, mark) == [7])

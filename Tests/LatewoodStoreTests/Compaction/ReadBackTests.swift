@@ -5,15 +5,15 @@ import Testing
 
 @testable import LatewoodStore
 
-/// A compaction on a disk that loses a write and says that all is well.
+/// A compaction on a disk that silently loses a write.
 @Suite struct ReadBackTests {
-  /// How the new file is read again.
+  /// The way in which the new file is read back.
   enum Way: CaseIterable {
     /// Past the cache, behind the thread that writes it.
     case behind
-    /// There are no such reads: all of it at the end.
+    /// Without such reads: everything at the end.
     case atTheEnd
-    /// So much was committed meanwhile that the tree is not the one that was copied.
+    /// After so many commits meanwhile that the tree is no longer the copied one.
     case withCheckpoints
   }
 
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  /// What a power cut would leave.
+  /// Checks the content that a power cut would leave.
   private func checkDisk(_ content: [String: [[UInt8]: [UInt8]]], _ comment: Comment) throws {
     let disk = SimulatedVolume()
     try disk.place(volume.durableBytes(of: "db"), at: "db")
@@ -88,19 +88,19 @@ import Testing
       let calls = volume.trace.dropFirst(first)
       guard let lost = calls.first(where: { $0.fault == .lost }) else { break }
       if succeeded {
-        // It was written again, or holds nothing that the new file needs.
+        // The lost bytes were written again, or the new file does not need them.
         let isOfNewFile = lost.kind == .write && lost.path.hasPrefix("db.compacting")
         #expect(!isOfNewFile || lost.length < 4096 || lost.offset < 16384, "\(lost)")
         try store.sync()
         if isOfNewFile { try checkDisk(content, "\(lost)") }
-        // A commit that only the cache has is no matter of the compaction: begin with a file that
-        // is whole.
+        // A commit that only the cache has does not concern the compaction: begin again with an
+        // intact file.
         if lost.path == "db" { try compact(store, fruit, way) }
       }
       call += way == .withCheckpoints ? 9 : 1
     }
     print("ReadBackTests: \(way), \(refused) of \(call) calls refused")
-    // With commits meanwhile only every ninth call is tried, and most are not of the new file.
+    // With commits meanwhile only every ninth call is tried, and most are not to the new file.
     #expect(refused >= (way == .withCheckpoints ? 1 : 10))
     #expect(try store.verify().isSound)
     try store.close()
@@ -111,7 +111,7 @@ import Testing
     let content = try store.content()
     var failures = 0
     for read in 0..<4 {
-      // One alone may be of the thread that reads ahead, which leaves it to who needs the bytes.
+      // A single failing read may be one of the read-ahead thread, which ignores it.
       let first = volume.readCount + read
       for number in first..<first + 16 { volume.failRead(number) }
       do { try compact(store, fruit, .behind) } catch {

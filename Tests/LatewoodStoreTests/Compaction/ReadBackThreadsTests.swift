@@ -8,7 +8,8 @@ import Testing
 @testable import LatewoodStore
 @testable import LatewoodTree
 
-/// A file that is read back while it is written, by a thread of its own and at the end by two.
+/// A file that is read back while it is written, by a separate thread, and at the end by two
+/// threads.
 @Suite struct ReadBackThreadsTests {
   private let volume = SimulatedVolume(seed: 13)
   private let file: LogFile
@@ -76,7 +77,7 @@ import Testing
     volume.beforeAccess = { access in
       guard access.kind == .readFromDisk, Monitor.currentThread != finishing else { return }
       hasBegun.store(true, ordering: .relaxed)
-      // The other thread overtakes this one, and is done long before.
+      // The other thread overtakes this one, and finishes long before it.
       Patience.wait { steps.load(ordering: .relaxed) > 0 }
       Monitor.sleep(milliseconds: 50)
     }

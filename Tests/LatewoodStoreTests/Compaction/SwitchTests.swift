@@ -8,8 +8,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// What happens in the last moment of a compaction, before the new file takes the place of the old
-/// one, and while it does.
+/// Events in the last moment of a compaction, just before and while the new file replaces the old
+/// one.
 @Suite struct SwitchTests {
   private let volume = SimulatedVolume(seed: 11)
   private let store: Store
@@ -31,7 +31,7 @@ import Testing
     for number in 0..<20 { try store.put("key \(number)", "again", in: fruit) }
   }
 
-  /// Runs on a thread of its own, until `join`; what it throws is an issue then.
+  /// Runs `body` on another thread, until `join`, which records errors as issues.
   private func inBackground(_ body: @escaping @Sendable () throws -> Void) {
     let failures = failures
     DispatchQueue(label: "test").async(group: threads) {
@@ -44,9 +44,11 @@ import Testing
     #expect(failures.withLock { $0 } == [])
   }
 
-  /// Compacts; when all has been copied, followed and verified, calls `atLast` once: only what is
-  /// committed from then on is still missing.
-  private func compact(_ atLast: @escaping @Sendable () -> Void) throws(StoreError) {
+  /// Compacts. Calls `atLast` once, when everything has been copied, followed and verified, so that
+  /// only later commits are still missing.
+  @discardableResult private func compact(
+    _ atLast: @escaping @Sendable () -> Void
+  ) throws(StoreError) -> CompactionReport {
     let isVerified = Atomic<Bool>(false)
     let isCalled = Atomic<Bool>(false)
     volume.beforeAccess = { access in
@@ -61,10 +63,10 @@ import Testing
     }
     let wasCalled = isCalled.load(ordering: .relaxed)
     #expect(wasCalled)
-    _ = try result.get()
+    return try result.get()
   }
 
-  /// The old file is in its place, alone, and holds this and nothing else.
+  /// Expects the old file in its place, alone, with exactly this content.
   private func expectOldFile(holding content: Content) throws {
     #expect(volume.liveNames == ["db"])
     volume.kill(process: 1)
@@ -84,7 +86,7 @@ import Testing
         try store.write(durability: .synchronous) { transaction in
           try transaction.put("late", "one", in: fruit)
           isRunning.store(true, ordering: .relaxed)
-          // The compaction has nothing more to do without the lock that this transaction has.
+          // The compaction can only continue with the lock that this transaction holds.
           Patience.wait { !store.engine.services.isNone }
         }
       }
@@ -125,15 +127,14 @@ import Testing
   {
     let (store, fruit, volume, threads) = (store, fruit, volume, threads)
     var content = try store.content()
-    refusal(.outOfSpace) {
-      try compact {
-        inBackground {
-          volume.inject(.outOfSpace(), atCall: volume.callCount)
-          refusal(.outOfSpace) { try store.put("refused", "one", in: fruit) }
-        }
-        _ = threads.wait(timeout: Patience.deadline)
+    let report = try compact {
+      inBackground {
+        volume.inject(.outOfSpace(), atCall: volume.callCount)
+        refusal(.outOfSpace) { try store.put("refused", "one", in: fruit) }
       }
+      _ = threads.wait(timeout: Patience.deadline)
     }
+    #expect(report.isInPlace, "dead blocks were given back instead")
     try store.put("later", "two", in: fruit)
     content["fruit"]?[Array("later".utf8)] = Array("two".utf8)
     #expect(try store.content() == content)
@@ -154,9 +155,9 @@ import Testing
     try expectOldFile(holding: content)
   }
 
-  // MARK: Who still waits for the old file
+  // MARK: Threads that still wait for the old file
 
-  /// A commit that waits in the sync of the old file, from the last moment on until `isFree`.
+  /// Starts a commit that waits in the sync of the old file until `isFree`.
   private func putSlowly(_ isFree: @escaping @Sendable () -> Bool) {
     let (store, fruit) = (store, fruit)
     let isSyncing = Atomic<Bool>(false)
@@ -200,7 +201,7 @@ import Testing
     let isOver = Atomic<Bool>(false)
     try compact {
       inBackground {
-        // The store goes on in the new file, and readers do not see it yet.
+        // The store has switched to the new file, but has not published it yet.
         let seen = try store.engine.punching.withLock { (_) throws(StoreError) in
           isHeld.store(true, ordering: .relaxed)
           Patience.wait { store.engine.log !== old }

@@ -11,7 +11,7 @@ final class CrashRun {
   private(set) var progress: CrashScript.Progress
   private(set) var isCut = false
 
-  /// - Parameter start: what the volume's store shows.
+  /// - Parameter start: the content of the volume's store.
   init(script: CrashScript, call: Int, from start: Content = [:]) {
     self.script = script
     self.call = call
@@ -25,8 +25,8 @@ final class CrashRun {
     return volume.callCount
   }
 
-  /// Which of `count` images to look at: all, or so many of them, the first and the last among
-  /// them.
+  /// The indexes of the images to check: all of `count`, or `wanted` of them, including the first
+  /// and the last.
   static func sample(_ count: Int, _ wanted: Int, _ random: inout SeededRandom) -> [Int] {
     guard count > wanted else { return Array(0..<count) }
     var chosen: Set<Int> = [0, count - 1]
@@ -34,7 +34,7 @@ final class CrashRun {
     return chosen.sorted()
   }
 
-  /// Runs into the power cut; what the disk may have then.
+  /// Runs until the power cut, and returns the possible contents of the disk.
   func images(on volume: SimulatedVolume = SimulatedVolume(), seed: UInt64, random: Int = 32) throws
     -> CrashImages
   {
@@ -48,8 +48,8 @@ final class CrashRun {
     return volume.crashImages(seed: seed, random: random)
   }
 
-  /// Opens an image and looks at what it shows; if `goesOn`, writes to it and opens it once more.
-  /// Returns what it shows.
+  /// Opens an image and checks its content, which it returns. If `goesOn`, writes to it and opens
+  /// it once more.
   func check(_ image: CrashImage, goesOn: Bool, label: @autoclosure () -> String) throws -> Content? {
     let volume = try image.makeVolume()
     do {
@@ -68,7 +68,7 @@ final class CrashRun {
       let faults = try store.verify().faults
       if !faults.isEmpty { Issue.record("\(faults): \(label())") }
       if goesOn { try goOn(store, volume, content, label()) }
-      // Not closed: that would cost more than all the rest.
+      // Not closed, which would take longer than everything else.
       volume.crash()
       return content
     } catch {
@@ -95,13 +95,13 @@ final class CrashRun {
     if !faults.isEmpty { Issue.record("\(faults) after going on: \(label)") }
   }
 
-  /// Goes on with an image, loses power again at each call of that, the recovery's own among them,
+  /// Writes to an image, loses power again at each call of that, including those of the recovery,
   /// and recovers from that too.
   ///
   /// - Parameters:
-  ///   - content: what the image shows: no recovery may show anything else.
-  ///   - perCall: how many images to look at for each call.
-  /// - Returns: how many points that were.
+  ///   - content: the content of the image, which every recovery must show.
+  ///   - perCall: the number of images to check for each call.
+  /// - Returns: the number of points.
   static func checkSecondCut(
     _ image: CrashImage, showing content: Content, perCall: Int, _ random: inout SeededRandom, label: String
   ) throws -> Int {

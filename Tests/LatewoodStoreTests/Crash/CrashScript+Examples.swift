@@ -117,7 +117,7 @@ extension CrashScript {
       }),
   ]
 
-  /// What is done to a store that was recovered, to lose power again.
+  /// The script for a recovered store, during which the power is lost again.
   static let second = CrashScript(
     name: "after a recovery",
     steps: [
@@ -130,7 +130,7 @@ extension CrashScript {
       .transaction(.synchronous, [put(5, 29, in: "more")]),
     ])
 
-  /// Every call of it fails once, in every way.
+  /// A script of which every call fails once, in every way.
   static let faulty = CrashScript(
     name: "a bit of everything",
     steps: [

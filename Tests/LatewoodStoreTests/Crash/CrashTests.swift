@@ -4,22 +4,22 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// How much the random and exhaustive tests do.
+/// The effort of the random and exhaustive tests.
 enum Effort {
   /// `LATEWOOD_EFFORT=low` is for sanitizers.
   static let isLow = CurrentProcess.environmentVariable("LATEWOOD_EFFORT") == "low"
-  /// Points of the crash tests, about; `LATEWOOD_CRASH_POINTS` for another number.
+  /// The approximate number of points of the crash tests, which `LATEWOOD_CRASH_POINTS` overrides.
   static let points =
     Int(CurrentProcess.environmentVariable("LATEWOOD_CRASH_POINTS") ?? "") ?? (isLow ? 4_000 : usual)
 
-  /// Images of each second cut. The first cuts alone do not bring millions of points: there are not
-  /// that many different ones.
+  /// The number of images for each second cut. There are not millions of different first cuts, so
+  /// those alone do not make millions of points.
   static let secondCuts = max(6, points / 60_000)
 
-  /// Of the bits and lengths of a damage test, one in so many.
+  /// A damage test tries one in this many bits and lengths.
   static let damageStride = isLow ? 29 : usualStride
 
-  /// `LATEWOOD_EVERY_BIT`: of the bits of a larger file, all.
+  /// Whether all bits of a larger file are tried, as `LATEWOOD_EVERY_BIT` requests.
   static let everyBit = CurrentProcess.environmentVariable("LATEWOOD_EVERY_BIT") != nil
 
   #if DEBUG
@@ -34,8 +34,8 @@ enum Effort {
 /// Power cuts at every call, with every subset of what was not synced lost, kept or torn.
 ///
 /// A *point* is one call at which the power goes, with one image of what the disk then has. At each
-/// the store must open and show a state from the last one acknowledged as durable up to the one in
-/// flight, sound in every byte, and go on from there.
+/// point the store must open, show a state from the last one acknowledged as durable up to the one
+/// in flight, be sound in every byte, and accept further writes.
 @Suite struct CrashTests {
   @Test(arguments: CrashScript.all)
   func `a power cut at any call leaves an acknowledged state or the one in flight`(_ script: CrashScript)
@@ -44,8 +44,8 @@ enum Effort {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     let calls = try CrashRun.countCalls(of: script)
-    // At most half of the points are first cuts; what there are too few images for goes to second
-    // ones.
+    // At most half of the points are first cuts. If there are too few images for that, the rest are
+    // second cuts.
     let wanted = Double(Effort.points) * script.share / CrashScript.all.reduce(0) { $0 + $1.share }
     let perCall = max(2, Int(wanted / 2) / (calls + 1))
     var points = 0

@@ -6,14 +6,14 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// A small sound file, what it shows, and what it showed after each of its commits.
+/// A small sound file, with its content after each of its commits.
 struct DamageFixture: CustomTestStringConvertible, Sendable {
   let testDescription: String
   let bytes: [UInt8]
-  /// Where the frames of commits end, and what the store shows from there on; ascending, the first
-  /// is an empty store.
+  /// The ends of the commits' frames, ascending, with the content of the store after each; the
+  /// first is an empty store.
   let commits: [(end: Int, content: Content)]
-  /// Every call that wrote, in order: where, and what was there before and after.
+  /// All writes in order, with the offset and the bytes before and after.
   let writes: [(offset: Int, before: [UInt8], after: [UInt8])]
 
   var newest: Content { commits[commits.count - 1].content }
@@ -46,9 +46,9 @@ struct DamageFixture: CustomTestStringConvertible, Sendable {
     }
   }()
 
-  /// Somewhat more than 64 KiB; nil, and an issue, if it could not be made.
+  /// A file of somewhat more than 64 KiB; nil, with an issue, if it could not be made.
   static let large: DamageFixture? = {
-    // Few commits, so that none finds room made ahead: nothing but data.
+    // Few commits, so that no space is preallocated and the file contains only data.
     let many = (0..<85).map { put(200 + $0, 210) } + (0..<85).map { put(400 + $0, 3, in: "b") }
     do {
       return try DamageFixture(
@@ -59,7 +59,7 @@ struct DamageFixture: CustomTestStringConvertible, Sendable {
     }
   }()
 
-  /// All of it is sealed: the file says that everything was durable.
+  /// The whole file is sealed: it says that everything was durable.
   init(
     _ name: String, _ first: [[CrashScript.Operation]], checkpoint: Bool, _ second: [[CrashScript.Operation]],
     closes: Bool, from start: [UInt8]? = nil
@@ -82,7 +82,7 @@ struct DamageFixture: CustomTestStringConvertible, Sendable {
     writes = DamageFixture.writes(volume.trace, bytes)
   }
 
-  /// As the store does when it is idle.
+  /// Appends a seal, as the store does when it is idle.
   private static func seal(_ volume: SimulatedVolume) throws {
     volume.kill(process: 1)
     let log = try LogFile.open(
@@ -90,7 +90,7 @@ struct DamageFixture: CustomTestStringConvertible, Sendable {
       environment: Environment(now: { 0 }, random: { 7 }))
     _ = try log.recover { (_, _, _) throws(Fault) in }
     try log.flush(through: log.position, durable: true)
-    // The bytes are durable, and only the log does not know it.
+    // The bytes are durable, but the log does not know it.
     try log.syncNodes()
     let transaction = try log.beginTransaction()
     #expect(transaction > 0)
@@ -112,17 +112,17 @@ struct DamageFixture: CustomTestStringConvertible, Sendable {
     return result
   }
 
-  /// What a file shows that has nothing from `length` on: none if it lacks a commit that was
-  /// durable by what its slots say.
+  /// The right content of a file that is cut off at `length`; empty if it lacks a commit that was
+  /// durable according to its slots.
   func contents(of length: Int, floor: Int) -> [Content] {
     if commits.contains(where: { $0.end > length && $0.end <= floor }) { return [] }
     return commits.filter { $0.end <= length }.suffix(1).map(\.content)
   }
 
-  /// Where the last frame starts, which only says that all before it was durable.
+  /// The offset of the last frame, which only says that everything before it was durable.
   var seal: Int { bytes.count - 56 }
 
-  /// Frames and nodes: a place that says itself where it is.
+  /// The ranges of frames and nodes, which contain their own offsets.
   var structures: [Range<Int>] {
     bytes.withUnsafeBytes { all in
       guard let base = all.baseAddress else { return [] }

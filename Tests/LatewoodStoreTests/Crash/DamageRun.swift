@@ -3,10 +3,10 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Opens damaged copies of one file and looks at what they show.
+/// Opens damaged copies of one file and checks their content.
 final class DamageRun {
   enum Outcome: Equatable {
-    /// The store shows this; `isReported`: its verification finds something wrong.
+    /// The content of the store, and whether its verification reports a fault.
     case content(Content, isReported: Bool)
     case error(StoreError.Code)
   }
@@ -30,16 +30,16 @@ final class DamageRun {
   }
 
   static func look(at volume: SimulatedVolume) throws -> Outcome {
-    // Without the power the store writes nothing when it goes, which would take longer than all the
-    // rest.
+    // After a power cut the store writes nothing when it is released, which would take longer than
+    // everything else.
     defer { volume.crash() }
     do {
       let store = try CrashScript.open(volume, .openExisting)
       let content = try store.content()
       for (name, entries) in content {
         guard let keyspace = try store.existingKeyspace(name) else { continue }
-        // Gets go another way than scans; some of them, since all would take as long as all the
-        // rest.
+        // Gets take another path than scans. Only some keys, because all would take as long as
+        // everything else.
         for (key, value) in entries where (key.last ?? 0) % 8 == 0 {
           if try store.get(key, in: keyspace) != value { Issue.record("a get and a scan differ") }
         }
@@ -50,7 +50,7 @@ final class DamageRun {
     }
   }
 
-  /// The only errors that damage may be answered with.
+  /// The only errors that damage may cause.
   private static let codes: Set<StoreError.Code> = [.damaged, .notADatabase, .tooNew, .emptyFile]
 
   /// Counts an outcome, and records it as an issue if it is neither one of the right answers nor an

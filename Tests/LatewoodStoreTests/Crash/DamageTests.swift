@@ -5,10 +5,10 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Whatever happens to the bytes of a file that says itself to be durable to its end: the right
-/// answer or an error, never another answer.
+/// Damage to a file that is recorded as durable to its end gives the right answer or an error,
+/// never a wrong answer.
 @Suite struct DamageTests {
-  /// Bytes of headers and slots that are more than zeros.
+  /// Whether a byte belongs to a field of a header or slot, or to the log.
   private static func isField(_ offset: Int) -> Bool {
     if offset >= 16384 { return true }
     let inPart = offset % 4096
@@ -20,8 +20,8 @@ import Testing
     try flip(fixture, bytes: fixture.bytes.indices, stride: Effort.damageStride)
   }
 
-  /// The same with a larger file, whose tree has two levels; with `LATEWOOD_EVERY_BIT` each of its
-  /// bits, else one in many.
+  /// The larger file has a tree of two levels. With `LATEWOOD_EVERY_BIT` all of its bits are
+  /// flipped, otherwise one in many.
   @Test(arguments: 0..<4)
   func `a flipped bit of a file of 64 KiB gives the right answer or an error`(quarter: Int) throws {
     let fixture = try #require(DamageFixture.large)
@@ -40,7 +40,7 @@ import Testing
       for bit in 0..<8 where isField || Effort.everyBit || bit == offset % 8 {
         if (offset * 8 + bit) % stride != 0 { continue }
         let outcome = try run.open { try $0.corrupt(CrashScript.path, at: offset, xor: 1 << UInt8(bit)) }
-        // The rest of a header is covered by its checksum, that of a slot by nothing.
+        // The rest of a header is covered by its checksum, the rest of a slot by nothing.
         let mustReport = offset < 8192 || offset < 16384 && isField
         run.judge(
           outcome, right: [fixture.newest], mustReport: mustReport,
@@ -64,8 +64,8 @@ import Testing
       if length % Effort.damageStride != 0 { continue }
       let volume = SimulatedVolume()
       try volume.place(Array(fixture.bytes[..<length]), at: CrashScript.path)
-      // What is cut off with all that said it was there cannot be missed. Bytes of padding are not
-      // missed either.
+      // A commit cannot be missed if everything that recorded it is cut off too, nor can bytes of
+      // padding.
       let right =
         fixture.contents(of: length, floor: floor) + fixture.contents(of: (length + 7) & ~7, floor: floor)
       run.judge(
@@ -98,8 +98,7 @@ import Testing
       }
       var right = [fixture.newest]
       if let first = changed.first?.0, let last = changed.last?.0, last >= fixture.seal {
-        // With the seal goes all that said that the commits before it were durable, except what the
-        // slots say.
+        // Without the seal, only the slots still say that commits before it were durable.
         right += fixture.contents(of: first, floor: floor)
       }
       run.judge(
@@ -132,7 +131,7 @@ import Testing
   @Test(arguments: DamageFixture.all)
   func `a slot with what it said before is not taken for the newest state`(_ fixture: DamageFixture) throws {
     let empty = try DamageRun(fixture.bytes)
-    // A lost write of a slot leaves what a new file has there.
+    // If the write of a slot is lost, the slot of the new file is still there.
     let seed = try fixture.bytes.withUnsafeBytes { try FileHeader.decode(from: $0).seed }
     for place in 0..<2 {
       let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 8)
@@ -149,8 +148,7 @@ import Testing
   }
 
   @Test func `a frame of another history of the same file is noticed`() throws {
-    // A copy of the file that went another way: each frame is right in itself and belongs where it
-    // is.
+    // A copy of the file with other commits: each frame is valid by itself and at the right offset.
     let volume = SimulatedVolume()
     try CrashScript.open(volume).close()
     let start = try volume.liveBytes(of: CrashScript.path)
@@ -164,7 +162,7 @@ import Testing
     let other = try history([1, 9, 8])
     let run = try DamageRun(fixture.bytes)
     #expect(fixture.structures == other.structures)
-    // Else every checksum would tell them apart, which is not the question here.
+    // Otherwise every checksum would differ, which is not the question here.
     #expect(fixture.bytes[..<8192] == other.bytes[..<8192])
     for range in fixture.structures {
       let outcome = try run.open { volume in

@@ -3,8 +3,8 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// What is left when a sync or write failed and the process ended, and another one opens the file
-/// with the same cache.
+/// The file after a failed sync or write and the end of the process, opened by another process with
+/// the same cache.
 @Suite struct FailedSyncTests {
   private static let path = "db"
   private let volume = SimulatedVolume(seed: 5)
@@ -21,7 +21,7 @@ import Testing
       at: path, on: volume, mode: .openOrCreate, options: options(), environment: .system)
   }
 
-  /// A store of process 1 with one entry that is durable.
+  /// A store of process 1 with one durable entry.
   private func filled() throws -> (Store, Keyspace) {
     let store = try Self.open(volume.process(1))
     let space = try store.keyspace("a")
@@ -44,11 +44,11 @@ import Testing
     refusal(.inputOutput) { try store.put("lost", [UInt8](repeating: 2, count: 3000), in: space) }
     refusal(.poisoned) { try store.put("later", "1", in: space) }
     let (again, there) = try reopened()
-    // Without the cache there are zeros, as in room that was reserved.
+    // Without the cache there are zeros, as in preallocated space.
     #expect((again.recovery.tornTail != nil) == isPinned)
     #expect(try again.get("lost", in: there) == nil)
     try again.put("next", [UInt8](repeating: 3, count: 3000), in: there)
-    // The power goes: only the disk speaks.
+    // After a power cut only the disk counts.
     let disk = SimulatedVolume(seed: 1)
     try disk.place(volume.durableBytes(of: Self.path), at: Self.path)
     let last = try Self.open(disk.process(1))
@@ -58,13 +58,13 @@ import Testing
     try last.close()
   }
 
-  /// Of a sync, the commit gets to the disk, and the room that was written ahead does not; or the
-  /// beginning of the commit, and the rest is zeros, as is what the disk has.
+  /// When the sync fails, either the commit has reached the disk but the zeros written ahead have
+  /// not, or only the start of the commit has, followed by zeros both in the cache and on the disk.
   @Test(arguments: [true, false], [(4096, 7), (1024, 0)])
   func `what is acknowledged after a failed sync is on the disk, whatever could not be written before`(
     _ canPunch: Bool, _ fault: (reached: Int, byte: UInt8)
   ) throws {
-    // As long as room is reserved, written ahead and used up.
+    // Enough puts for space to be reserved, written ahead and used up.
     let puts = 30
     for call in 0... {
       let volume = SimulatedVolume(seed: UInt64(call))
@@ -79,7 +79,7 @@ import Testing
           try store.put("key \(number)", [UInt8](repeating: fault.byte, count: 2500), in: space)
           kept = number + 1
         }
-        // Before it is closed, which would make a tree of what is only in the log.
+        // Before it is closed, which would merge the log into a tree.
         durable = try volume.durableBytes(of: Self.path)
       }
       volume.inject(.inputOutput(after: fault.reached), atCall: call)
@@ -88,7 +88,7 @@ import Testing
       volume.kill(process: 1)
       volume.clearFaults()
       try put(puts, 2)
-      // The power goes: only the disk speaks.
+      // After a power cut only the disk counts.
       let disk = SimulatedVolume(seed: 1)
       try disk.place(durable, at: Self.path)
       let last = try Self.open(disk.process(1))
@@ -133,7 +133,7 @@ import Testing
 
   @Test func `a commit that was refused for lack of space does not come back when the process ends`() throws {
     let (store, space) = try filled()
-    // All of it comes to the file, and the answer is no.
+    // The whole write arrives in the file, but is refused.
     volume.inject(.outOfSpace(after: 1 << 20), atCall: volume.callCount)
     refusal(.outOfSpace) { try store.put("refused", [UInt8](repeating: 2, count: 3000), in: space) }
     let (again, there) = try reopened()

@@ -1,21 +1,21 @@
 import LatewoodSimulation
 
-/// What goes wrong in one run of a script, and at which calls.
+/// The faults of one run of a script, and the calls at which they happen.
 struct FaultPlan: CustomStringConvertible {
   enum Kind: CaseIterable {
-    /// The device fails; of a write the first bytes arrive, or none.
+    /// The device fails. Of a write no bytes arrive, or the first ones.
     case inputOutput, shortInputOutput
-    /// A sync fails and loses some of what it had to write; the cache shows what the disk has not.
+    /// A sync fails and loses some bytes, which the cache still shows.
     case syncLosingSome
-    /// There is no space for one call; of a write no bytes arrive, some, or all.
+    /// There is no space for one call. Of a write no bytes arrive, some, or all.
     case outOfSpace, shortOutOfSpace, wholeOutOfSpace
-    /// The same for five calls.
+    /// There is no space for five calls.
     case longOutOfSpace
   }
 
   /// The kind and the first call of each fault.
   var faults: [(kind: Kind, call: Int)] = []
-  /// Bytes that the file may have, until some calls have failed for that.
+  /// The greatest length of the file, until some calls have failed for lack of space.
   var spaceLimit: Int?
 
   /// From this call on the disk works.

@@ -3,8 +3,8 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// One run of a script on a disk that fails, and goes on failing or not. The script goes on after
-/// every error, as a program might.
+/// One run of a script on a failing disk. The script continues after every error, as a program
+/// might.
 final class FaultRun {
   private let plan: FaultPlan
   private let volume: SimulatedVolume
@@ -12,20 +12,21 @@ final class FaultRun {
   private var process = 1
   private var store: Store?
   private var random: SeededRandom
-  /// Something failed for another reason than lack of space, so that this store only reads.
+  /// Whether something failed for another reason than lack of space, so that this store can only be
+  /// read.
   private var isPoisoned = false
-  /// Errors that calls threw.
+  /// The number of errors that calls threw.
   private(set) var errors = 0
-  /// Calls that were made before the store was opened.
+  /// The number of calls made before the store was opened.
   private var callsBefore = 0
-  /// Images of power cuts that were looked at.
+  /// The number of images of power cuts that were checked.
   private(set) var points = 0
 
   init(_ plan: FaultPlan, seed: UInt64) {
     self.plan = plan
     volume = SimulatedVolume(seed: seed)
     random = SeededRandom(seed: seed)
-    // Somebody has mapped all of it, or nobody.
+    // Either a process has mapped the whole file, or none has.
     volume.pinsCache = random.oneIn(2)
     plan.inject(into: volume)
   }
@@ -33,7 +34,7 @@ final class FaultRun {
   /// Whether the disk works from here on.
   private var isOver: Bool { volume.callCount >= plan.end && volume.spaceLimit == nil }
 
-  /// Space comes back when this many calls have failed.
+  /// The number of calls that fail before there is space again.
   private static let patience = 4
 
   private var label: String { "\(plan); \(random.replay)\n\(volume.traceText(last: 12))" }
@@ -66,16 +67,16 @@ final class FaultRun {
       let isDone = try attempt { try CrashScript.commit(operations, durability, to: store, &progress) }
       if isDone { return }
       let tried = progress.states.removeLast()
-      // The store will not try it again, but after a fault of the device its frame may be whole in
-      // the file, or in the cache of one. What was refused for lack of space does not come back;
-      // unless this disk took it nevertheless, and then refused to have it taken away.
+      // The store will not try it again, but after a fault of the device its frame may be complete
+      // in the file or in the cache. A commit refused for lack of space does not come back, unless
+      // this disk wrote it nevertheless and then refused to overwrite it.
       let refusals = volume.trace.dropFirst(call).count { $0.kind == .write && $0.fault != nil }
       if !wasPoisoned, isPoisoned || refusals > 1 { progress.ghosts.append(tried) }
       if try store.content() != before { report("a transaction that failed is visible") }
       try checkPowerCut()
     case .sync:
-      // What failed for lack of space comes back until a checkpoint lies beyond it, which a sync
-      // does not write.
+      // A commit that failed for lack of space may come back until there is a checkpoint beyond it,
+      // which a sync does not write.
       let ghosts = progress.ghosts
       let isDone = try attempt(mayBeDone: true) { try store.sync() }
       if isDone { progress.makeDurable() }
@@ -96,7 +97,7 @@ final class FaultRun {
     }
   }
 
-  /// A fault of the new file costs that file and nothing else: the store goes on with the old one.
+  /// A fault in the new file costs only that file: the store continues with the old one.
   private func compact(_ store: Store, _ meanwhile: [CrashScript.Step]) throws {
     var rest = meanwhile[...]
     var failure: (any Error)?
@@ -124,7 +125,7 @@ final class FaultRun {
     if let failure { throw failure }
   }
 
-  /// Whether a call was made to a file that has not taken the other's place.
+  /// Whether a call was made to the new file of a compaction.
   private func isOfNewFile(_ call: SimulatedCall) -> Bool { call.path.hasPrefix("db.compacting") }
 
   /// Finds out whether the store still writes.
@@ -137,9 +138,10 @@ final class FaultRun {
     }
   }
 
-  /// Makes a call; an error must be one that this fault explains. Returns whether it succeeded.
+  /// Makes a call, and checks that an error is explained by the fault. Returns whether it
+  /// succeeded.
   ///
-  /// - Parameter mayBeDone: it may succeed without anything being written.
+  /// - Parameter mayBeDone: whether the call may succeed without writing anything.
   private func attempt(mayBeDone: Bool = false, _ body: () throws -> Void) throws -> Bool {
     let wasPoisoned = isPoisoned
     let isOver = isOver
@@ -159,11 +161,11 @@ final class FaultRun {
     }
   }
 
-  /// A call has failed while the disk did.
+  /// Checks the error of a call that failed while the disk did.
   private func check(_ error: StoreError) {
     errors += 1
     if errors >= FaultRun.patience { volume.spaceLimit = nil }
-    // A punch that fails is no failure of the call that tried it.
+    // A failed punch does not fail the call that tried it.
     let faults = volume.trace.dropFirst(callsBefore).filter {
       $0.fault != nil && !isOfNewFile($0) && $0.kind != .punch
     }
@@ -174,7 +176,7 @@ final class FaultRun {
     if !isForGood {
       if error.code != .outOfSpace { report("\(error) in place of outOfSpace") }
     } else {
-      // A sync can fail for lack of space: that is for good as well.
+      // A sync that fails for lack of space also ends all writing.
       if error.code != .inputOutput, error.code != .outOfSpace { report("\(error) in place of inputOutput") }
       isPoisoned = true
     }
@@ -238,8 +240,8 @@ final class FaultRun {
     report("the store does not open")
   }
 
-  /// What a new store shows: the newest state, or after failures one that is allowed; from here on
-  /// that is the truth.
+  /// Checks the content of a store that was just opened: the newest state, or after failures an
+  /// allowed one. From here on that is the expected state.
   private func checkOpened(_ opened: Store) throws {
     let content = try opened.content()
     let mayDiffer = isPoisoned || !progress.ghosts.isEmpty
@@ -250,7 +252,7 @@ final class FaultRun {
     if !faults.isEmpty { report("\(faults) when opened") }
     var next = CrashScript.Progress(from: content)
     next.isOpened = true
-    // What was not durable before is not durable now.
+    // States that were not durable before are still not durable.
     next.states = Array(progress.states[progress.durable...])
     if next.states.last != content { next.states.append(content) }
     next.acknowledged = next.states.count - 1
@@ -275,8 +277,8 @@ final class FaultRun {
     if !faults.isEmpty { report("\(faults) after going on") }
   }
 
-  /// What the disk has, whatever the cache shows. Without somebody who keeps the cache it is looked
-  /// at everywhere else.
+  /// Checks the content of the disk, whatever the cache shows. Without a pinned cache, other checks
+  /// do that.
   private func checkDisk(_ expected: Content) throws {
     guard volume.pinsCache else { return }
     let disk = SimulatedVolume()

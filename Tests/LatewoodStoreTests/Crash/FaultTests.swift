@@ -3,9 +3,9 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// A disk that fails at every call, in every way: calls throw what happened, what was acknowledged
-/// stays, reads go on, and the store writes again: after a lack of space at once, after anything
-/// else when it was opened again.
+/// A disk that fails at every call, in every way. Calls throw the failure, acknowledged commits
+/// stay, and reads continue. The store can write again: at once after a lack of space, and
+/// otherwise after it was opened again.
 @Suite struct FaultTests {
   static let scripts =
     [CrashScript.faulty] + CrashScript.all.filter { $0.share >= (Effort.isLow ? 1 : 0.002) }
@@ -61,8 +61,9 @@ import Testing
     tell(script, "two faults", totals)
   }
 
-  /// A process that is killed after a failed sync leaves its root slot in the cache. The next one
-  /// must not build on it: behind the gap of a lack of space nothing else leads to what it commits.
+  /// A process that is killed after a failed sync leaves its root slot in the cache. The next
+  /// process must not build on it: behind the gap of a full disk, only that slot would lead to its
+  /// commits.
   @Test func `a slot whose sync failed is not believed`() throws {
     func run(losing lost: Int?) throws -> (first: Int, calls: Int) {
       let volume = SimulatedVolume(seed: seed)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// A commit that was refused for lack of space does not come back.
+/// Commits that were refused for lack of space do not come back.
 @Suite struct RefusedCommitTests {
   private func open(_ volume: any Volume) throws -> Store {
     var options = Store.Options()

@@ -5,10 +5,10 @@ import Testing
 
 @testable import LatewoodFile
 
-/// What is lost of the past does not hide the rest of it.
+/// A lost checkpoint does not hide the newer ones.
 @Suite struct HistoryTests {
   private let volume = SimulatedVolume()
-  /// As it was before anything was damaged.
+  /// The history before anything was damaged.
   private let whole: [Checkpoint]
 
   init() throws {
@@ -50,8 +50,8 @@ import Testing
   }
 
   @Test func `history ends where the checkpoint before is not before it`() throws {
-    // From the third newest to the oldest, and from there forward to the second oldest. There it
-    // would end, but whoever goes forward can be sent in circles.
+    // The third newest names the oldest as its predecessor, and that one names the second oldest,
+    // which lies after it. Following a reference forward could loop.
     var bytes = try volume.liveBytes(of: CrashScript.path)
     let seed = try bytes.withUnsafeBytes { try FileHeader.decode(from: $0).seed }
     for (checkpoint, previous) in [(2, whole[4].offset), (4, whole[3].offset), (3, 0)] {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// What a verification says of the bytes behind the log.
+/// The report of a verification about the bytes behind the log.
 @Suite struct TornTailTests {
   private let directory: StoreDirectory
   private let options: Store.Options
@@ -19,9 +19,9 @@ import Testing
     self.options = options
   }
 
-  /// The file of a store whose process has ended: where its last commit begins, and where it ends.
+  /// The file of a store whose process has ended, and the range of its last commit.
   ///
-  /// - Parameter count: of commits after that.
+  /// - Parameter count: number of commits after that.
   private func crashed(goingOn count: Int = 0) throws -> (bytes: [UInt8], lastCommit: Range<Int>) {
     let store = try Store.open(at: directory.store, mode: .openOrCreate, options: options)
     let space = try store.keyspace("s")
@@ -52,7 +52,7 @@ import Testing
       #expect(report.tornTail?.range == (cut == 0 ? nil : expected), "\(cut)")
       #expect(report.tornTail?.isDamage != true, "\(cut)")
     }
-    // Whole, with and without zeros behind it.
+    // Complete, with and without zeros behind it.
     for length in [last.upperBound, last.upperBound + 1, last.upperBound + 5000] {
       let zeros = [UInt8](repeating: 0, count: length - last.upperBound)
       let report = try report(Array(bytes[..<last.upperBound]) + zeros, as: "whole \(length)")

@@ -6,8 +6,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Commits around the lengths from which on they go to the file in other ways: what they count, and
-/// what they leave behind.
+/// Commits around the lengths at which they are written in other ways: the bytes that they count,
+/// and the file that they leave behind.
 @Suite(.serialized) struct LargeCommitTests {
   private static let mebibyte = 1 << 20
   private let directory: StoreDirectory
@@ -21,7 +21,8 @@ import Testing
     return try Store.open(at: directory.store, options: options)
   }
 
-  /// Bytes that the store counts as waiting for a checkpoint, and as committed since it was opened.
+  /// The bytes that the store counts as waiting for a checkpoint, and as committed since it was
+  /// opened.
   private func counted(_ store: Store) -> [UInt64] {
     [
       store.engine.pendingBytes.load(ordering: .relaxed),
@@ -106,7 +107,7 @@ import Testing
     var options = Store.Options()
     options.checkpointsInBackground = false
     let crashed = try Store.open(at: copy, options: options)
-    // Padding between frames is counted, and not replayed.
+    // Padding between frames is counted but not replayed.
     #expect(Int(pending) - 128...Int(pending) ~= Int(crashed.recovery.replayedBytes))
     #expect(counted(crashed)[0] == crashed.recovery.replayedBytes)
     try crashed.close()

@@ -2,7 +2,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Large values, large transactions, many commits: what they give back, and what memory they take.
+/// Large values, large transactions, many commits: their results and their memory.
 @Suite(.serialized) struct LoadTests {
   @Test func `a value of 64 MiB comes back byte for byte`() throws {
     let directory = try StoreDirectory()

@@ -4,7 +4,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// What writers pay for their bytes when checkpoints or a compaction do not keep up with them.
+/// The price that writers pay for their bytes when checkpoints or a compaction do not keep up with
+/// them.
 @Suite struct WriterPaceTests {
   @Test func `a byte costs the more the more bytes wait, and never so much that nobody gets through`() {
     func price(_ bytes: UInt64) -> Double { Backlog(bytes: bytes, free: 1000, headroom: 400).price }
@@ -27,7 +28,8 @@ import Testing
     while written < 64 << 20 {
       pace.charge(length, at: now)
       written += length
-      // Each wait is as long as was said, and less than a millisecond is left owing.
+      // Each wait lasts exactly as long as requested, and a debt of less than a millisecond is
+      // left.
       now += pace.wait(price: 20, at: now)
       if length == 1, written > 1 << 20 { break }
     }
@@ -39,7 +41,7 @@ import Testing
     let pace = WriterPace()
     pace.charge(1_000_000, at: 0)
     #expect(pace.wait(price: 1000, at: 0) == 1_000_000_000)
-    // Half of it is paid; the rest has become cheap.
+    // Half of it is paid; then the price drops.
     #expect(pace.wait(price: 1000, at: 500_000_000) == 500_000_000)
     #expect(pace.wait(price: 10, at: 500_000_000) == 5_000_000)
     #expect(pace.isAsked)

@@ -3,8 +3,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// An open store most of whose entries wait in the log, and what it must answer; bytes of its file
-/// can be changed under it.
+/// An open store with most of its entries still in the log, and its expected answers. The bytes of
+/// its file can be changed under it.
 final class RottenLog {
   let volume = SimulatedVolume(seed: 24)
   let store: Store
@@ -13,19 +13,21 @@ final class RottenLog {
   let old: Snapshot
   private(set) var model: [[UInt8]: [UInt8]] = [:]
   private(set) var sorted: [[UInt8]] = []
-  /// Where the log begins that no checkpoint has merged, and where it ends.
+  /// The range of the log that is not in a checkpoint.
   let log: Range<Int>
-  /// How many damages may give a wrong answer: the tag of one changed record in 8,192 is the same
-  /// by chance. Without tags nearly every one does.
+  /// The number of damages that may give a wrong answer: by chance, one changed record in 8,192 has
+  /// the same tag. Without tags nearly every one would.
   var toleratedDamages = 0
   private var missedDamages: Set<String> = []
   private var damage = ""
 
   /// - Parameters:
-  ///   - number: entries that are in no checkpoint, about.
-  ///   - extents: whether some of their values are longer than the tree takes.
+  ///   - number: the approximate number of entries that are not in a checkpoint.
+  ///   - extents: whether some of their values are too long to be inline in the tree.
   init(entries number: Int = 60, extents: Bool = false) throws {
     var options = Store.Options()
+    // A cache would have copies of the log and would not notice the damage.
+    options.reading = .mapped
     options.compaction = .manual
     options.checkpointsInBackground = false
     options.punchesHoles = false
@@ -40,7 +42,7 @@ final class RottenLog {
     old = try store.snapshot()
     let start = Int(try store.statistics().logEnd)
     other = try store.keyspace("late")
-    // Runs of equal heads: what follows the first four bytes decides.
+    // Runs of equal heads, in which the bytes after the first four decide.
     try store.write { transaction in
       for index in 0..<number / 2 {
         try transaction.put("same \(1000 + index * 7 % 997)", Self.value(index, extents), in: space)
@@ -81,8 +83,8 @@ final class RottenLog {
 
   // MARK: Changing the file
 
-  /// Puts other bytes into the file, live and on the disk.
-  /// - Returns: what puts back what was there.
+  /// Overwrites bytes of the file, live and on the disk.
+  /// - Returns: a closure that restores the old bytes.
   func overwrite(_ bytes: [UInt8], at offset: Int) throws -> () throws -> Void {
     let before = try volume.liveBytes(of: "db")
     let masks = bytes.enumerated().map { $1 ^ before[offset + $0] }
@@ -96,7 +98,7 @@ final class RottenLog {
     return flip
   }
 
-  /// The last place where the file has these bytes.
+  /// The last offset at which the file has these bytes.
   func find(_ wanted: [UInt8]) throws -> Int? {
     let bytes = try volume.liveBytes(of: "db")
     return (0...bytes.count - wanted.count).last {
@@ -106,7 +108,7 @@ final class RottenLog {
 
   // MARK: Reading all of it
 
-  /// Runs something whose outcome is right, or one of these errors. Returns whether it was right.
+  /// Runs `body`, whose result must be right or one of these errors. Returns whether it was right.
   @discardableResult
   private func ask(
     _ what: String, expecting codes: Set<StoreError.Code> = [.damaged], _ body: () throws -> Bool
@@ -123,7 +125,7 @@ final class RottenLog {
     return false
   }
 
-  /// Every kind of read. Returns whether all were right.
+  /// Makes every kind of read. Returns whether all were right.
   @discardableResult
   func readAll(_ context: String) -> Bool {
     damage = context
@@ -191,7 +193,8 @@ final class RottenLog {
     return isRight ? keys : []
   }
 
-  /// Operations of every kind, in transactions that are given up in the end or fail for the damage.
+  /// Makes operations of every kind, in transactions that are aborted or fail because of the
+  /// damage.
   func writeAndGiveUp(_ context: String) {
     damage = context
     for key in ["same 1003", "base 112", "m", "5 apart", "same 1"] {

@@ -4,10 +4,10 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Commits that no checkpoint has merged, and whose bytes in the file are no longer what was
-/// written while the store is open: lost and stray writes, decay.
+/// Commits that are not in a checkpoint, and whose bytes in the file change while the store is
+/// open: lost and stray writes, decay.
 @Suite struct RottenLogTests {
-  /// What a block of the file becomes.
+  /// The new content of a damaged block.
   enum Content: CaseIterable {
     case zeros, ones, longNumbers, text, noise
 
@@ -15,7 +15,7 @@ import Testing
       switch self {
       case .zeros: [UInt8](repeating: 0, count: count)
       case .ones: [UInt8](repeating: 0xFF, count: count)
-      // Each byte says that the number goes on.
+      // Each byte says that the number continues.
       case .longNumbers: [UInt8](repeating: 0x80, count: count)
       case .text: [UInt8](repeating: UInt8(ascii: "s"), count: count)
       case .noise: random.bytes(count)
@@ -92,7 +92,7 @@ import Testing
       try rotten.volume.corrupt("db", at: offset, xor: mask)
       let faults = try rotten.store.verify().faults
       try rotten.volume.corrupt("db", at: offset, xor: mask)
-      // The few bytes between two frames belong to none, and are zero.
+      // The few bytes of padding between two frames are zero.
       guard let fault = faults.first else {
         #expect(image[offset] == 0, "byte \(offset), \(random.replay)")
         continue
@@ -134,7 +134,7 @@ import Testing
     try reader.close()
   }
 
-  // MARK: What writes do
+  // MARK: Writes
 
   /// A byte of each part of a record.
   enum Part: Int, CaseIterable {
@@ -146,7 +146,7 @@ import Testing
     case value = 40
   }
 
-  /// Changes a byte of a record that is in the log alone; returns where.
+  /// Changes a byte of a record that is only in the log; returns its offset.
   private func spoil(_ part: Part, _ mask: UInt8, _ rotten: RottenLog) throws -> Int {
     let key = "a key that rots"
     try rotten.put(key, [UInt8](repeating: 3, count: 100))
@@ -172,7 +172,7 @@ import Testing
     refusal(.poisoned) { try store.compact() }
     rotten.readAll("after the checkpoint")
     try store.close()
-    // Whoever opens the file gets no wrong answer: it is refused, or has none of what came after.
+    // Opening the file gives no wrong answer: it is refused, or later commits are missing.
     do throws(StoreError) {
       let again = try Store.open(
         at: "db", on: rotten.volume.process(2), mode: .readOnly, options: .init(), environment: .system)
@@ -228,7 +228,7 @@ import Testing
   {
     let rotten = try RottenLog(entries: 8)
     let offset = try spoil(.keyLength, 0xFF, rotten)
-    // Its place is beside that of the damaged record.
+    // This key belongs next to the damaged record.
     refusal(.damaged) { try rotten.store.put("a key that rots", [1], in: rotten.space) }
     refusal(.poisoned) { try rotten.store.put("elsewhere", [1], in: rotten.space) }
     try rotten.volume.corrupt("db", at: offset, xor: 0xFF)
@@ -241,6 +241,8 @@ import Testing
     let directory = try StoreDirectory()
     let path = directory.store
     var options = Store.Options()
+    // A cache would have copies of the log and would not notice the damage.
+    options.reading = .mapped
     options.checkpointsInBackground = false
     options.compaction = .manual
     let store = try Store.open(at: path, options: options)

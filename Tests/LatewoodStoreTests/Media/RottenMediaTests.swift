@@ -4,24 +4,25 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Media that change what they have given once: bytes are read, change on the disk, and are read
-/// again from there.
+/// Media that decay: bytes are read, change on the disk, and are read again.
 @Suite struct RottenMediaTests {
   private static let count = 3000
   private let volume = SimulatedVolume(seed: 21)
   private let store: Store
   private let space: Keyspace
 
-  /// What is kept in a leaf, and what stays where the commit wrote it.
+  /// The place of a value: inline in a leaf, or where the commit wrote it.
   enum Place: CaseIterable {
     case leaf, value
 
-    /// Of the value of the entry 1234.
+    /// The length of the value of entry 1234.
     var length: Int { self == .leaf ? 60 : 900 }
   }
 
   init() throws {
     var options = Store.Options()
+    // A cache would have copies and would not notice the damage.
+    options.reading = .mapped
     options.compaction = .manual
     options.checkpointsInBackground = false
     options.punchesHoles = false
@@ -34,7 +35,7 @@ import Testing
     Array("<\(number)>".utf8) + [UInt8](repeating: UInt8(number % 200), count: place.length)
   }
 
-  /// A tree all of which has been read; the place of an entry's value in the file.
+  /// Makes a tree and reads all of it. Returns the offset of an entry's value in the file.
   private func fill(_ place: Place) throws -> Int {
     try store.write { transaction in
       for number in 0..<Self.count {
@@ -52,8 +53,8 @@ import Testing
     }
   }
 
-  /// The last place where the file has these bytes: an inline value lies in the log too, before its
-  /// leaf.
+  /// The last offset at which the file has these bytes. An inline value is also in the log, before
+  /// its leaf.
   private func offset(of wanted: [UInt8]) throws -> Int? {
     let bytes = try volume.liveBytes(of: "db")
     var at = bytes.count - wanted.count
@@ -73,7 +74,8 @@ import Testing
     refusal(.damaged) { try store.backup(to: "backup") }
     #expect(volume.liveNames.filter { !$0.hasSuffix(".lock") } == ["db"])
     #expect(try store.verify().faults.isEmpty == false)
-    // The rest lives, and what was there is there again when the disk gives it again.
+    // Other entries are not affected, and the damaged one is back when the disk returns the right
+    // bytes again.
     #expect(try store.get("key 1", in: space) == value(1, place))
     try store.put("key 1", "new", in: space)
     try volume.corrupt("db", at: offset + 20, xor: 0x10)
@@ -97,7 +99,7 @@ import Testing
   @Test func `a checkpoint does not merge a rotten leaf under a new checksum`() throws {
     let offset = try fill(.leaf)
     try volume.corrupt("db", at: offset + 20, xor: 0x10)
-    // The same leaf has to be written again.
+    // A key whose leaf is the damaged one, which has to be written again.
     try store.put("key 12345", "near", in: space)
     refusal(.damaged) { try store.checkpoint() }
     #expect(try store.verify().faults.isEmpty == false)
@@ -133,6 +135,8 @@ import Testing
     let offset = try #require(try offset(of: value(1234, place)))
     try store.close()
     var options = Store.Options()
+    // A cache would have copies and would not notice the damage.
+    options.reading = .mapped
     options.checksumLifetime = 0.02
     options.compaction = .manual
     let again = try Store.open(

@@ -5,29 +5,32 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Blocks that the disk does not give: an error for what is in them, and for nothing else.
+/// Blocks that the disk cannot read cause errors only for the entries in them.
 @Suite struct UnreadableMediaTests {
   private static let count = 3000
   private let volume = SimulatedVolume(seed: 22)
-  private var options = Store.Options()
 
-  init() {
+  private func options(_ reading: Store.Reading) -> Store.Options {
+    var options = Store.Options()
     options.compaction = .manual
     options.checkpointsInBackground = false
     options.punchesHoles = false
+    options.reading = reading
+    return options
   }
 
   private func value(_ number: Int) -> [UInt8] {
     Array("<\(number)>".utf8) + [UInt8](repeating: UInt8(number % 200), count: number % 10 == 4 ? 900 : 60)
   }
 
-  private func open() throws -> Store {
-    try Store.open(at: "db", on: volume, mode: .openOrCreate, options: options, environment: .system)
+  private func open(_ reading: Store.Reading) throws -> Store {
+    try Store.open(
+      at: "db", on: volume, mode: .openOrCreate, options: options(reading), environment: .system)
   }
 
-  /// A closed database, and where it has the value of an entry.
+  /// Makes a closed database, and returns the offset of an entry's value.
   private func make(_ number: Int) throws -> UInt64 {
-    let store = try open()
+    let store = try open(.mapped)
     let space = try store.keyspace("s")
     try store.write { transaction in
       for number in 0..<Self.count { try transaction.put("key \(number)", value(number), in: space) }
@@ -39,14 +42,18 @@ import Testing
     return UInt64(at)
   }
 
-  /// 1233 lies in a leaf, 1234 where the commit wrote it.
-  @Test(arguments: [1233, 1234])
-  func `an unreadable block is an error for its entries alone`(_ number: Int) throws {
+  /// The value of 1233 is in a leaf, that of 1234 where the commit wrote it.
+  @Test(arguments: [1233, 1234], [Store.Reading.mapped, .buffered(cacheBytes: 1 << 20)])
+  func `an unreadable block is an error for its entries alone`(
+    _ number: Int, _ reading: Store.Reading
+  ) throws {
     let offset = try make(number)
-    let store = try open()
-    let space = try store.keyspace("s")
     let block = offset & ~511..<(offset & ~511) + 512
+    // Made unreadable before the store is opened, because opening may read the block although it
+    // does not need it.
     volume.makeUnreadable("db", block)
+    let store = try open(reading)
+    let space = try store.keyspace("s")
     for _ in 0..<2 {
       let error = refusal(.inputOutput) { _ = try store.get("key \(number)", in: space) }
       #expect(error?.offset.map { block.contains($0) } == true)
@@ -58,7 +65,7 @@ import Testing
     #expect(volume.liveNames.filter { !$0.hasSuffix(".lock") } == ["db"])
     let report = try store.verify()
     #expect(report.faults.contains { block.contains($0.offset) })
-    // What lies elsewhere is read, written and checkpointed.
+    // Other entries can be read, written and checkpointed.
     #expect(try store.get("key 7", in: space) == value(7))
     try store.put("other", "1", in: space)
     try store.checkpoint()
@@ -71,8 +78,9 @@ import Testing
     try store.close()
   }
 
-  @Test func `a log that cannot be read is not taken for one that ends`() throws {
-    let store = try open()
+  @Test(arguments: [Store.Reading.mapped, .buffered(cacheBytes: 1 << 20)])
+  func `a log that cannot be read is not taken for one that ends`(_ reading: Store.Reading) throws {
+    let store = try open(reading)
     let space = try store.keyspace("s")
     for number in 0..<50 { try store.put("key \(number)", value(number), in: space) }
     let image = try volume.durableBytes(of: "db")
@@ -84,14 +92,14 @@ import Testing
       disk.makeUnreadable("db", block)
       for mode in [Store.OpenMode.openExisting, .readOnly] {
         let error = refusal(.inputOutput) {
-          _ = try Store.open(at: "db", on: disk, mode: mode, options: options, environment: .system)
+          _ = try Store.open(at: "db", on: disk, mode: mode, options: options(reading), environment: .system)
         }
         #expect(error?.offset.map { block.contains($0) } == true)
       }
       disk.makeAllReadable()
     }
     let again = try Store.open(
-      at: "db", on: disk, mode: .openExisting, options: options, environment: .system)
+      at: "db", on: disk, mode: .openExisting, options: options(reading), environment: .system)
     #expect(try again.count(in: again.keyspace("s")) == 50)
     try again.close()
     try store.close()

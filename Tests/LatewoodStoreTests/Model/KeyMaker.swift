@@ -32,7 +32,7 @@ struct KeyMaker {
     }
   }
 
-  /// A range, and which of the model's keys it has.
+  /// A range, and the indexes of the model's keys in it.
   func range(_ random: inout SeededRandom, _ space: OrderedModel.Space) -> (KeyRange, Int, Int) {
     let a = key(&random)
     let b = key(&random)

@@ -6,8 +6,8 @@ extension ModelRun {
     guard let old = held.last else { return }
     let now = try store.snapshot()
     for (name, space) in model.spaces {
-      // A keyspace that was dropped and made anew has another number: its entries are not compared
-      // with the old one's.
+      // A keyspace that was dropped and created again has another number, so its entries are not
+      // compared with the old ones.
       guard let before = old.model.spaces[name], let handle = try now.existingKeyspace(name),
         try old.snapshot.existingKeyspace(name) == handle
       else { continue }
@@ -79,7 +79,7 @@ extension ModelRun {
     }
   }
 
-  /// Everything, both ways.
+  /// Compares everything, forwards and backwards.
   func compareAll(_ source: some Readable, _ model: OrderedModel) throws {
     #expect(try source.keyspaces().map(\.name) == model.spaces.keys.sorted(), "\(random.replay)")
     for (name, space) in model.spaces {

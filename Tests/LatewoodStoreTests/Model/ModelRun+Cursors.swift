@@ -2,7 +2,7 @@ import LatewoodStore
 import Testing
 
 extension ModelRun {
-  /// Moves cursors about at random, beside an index into the model's keys.
+  /// Moves cursors at random, together with an index into the model's keys.
   func walks(over source: some Readable, _ model: OrderedModel) throws {
     for (name, space) in model.spaces {
       let handle = try #require(try source.existingKeyspace(name))
@@ -43,8 +43,8 @@ extension ModelRun {
     }
   }
 
-  /// Deletes what a cursor stands on, and puts and deletes before and behind it, while it goes to
-  /// and fro.
+  /// Deletes the entry that a cursor stands on, and puts and deletes before and behind it, while it
+  /// moves back and forth.
   func cursorWhileWriting(_ transaction: Transaction, _ model: inout OrderedModel) throws {
     let name = keys.space(&random)
     guard var expected = model.spaces[name] else { return }
@@ -69,7 +69,7 @@ extension ModelRun {
       case 0:
         try transaction.delete(key, in: space)
         expected.delete(key)
-        // Asking what is no longer there must not move it.
+        // Reading a deleted entry must not move the cursor.
         if random.oneIn(2) { refusal(.invalidRange) { _ = try cursor.key() } }
       case 1 where random.oneIn(4):
         let (range, low, high) = keys.range(&random, expected)

@@ -2,7 +2,7 @@ import LatewoodStore
 import Testing
 
 extension ModelRun {
-  /// A checkpoint of the past shows what the model was then.
+  /// Compares an earlier checkpoint with the model at that time.
   func comparePast() throws {
     let history = try store.history()
     let isDescending = zip(history, history.dropFirst()).allSatisfy {
@@ -17,11 +17,11 @@ extension ModelRun {
     #expect(snapshot.transaction == checkpoint.transaction, "\(random.replay)")
     try compareAll(snapshot, then)
     pastStates += 1
-    // Models are large: few are kept.
+    // Models are large, so few are kept.
     if past.count > 6 { past[random.pick(past.keys.sorted())] = nil }
   }
 
-  /// A reader of another process sees everything once it looks, whatever the writer did since.
+  /// Refreshes a reader in another process, which must see everything then.
   func follow() throws {
     if follower == nil { try openFollower() }
     guard let follower else { return }

@@ -3,8 +3,8 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// One random run: a store on a simulated disk, the model beside it, snapshots held from earlier,
-/// and a reader of another process.
+/// One random run: a store on a simulated disk, its model, snapshots of earlier states, and a
+/// reader in another process.
 final class ModelRun {
   struct Held {
     var snapshot: Snapshot
@@ -14,25 +14,29 @@ final class ModelRun {
   var random: SeededRandom
   let keys: KeyMaker
   let disk: SimulatedVolume
+  private let reading: FileReading
   let options: Store.Options
-  /// Whether the reader stays open, which keeps blocks from being given back, or comes and goes.
+  /// Whether the reader stays open, which keeps blocks from being given back.
   let keepsFollower: Bool
   var process = 1
   var store: Store
   var model = OrderedModel()
   var held: [Held] = []
-  /// What the checkpoints hold that were asked for, by their transaction.
+  /// The models of requested checkpoints, by their transactions.
   var past: [UInt64: OrderedModel] = [:]
-  /// Nil while nobody reads beside the writer, so that blocks can be given back.
+  /// The reader in another process; nil at times, so that blocks can be given back.
   var follower: Store?
   var operations = 0
   var reopenings = 0
   var compactions = 0
   var pastStates = 0
-  /// Bytes that were given back, until the last reopening.
+  /// The number of bytes given back until the last reopening.
   var punched: UInt64 = 0
 
-  init(seed: UInt64, style: Int) throws {
+  /// - Parameter reading: the way in which the volume reads its files, whatever the options of a
+  ///   store say.
+  init(seed: UInt64, style: Int, reading: FileReading = .mapped) throws {
+    self.reading = reading
     random = SeededRandom(seed: seed)
     keys = KeyMaker(style: style)
     disk = SimulatedVolume(seed: seed)
@@ -46,9 +50,11 @@ final class ModelRun {
     options.punchingThreshold = 1
     options.wholeCheckpoints = 1 + style % 3
     keepsFollower = style % 4 == 1
+    if reading != .mapped { options.reading = .mapped }
     self.options = options
     store = try Store.open(
-      at: "db", on: disk.process(1), mode: .openOrCreate, options: options, environment: .system)
+      at: "db", on: ReadingVolume(disk.process(1), reading), mode: .openOrCreate, options: options,
+      environment: .system)
   }
 
   func run(operations wanted: Int) throws {
@@ -84,7 +90,8 @@ final class ModelRun {
 
   func openFollower() throws {
     follower = try Store.open(
-      at: "db", on: disk.process(0), mode: .readOnly, options: options, environment: .system)
+      at: "db", on: ReadingVolume(disk.process(0), reading), mode: .readOnly, options: options,
+      environment: .system)
   }
 
   func transaction() throws {
@@ -132,7 +139,7 @@ final class ModelRun {
 
   func checkpoint() throws {
     if random.oneIn(3) {
-      // With nobody left who reads what was, it can be given back.
+      // Without snapshots, their space can be given back.
       for old in held { try compareAll(old.snapshot, old.model) }
       held = []
     }
@@ -145,7 +152,7 @@ final class ModelRun {
     past[statistics.transaction] = model
   }
 
-  /// Snapshots that are held go on in the old file; checkpoints of the past go with it.
+  /// Compacts. Held snapshots keep the old file; earlier checkpoints are gone with it.
   func compact() throws {
     try store.compact()
     compactions += 1
@@ -155,7 +162,7 @@ final class ModelRun {
     try compareAll(store, model)
   }
 
-  /// Opens the file again: after a close, or as after the end of a process that said nothing.
+  /// Opens the file again, after a close or after a sudden end of the process.
   func reopen() throws {
     for old in held { try compareAll(old.snapshot, old.model) }
     held = []
@@ -164,7 +171,8 @@ final class ModelRun {
     if random.oneIn(2) { try store.close() } else { disk.kill(process: process) }
     process += 1
     store = try Store.open(
-      at: "db", on: disk.process(process), mode: .openExisting, options: options, environment: .system)
+      at: "db", on: ReadingVolume(disk.process(process), reading), mode: .openExisting, options: options,
+      environment: .system)
     try compareAll(store, model)
     #expect(try store.verify().faults == [], "\(random.replay)")
   }

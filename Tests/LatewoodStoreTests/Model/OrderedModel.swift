@@ -1,11 +1,11 @@
-/// What a store must show: for each keyspace a sorted array of keys, and their values. Plain, slow
-/// and right.
+/// The expected content of a store: for each keyspace a sorted array of keys, and their values.
+/// Plain, slow and right.
 struct OrderedModel: Equatable {
   struct Space: Equatable {
     var keys: [[UInt8]] = []
     var values: [[UInt8]: [UInt8]] = [:]
 
-    /// How many keys are less.
+    /// The number of keys that are less than `key`.
     func rank(_ key: [UInt8]) -> Int {
       var low = 0
       var high = keys.count

@@ -5,8 +5,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// What a transaction found is seen by every read after it, also when another thread has committed
-/// that and not published it yet.
+/// The state that a transaction found is seen by every later read, even if it contains a commit of
+/// another thread that is not published yet.
 @Suite struct FoundStateTests {
   private let volume = SimulatedVolume(seed: 1)
   private let store: Store
@@ -20,7 +20,7 @@ import Testing
     try store.put("k", "old", in: space, durability: .synchronous)
   }
 
-  /// Another thread has come this far: its commit is in memory, next it would be written.
+  /// Simulates another thread whose commit is in memory and not written yet.
   private func commitInMemory() throws {
     try store.engine.writer.withLock {
       let transaction = try Transaction(engine: store.engine)
@@ -30,8 +30,7 @@ import Testing
     #expect(try store.get("k", in: space) == Array("old".utf8))
   }
 
-  /// What a full disk lost is taken back when no commit is on its way: each that was counted has
-  /// been counted off again.
+  /// Expects that no commit is under way, so that commits lost on a full disk can be undone.
   private func expectNobodyOnTheWay() { #expect(store.engine.finishing.isNone) }
 
   @Test(arguments: [Durability.relaxed, .synchronous])
@@ -65,7 +64,7 @@ import Testing
     refusal(.outOfSpace) { try store.write(durability: .relaxed) { _ = try $0.get("k", in: space) } }
     #expect(try store.get("k", in: space) == Array("old".utf8))
     volume.spaceLimit = nil
-    // It has been taken back, and all goes on.
+    // The lost commit has been undone, and writing works again.
     let found = try store.write(durability: .relaxed) { try $0.get("k", in: space) }
     #expect(found == Array("old".utf8))
     try store.put("k", "newest", in: space)

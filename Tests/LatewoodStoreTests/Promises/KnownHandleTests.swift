@@ -5,10 +5,10 @@ import Testing
 @testable import LatewoodStore
 @testable import LatewoodTree
 
-/// Handles of keyspaces are looked up in the catalog at most once for each content that it has, and
-/// one that was dropped is never taken for another.
+/// A keyspace handle is looked up at most once for each state of the catalog, and one that was
+/// dropped is never taken for another.
 @Suite struct KnownHandleTests {
-  /// What nobody needs the catalog for any more.
+  /// Whether a handle is known without the catalog.
   private func isKnown(_ handle: Keyspace, _ store: Store) throws -> Bool {
     try store.engine.current().known.contains(handle.fingerprint)
   }
@@ -123,7 +123,7 @@ import Testing
         } else {
           try store.close()
           store = try Store.open(at: directory.store, options: options)
-          // They are of the store that was closed.
+          // They belong to the store that was closed.
           given = []
         }
       }
@@ -137,7 +137,7 @@ import Testing
   @Test(arguments: [1, 31, 32, 33, 64, 1000])
   func `so many handles are known, and those that are forgotten are not`(_ count: Int) {
     let known = KnownKeyspaces()
-    // The same last bits, so that all want the same place.
+    // Equal lowest bits, so that all collide in the table.
     let prints = (1...count).map { UInt64($0) << 40 | 7 }
     for print in prints { known.insert(print) }
     for print in prints { known.insert(print) }

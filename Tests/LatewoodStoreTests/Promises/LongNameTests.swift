@@ -2,7 +2,7 @@ import LatewoodDevice
 import LatewoodStore
 import Testing
 
-/// Names near the greatest length that a file system allows: 255 bytes on those in use.
+/// Names near the greatest length that common file systems allow, 255 bytes.
 @Suite struct LongNameTests {
   private let directory: StoreDirectory
   private var options = Store.Options()
@@ -59,6 +59,6 @@ import Testing
 }
 
 extension String {
-  /// The same length with another first character of one byte.
+  /// The same string with another first character of one byte.
   fileprivate func replacingFirst(with character: Character) -> String { String(character) + dropFirst() }
 }

@@ -11,14 +11,13 @@ import Testing
   import Darwin
 #endif
 
-/// How much of the address space open stores take, and what becomes of views when a file outgrows
-/// its mapping.
+/// The address space that open stores take, and views of a file that outgrows its mapping.
 struct MappingTests {
   private let directory: StoreDirectory
 
   init() throws { directory = try StoreDirectory() }
 
-  /// How many files this process may have open from now on.
+  /// Raises the number of files that this process may have open, and returns it.
   private func raiseLimitOfFiles(to wanted: UInt64) -> UInt64 {
     var limit = rlimit()
     #if canImport(Glibc)
@@ -37,7 +36,7 @@ struct MappingTests {
   @Test func `five thousand stores are open at once`() throws {
     let count = 5000
     var stores: [Store] = []
-    // In memory they take no files: all of them can be written to.
+    // In-memory stores take no files, so all of them can be written to.
     for number in 0..<count / 2 {
       let store = try Store.inMemory()
       let space = try store.keyspace("s")
@@ -59,7 +58,7 @@ struct MappingTests {
     try source.close()
   }
 
-  /// Longer than several mappings of the file.
+  /// Enough rounds for the file to outgrow several mappings.
   private static let rounds = 40
 
   private func value(_ number: Int) -> [UInt8] {
@@ -106,7 +105,7 @@ struct MappingTests {
           #expect(try cursor.value() == value(0))
         }
       }
-      // From 1 MiB on a value goes to the file by itself.
+      // A value of 1 MiB or more is written to the file separately.
       for number in 0..<8 {
         try transaction.put("large\(number)", [UInt8](repeating: UInt8(number), count: 3 << 20), in: space)
       }

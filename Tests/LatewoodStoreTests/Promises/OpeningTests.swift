@@ -4,7 +4,8 @@ import LatewoodFile
 import LatewoodStore
 import Testing
 
-/// Opening files of the real file system that cannot be opened: each says why, and changes nothing.
+/// Files of the real file system that cannot be opened: each error gives the reason, and nothing is
+/// changed.
 @Suite struct OpeningTests {
   private let directory: StoreDirectory
 
@@ -142,7 +143,7 @@ import Testing
   }
 
   @Test func `media that can only be read are named`() throws {
-    // The one file system of this kind that needs no mounting.
+    // The only read-only file system that needs no mounting.
     let path = "/sys/kernel/latewood.latewood"
     guard try FileVolume().exists("/sys/kernel") else {
       print("OpeningTests: read-only media are not tried, because there is no /sys")
@@ -205,7 +206,7 @@ import Testing
     bytes.withUnsafeMutableBytes { bytes in
       guard let base = bytes.baseAddress else { return }
       let file = UnsafeRawPointer(base)
-      // The newest root slot with the greatest number there is; slot 1, because that is odd.
+      // The newest root slot with the greatest possible generation, in slot 1 because that is odd.
       let newest = file.u64(8200) > file.u64(12296) ? 8192 : 12288
       (base + 12288).copyMemory(from: file + newest, byteCount: 64)
       base.set(UInt64.max, at: 12296)

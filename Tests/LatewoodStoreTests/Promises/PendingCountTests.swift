@@ -4,7 +4,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// `count`, `rank` and `key(at:)` beside changes that no checkpoint has merged yet, against a
+/// `count`, `rank` and `key(at:)` with changes that are not in a checkpoint yet, compared with a
 /// sorted array.
 @Suite struct PendingCountTests {
   private struct Run {
@@ -27,21 +27,21 @@ import Testing
       options.nodeSize = 1024
       store = try Store.open(at: "db", on: volume, mode: .createNew, options: options, environment: .system)
       keyspace = try store.keyspace("counted")
-      // Neighbours that must not be counted.
+      // Neighbouring keyspaces that must not be counted.
       let others = [try store.keyspace("after"), try store.keyspace("far after")]
       try store.write { transaction in
         for other in others { try transaction.put("a", "b", in: other) }
       }
     }
 
-    /// A transaction of random changes, of which some say what they know.
+    /// Makes a transaction of random changes, some of which say whether the key was there.
     mutating func write(_ steps: Int, fails: Bool = false) throws {
       var next = model
       do {
         try store.write { transaction in
           for _ in 0..<steps { try step(transaction, &next) }
           if random.oneIn(3) { try compare(transaction, next, probes: 3) }
-          // After a count that has looked at the transaction's own nodes.
+          // Changes after a count that has read the transaction's own nodes.
           for _ in 0..<random.below(10) { try step(transaction, &next) }
           if random.oneIn(3) { try compare(transaction, next, probes: 3) }
           if fails { throw OnPurpose() }
@@ -129,7 +129,8 @@ import Testing
         for _ in 0..<6 { try run.write(300) }
         run.held = [(try run.store.snapshot(), run.model)]
       }
-      // The tree is written and not yet named: what it holds is still in the frozen buffer.
+      // The tree is written but not yet named by a slot: its new entries are still in the frozen
+      // buffer.
       volume.beforeAccess = { access in
         guard access.kind == .sync else { return }
         volume.beforeAccess = nil

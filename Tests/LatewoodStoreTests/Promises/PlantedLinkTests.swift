@@ -2,11 +2,12 @@ import LatewoodDevice
 import LatewoodStore
 import Testing
 
-/// Somebody else can make files in the directory of the database: names that the engine will use
-/// may be taken by symbolic links.
+/// Another user can make files in the database's directory, so names that the engine will use may
+/// be taken by symbolic links.
 @Suite struct PlantedLinkTests {
   private let directory: StoreDirectory
-  /// What the links lead to: a file that nobody may write to, and a place where none may be made.
+  /// The targets of the links: a file that must not be written to, and a path at which none may be
+  /// made.
   private let victim: String
   private let nowhere: String
 
@@ -111,7 +112,7 @@ import Testing
     for path in [directory.store, directory.path + "/copy", directory.path + "/backup"] {
       #expect(try permissions(of: path) == 0o640, "\(path)")
     }
-    // The lock is nobody else's: who could open it could keep the owner out.
+    // Nobody else may open the lock file: that would allow them to keep the owner out.
     #expect(try permissions(of: directory.store + ".lock") == 0o600)
     #expect(try store.verify().isSound)
     try store.close()

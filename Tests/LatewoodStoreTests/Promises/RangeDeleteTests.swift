@@ -15,7 +15,7 @@ import Testing
 
   private static func number(_ key: [UInt8]) -> Int { key.reduce(0) { $0 << 8 | Int($1) } }
 
-  /// Whether counts, ranks and entries are those of the model, in all and in random ranges.
+  /// Whether counts, ranks and entries agree with the model, in total and in random ranges.
   private static func agree(
     _ store: some Readable, _ keyspace: Keyspace, _ model: Set<Int>, _ random: inout SeededRandom
   ) throws -> Bool {

@@ -2,7 +2,8 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Calls that are refused: by what they are given, and because it is too late or the wrong store.
+/// Calls that are refused because of their arguments, because they come too late, or because of the
+/// wrong store.
 @Suite struct RefusalTests {
   @Test func `a value has at most 2 GiB`() throws {
     let store = try Store.inMemory()
@@ -42,7 +43,7 @@ import Testing
       refusal(code) { try store.withValue(key, in: space) { _ in } }
       refusal(code) { try store.put(key, "v", in: space) }
       refusal(code) { try store.delete(key, in: space) }
-      // Bounds and places are no keys.
+      // Bounds and positions may have any length.
       _ = try store.rank(of: key, in: space)
       _ = try store.cursor(in: space).seek(to: key)
     }

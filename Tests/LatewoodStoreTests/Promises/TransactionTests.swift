@@ -64,7 +64,7 @@ import Testing
   @Test func `after a close nothing has to be replayed, even if the power goes then`() throws {
     let disk = SimulatedVolume()
     var options = CrashScript.options()
-    // What gives space back makes the slot durable for a reason of its own.
+    // Giving space back would make the slot durable for another reason.
     options.punchesHoles = false
     let store = try Store.open(
       at: CrashScript.path, on: disk, mode: .createNew, options: options, environment: .system)

@@ -2,7 +2,7 @@ import LatewoodDevice
 import LatewoodStore
 import Testing
 
-/// What others do to the file and to the clock while the store is open.
+/// Changes to the file and the clock by others while the store is open.
 @Suite struct UnderneathTests {
   private let directory: StoreDirectory
   private let volume = FileVolume()
@@ -23,7 +23,7 @@ import Testing
     return (store, space)
   }
 
-  /// What can become of a file that is open.
+  /// The mishaps of an open file.
   enum Mishap: CaseIterable {
     case removed, renamed, replacedByDatabase, replacedByDirectory, replacedByLink
   }
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// What is at the path then is as it was put there.
+  /// Checks that whatever is at the path now was not changed.
   private func checkPlace(_ mishap: Mishap) throws {
     switch mishap {
     case .removed: #expect(try !volume.exists(directory.store))
@@ -71,7 +71,7 @@ import Testing
     let error = refusal(.fileMoved) { try store.put("k", "after", in: space) }
     #expect(error?.path?.hasSuffix("db.latewood") == true)
     #expect(error?.advice.contains("copy(to:)") == true)
-    // From now on it is known, and stays so.
+    // From now on the store knows it.
     refusal(.fileMoved) { try store.put("k", "after", in: space) }
     refusal(.fileMoved) {
       try store.write(durability: .relaxed) { try $0.put("k", "after", in: space) }
@@ -113,7 +113,7 @@ import Testing
       let space = try store.keyspace("a")
       try store.put("k", "before", in: space)
       try UnderneathTests(directory).happen(mishap)
-      // What was only asked to survive the end of the process is acknowledged without a look.
+      // A relaxed commit is acknowledged without a check of the path.
       try store.write(durability: .relaxed) { try $0.put("k", "after", in: space) }
       refusal(.fileMoved) { try call(store) }
       if number < calls.count - 1 {
@@ -187,7 +187,7 @@ import Testing
     try untouched.close()
   }
 
-  /// Times are told to people, and decide nothing.
+  /// Times are only shown to people, and decide nothing.
   @Test(arguments: [-1, 1]) func `a clock that jumps ten years does no harm`(_ direction: Int) throws {
     let now = Guarded<UInt64>(1_700_000_000_000_000)
     let clock = Environment(
@@ -200,7 +200,7 @@ import Testing
       #expect(try store.count(in: space) == UInt64(round))
       try store.put("\(round)", "before", in: space)
       try store.checkpoint()
-      // Back and forth, so that the newest checkpoint is not the one with the latest time.
+      // Back and forth, so that the newest checkpoint does not have the latest time.
       if (round % 2 == 0) == (direction > 0) {
         now.withLock { $0 += decade }
       } else {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// When readers see a commit: once the log is as durable as this commit, or one after it, has
-/// asked. Nothing but a commit shows one.
+/// Readers see a commit once the log is as durable as this commit, or a later one, requires. Only
+/// commits publish commits.
 @Suite struct VisibilityTests {
   private let volume = SimulatedVolume(seed: 1)
   private let store: Store
@@ -21,7 +21,7 @@ import Testing
     try store.put("k", "old", in: space, durability: .synchronous)
   }
 
-  /// Holds syncs of the database until they are let go, and counts those that have come.
+  /// Holds syncs of the database until it is opened, and counts the waiting ones.
   private final class Gate: Sendable {
     private let state = Guarded((isOpen: false, syncs: 0))
     private let volume: SimulatedVolume
@@ -40,7 +40,7 @@ import Testing
     func open() { state.withLock { $0.isOpen = true } }
   }
 
-  /// Runs `body` on a thread of its own.
+  /// Runs `body` on a separate thread.
   private func start(_ group: DispatchGroup, _ body: @escaping @Sendable () -> Void) {
     DispatchQueue(label: "test").async(group: group) { body() }
   }
@@ -75,7 +75,7 @@ import Testing
     start(commit) { refusal(.inputOutput) { try store.put("k", "new", in: space, durability: .synchronous) } }
     gate.waitForSync()
     start(found) {
-      // It finds the commit, so it must wait for it, and fail with it.
+      // It reads the commit, so it must wait for it and fail with it.
       #expect(throws: StoreError.self) {
         try store.write(durability: .synchronous) { _ = try $0.get("k", in: space) }
       }
@@ -103,10 +103,10 @@ import Testing
       } catch { Issue.record(error) }
     }
     #expect(relaxed.wait(timeout: .now() + 5) == .success, "it waits for the sync")
-    // As every commit: what it was built on is seen with it.
+    // Like every commit, it is seen together with the commits before it.
     #expect(try seen() == "new")
-    // What a failed sync leaves behind is seen until the store is closed; whether it is in the file
-    // is known after that.
+    // The commits of a failed sync are seen until the store is closed; whether they are in the file
+    // is known only after that.
     volume.inject(.inputOutput(), atCall: volume.callCount)
     gate.open()
     try #require(commit.wait(timeout: Patience.deadline) == .success)

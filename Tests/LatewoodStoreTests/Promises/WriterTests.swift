@@ -6,7 +6,7 @@ import Testing
   import Glibc
 #endif
 
-/// One writer at a time, whatever becomes of the files and the process.
+/// One writer at a time, whatever happens to the files and the process.
 @Suite struct WriterTests {
   private let directory: StoreDirectory
   private var options = Store.Options()
@@ -25,7 +25,7 @@ import Testing
       try store.compact()
       try FileVolume().remove(directory.store + ".lock")
       refusal(.lockedByOtherProcess) { _ = try Store.open(at: directory.store, options: options) }
-      // What is locked out has removed nothing, and readers are welcome.
+      // The refused open has removed nothing, and readers can open the file.
       let reader = try Store.open(at: directory.store, mode: .readOnly)
       try reader.close()
       try store.put("k", "w", in: store.keyspace("a"))
@@ -43,8 +43,8 @@ import Testing
       let store = try Store.open(at: directory.store, options: options)
       let space = try store.keyspace("a")
       try store.put("k", "parent", in: space)
-      // The child has one thread, and a lock that another held here stays taken there: then an
-      // alarm ends it, and the next one may do.
+      // The child has only one thread, and a lock held by another thread here stays locked there.
+      // Then an alarm ends the child, and the next attempt may succeed.
       var status: Int32 = SIGALRM
       for _ in 0..<10 where status & 0x7F == SIGALRM {
         let child = fork()

@@ -3,7 +3,7 @@ import LatewoodDevice
 
 @testable import LatewoodStore
 
-/// A store of few keys that are overwritten all at once, so that much of its file dies.
+/// A store of few keys that are all overwritten at once, so that much of its file becomes dead.
 enum OverwrittenStore {
   static func options(threshold: UInt64 = 1, whole: Int = 1) -> Store.Options {
     var options = Store.Options()
@@ -25,7 +25,7 @@ enum OverwrittenStore {
 
   static func key(_ number: Int) -> String { "key\(10000 + number)" }
 
-  /// One value for all of `keys`, every seventh of them large, and a checkpoint.
+  /// Puts one value for all of `keys`, every seventh of them large, and writes a checkpoint.
   static func fill(_ store: Store, _ byte: UInt8, _ keys: Range<Int> = 0..<400) throws {
     let space = try store.keyspace("a")
     try store.write { transaction in
@@ -37,7 +37,7 @@ enum OverwrittenStore {
     try store.checkpoint()
   }
 
-  /// Whether `store` shows one byte everywhere, in every value of every key.
+  /// Whether every value of every key in `readable` consists of `byte`.
   static func shows(
     _ byte: UInt8, _ readable: some Readable, _ store: Store, _ keys: Range<Int> = 0..<400
   ) throws -> Bool {

@@ -44,8 +44,7 @@ import Testing
     #expect(try again.statistics().allocatedSize < statistics.liveBytes * 2)
   }
 
-  /// What is neither live nor in the log is given back but for parts of blocks: nothing is
-  /// forgotten.
+  /// Everything that is neither live nor in the log is given back, except for parts of blocks.
   @Test func `all that dies is given back`() throws {
     let volume = SimulatedVolume()
     let store = try OverwrittenStore.open(volume)
@@ -69,7 +68,7 @@ import Testing
       }
       try store.checkpoint()
       let statistics = try store.statistics()
-      // Every node and every value can have a part of a block at each end.
+      // Every node and every value can share a block at each end.
       let report = try store.verify()
       let ends = (report.nodes + report.extents + 20) * 2 * 512
       #expect(statistics.allocatedSize <= statistics.liveBytes + 16384 + ends, "\(round), \(random.replay)")
@@ -86,7 +85,7 @@ import Testing
     try OverwrittenStore.fill(store, 1)
     let snapshot = try store.snapshot()
     for byte in 2...5 { try OverwrittenStore.fill(store, UInt8(byte)) }
-    // The log before it may go, and no more.
+    // Only the log before it may be given back.
     let punched = try store.statistics().punchedBytes
     #expect(try OverwrittenStore.shows(1, snapshot, store))
     #expect(try OverwrittenStore.shows(5, store, store))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// When dead parts of the file are given back, and how.
+/// The time and the manner of giving dead parts of the file back.
 @Suite struct PunchingTimeTests {
   @Test func `nothing is given back while somebody says so, or if it was not wanted`() throws {
     let store = try OverwrittenStore.open(SimulatedVolume())
@@ -45,7 +45,7 @@ import Testing
     volume.beforeAccess = { access in
       guard access.kind == .punch else { return }
       pieces.wrappingAdd(1, ordering: .relaxed)
-      // Longer than readers are kept out at a time.
+      // Longer than readers are kept out at once.
       Monitor.sleep(milliseconds: 11)
     }
     defer { volume.beforeAccess = nil }
@@ -61,7 +61,7 @@ import Testing
     let statistics = try store.statistics()
     let count = pieces.load(ordering: .relaxed)
     #expect(count > 4)
-    // Two of three states are dead, but for blocks that they share with what lives.
+    // Two of three states are dead, except for blocks shared with live data.
     #expect(statistics.punchedBytes > 8_000_000)
     #expect(statistics.allocatedSize < statistics.liveBytes + 1_000_000)
     #expect(try store.verify().faults == [])

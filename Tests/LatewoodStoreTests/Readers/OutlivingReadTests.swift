@@ -2,13 +2,13 @@ import LatewoodDevice
 import LatewoodStore
 import Testing
 
-/// Reads that go on while their store is closed, and others write to the file meanwhile.
+/// Reads that continue while their store is closed and others write to the file.
 @Suite struct OutlivingReadTests {
   private let directory: StoreDirectory
 
   init() throws { directory = try StoreDirectory() }
 
-  /// Large enough that each entry has blocks of its own, most of them as extents.
+  /// Large enough for each entry to have blocks of its own; most are extents.
   private static let length = 20_000
   private static let count = 60
 
@@ -30,7 +30,8 @@ import Testing
     try store.checkpoint()
   }
 
-  /// Opens the file, overwrites everything several times, gives back what it may, and closes.
+  /// Opens the file, overwrites everything several times, and closes it. Returns the number of
+  /// bytes given back.
   private func overwriteAll() throws -> UInt64 {
     let store = try open()
     for byte in 2..<6 as Range<UInt8> { try fill(store, byte) }
@@ -43,7 +44,7 @@ import Testing
     value.withUnsafeBytes { $0.allSatisfy { $0 == byte } && ($0.count == 40 || $0.count == length) }
   }
 
-  /// How a store's file can be read when it is closed.
+  /// The reads of a store that may outlive it.
   enum Reading: CaseIterable { case snapshot, store, cursor, value }
 
   @Test(arguments: Reading.allCases, [false, true])

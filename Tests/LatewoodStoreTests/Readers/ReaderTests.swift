@@ -4,7 +4,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Stores opened to be read only, beside one that writes the same file of the real file system.
+/// Read-only stores beside one that writes the same file of the real file system.
 @Suite struct ReaderTests {
   private let directory: StoreDirectory
   private let options: Store.Options

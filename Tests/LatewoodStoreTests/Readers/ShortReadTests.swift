@@ -5,8 +5,8 @@ import Testing
 @testable import LatewoodStore
 @testable import LatewoodTree
 
-/// Reads that register instead of holding what they read: what is shared between threads is not
-/// written to, and everything may happen inside the closures that they call.
+/// Reads that register instead of holding a version: they write to no shared memory, and anything
+/// may happen in the closures that they call.
 @Suite struct ShortReadTests {
   private let directory: StoreDirectory
   private let store: Store
@@ -31,7 +31,7 @@ import Testing
     let snapshot = try store.snapshot()
     let version = try snapshot.held()
     func counts() -> [UInt] { [engine as AnyObject, snapshot, version].map { _getRetainCount($0) } }
-    // The same call without a read: what the closure itself holds is no matter.
+    // The same call without a read, to exclude the references of the closure itself.
     func call<R>(_ body: (RawSpan) throws -> R) rethrows -> R? {
       try [1, 2].withUnsafeBytes { try body($0.bytes) }
     }
@@ -99,7 +99,7 @@ import Testing
       #expect(Self.bytes(value) == Self.bytes("0"))
       return store.engine.registry.live.count
     }
-    // That of the read, and the newest.
+    // The version of the read, and the newest one.
     #expect(live == 2)
     store.engine.readers.collect()
     #expect(store.engine.registry.live.count == 1)
@@ -119,7 +119,7 @@ import Testing
     #expect(store.engine.readers.waitingCount == 0)
   }
 
-  /// A key that reads in the middle of being read, and gives its bytes twice.
+  /// A key that reads from the store while its bytes are used, and passes them twice.
   private struct CuriousKey: ByteSource {
     let store: Store
     let space: Keyspace

@@ -1,7 +1,7 @@
 import Latewood
 import Testing
 
-/// The forms that do not block their caller.
+/// Tests the calls that do not block their caller.
 @Suite struct AsyncTests {
   private let database: Database
   private let people: DocumentCollection

@@ -4,9 +4,9 @@ import LatewoodDevice
 import LatewoodSimulation
 import Testing
 
-/// Code of the caller, `deinit` included, never runs under a lock that calls of its own would want.
+/// A caller's code, including `deinit`, never runs under a lock that its own calls would need.
 @Suite struct DeadlockTests {
-  /// Runs a closure when the last reference to it goes.
+  /// Runs a closure when its last reference goes.
   private final class Farewell: Sendable {
     private let action: @Sendable () -> Void
     init(_ action: @escaping @Sendable () -> Void) { self.action = action }
@@ -75,7 +75,7 @@ import Testing
         try people.save(MutableDocument(id: "a"))
         hasBegun.signal()
         #expect(Patience.wait { !Self.isOpen(first) })
-        // By now the other thread waits for this batch.
+        // By now the other thread probably waits for this batch.
         Monitor.sleep(milliseconds: 50)
         try second.close()
         try Database.open(at: path + "/c").close()
@@ -101,7 +101,7 @@ import Testing
           tokens.withLock { $0 = [token] }
         }
         other = nil
-        // The first has been told of the end before all these have.
+        // The first listener has been told of the end before all of these.
         for _ in 0..<500 {
           let token = try database.addListener { _ in }
           tokens.withLock { $0.append(token) }
@@ -153,7 +153,7 @@ import Testing
         try people.save(MutableDocument(id: "a"))
         isClosing.signal()
         hasClosed.wait()
-        // The last one, in the batch that it would have to wait for.
+        // The last handle, released in the batch that closing would have to wait for.
         let last = second.withLock { second in
           defer { second = nil }
           return second

@@ -3,8 +3,8 @@ import Latewood
 import LatewoodDevice
 import Testing
 
-/// Revision ids are digests of content, so that equal edits have equal ids: a save must not take
-/// another one's edit for its own.
+/// Revision ids are digests of content, so equal edits have equal ids: a save must not take
+/// somebody else's edit for its own.
 @Suite struct EqualEditTests {
   private let database: Database
   private let people: DocumentCollection
@@ -100,7 +100,8 @@ import Testing
     #expect(try people.revisions(of: "anna") == theirs.revisions(of: "anna"))
   }
 
-  /// What another replica sent without its history may be the very edit that is made here.
+  /// A revision that another replica sent without its history may be the very edit that is made
+  /// here.
   @Test func `an edit that came from elsewhere without its parent is tied to it, not made twice`() throws {
     let source = try Database.inMemory().defaultCollection
     let first = try source.save(MutableDocument(id: "anna", ["n": 1]))

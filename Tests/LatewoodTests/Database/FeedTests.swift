@@ -63,7 +63,7 @@ import Testing
     for id in ["a", "b", "c"] { try await people.save(MutableDocument(id: id, ["n": 1])) }
     var feed = people.feed(FeedOptions(includesDocuments: true, includesAllLeaves: true)).makeAsyncIterator()
     #expect(try await feed.next()?.id == "a")
-    // The feed has read of these, and not given them out.
+    // The feed has read these entries, but not returned them.
     for id in ["b", "c"] {
       try await people.update(id) { document in
         document["n"] = 2

@@ -122,7 +122,7 @@ import Testing
     let blob = try database.saveBlob(content, contentType: "image/png")
     #expect(blob.length == 3_000_000 && blob.digest.hasPrefix("sha256-"))
     #expect(try database.saveBlob(content).digest == blob.digest)
-    // Nothing refers to it yet; it is held.
+    // Nothing refers to it yet, but it is held.
     try database.compact()
     let saved = try notes.save(
       MutableDocument(id: "a", ["photo": DocumentValue(blob), "more": ["x", DocumentValue(blob)]]))

@@ -2,14 +2,14 @@ import Foundation
 import Latewood
 import Testing
 
-/// Documents that refer to blobs whose content is not here: not yet, or never.
+/// Documents that refer to blobs whose content is missing, for now or for ever.
 @Suite struct ForeignBlobTests {
   private struct OnPurpose: Error {}
   private let directory: TestDirectory
   private let database: Database
   private let notes: DocumentCollection
   private let content = Data(repeating: 7, count: 3_000)
-  /// As another database describes `content`.
+  /// The description of `content` from another database.
   private let photo: Blob
 
   init() throws {
@@ -46,7 +46,7 @@ import Testing
     _ = try database.saveBlob(content)
     #expect(try database.content(of: blob).data() == content)
     try expectMissing(0, blobs: 1)
-    // Nothing but the document holds it from here on.
+    // From here on only the document refers to it.
     try database.close()
     let again = try Database.open(at: directory.file)
     try again.compact()

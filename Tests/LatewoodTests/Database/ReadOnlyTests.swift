@@ -4,8 +4,7 @@ import LatewoodDevice
 import LatewoodSimulation
 import Testing
 
-/// A database that is opened to be read only, while its file is written through another store: as
-/// another process does it.
+/// A read-only database whose file is written through another store, as by another process.
 @Suite struct ReadOnlyTests {
   private let directory: TestDirectory
   private let reader: Database
@@ -35,7 +34,7 @@ import Testing
     }
     try people.delete("1")
     #expect(try Patience.wait { try seen.documentIDs() == ["2", "3"] })
-    // The file is another one now.
+    // A compaction replaces the file.
     try writer.compact()
     try people.save(MutableDocument(id: "4"))
     #expect(try Patience.wait { try seen.contains("4") })
@@ -101,7 +100,7 @@ import Testing
       for try await change in feed {
         ids.append(change.id)
         #expect(change.document?.revisionID == change.revisionID)
-        // The next one comes when this one has been seen.
+        // The next change is made once this one has been seen.
         if ids.count == 4 { break }
         let people = people
         try await people.save(MutableDocument(id: "\(ids.count)", ["n": 1]))

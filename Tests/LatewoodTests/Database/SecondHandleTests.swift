@@ -21,7 +21,7 @@ import Testing
     return try Database.open(at: directory.file, configuration: configuration)
   }
 
-  /// Whether a change has brought forward what survives a power cut.
+  /// Returns whether a change makes the commits so far durable.
   private func isDurable(_ database: Database, _ change: () throws -> Void) throws -> Bool {
     let before = try database.statistics().durableThrough
     try change()
@@ -38,7 +38,7 @@ import Testing
     #expect(try !isDurable(relaxed) { _ = try relaxed.createCollection("lax") })
     #expect(try isDurable(relaxed) { try synchronous.dropCollection("lax") })
     #expect(try isDurable(relaxed) { try synchronous.setRevisionDepth(7) })
-    // Whoever came first.
+    // The order of opening does not matter.
     let third = try open(.relaxed)
     #expect(try !isDurable(relaxed) { try third.defaultCollection.save(MutableDocument(id: "c")) })
     #expect(
@@ -63,7 +63,7 @@ import Testing
     var policy = CompactionPolicy.manual
     let first = try open(.relaxed, policy)
     try open(.relaxed, policy).close()
-    // The default asks for nothing in particular.
+    // The default policy accepts any.
     try open().close()
     policy.deadShare = 0.8
     refusal(.invalidParameter) { _ = try open(.relaxed, policy) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Latewood
 
-/// A directory for one test, gone after it.
+/// A directory for one test, which is removed after it.
 final class TestDirectory: Sendable {
   let path: String
   var file: String { path + "/test.latewood" }

@@ -2,7 +2,7 @@ import Foundation
 import Latewood
 import Testing
 
-/// Queries of Swift over indexes: made, used, explained.
+/// Swift queries with indexes: built, used, explained.
 @Suite struct IndexedQueryTests {
   struct Movie: Codable, Sendable, Equatable {
     var title: String

@@ -2,7 +2,7 @@ import Foundation
 import Latewood
 import Testing
 
-/// Asking a collection for documents in Swift, beside asking an array of the same values.
+/// Queries of a collection in Swift, compared with filtering an array of the same values.
 @Suite struct QueryTests {
   struct Movie: Codable, Sendable, Equatable {
     struct Studio: Codable, Sendable, Equatable {

@@ -7,7 +7,7 @@ import Testing
     keyspaces: { $0 == "db" ? ["default", "users", "user groups"] : [] },
     collections: { $0 == "db" ? ["_default", "films"] : [] })
 
-  /// The candidates at the end of a line, which begins with the command.
+  /// Returns the candidates at the end of a line, which begins with the command.
   private func words(_ line: String, inShellOf database: String? = nil) -> [String] {
     completion(line, database).candidates.map(\.text)
   }

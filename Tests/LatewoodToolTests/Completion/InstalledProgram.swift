@@ -1,9 +1,9 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Programs of the machine that some tests need.
+/// Installed programs that some tests need.
 enum InstalledProgram {
-  /// Its path; nil if it is not installed.
+  /// Returns the path of a program; nil if it is not installed.
   static func path(_ name: String) -> String? {
     let directories = (CurrentProcess.environmentVariable("PATH") ?? "").split(separator: ":")
     return directories.lazy.map { "\($0)/\(name)" }.first {
@@ -11,7 +11,7 @@ enum InstalledProgram {
     }
   }
 
-  /// Runs a line of sh: what it wrote to both streams, and its exit status.
+  /// Runs a line of sh; returns the output to both streams, and the exit status.
   static func shell(_ line: String, _ arguments: [String] = []) throws -> (output: String, status: Int32?) {
     let child = try ChildProcess("/bin/sh", arguments: ["-c", "exec 2>&1; " + line, "sh"] + arguments)
     let output = String(decoding: try child.output.readAll(), as: UTF8.self)

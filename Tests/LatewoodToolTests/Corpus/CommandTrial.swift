@@ -4,14 +4,14 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Runs commands on files inside this process, where a trap would end the tests, and checks what
-/// every command promises.
+/// Runs commands on files inside this process, where a trap would end the tests, and checks the
+/// promises that all commands make.
 final class CommandTrial {
   private let place = try? Workplace()
   private var number = 0
   private(set) var runs = 0
 
-  /// Every line that `choose` picks of a command's lines, on a copy of the file each.
+  /// Runs the lines that `choose` picks from a command's lines, each on a copy of the file.
   func run(
     _ file: CorpusFile, _ command: CommandDescription, replay: String = "",
     _ choose: ([[String]]) -> [[String]]
@@ -45,13 +45,13 @@ final class CommandTrial {
     _ line: [String], _ command: CommandDescription, _ file: CorpusFile, _ code: ExitCode, _ output: String,
     _ error: String, _ what: Comment
   ) {
-    // Nobody's pipe was closed.
+    // No pipe was closed.
     #expect(code != .brokenPipe, what)
-    // A failure says what is wrong, with the word that programs may rely on if they asked for JSON.
+    // A failure has a message and, in JSON, the word that programs may rely on.
     if ![.success, .no, .usage].contains(code) { #expect(!error.isEmpty, what) }
     let isJSON = line.contains("--json")
     if isJSON, code == .success || code == .no, !output.isEmpty {
-      // What `doc get` and `export` print to standard output is data.
+      // The output of `doc get` and `export` on standard output is data.
       let parts =
         Self.printingLines.contains(command.name) ? output.split(separator: "\n")[...] : [output[...]]
       for part in parts where command.name != "export" {
@@ -61,7 +61,7 @@ final class CommandTrial {
     if isJSON, ![.success, .no].contains(code) {
       #expect(error.hasPrefix("{\"error\":{\"code\":\"") && JSONText.compact(Array(error.utf8)) != nil, what)
     }
-    // Of a file that is not to be opened, no command of the store says anything else.
+    // For a file that must not be opened, all commands of the store report the same.
     if file.kind == .rejected, code != .usage, Self.opening.contains(command.name) {
       #expect(code == .cannotOpen, what)
     }
@@ -75,10 +75,10 @@ final class CommandTrial {
     }
   }
 
-  /// Commands that print a line of JSON for each thing that they tell of.
+  /// Commands that print a line of JSON for each item.
   private static let printingLines: Set<String> = ["frames", "stats", "diff"]
 
-  /// Commands that begin by opening the file as the store does.
+  /// Commands that begin by opening the file through the store.
   private static let opening: Set<String> = [
     "info", "verify", "history", "get", "list", "delete", "export", "compact", "copy", "collections",
   ]

@@ -4,14 +4,14 @@ import Testing
 
 @testable import LatewoodTool
 
-/// A file that commands are tried on, and what is known of it.
+/// A file on which commands are tried, and its known properties.
 struct CorpusFile {
   enum Kind: Equatable {
-    /// It opens, and reads wholly, but for faults that `verify` may find.
+    /// It opens and can be read completely, except for faults that `verify` may find.
     case readable
-    /// It opens or not, and something that is read is damaged.
+    /// It may or may not open, and some of the data that is read is damaged.
     case damaged
-    /// It is not opened at all: too new, or with features that this version does not know.
+    /// It is not opened at all: too new, or with unknown features.
     case rejected
     /// Anything may be wrong with it.
     case unknown
@@ -21,7 +21,7 @@ struct CorpusFile {
   var bytes: [UInt8]
   var kind: Kind
 
-  /// The files that the format is tested with, and one of documents.
+  /// Returns the golden files of the format, and one with documents.
   static func all() throws -> [CorpusFile] {
     let names = try Directories.names(in: Repository.path("Tests/golden")).filter {
       $0.hasSuffix(".latewood")
@@ -36,7 +36,7 @@ struct CorpusFile {
     } + [try documents()]
   }
 
-  /// Two collections of two documents.
+  /// Returns a file with two collections of two documents.
   static func documents() throws -> CorpusFile {
     let place = try Workplace()
     for text in [#"{"id":"greeting","a":[1,2.5,"é"]}"#, #"{"id":"greeting","b":null}"#, #"{"id":"x"}"#] {
@@ -52,11 +52,11 @@ struct CorpusFile {
       name: "documents", bytes: try Repository.read(FileVolume(), place("db")), kind: .readable)
   }
 
-  /// Bytes of it changed, removed, repeated.
+  /// Returns the file with some bytes changed, removed or repeated.
   func mutated(_ random: inout SeededRandom) -> CorpusFile {
     var bytes = bytes
     for _ in 0...random.below(6) where !bytes.isEmpty {
-      // Most of what matters lies behind the headers.
+      // Most of the data lies after the headers.
       let from = bytes.count > 16384 && !random.oneIn(6) ? 16384 : 0
       let at = from + random.below(bytes.count - from)
       switch random.below(4) {

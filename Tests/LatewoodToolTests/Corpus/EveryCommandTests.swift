@@ -4,10 +4,10 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Every command on every file that could be one: never a trap, and always the exit code that help
-/// tells of.
+/// Runs every command on every kind of file: it must never trap, and must return an exit code that
+/// help documents.
 @Suite struct EveryCommandTests {
-  /// `LATEWOOD_EFFORT=low` is for sanitizers, `high` for a night.
+  /// `LATEWOOD_EFFORT=low` is for sanitizers, `high` for overnight runs.
   static let mutations =
     switch CurrentProcess.environmentVariable("LATEWOOD_EFFORT") {
     case "low": 8

@@ -1,15 +1,15 @@
-/// How one command is called on a golden file: each line once for people and once with `--json`.
+/// The calls of one command on a golden file: each line once for people and once with `--json`.
 struct GoldenCommand {
   var name: String
   var source: GoldenSource = .entries
-  /// FILE stands for the database, OLD for another sound one of the same kind, TEXT for a JSON
-  /// text, NEW for a path where nothing is.
+  /// The arguments: FILE stands for the database, OLD for another sound one of the same kind, TEXT
+  /// for a JSON text, NEW for a path without a file.
   var lines: [[String]]
-  /// What it prints on standard output is data of the user, as long as that is.
+  /// Whether its standard output is data of the user, of any length.
   var printsData = false
 
-  /// All but `shell`, which runs the others; `demo`, `completion` and `help`, which are about no
-  /// file.
+  /// All commands but `shell`, which runs the others, and `demo`, `completion` and `help`, which
+  /// take no file.
   static let all: [GoldenCommand] = [
     GoldenCommand(name: "info", lines: [["info", "FILE"]]),
     GoldenCommand(name: "map", lines: [["map", "FILE"]]),
@@ -87,6 +87,17 @@ struct GoldenCommand {
         ["index", "create", "FILE", "by-id", "_id:desc", "--collection", "films"],
         ["index", "drop", "FILE", "by-id", "--collection", "films"],
       ]),
+    GoldenCommand(
+      name: "query", source: .documents,
+      lines: [
+        [
+          "query", "FILE",
+          "SELECT meta().id, f.* FROM films AS f WHERE meta().id >= $id ORDER BY meta().id DESC LIMIT 3",
+          "--param", "id=film-1",
+        ],
+        ["query", "FILE", "SELECT meta().id\nFORM films"],
+      ],
+      printsData: true),
     GoldenCommand(
       name: "blobs", source: .documents,
       lines: [

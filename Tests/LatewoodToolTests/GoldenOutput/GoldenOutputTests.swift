@@ -5,11 +5,11 @@ import Testing
 
 @testable import LatewoodTool
 
-/// What every command prints about files that are sound, empty, in conflict, or damaged in each of
-/// twelve ways: Tests/golden-output/STATE/COMMAND.txt.
+/// Every command prints the expected text about files that are sound, empty, in conflict, or
+/// damaged in each of twelve ways: Tests/golden-output/STATE/COMMAND.txt.
 ///
-/// `LATEWOOD_REGENERATE_OUTPUT=1 swift test --filter GoldenOutputTests` writes all of it anew, to
-/// be read before it is committed.
+/// `LATEWOOD_REGENERATE_OUTPUT=1 swift test --filter GoldenOutputTests` rewrites all of it, to be
+/// read before it is committed.
 @Suite struct GoldenOutputTests {
   private static let isRegenerating = CurrentProcess.environmentVariable("LATEWOOD_REGENERATE_OUTPUT") == "1"
   private static let directory = Repository.path("Tests/golden-output")
@@ -60,7 +60,7 @@ private struct GoldenRun {
     old = try GoldenSource.bytes(of: command.source)
   }
 
-  /// What it prints for people and for programs; and, on a terminal, whether that fits.
+  /// Returns the output for people and for programs; and, for a terminal, checks that it fits.
   func outputs(of line: [String]) throws -> String {
     let shown = "$ latewood " + line.map { $0.contains(" ") ? "'\($0)'" : $0 }.joined(separator: " ")
     let terminal = try run(line, isTerminal: true)
@@ -98,8 +98,8 @@ private struct GoldenRun {
     )
   }
 
-  /// Without what depends on the directory, the clock and the file system. A line that has not
-  /// ended yet is ended.
+  /// Replaces parts that depend on the directory, the clock and the file system. Completes an
+  /// unfinished line.
   private func normal(_ text: String, _ line: [String]) -> String {
     var text = text.replacing(place.path + "/", with: "")
     text.replace(#/(?m)^file  .*$/#, with: "file              my.latewood")

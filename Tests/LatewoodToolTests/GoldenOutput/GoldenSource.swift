@@ -5,17 +5,17 @@ import LatewoodStore
 
 @testable import LatewoodTool
 
-/// Two files that are made anew for each test run, byte by byte the same: clock and randomness are
-/// counted, and nothing runs in the background.
+/// Two files that are generated for each test run, byte by byte the same: clock and randomness are
+/// counters, and nothing runs in the background.
 ///
-/// Both have a tree of two levels, values outside of it, two checkpoints, and a log behind the
-/// newest of them whose last frames say that those before them were durable: something to damage of
-/// every kind.
+/// Both have a tree of two levels, values outside of it, two checkpoints, and a log after the
+/// newest of them whose last frames prove that the previous ones were durable: so every kind of
+/// damage is possible.
 enum GoldenSource: String, CaseIterable {
   case entries
   case documents
 
-  /// What `bytes` makes, made once.
+  /// The results of `bytes`, made once.
   private static let made = Result {
     try Dictionary(uniqueKeysWithValues: allCases.map { ($0, try $0.bytes()) })
   }
@@ -37,7 +37,7 @@ enum GoldenSource: String, CaseIterable {
     return options
   }
 
-  /// A second passes with each look at the clock, from 2024-01-01 on.
+  /// Returns an environment in which a second passes at each look at the clock, from 2024-01-01 on.
   private static func environment() -> Environment {
     let seconds = Guarded<UInt64>(1_704_067_200)
     let random = Guarded(SeededRandom(seed: 1))
@@ -77,7 +77,7 @@ enum GoldenSource: String, CaseIterable {
     return try asKilled(store, volume)
   }
 
-  /// As a process leaves the file that is killed now: without what closing would write.
+  /// Returns the file as a killed process would leave it: without the writes of closing.
   private static func asKilled(_ store: AnyObject, _ volume: MemoryVolume) throws -> [UInt8] {
     try withExtendedLifetime(store) { try Repository.read(volume, "file") }
   }
@@ -88,7 +88,7 @@ enum GoldenSource: String, CaseIterable {
     options.environment = environment()
     options.expiresByItself = false
     let volume = MemoryVolume()
-    /// Closing makes a checkpoint.
+    /// Reopens the database; closing makes a checkpoint.
     func reopened(_ body: (DocumentStore, DocumentCollection) throws -> Void) throws -> DocumentStore {
       let store = try DocumentStore.open(at: "file", on: volume, mode: .openOrCreate, options: options)
       try body(store, try store.createCollection("films"))
@@ -119,7 +119,7 @@ enum GoldenSource: String, CaseIterable {
     }
   }
 
-  /// A conflict, a tombstone, a document that expires, one with a blob.
+  /// Adds a conflict, a tombstone, a document that expires, and one with a blob.
   private static func addOneOfEachKind(_ store: DocumentStore, _ films: DocumentCollection) throws {
     let poster = try store.putBlob(Array("a poster".utf8)).digest
     try store.write { writer in

@@ -5,19 +5,19 @@ import LatewoodSimulation
 
 @testable import LatewoodTool
 
-/// What a file may be like when somebody asks the tool about it: as it should be, or damaged in one
-/// of twelve ways.
+/// The possible states of a file that the tool is asked about: sound, or damaged in one of twelve
+/// ways.
 ///
-/// Damage is done to the sound file here, where the tool itself says what lies at which place; no
-/// damaged file is stored.
+/// The sound file is damaged here, with offsets that the tool itself reports; no damaged file is
+/// stored.
 enum GoldenState: String, CaseIterable {
   case sound
-  /// A database that nothing was ever written to.
+  /// A database that was never written to.
   case empty
-  /// The first of the two copies.
+  /// The first of the two copies of the header.
   case headerCopy = "header-copy"
   case bothHeaders = "both-headers"
-  /// The newer of the two, so that the older one has to do.
+  /// The newer of the two slots, so that the older one must be used.
   case newestSlot = "newest-slot"
   case bothSlots = "both-slots"
   case leaf
@@ -29,7 +29,7 @@ enum GoldenState: String, CaseIterable {
   case log
   /// The file ends before the oldest checkpoint.
   case cutShort = "cut-short"
-  /// It is no database.
+  /// The file is not a database.
   case foreign
   case tooNew = "too-new"
 
@@ -60,16 +60,16 @@ enum GoldenState: String, CaseIterable {
   }
 }
 
-/// Where the parts of a sound file lie.
+/// The offsets of the parts of a sound file.
 private struct GoldenPlaces {
   let newestSlot: Int
   /// The last leaf of the newest tree.
   let leaf: Range<Int>
   let branch: Range<Int>
-  /// One that the newest tree refers to.
+  /// A value that the newest tree refers to.
   let value: Range<Int>
   let oldestCheckpoint: Int
-  /// The commits behind it.
+  /// The commits after the newest checkpoint.
   let logFrames: [Int]
 
   struct Missing: Error { let what: String }

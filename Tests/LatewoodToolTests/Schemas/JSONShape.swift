@@ -1,14 +1,13 @@
-/// What JSON of the tool may look like, strictly: a member that is missing or not known does not
-/// fit.
+/// A strict schema for JSON output of the tool: a missing or unknown member does not fit.
 ///
-/// A shape is written in JSON itself. `"text"`, `"number"`, `"boolean"`, `"null"` and `"any"` are
-/// values of that kind; `"=a|b"` is one of these texts. `[X]` is an array of X. `{"|": [X, Y]}` is
-/// one of several. Any other object is an object with these members, and only these; a name that
-/// ends in `?` may be missing.
+/// A shape is written in JSON itself. `"text"`, `"number"`, `"boolean"`, `"null"` and `"any"` stand
+/// for values of that kind; `"=a|b"` for one of these texts; `[X]` for an array of X; `{"|": [X,
+/// Y]}` for one of several shapes. Any other object stands for an object with exactly these
+/// members; a name that ends in `?` is optional.
 struct JSONShape {
   let tree: JSONTree
 
-  /// Where `value` does not fit and why; nil if it fits.
+  /// Returns the place where `value` does not fit, and the reason; nil if it fits.
   func fault(in value: JSONTree) -> String? { Self.fault(in: value, against: tree, at: "$") }
 
   private static func fault(in value: JSONTree, against shape: JSONTree, at path: String) -> String? {
@@ -57,7 +56,7 @@ struct JSONShape {
   }
 }
 
-/// A JSON text as values.
+/// A parsed JSON text.
 enum JSONTree: Decodable, Equatable {
   case null
   case boolean(Bool)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import LatewoodTool
 
-/// What `--json` prints keeps its shape: that of Tests/schemas, one file for each command.
+/// The output of `--json` keeps its shape, which is in Tests/schemas, one file for each command.
 @Suite struct SchemaTests {
-  /// One way to run a command, and what comes of it.
+  /// One way to run a command, and the expected result.
   struct Run: Decodable {
     var run: [String]
     /// The exit code; 0 if not given.
@@ -16,7 +16,7 @@ import Testing
     var stream: String?
     /// Whether each line is JSON of this shape.
     var lines: Bool?
-    /// That of the run before if not given.
+    /// The shape; that of the previous run if not given.
     var shape: JSONTree?
   }
 
@@ -58,7 +58,7 @@ import Testing
   @Test func everyMemberOfASchemaIsToldOfInHelp() throws {
     for name in try Self.names() where name != "error" {
       let help = try #require(CommandTable.command(named: name)).json.joined()
-      // What another command prints may be told of by its name.
+      // Help may refer to the output of another command by its name.
       for run in try Self.runs(name) {
         for member in Self.members(of: run.shape ?? .null) where member != "base64" {
           #expect(help.contains("\"\(member)\"") || help.contains("as `latewood"), "\(name): \(member)")
@@ -72,7 +72,7 @@ import Testing
     case .array(let elements): elements.flatMap { members(of: $0) }
     case .object(let parts):
       parts.flatMap { name, part in
-        // What help calls KIND are the kinds of regions.
+        // KIND in help stands for the kinds of regions.
         (name == "|" ? [] : [name.hasSuffix("?") ? String(name.dropLast()) : name])
           + (name == "kinds" ? [] : members(of: part))
       }
@@ -98,11 +98,12 @@ import Testing
   }
 }
 
-/// The files that the words in capitals in a schema stand for.
+/// The files that the capitalized words in a schema stand for.
 private struct SchemaPlace {
   private let place = try? Workplace()
 
-  /// Runs the tool as a program: the demo starts itself anew, which the tests cannot be.
+  /// Runs the tool as a program, because the demo restarts itself, which the test process cannot
+  /// do.
   func run(_ words: [String]) throws -> (status: Int32?, output: String, error: String) {
     let place = try #require(place)
     if words.contains("ENTRIES") {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import LatewoodTool
 
-/// The shell where its input is no terminal: lines of a file.
+/// The shell when its input is not a terminal: lines of a file.
 @Suite struct ShellScriptTests {
-  /// What comes out of the shell, both streams together, and its exit status.
+  /// Returns the output of the shell, both streams together, and its exit status.
   private func follow(_ lines: String, in place: Workplace, _ options: String = "") throws -> (
     output: String, status: Int32?
   ) {

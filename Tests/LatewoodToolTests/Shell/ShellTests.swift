@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodTool
 
-/// The shell as a person meets it: the built tool on a terminal.
+/// The shell as users see it: the built tool on a terminal.
 @Suite(.serialized) struct ShellTests {
   private func begin(_ place: Workplace, _ options: [String] = [], columns: Int = 80) throws
     -> TerminalSession
@@ -54,7 +54,7 @@ import Testing
     try session.expectRow("db> list --keyspace 'user groups' ")
     try session.type("\r")
     try session.expectRow("db> ")
-    // A keyspace that came to be in the meantime is there: names are read anew each time.
+    // A keyspace that was created in the meantime is offered: names are read anew each time.
     try #require(BuiltTool.run(["put", place("db"), "k", "v", "--keyspace", "zebra"]).code == .success)
     try session.type("list --keyspace=z\t")
     try session.expectRow("db> list --keyspace=zebra ")
@@ -93,7 +93,7 @@ import Testing
     try place.fill()
     let session = try begin(place)
     try session.type("put slow -\r")
-    // The command reads what is typed now, in the terminal's own mode, where ctrl-C is an
+    // The command reads the text that is typed now, in the terminal's own mode, where Ctrl-C is an
     // interrupt.
     try session.waitUntilItEditsLines()
     try session.type("text\n")

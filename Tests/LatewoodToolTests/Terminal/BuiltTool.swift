@@ -4,9 +4,9 @@ import Testing
 
 @testable import LatewoodTool
 
-/// The tool as it was built together with the tests, as a program of its own.
+/// The tool that was built together with the tests, as a program.
 enum BuiltTool {
-  /// Beside the program that runs the tests, or where `LATEWOOD_TOOL` says.
+  /// Returns its path: beside the program that runs the tests, or in `LATEWOOD_TOOL`.
   static func path() throws -> String {
     if let path = CurrentProcess.environmentVariable("LATEWOOD_TOOL") { return path }
     let own = try CurrentProcess.executablePath()
@@ -17,7 +17,7 @@ enum BuiltTool {
     return path
   }
 
-  /// Runs it inside this process, without a terminal: its exit code and what it wrote.
+  /// Runs it inside this process, without a terminal; returns its exit code and output.
   static func run(_ arguments: [String], input: ByteInput = ByteInput(descriptor: -1)) -> (
     code: ExitCode, output: String, error: String
   ) {
@@ -30,7 +30,7 @@ enum BuiltTool {
   }
 }
 
-/// A directory for one test, gone after it.
+/// A directory for one test, which is removed after it.
 final class Workplace {
   let path: String
 
@@ -38,8 +38,8 @@ final class Workplace {
 
   private init(path: String) { self.path = path }
 
-  /// Where the system has a file system in memory, on that: for tests that would wait for syncs
-  /// most of the time.
+  /// Returns a directory on a file system in memory, if the system has one: for tests that would
+  /// otherwise spend most of their time waiting for syncs.
   static func inMemory() throws -> Workplace {
     guard Directories.isDirectory("/dev/shm") else { return try Workplace() }
     let path = "/dev/shm/latewood-tool-test-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
@@ -53,7 +53,7 @@ final class Workplace {
 
   func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// A small database with keyspaces of some entries, and one of documents.
+  /// Creates a small database with keyspaces of some entries, and one of documents.
   func fill() throws {
     for (keyspace, key, value) in [
       ("default", "greeting", "hello"), ("default", "ключ", "значение"), ("users", "u1", "Ada"),

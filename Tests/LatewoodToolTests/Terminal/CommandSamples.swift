@@ -1,34 +1,34 @@
 @testable import LatewoodTool
 
-/// Command lines for any command, made from its description: what the parser, help and completion
-/// know is enough to call it.
+/// Command lines for any command, derived from its description: the data for parser, help and
+/// completion are enough to call it.
 struct CommandSamples {
-  /// The database that the commands are about, and one to compare it with.
+  /// The database for the commands, and one to compare it with.
   var database: String
   var otherDatabase: String
-  /// A JSON text.
+  /// The path of a JSON text.
   var source: String
-  /// A path where nothing is: asked for anew for every line.
+  /// Returns a path without a file: called anew for every line.
   var newPath: () -> String
   var keyspace = "users"
   var collection = "_default"
   var key = "greeting"
 
-  /// Options that make a command wait for something that does not come.
+  /// Options that make a command wait indefinitely.
   static let endless: Set<String> = ["--follow", "--watch"]
-  /// Calls nothing of the command.
+  /// Options that do not run the command.
   static let idle: Set<String> = ["--help"]
-  /// Commands that may change the file. All others leave every byte of it as it is.
+  /// Commands that may change the file. All others leave every byte of it unchanged.
   static let writing: Set<String> = [
     "put", "delete", "import", "compact", "backup", "doc", "expiry", "demo-writer",
   ]
 
-  /// The commands that work on a file and come to an end.
+  /// The commands that work on a file and terminate.
   static var commands: [CommandDescription] {
     CommandTable.commands.filter { !$0.isHidden && $0.databaseOperand != nil && $0.name != "shell" }
   }
 
-  /// The command with the operands that it needs, and with all; with each of the words that an
+  /// Returns lines with the required operands, and with all; one for each of the words that an
   /// operand may be.
   func plain(_ command: CommandDescription) -> [[String]] {
     var lines: [[String]] = []
@@ -46,13 +46,13 @@ struct CommandSamples {
     return lines
   }
 
-  /// Each plain line with each option alone.
+  /// Returns each plain line with each single option.
   func withOptions(_ command: CommandDescription) -> [[String]] {
     command.allOptions.filter { !Self.endless.contains($0.name) && !Self.idle.contains($0.name) }.flatMap {
       option in
       plain(command).flatMap { line in
         guard let kind = option.kind else { return [line + [option.name]] }
-        // Three bytes a second would take for ever, too.
+        // Three bytes a second would take practically for ever, too.
         guard option != .rate else { return [line + [option.name, "1000000000"]] }
         return values(of: kind, option.choices, isSecondDatabase: true).map { line + [option.name, $0] }
       }
@@ -68,6 +68,8 @@ struct CommandSamples {
     case .newFile: [newPath()]
     case .key: [key]
     case .value: [#"{"a":1}"#]
+    case .statement: ["SELECT meta().id FROM \(collection)"]
+    case .parameter: ["a=1"]
     case .keyspace: [keyspace]
     case .collection: [collection]
     case .command: ["info"]

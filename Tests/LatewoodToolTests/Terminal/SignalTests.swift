@@ -7,7 +7,7 @@ import Testing
 @testable import LatewoodTool
 
 /// Long commands that are stopped midway: the signal ends them, the database is sound, and nothing
-/// unfinished stays behind.
+/// unfinished is left behind.
 @Suite struct SignalTests {
   private typealias Signal = ChildProcess.EndingSignal
 
@@ -36,7 +36,7 @@ import Testing
     #expect(end.status == nil && end.signal == signal.number, "\(arguments) \(signal): \(end)")
   }
 
-  /// What is there but for the locks, which stay for good.
+  /// Returns the names of all files except locks, which are never removed.
   private func files(_ place: Workplace) throws -> [String] {
     try Directories.names(in: place.path).filter { !$0.hasSuffix(".lock") }.sorted()
   }
@@ -44,7 +44,7 @@ import Testing
   private func expectWhole(_ place: Workplace) throws {
     #expect(BuiltTool.run(["verify", place("db")]).code == .success)
     #expect(BuiltTool.run(["list", place("db"), "--count"]).output == "\(Self.entries)\n")
-    // A writer goes on.
+    // A writer can continue.
     #expect(BuiltTool.run(["put", place("db"), "key 0", "new"]).code == .success)
   }
 
@@ -67,7 +67,7 @@ import Testing
   func anExportToAPipeThatNobodyReadsEnds(signal: ChildProcess.EndingSignal) throws {
     let place = try Workplace()
     try fill(place)
-    // More than a pipe holds: it waits for its reader.
+    // More than a pipe holds, so it waits for its reader.
     try stop(["export", place("db"), "-"], with: signal) {
       try FileVolume().exists(place("db.lock"))
     }
@@ -84,7 +84,7 @@ import Testing
     try session.waitUntil("Importing", repeating: { try session.type("{\"id\":\"b\"}\n") })
     try session.send(signal)
     #expect(try session.wait() == nil)
-    // Its line of progress is gone, and the terminal is as it was.
+    // Its progress line is gone, and the terminal is in its original mode.
     #expect(!session.all.rows.contains { $0.contains("Importing") })
     #expect(try session.editsLines)
     #expect(try files(place) == ["db"])
@@ -105,7 +105,7 @@ import Testing
         try child.send(signal)
         let end = try child.waitForEnd()
         #expect(end.status == 0 || end.signal == signal.number, "\(command) \(signal): \(end)")
-        // Finished, or not there at all: where the signal came before the first or after the last.
+        // Finished, or not there at all: the signal came before the first or after the last step.
         if end.status == nil { #expect(try files(place).allSatisfy { $0 == "db" || $0 == "new" }) }
         for name in try files(place) where name != "db" { try Directories.removeTree(place(name)) }
       }

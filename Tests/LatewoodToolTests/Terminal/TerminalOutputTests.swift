@@ -4,9 +4,9 @@ import Testing
 
 @testable import LatewoodTool
 
-/// What commands look like on a terminal.
+/// The look of commands on a terminal.
 @Suite struct TerminalOutputTests {
-  /// A database whose names, keys and values are wider than any terminal.
+  /// Prepares a database whose names, keys and values are wider than any terminal.
   private func prepared(_ place: Workplace) throws -> CommandSamples {
     let long = String(repeating: "long名", count: 60)
     try place.fill()
@@ -31,7 +31,7 @@ import Testing
       }, key: "k")
   }
 
-  /// What a person sees of a command that is run on a terminal.
+  /// Returns the screen after a command has run on a terminal.
   private func screen(_ line: [String], columns: Int, _ environment: [String: String?] = [:]) throws -> Screen
   {
     let session = try TerminalSession(line, columns: columns, environment: environment)
@@ -47,8 +47,9 @@ import Testing
       for base in samples.plain(command) {
         // Both a file of entries and one of documents.
         for line in [base, base.map { $0 == place("db") ? place("films") : $0 }] {
-          // What these print is data, and must be whole.
-          guard !["get", "export", "find"].contains(command.name), line.prefix(2) != ["doc", "get"] else {
+          // The output of these is data, and must be complete.
+          guard !["get", "export", "find", "query"].contains(command.name), line.prefix(2) != ["doc", "get"]
+          else {
             continue
           }
           let screen = try screen(line, columns: columns)
@@ -85,7 +86,7 @@ import Testing
         #expect(try !screen(line, columns: 80, environment).hasColour, "\(line) \(environment)")
       }
     }
-    // NO_COLOR counts if it is there and not empty.
+    // NO_COLOR only counts if it is not empty.
     #expect(try screen(["info", place("db")], columns: 80, ["NO_COLOR": ""]).hasColour)
     let (piped, _) = try InstalledProgram.shell(
       "\"$1\" info \"$2\"; \"$1\" info nowhere; \"$1\" help", [try BuiltTool.path(), place("db")])
@@ -125,7 +126,7 @@ import Testing
     try session.type("\u{04}\u{04}")
     #expect(try session.wait() == 0)
     #expect(session.screen.rows.contains { $0.hasPrefix("Imported") })
-    // It was there and has been wiped away.
+    // It was shown and has been erased.
     #expect(!session.all.rows.contains { $0.contains("Importing") })
   }
 }

@@ -5,14 +5,14 @@ import Testing
 
 @testable import LatewoodTool
 
-/// The tool on a terminal, and the person in front of it.
+/// The tool on a terminal, and its user.
 final class TerminalSession {
   private let terminal: PseudoTerminal
-  /// In milliseconds. No test depends on how fast the tool is, on a machine however busy; a tool
-  /// that hangs still ends the test.
+  /// The time limit in milliseconds. No test depends on the speed of the tool, even on a busy
+  /// machine; but if the tool hangs, the test ends.
   private static let patience = Patience.seconds * 1000
 
-  /// - Parameter program: another program than the tool.
+  /// - Parameter program: another program to run instead of the tool.
   init(program: String? = nil, _ arguments: [String], columns: Int = 80, environment: [String: String?] = [:])
     throws
   {
@@ -23,11 +23,11 @@ final class TerminalSession {
       try program ?? BuiltTool.path(), arguments: arguments, columns: columns, environment: environment)
   }
 
-  /// Everything that the tool has written.
+  /// The earlier output of the tool.
   private var earlier: [UInt8] = []
   var all: Screen { Screen(earlier + terminal.text) }
 
-  /// Types; what was on the screen before is no longer looked at.
+  /// Types text; earlier output on the screen is no longer considered.
   func type(_ text: String) throws {
     earlier += terminal.take()
     try terminal.write(text)
@@ -46,7 +46,7 @@ final class TerminalSession {
       sourceLocation: sourceLocation)
   }
 
-  /// Reads until the last row is this.
+  /// Reads until the last row equals a text.
   func expectRow(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
     let found = try terminal.read(milliseconds: Self.patience) { Screen($0).rows.last == text }
     try #require(
@@ -68,7 +68,7 @@ final class TerminalSession {
     try expect(text)
   }
 
-  /// Reads until the terminal itself edits lines and echoes them. What is typed before it does is
+  /// Reads until the terminal itself edits lines and echoes them. Text that is typed earlier is
   /// kept, but not shown.
   func waitUntilItEditsLines(sourceLocation: SourceLocation = #_sourceLocation) throws {
     for _ in 0..<Self.patience / 10 {
@@ -78,8 +78,8 @@ final class TerminalSession {
     try #require(try editsLines, "the terminal's own mode did not come back", sourceLocation: sourceLocation)
   }
 
-  /// Presses ctrl-C until the last row is this: the first may come before the program that it is
-  /// meant for has begun.
+  /// Presses Ctrl-C until the last row equals a text: the first may arrive before the intended
+  /// program has started.
   func interrupt(untilRow text: String) throws {
     for _ in 0..<Self.patience / 200 {
       try type("\u{03}")
@@ -88,23 +88,23 @@ final class TerminalSession {
     try expectRow(text)
   }
 
-  /// Waits for the end: exit status, nil if a signal ended it.
+  /// Waits for the end and returns the exit status; nil if a signal ended the program.
   func wait() throws -> Int32? { try terminal.wait(milliseconds: Self.patience) }
 }
 
-/// What a terminal shows after some bytes: carriage return, line feed, backspace, bell, erasing to
-/// the end of the row, moving right, and colours, which are the sequences that the tool writes.
-/// Rows are as long as they come; wide characters take two places.
+/// The screen of a terminal after some bytes, with the sequences that the tool uses: carriage
+/// return, line feed, backspace, bell, erasing to the end of the row, moving right, and colours.
+/// Rows may have any length; wide characters take two columns.
 struct Screen {
   private(set) var rows: [String] = []
-  /// Of the cursor, in columns.
+  /// The column of the cursor.
   private(set) var column = 0
   private(set) var hasColour = false
-  /// Sequences that are none of the above.
+  /// Unknown sequences.
   private(set) var unknown: [String] = []
 
   init(_ bytes: [UInt8]) {
-    // One place a column; nothing where the second half of a wide character is.
+    // One cell for each column; the second half of a wide character is empty.
     var cells: [[String]] = [[]]
     var rest = Substring(String(decoding: bytes, as: UTF8.self)).unicodeScalars[...]
     var row: Int { cells.count - 1 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodTree
 
-/// A write buffer over keys that are there already, and the same in a dictionary.
+/// A write buffer over existing keys, and the same in a dictionary.
 private final class CountedBuffer {
   static let keys = 6000
 
@@ -29,7 +29,7 @@ private final class CountedBuffer {
   let log = RecordLog()
   var tree = BufferTree()
   var model = Model()
-  /// Keys that lie in a range that was deleted: nothing is beneath their entries.
+  /// Keys in a deleted range: nothing is beneath their entries.
   var deleted: Set<Int> = []
   var lookups = 0
   var version: UInt64 = 0
@@ -39,7 +39,7 @@ private final class CountedBuffer {
     UnsafeRawBufferPointer(start: key, count: count).dropFirst(4).reduce(0) { $0 * 10 + Int($1) - 48 }
       - 100_000
   }
-  /// Whether a key is there before the buffer.
+  /// Whether a key exists beneath the buffer.
   static func isThere(_ number: Int) -> Bool { number % 3 != 0 }
 
   func begin() {
@@ -51,7 +51,7 @@ private final class CountedBuffer {
     let isBeneath = model.entries[number]?.isBeneath ?? (Self.isThere(number) && !deleted.contains(number))
     let key = Self.key(number)
     var reference = log.append(key, isDelete: isDelete)
-    // What the writer knows of a key with an entry is not what is beneath.
+    // For a key with an entry, the writer knows the entry, not whether the key is beneath.
     let wasThere = model.entries[number].map { !$0.isDelete } ?? isBeneath
     if isKnown { reference.isBeneath = wasThere }
     try key.withUnsafeBytes { try tree.insert($0.baseAddress!, $0.count, reference, log.space) }
@@ -97,7 +97,7 @@ private final class CountedBuffer {
     return change
   }
 
-  /// The keys of a version, by a cursor.
+  /// The keys of a version, read with a cursor.
   func numbers(_ root: UnsafeMutableRawPointer?) throws -> [Int] {
     var cursor = BufferCursor(root: root, space: log.space)
     let low = Self.key(0)
@@ -177,12 +177,12 @@ private final class CountedBuffer {
     }
     #expect(try buffer.change(all, buffer.tree.root) == buffer.model.change(all))
     #expect(buffer.lookups == 2000)
-    // In the same version, of parts, and in the next one.
+    // Parts of it in the same version, and all of it in the next one.
     #expect(try buffer.change(100..<200, buffer.tree.root) == buffer.model.change(100..<200))
     buffer.begin()
     #expect(try buffer.change(all, buffer.tree.root) == buffer.model.change(all))
     #expect(buffer.lookups == 2000)
-    // One new key; then one that was known, and one that has an entry already.
+    // One new key; then one that is known, and one that already has an entry.
     try buffer.write(1, isDelete: true, isKnown: false)
     #expect(try buffer.change(all, buffer.tree.root) == buffer.model.change(all))
     #expect(buffer.lookups == 2001)
@@ -198,7 +198,7 @@ private final class CountedBuffer {
     buffer.begin()
     for number in 0..<CountedBuffer.keys { try buffer.write(number, isDelete: true, isKnown: false) }
     #expect(try buffer.change(1000..<1010, buffer.tree.root) == buffer.model.change(1000..<1010))
-    // The leaves that the range begins and ends in.
+    // At most the leaves in which the range begins and ends.
     #expect(buffer.lookups >= 10 && buffer.lookups <= 2 * BufferNode.leafCapacity)
   }
 

@@ -4,14 +4,14 @@ import Testing
 
 @testable import LatewoodTree
 
-/// Memory that stands in for the log: records one after the other.
+/// Memory that replaces the log: records one after the other.
 final class RecordLog {
   static let capacity = 64 << 20
   let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
   var length = 16384
   deinit { memory.deallocate() }
 
-  /// There are no extents, so nothing looks at what was proved.
+  /// There are no extents, so proof bits are not used.
   var space: RecordSpace {
     RecordSpace(
       FileView(base: memory, verified: memory, seed: 1, limit: UInt64(Self.capacity)))
@@ -45,7 +45,7 @@ final class RecordLog {
     }
   }
 
-  /// A full key: no record has a shorter one than five bytes.
+  /// A full key, which has at least five bytes.
   private static func key(_ random: inout Random, _ style: Int) -> [UInt8] {
     [0, 0, 0, 1] + rest(&random, style)
   }
@@ -121,7 +121,7 @@ final class RecordLog {
     var model: [[UInt8]: RecordReference] = [:]
     var waiting: (root: UnsafeMutableRawPointer?, model: [[UInt8]: RecordReference])?
     for version: UInt64 in 1...6 {
-      // Only the first has been published: the others are being written.
+      // Only the first version has been published.
       if version > 1 { tree.reclaim(&reclaim, published: 1, live: [1]) }
       tree.begin(version: version)
       for number in 0..<300 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodTree
 
-/// Range deletes as a plain array has them: for each key of a small space the offset of the newest
+/// A model of range deletes: for each key of a small space, the offset of the newest range delete
 /// that covers it.
 private struct RangeModel: Equatable {
   static let keys = 300
@@ -16,7 +16,7 @@ private struct RangeModel: Equatable {
     for number in low..<max(low, min(high, RangeModel.keys)) { covers[number] = offset }
   }
 
-  /// What the set of such range deletes has: runs of keys with one offset.
+  /// Whether a set has the same ranges: the runs of keys with one offset.
   func agrees(with set: RangeSet) -> Bool {
     var found = RangeModel()
     var last: RangeSet.Interval?
@@ -52,7 +52,7 @@ private struct RangeModel: Equatable {
       var kept: [(RangeSet, RangeModel)] = []
       for step in 1...300 {
         let low = random.below(RangeModel.keys)
-        // Short and long ones, empty ones, and such that end before they begin.
+        // Short and long ranges, empty ones, and ones that end before they begin.
         let high = random.oneIn(10) ? random.below(RangeModel.keys) : low + random.below(20)
         set = set.adding(low: RangeModel.key(low), high: RangeModel.key(high), offset: UInt64(step))
         model.add(low, high, UInt64(step))
@@ -103,7 +103,7 @@ private struct RangeModel: Equatable {
         model.add(low, high, UInt64(step))
         if random.oneIn(20) { kept.append((set, model)) }
         for (set, model) in [(set, model)] + kept.suffix(1) {
-          // Bounds that lie in no interval, or where one begins or ends.
+          // Bounds that lie in no interval, or at the start or end of one.
           let bounds = (0..<RangeModel.keys).filter { number in
             let before = number > 0 ? model.covers[number - 1] : 0
             return model.covers[number] == 0 || model.covers[number] != before
@@ -128,7 +128,7 @@ private struct RangeModel: Equatable {
       #expect(calls == 0)
       let next = set.adding(low: RangeModel.key(10), high: RangeModel.key(12), offset: 1000)
       _ = try next.hidden(low: first, high: last, counting)
-      // The new one, and what it has left of one or two others.
+      // The new interval, and the rests of one or two others.
       #expect(calls <= 3, "\(random.replay)")
     }
   }

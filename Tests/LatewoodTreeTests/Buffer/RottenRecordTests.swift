@@ -5,14 +5,14 @@ import Testing
 
 @testable import LatewoodTree
 
-/// Records that change after the write buffer has taken them in.
+/// Records that change after they were added to the write buffer.
 @Suite final class RottenRecordTests {
   private static let count = 40
   private let log = RecordLog()
   private var tree = BufferTree()
   private var offsets: [UInt64] = []
 
-  /// All have the same head, behind the longest prefix: every search reads records.
+  /// All keys have the same head after the longest prefix, so every search reads records.
   private static func key(_ number: Int) -> [UInt8] {
     [0, 0, 0, 1] + [UInt8](repeating: 7, count: 60) + Array("\(100 + number)".utf8)
   }
@@ -57,7 +57,7 @@ import Testing
       }
       address.copyMemory(from: before, byteCount: length)
     }
-    // One in 8,192 is to be expected.
+    // One in 8,192 is expected.
     #expect(passed <= 16, "\(random.replay)")
   }
 

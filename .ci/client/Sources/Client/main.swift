@@ -86,8 +86,47 @@ func findMovies() async throws {
   try check(try await recent.count() == 2, "a query counts")
   let rows = try recent.select { ($0.title, $0.year) }.rows()
   try check(rows.map(\.1) == [1982, 1977], "a query gives columns")
+  try movies.createIndex("by year", of: Movie.self) { ($0.year.descending, $0.title) }
+  let seventies = movies.query(Movie.self).where { $0.year >= 1970 && $0.year < 1980 }
+  let newest = movies.query(Movie.self).sorted { ($0.year.descending, $0.title) }.limit(2)
+  let columns = newest.select { ($0.title, $0.year) }
+  try check(try columns.explain().isCovering, "an index covers the rows of its fields")
+  try check(try columns.rows().map(\.0) == ["Blade Runner", "Alien"], "and gives them")
+  try check(try seventies.max { $0.year } == 1979, "a query finds the greatest value")
+  try check(try seventies.average { $0.year } == 1978, "a query finds the mean")
+  let titles = try seventies.distinct { $0.title }
+  try check(titles == ["Alien", "Star Wars"], "a query finds the different values")
+  let perYear = try movies.query(Movie.self).grouped { $0.year }.count()
+  try check(perYear == [1977: 1, 1979: 1, 1982: 1], "a query groups")
   let untyped = try await movies.query().where { $0["cast"][0] == "Sigourney Weaver" }.all()
   try check(untyped.map(\.id) == ["Alien"], "a query needs no type")
+  let films = try database.query(
+    "SELECT title, year FROM movies WHERE year >= $since ORDER BY year LIMIT 20", ["since": 1978])
+  try check(
+    try await films.rows().map { $0["title"].string } == ["Alien", "Blade Runner"], "a statement finds rows")
+  struct Role: Codable, Sendable {
+    var actor: String
+    var films: Int
+  }
+  let roles = try await database.query(
+    "SELECT actor, COUNT(*) AS films FROM movies UNNEST movies.cast AS actor GROUP BY actor HAVING COUNT(*) > 1"
+  ).rows(as: Role.self)
+  try check(roles.map(\.actor) == ["Harrison Ford"], "a statement groups")
+  let alien = try database.query(
+    "SELECT title FROM movies UNNEST movies.cast AS a WHERE a = 'Sigourney Weaver'")
+  try check(try alien.explain().suggestion == "cast[]", "a statement says what index would help")
+  try movies.createIndex("by actor", of: Movie.self) { $0.cast.each }
+  try check(try alien.explain().indexes == ["by actor"], "a statement uses an index")
+  try check(try await alien.rows().map { $0["title"].string } == ["Alien"], "and finds the same")
+  var updates = recent.live().makeAsyncIterator()
+  var shown: [Movie] = []
+  for expected in [["Blade Runner", "Star Wars"], ["Witness", "Blade Runner", "Star Wars"]] {
+    guard let update = try await updates.next() else { throw CheckFailed(what: "a live query ends") }
+    shown = shown.applying(update.difference) ?? []
+    try check(shown.map(\.title) == expected, "a difference leads to the values")
+    try check(update.values.map(\.title) == expected, "a live query says what there is")
+    try await movies.save(Movie(title: "Witness", year: 1985, cast: ["Harrison Ford"]), as: "Witness")
+  }
   try database.close()
 }
 try await findMovies()

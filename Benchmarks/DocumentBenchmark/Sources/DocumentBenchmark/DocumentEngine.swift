@@ -1,7 +1,7 @@
 import Latewood
 
-/// What both engines do: keep a JSON text under an id, so that it survives a power cut when the
-/// call returns.
+/// The common task of both engines: store a JSON text under an id, so that it survives a power
+/// failure once the call returns.
 protocol DocumentEngine {
   init(at path: String) throws
   func save(_ id: String, _ json: String) throws

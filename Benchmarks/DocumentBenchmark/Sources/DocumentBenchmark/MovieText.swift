@@ -1,4 +1,4 @@
-/// Documents of about 900 bytes of JSON, each another one.
+/// Documents of about 900 bytes of JSON, all different.
 enum MovieText {
   static func json(_ number: Int) -> String {
     let cast = (0..<12).map { "\"Actor \((number &* 31 &+ $0 &* 7_919) % 9_973) Name\"" }.joined(

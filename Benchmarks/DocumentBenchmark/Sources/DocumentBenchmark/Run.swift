@@ -1,15 +1,15 @@
 import Foundation
 
-/// Runs one workload several times and prints medians, and how they stand against what is asked.
+/// Runs one workload several times and prints the medians, compared with the targets.
 struct Run {
   let count: Int
   let rounds: Int
   let directory: String
 
-  /// Single saves that survive a power cut, one after the other, beside SQLite.
+  /// Measures single saves that survive a power failure, one after the other, beside SQLite.
   ///
-  /// Both are open at once and take turns after a few saves, so that a slow second of a disk that
-  /// others use falls on both.
+  /// Both are open at once and take turns after a few saves, so that a slow moment of a shared disk
+  /// affects both.
   func saves() throws -> Bool {
     let turn = 10
     let texts = (0..<count).map { MovieText.json($0) }
@@ -22,7 +22,7 @@ struct Run {
       ]
       var seconds: [[Double]] = [[], []]
       for start in stride(from: 0, to: count, by: turn) {
-        // Neither always comes first.
+        // The engines take turns in going first.
         for place in start / turn % 2 == 0 ? [0, 1] : [1, 0] {
           for number in start..<min(count, start + turn) {
             let began = Date.now
@@ -47,7 +47,7 @@ struct Run {
     return median(ratios) >= 1.2
   }
 
-  /// Documents by id, one member read of each.
+  /// Measures reads of documents by id, with one member of each.
   func gets() throws -> Bool {
     let path = try emptyPath()
     let database = try LatewoodDocuments(at: path)
@@ -79,16 +79,16 @@ struct Run {
     return "movie-" + String(repeating: "0", count: 8 - digits.count) + digits
   }
 
-  private func emptyPath() throws -> String {
+  func emptyPath() throws -> String {
     let files = FileManager.default
     if files.fileExists(atPath: directory) { try files.removeItem(atPath: directory) }
     try files.createDirectory(atPath: directory, withIntermediateDirectories: true)
     return directory + "/database"
   }
 
-  private func median(_ values: [Double]) -> Double {
+  func median(_ values: [Double]) -> Double {
     values.isEmpty ? 0 : values.sorted()[values.count / 2]
   }
 
-  private func shown(_ value: Double) -> String { String(format: "%.2f", value) }
+  func shown(_ value: Double) -> String { String(format: "%.2f", value) }
 }

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// SQLite with its write-ahead log and full synchronisation: a table with the id as primary key,
+/// SQLite with its write-ahead log and full synchronization: a table with the id as primary key,
 /// and an index on a sequence. Each save is a transaction of its own.
 final class SQLiteDocuments: DocumentEngine {
   private var database: OpaquePointer?

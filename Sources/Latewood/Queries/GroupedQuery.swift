@@ -1,0 +1,103 @@
+import LatewoodDocuments
+
+/// The results of a query, grouped by the value of a field: see ``Query/grouped(by:)``.
+///
+/// ```swift
+/// let films = try movies.query(Movie.self).grouped { $0.year }.count()           // [Int: Int]
+/// let scores = try movies.query(Movie.self).grouped { $0.year }.average { $0.score }
+/// ```
+///
+/// Each aggregate reads one state of the database, in O(documents found), and holds one value for
+/// each group in memory. Fields that an index holds come from the index, as for ``RowQuery``.
+public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable>: Sendable {
+  private let query: Query<Value>
+  private let key: QueryField<Key>
+
+  init(_ query: Query<Value>, _ key: QueryField<Key>) {
+    self.query = query
+    self.key = key
+  }
+
+  /// Returns the number of documents in each group.
+  ///
+  /// - Throws: `DecodingError` if the field of the group is missing or of another type; otherwise
+  ///   like ``Query``.
+  public func count() throws -> [Key: Int] {
+    var counts: [Key: Int] = [:]
+    try query.forEachValue(of: key) { key in
+      counts[key, default: 0] += 1
+      return true
+    }
+    return counts
+  }
+
+  /// Returns the sum of a field in each group. See ``Query/sum(_:)``.
+  public func sum<Number: QueryNumber>(
+    _ field: (QueryDocument<Value>) -> QueryField<Number>
+  ) throws -> [Key: Number.Total] {
+    try totals(field(QueryDocument())).mapValues { try Number._total($0) }
+  }
+
+  /// Returns the mean of a field in each group that has the field. See ``Query/average(_:)``.
+  public func average<Number: QueryNumber>(
+    _ field: (QueryDocument<Value>) -> QueryField<Number>
+  ) throws -> [Key: Double] {
+    try totals(field(QueryDocument())).compactMapValues(\.average)
+  }
+
+  /// Returns the least value of a field in each group that has the field, as Swift compares.
+  public func min<Member: Decodable & Comparable & Sendable>(
+    _ field: (QueryDocument<Value>) -> QueryField<Member>
+  ) throws -> [Key: Member] {
+    try edges(QueryField<Member?>(field(QueryDocument()).path)) { $0 < $1 }
+  }
+
+  /// Returns the greatest value of a field in each group that has the field, as Swift compares.
+  public func max<Member: Decodable & Comparable & Sendable>(
+    _ field: (QueryDocument<Value>) -> QueryField<Member>
+  ) throws -> [Key: Member] {
+    try edges(QueryField<Member?>(field(QueryDocument()).path)) { $1 < $0 }
+  }
+
+  // MARK: Implementation
+
+  private func totals<Number: QueryNumber>(_ field: QueryField<Number>) throws -> [Key: QueryTotal] {
+    var totals: [Key: QueryTotal] = [:]
+    let (keys, numbers) = (ColumnReader(key), ColumnReader(field))
+    let paths = [try keys.path.get(), try numbers.path.get()]
+    try query.findRows(keys.plain == nil ? nil : paths) { row in
+      switch row {
+      case .values(_, let values):
+        guard let key = keys.plain?(values[0]) else { return nil }
+        return totals[key, default: QueryTotal()].add(values[1], wholeOnly: Number._isWhole) ? true : nil
+      case .document(let document):
+        try totals[keys.value(in: document), default: QueryTotal()].add(numbers, document)
+        return true
+      }
+    }
+    return totals
+  }
+
+  private func edges<Member: Decodable & Sendable>(
+    _ field: QueryField<Member?>, _ precedes: (Member, Member) -> Bool
+  ) throws -> [Key: Member] {
+    var edges: [Key: Member] = [:]
+    func add(_ key: Key, _ value: Member?) {
+      guard let value else { return }
+      if edges[key].map({ precedes(value, $0) }) ?? true { edges[key] = value }
+    }
+    let (keys, members) = (ColumnReader(key), ColumnReader(field))
+    let paths = [try keys.path.get(), try members.path.get()]
+    try query.findRows(keys.plain == nil || members.plain == nil ? nil : paths) { row in
+      switch row {
+      case .values(_, let values):
+        guard let key = keys.plain?(values[0]), let value = members.plain?(values[1]) else { return nil }
+        add(key, value)
+      case .document(let document):
+        try add(keys.value(in: document), members.value(in: document))
+      }
+      return true
+    }
+    return edges
+  }
+}

@@ -1,0 +1,121 @@
+import LatewoodDocuments
+
+/// The results of a query, kept up to date: see ``Query/live()``.
+///
+/// A loop over a live query receives the current results at once, and then an update after each
+/// commit that changes them. If several commits happen before the loop asks for the next update,
+/// they arrive as one. Each update belongs to one state of the collection and says how the results
+/// differ from those of the previous update:
+///
+/// ```swift
+/// for try await update in recent.live() {
+///   print(update.values.count, update.difference.count)
+/// }
+/// ```
+///
+/// After a commit, only the documents that it wrote are examined, and only those that were found
+/// before or are found now cause an update: O(log n + √found) for each. A query with a limit holds
+/// some documents in reserve: half as many as the limit, but at least 16 and at most 1,024. It runs
+/// again when more documents than that have left the result; without an index in the order of the
+/// query, this reads all documents that match. Any query runs again as a whole if more than 16,384
+/// documents have changed since the last update, and in a database that is open read-only while
+/// another process writes to it; updates then arrive within 100 ms.
+///
+/// A live query holds in memory the value and the sort key of every document found. An expired
+/// document leaves the results with the next change, or when it is purged. The loop ends when its
+/// task is cancelled. It throws `notOpen` when the database through which the query was made is
+/// closed, `notFound` when the collection is dropped, and otherwise the same errors as ``Query``.
+public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
+  public typealias Element = LiveUpdate<Value>
+
+  private let collection: DocumentCollection
+  private let request: Result<FindRequest, any Error>
+  private let make: @Sendable (FoundDocument) throws -> Value
+
+  init(
+    _ collection: DocumentCollection, _ request: Result<FindRequest, any Error>,
+    _ make: @escaping @Sendable (FoundDocument) throws -> Value
+  ) {
+    self.collection = collection
+    self.request = request
+    self.make = make
+  }
+
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(
+      collection: collection,
+      find: request.map { LiveFind(collection.documents, collection.spaces, $0, make) })
+  }
+
+  /// An iterator over the updates of a live query.
+  public struct Iterator: AsyncIteratorProtocol {
+    /// Keeps the database open.
+    fileprivate let collection: DocumentCollection
+    fileprivate var find: Result<LiveFind<Value>, any Error>
+
+    /// Waits for the next update and returns it; nil if the task is cancelled.
+    public mutating func next() async throws -> LiveUpdate<Value>? {
+      var live = try find.get()
+      do {
+        let update = try await live.next()
+        find = .success(live)
+        return update.map { LiveUpdate($0) }
+      } catch { throw DatabaseError.translated(error) }
+    }
+  }
+}
+
+/// The results of a live query, and how they differ from the previous ones.
+public struct LiveUpdate<Value: Sendable>: Sendable {
+  /// All results, in order.
+  public let values: LiveValues<Value>
+  private let changes: [LiveFind<Value>.Change]?
+
+  init(_ update: LiveFind<Value>.Update) {
+    values = LiveValues(update)
+    changes = update.changes
+  }
+
+  /// Whether this is the first update. Its difference inserts all values.
+  public var isFirst: Bool { changes == nil }
+
+  /// The difference between the values of the previous update and these. O(changes).
+  ///
+  /// A changed document is both removed and inserted, even if it keeps its place.
+  public var difference: CollectionDifference<Value> {
+    let list: [CollectionDifference<Value>.Change] =
+      changes?.map { change in
+        change.isRemoval
+          ? .remove(offset: change.offset, element: change.row.value, associatedWith: nil)
+          : .insert(offset: change.offset, element: change.row.value, associatedWith: nil)
+      }
+      ?? values.enumerated().map { .insert(offset: $0.offset, element: $0.element, associatedWith: nil) }
+    // No two changes share an offset, so this initializer never returns nil.
+    return CollectionDifference(list) ?? [Value]().difference(from: []) { _, _ in true }
+  }
+}
+
+/// The values of a live query, in order. Copying them takes O(1); unchanged parts are shared with
+/// the values of other updates.
+public struct LiveValues<Value: Sendable>: RandomAccessCollection, Sendable {
+  private let rows: LiveRows<Value>
+  private let range: Range<Int>
+
+  /// Creates an empty collection.
+  public init() { (rows, range) = (LiveRows(), 0..<0) }
+
+  init(_ update: LiveFind<Value>.Update) { (rows, range) = (update.rows, update.range) }
+
+  public var startIndex: Int { 0 }
+  public var endIndex: Int { range.count }
+
+  public subscript(position: Int) -> Value { row(position).value }
+
+  /// Returns the id of the document at a position.
+  public func documentID(at position: Int) -> String { row(position).id }
+
+  private func row(_ position: Int) -> LiveRow<Value> {
+    precondition(position >= 0 && position < range.count, "the position is beyond the values")
+    return rows[range.lowerBound + position]
+  }
+}

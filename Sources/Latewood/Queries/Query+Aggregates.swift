@@ -1,0 +1,191 @@
+import LatewoodDocuments
+import LatewoodFleece
+import LatewoodQuery
+
+/// Aggregates over the documents that a query finds, with its limit and offset. Each reads one
+/// state of the database and holds no documents in memory. Fields that an index holds come from the
+/// index, as for ``RowQuery``.
+extension Query {
+  /// Returns whether the query finds any document. Reads at most one document; O(log n) if an index
+  /// contains exactly the documents of the query.
+  public func exists() throws -> Bool {
+    guard most > 0 else { return false }
+    var query = unprepared
+    query.most = 1
+    return try !query.documentIDs().isEmpty
+  }
+
+  /// Returns the sum of a field; 0 if no document is found. O(documents found).
+  ///
+  /// Documents that lack the field, or in which it is null, do not count. Whole numbers are added
+  /// exactly. The last digits of a sum of fractions may depend on the order of addition.
+  ///
+  /// - Throws: `DecodingError` if a value is not of the type of the field; ``DatabaseError``
+  ///   `invalidParameter` if a sum of integers does not fit into an `Int`; otherwise like
+  ///   ``Query``.
+  public func sum<Number: QueryNumber>(
+    _ field: (QueryDocument<Value>) -> QueryField<Number>
+  ) throws -> Number.Total {
+    try Number._total(total(of: field(QueryDocument())))
+  }
+
+  /// Returns the mean of a field; nil if no document that is found has the field. O(documents
+  /// found).
+  ///
+  /// - Throws: the same as ``sum(_:)``, except that no sum is too large.
+  public func average<Number: QueryNumber>(
+    _ field: (QueryDocument<Value>) -> QueryField<Number>
+  ) throws -> Double? {
+    try total(of: field(QueryDocument())).average
+  }
+
+  /// Returns the least value of a field, in the order in which queries sort; nil if no document
+  /// that is found has the field. Null does not count as a value. O(log n) with an index on the
+  /// field that contains exactly the documents of the query.
+  ///
+  /// - Throws: `DecodingError` if the value is not of the type of the field; otherwise like
+  ///   ``Query``.
+  public func min<Member: Decodable & Sendable>(
+    _ field: (QueryDocument<Value>) -> QueryField<Member>
+  ) throws -> Member? {
+    try edge(of: field(QueryDocument()), isGreatest: false)
+  }
+
+  /// Returns the greatest value of a field, in the order in which queries sort; nil if no document
+  /// that is found has the field. Otherwise the same as `min`.
+  public func max<Member: Decodable & Sendable>(
+    _ field: (QueryDocument<Value>) -> QueryField<Member>
+  ) throws -> Member? {
+    try edge(of: field(QueryDocument()), isGreatest: true)
+  }
+
+  /// Returns the distinct values of a field, in the order in which they are first found: sort the
+  /// query by the field to get them in its order. O(documents found); holds the values in memory.
+  ///
+  /// - Throws: `DecodingError` if a field is missing or of another type; otherwise like ``Query``.
+  public func distinct<Member: Decodable & Hashable & Sendable>(
+    _ field: (QueryDocument<Value>) -> QueryField<Member>
+  ) throws -> [Member] {
+    var seen: Set<Member> = []
+    var list: [Member] = []
+    try forEachValue(of: field(QueryDocument())) { value in
+      if seen.insert(value).inserted { list.append(value) }
+      return true
+    }
+    return list
+  }
+
+  /// Groups the results by the value of a field. One aggregate can then be calculated for each
+  /// group.
+  public func grouped<Key: Decodable & Hashable & Sendable>(
+    by field: (QueryDocument<Value>) -> QueryField<Key>
+  ) -> GroupedQuery<Value, Key> {
+    GroupedQuery(self, field(QueryDocument()))
+  }
+
+  // MARK: Implementation
+
+  /// Calls a closure with the value of a field of each document found, until the closure returns
+  /// false.
+  func forEachValue<Member: Decodable & Sendable>(
+    of field: QueryField<Member>, _ body: (Member) throws -> Bool
+  ) throws {
+    let column = ColumnReader(field)
+    let paths = [try column.path.get()]
+    try findRows(column.plain == nil ? nil : paths) { row in
+      switch row {
+      case .document(let document): return try body(column.value(in: document))
+      case .values(_, let values):
+        guard let value = column.plain?(values[0]) else { return nil }
+        return try body(value)
+      }
+    }
+  }
+
+  private func total<Number: QueryNumber>(of field: QueryField<Number>) throws -> QueryTotal {
+    let column = ColumnReader(field)
+    var total = QueryTotal()
+    try findRows([try column.path.get()]) { row in
+      switch row {
+      case .values(_, let values): return total.add(values[0], wholeOnly: Number._isWhole) ? true : nil
+      case .document(let document): try total.add(column, document)
+      }
+      return true
+    }
+    return total
+  }
+
+  fileprivate func edge<Member: Decodable & Sendable>(
+    of field: QueryField<Member>, isGreatest: Bool
+  ) throws -> Member? {
+    guard skipped == 0, most == .max else { return try limitedEdge(of: field, isGreatest: isGreatest) }
+    var query = unprepared
+    query.conditions.append(field.compare(.greater, Int?.none))
+    query.order = [isGreatest ? field.descending : field.ascending]
+    query.most = 1
+    var edge: Member?
+    try query.forEachValue(of: field) { value in
+      edge = value
+      return false
+    }
+    return edge
+  }
+
+  /// Finds the least or greatest value among the documents that a limit or an offset selects, by
+  /// reading all of them. An index cannot supply it.
+  private func limitedEdge<Member: Decodable & Sendable>(
+    of field: QueryField<Member>, isGreatest: Bool
+  ) throws -> Member? {
+    let column = ColumnReader(field)
+    let path = try column.path.get()
+    var best: (key: [UInt8], value: Member)?
+    try find { document in
+      var key = CollationKey()
+      let isThere = try document.withField(path) { lookup throws(FleeceError) in
+        try key.append(lookup.value, descending: isGreatest)
+        return CollationTag(lookup.value) > .null
+      }
+      if isThere, best.map({ key.bytes.lexicographicallyPrecedes($0.key) }) ?? true {
+        best = (key.bytes, try column.value(in: document))
+      }
+      return true
+    }
+    return best?.value
+  }
+}
+
+/// `min` and `max` of fields that may be missing: the result has the type without the optional.
+extension Query {
+  /// Returns the least value of an optional field, in the order in which queries sort; nil if no
+  /// document that is found has the field. Null does not count as a value.
+  ///
+  /// - Throws: `DecodingError` if the value is not of the type of the field; otherwise like
+  ///   ``Query``.
+  public func min<Member: Decodable & Sendable>(
+    _ field: (QueryDocument<Value>) -> QueryField<Member?>
+  ) throws -> Member? {
+    try edge(of: QueryField<Member>(field(QueryDocument()).path), isGreatest: false)
+  }
+
+  /// Returns the greatest value of an optional field, in the order in which queries sort; nil if no
+  /// document that is found has the field. Otherwise the same as `min`.
+  public func max<Member: Decodable & Sendable>(
+    _ field: (QueryDocument<Value>) -> QueryField<Member?>
+  ) throws -> Member? {
+    try edge(of: QueryField<Member>(field(QueryDocument()).path), isGreatest: true)
+  }
+}
+
+extension QueryTotal {
+  /// Adds the number in a field of a document. Throws if the field has a value that is not a
+  /// suitable number.
+  mutating func add<Number: QueryNumber>(_ column: ColumnReader<Number>, _ document: FoundDocument) throws {
+    let path = try column.path.get()
+    let isAdded = try document.withField(path) { lookup throws(FleeceError) in
+      guard let scalar = try ScalarValue(lookup.value) else { return false }
+      return add(scalar, wholeOnly: Number._isWhole)
+    }
+    // Decoding the value throws an error that says why it is not a number.
+    if !isAdded { _ = try column.value(in: document) }
+  }
+}

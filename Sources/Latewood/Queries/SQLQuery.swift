@@ -1,0 +1,126 @@
+import LatewoodDocuments
+import LatewoodFleece
+import LatewoodQuery
+
+/// A query of a database in SQL++: see ``Database/query(_:_:)``.
+///
+/// A query is a value that can be kept and run again. Each run reads one state of the database, or
+/// that of the batch in which it runs. Rows come by the id of their documents unless the statement
+/// sorts them.
+///
+/// A sort holds its rows in memory, or with LIMIT only as many as that asks for; GROUP BY holds its
+/// groups, and DISTINCT its rows. If they take more than 64 MiB, the query throws
+/// `invalidParameter`.
+///
+/// Errors: ``DatabaseError`` `notFound` if there is no such collection, `invalidParameter`,
+/// `notOpen`, `corruptData`; the `DecodingError` of a row that is not of the type.
+public struct SQLQuery: Sendable {
+  private let database: Database
+  private let program: SQLProgram
+
+  init(_ database: Database, _ program: SQLProgram) {
+    self.database = database
+    self.program = program
+  }
+
+  /// Returns the rows, in order: each is an object whose members are the columns.
+  public func rows() throws -> [DocumentValue] {
+    var rows: [DocumentValue] = []
+    try forEach { row in
+      rows.append(row)
+      return true
+    }
+    return rows
+  }
+
+  /// Returns the rows, in order, decoded as a type.
+  public func rows<Value: Decodable>(as type: Value.Type) throws -> [Value] {
+    var rows: [Value] = []
+    try find { row in
+      rows.append(try FleeceDecoder(special: SpecialTypes()).decode(type, from: row.root))
+      return true
+    }
+    return rows
+  }
+
+  /// Calls a closure with each row, in order, until it returns false. Keeps one in memory at a
+  /// time, unless the statement sorts or groups.
+  public func forEach(_ body: (DocumentValue) throws -> Bool) throws {
+    try find { row in try body(DocumentValue(stored: row.root)) }
+  }
+
+  /// Returns the rows, in order, without blocking the caller's thread.
+  public func rows() async throws -> [DocumentValue] { try await database.performing { try rows() } }
+
+  /// Returns the rows, in order, decoded as a type, without blocking the caller's thread.
+  public func rows<Value: Decodable & Sendable>(as type: Value.Type) async throws -> [Value] {
+    try await database.performing { try rows(as: type) }
+  }
+
+  /// Returns how the query would be answered in the current state of the database: by which
+  /// indexes, and with which work left. O(log n) for each index.
+  public func explain() throws -> QueryPlan {
+    let reads = try reads()
+    return try translating { () throws(DocumentError) in QueryPlan(try reads.explain(program)) }
+  }
+
+  private func reads() throws -> DocumentReads {
+    guard let collection = try database.collection(program.collection) else {
+      throw DatabaseError(.notFound, "there is no collection \(program.collection)")
+    }
+    return try collection.reads()
+  }
+
+  private func find(_ body: (FleeceBody) throws -> Bool) throws {
+    let reads = try reads()
+    do {
+      try reads.query(program, body)
+    } catch let error as QueryError {
+      throw DatabaseError(error)
+    } catch { throw DatabaseError.translated(error) }
+  }
+}
+
+extension Database {
+  /// Creates a query in SQL++, the dialect of Couchbase Lite.
+  ///
+  /// ```swift
+  /// let films = try database.query(
+  ///   "SELECT title, year FROM films WHERE year >= $since ORDER BY year LIMIT 20", ["since": 1975])
+  /// for row in try films.rows() { print(row["title"].string ?? "") }
+  /// ```
+  ///
+  /// See <doc:AskingInSQL> for the statements that are supported.
+  ///
+  /// - Parameters:
+  ///   - text: the statement, at most 256 KiB.
+  ///   - parameters: the values of `$name`, by name.
+  /// - Throws: ``DatabaseError`` `invalidParameter` with line and column if the statement is not
+  ///   valid, or a parameter has no value or one that cannot be stored. Nothing is read before the
+  ///   query runs.
+  public func query(
+    _ text: String, _ parameters: [String: DocumentValue] = [:]
+  ) throws(DatabaseError) -> SQLQuery {
+    var elements: [String: FleeceElement] = [:]
+    for (name, value) in parameters {
+      do throws(FleeceError) {
+        elements[name] = try FleeceBody(value.fleece()).root
+      } catch { throw DatabaseError(inValue: error) }
+    }
+    do throws(QueryError) {
+      return SQLQuery(self, try SQLProgram(SQLStatement(parsing: text), parameters: elements))
+    } catch { throw DatabaseError(error) }
+  }
+}
+
+extension DatabaseError {
+  /// Creates an error about a statement, or about running it.
+  init(_ error: QueryError) {
+    self.init(
+      error.kind == .damaged ? .corruptData : .invalidParameter, error.reason,
+      advice: error.position == nil ? nil : "Correct the statement at that place.")
+    line = error.position?.line
+    column = error.position?.column
+    offset = error.position?.offset
+  }
+}

@@ -1,0 +1,73 @@
+import LatewoodBytes
+
+/// A file whose mappings are filled by reading: see `PageCache`. Everything else is forwarded to
+/// the file itself.
+package final class BufferedDevice: Device {
+  package let file: any Device
+  private let pages: PageCache
+
+  package init(_ file: any Device, cacheBytes: Int) {
+    self.file = file
+    pages = PageCache(budget: cacheBytes) { (target, offset) throws(Fault) in
+      try file.read(into: target, at: offset)
+    }
+  }
+
+  package var cache: PageCache? { pages }
+
+  package func map(capacity: UInt64) throws(Fault) -> AddressSpace { try pages.addresses(for: capacity) }
+
+  package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+    try pages.makeReadable(bytes, at: offset)
+  }
+
+  package func keepMapped(_ range: Range<UInt64>) throws(Fault) { try pages.keep(range) }
+
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+    // If this throws, part of the bytes may have been written. No reader looks at that part of the
+    // file.
+    try file.write(bytes, at: offset)
+    pages.didWrite(bytes, at: offset)
+  }
+
+  package var isRemote: Bool { file.isRemote }
+
+  // MARK: Forwarded to the file
+
+  package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
+    try file.read(into: target, at: offset)
+  }
+  package func readFromDisk(
+    into target: UnsafeMutableRawBufferPointer, at offset: UInt64
+  ) throws(Fault) -> Int? { try file.readFromDisk(into: target, at: offset) }
+  package func sync() throws(Fault) { try file.sync() }
+  package func size() throws(Fault) -> UInt64 { try file.size() }
+  package func allocatedSize() throws(Fault) -> UInt64 { try file.allocatedSize() }
+  package func permissions() throws(Fault) -> UInt16 { try file.permissions() }
+  package func copyAttributes(from other: any Device) throws(Fault) {
+    try file.copyAttributes(from: other)
+  }
+  package func place() throws(Fault) -> FilePlace { try file.place() }
+  package func dropCache(_ range: Range<UInt64>) { file.dropCache(range) }
+  package func startWriteback(offset: UInt64, length: UInt64) {
+    file.startWriteback(offset: offset, length: length)
+  }
+  package func reserve(offset: UInt64, length: UInt64) { file.reserve(offset: offset, length: length) }
+  package var prefersWrittenRoom: Bool { file.prefersWrittenRoom }
+  package var blockLength: UInt64 { file.blockLength }
+  package func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {
+    try file.punch(offset: offset, length: length)
+  }
+  package func nextHole(from offset: UInt64) throws(Fault) -> Range<UInt64>? {
+    try file.nextHole(from: offset)
+  }
+  package var identity: FileIdentity { file.identity }
+  package func lockForReading() throws(Fault) { try file.lockForReading() }
+  package func tryLockForReading() throws(Fault) -> Bool { try file.tryLockForReading() }
+  package func tryLockExclusively() throws(Fault) -> Bool { try file.tryLockExclusively() }
+  package func unlockExclusively() { file.unlockExclusively() }
+  package func lockForWriting() throws(Fault) -> Bool { try file.lockForWriting() }
+  package func unlockWriting() { file.unlockWriting() }
+  package func wasRenamed(to path: String) { file.wasRenamed(to: path) }
+  package func close() { file.close() }
+}

@@ -1,0 +1,236 @@
+import LatewoodBytes
+import Synchronization
+
+/// A range of addresses over a file whose memory is filled by reading. It records which pages are
+/// in memory and which nodes and values have been verified.
+///
+/// ```
+/// segments   64 KiB: | page | page | ... |         one word each: which pages are in memory, kept,
+///                                                  being read; which batch cools it
+/// proofs     as `AddressSpace.verified`
+/// ```
+///
+/// Owned by the cache of a file, which changes it only while holding its lock.
+// SAFETY: the pointers never change. Segments are only accessed with the cache's lock held, memory
+// by the invariants of the cache, and proofs atomically. All of it stays allocated until `deinit`.
+final class CachedRange: @unchecked Sendable {
+  /// The state of 64 KiB of the range. All zeros means that nothing is in memory.
+  struct Segment {
+    /// Pages that are completely in memory, one bit each.
+    var resident: UInt16 = 0
+    /// Pages that must not be released.
+    var kept: UInt16 = 0
+    /// Pages that are being read from the file.
+    var filling: UInt16 = 0
+    /// Whether the segment is in the cache's queue of hot segments.
+    var isListed = false
+    var isListedAsKept = false
+    /// The number of the batch with which the segment cools; 0 if it is not cooling.
+    var batch: UInt32 = 0
+
+    /// The number of pages that can be released.
+    var givable: Int { (resident & ~kept).nonzeroBitCount }
+  }
+
+  /// The part of a byte range that lies in one segment.
+  struct Piece {
+    let segment: Int
+    /// The byte range in the file.
+    let part: Range<UInt64>
+
+    var pages: UInt16 {
+      let first = CachedRange.page(of: part.lowerBound)
+      let last = CachedRange.page(of: part.upperBound - 1)
+      return CachedRange.mask(from: first, to: last + 1)
+    }
+
+    /// The number of bytes from the start of a page to the end of this piece, at most a page.
+    func end(in page: Int) -> Int {
+      Int(min(part.upperBound - CachedRange.offset(of: page, in: segment), UInt64(CachedRange.pageLength)))
+    }
+
+    func part(in page: Int) -> Range<UInt64> {
+      let start = CachedRange.offset(of: page, in: segment)
+      return part.clamped(to: start..<start + UInt64(CachedRange.pageLength))
+    }
+  }
+
+  /// The result of reading pages from the file.
+  struct Filled {
+    var whole: UInt16 = 0
+    /// The number of bytes read into each page that the file does not fill.
+    var partial: [Int: Int] = [:]
+  }
+
+  static let segmentLength = 64 << 10
+  static let pageLength = min(segmentLength, Int(SystemCalls.pageLength))
+  static let pagesInSegment = segmentLength / pageLength
+  private static let proofWords = segmentLength / 256 / 8
+
+  let base: UnsafeMutableRawPointer
+  let capacity: UInt64
+  let proofs: UnsafeMutableRawPointer
+  private let memory: MemoryRange
+  private let segments: MemoryRange
+  private let proofMemory: MemoryRange
+  /// Segments with pages to keep, in the order in which they were added. Some may have none left.
+  private(set) var kept: [Int] = []
+  private let highest = Atomic<UInt64>(0)
+
+  /// - Parameter capacities: sizes to try, in bytes, multiples of 64 KiB. The first one that the
+  ///   system grants is used.
+  init(capacities: [UInt64]) throws(Fault) {
+    memory = try MemoryRange(capacities: capacities)
+    base = memory.base
+    capacity = memory.capacity
+    let count = capacity / UInt64(CachedRange.segmentLength) + 1
+    segments = try MemoryRange(capacities: [count * UInt64(MemoryLayout<Segment>.stride)])
+    proofMemory = try MemoryRange(capacities: [UInt64(AddressSpace.verifiedLength(for: capacity))])
+    proofs = proofMemory.base
+  }
+
+  func contains(_ address: UnsafeRawPointer) -> Bool {
+    address >= UnsafeRawPointer(base) && address - UnsafeRawPointer(base) < Int(capacity)
+  }
+
+  // SAFETY: there is a segment for every address, and a zeroed one is valid.
+  subscript(segment: Int) -> Segment {
+    get { segments.base.assumingMemoryBound(to: Segment.self)[segment] }
+    set { segments.base.assumingMemoryBound(to: Segment.self)[segment] = newValue }
+  }
+
+  // MARK: Offsets and pages
+
+  private static func page(of offset: UInt64) -> Int { Int(offset % UInt64(segmentLength)) / pageLength }
+
+  static func offset(of page: Int, in segment: Int) -> UInt64 {
+    UInt64(segment) * UInt64(segmentLength) + UInt64(page * pageLength)
+  }
+
+  static func mask(from first: Int, to end: Int) -> UInt16 {
+    UInt16(truncatingIfNeeded: (UInt32(1) << UInt32(end)) &- (UInt32(1) << UInt32(first)))
+  }
+
+  static func mask(of pages: [Int]) -> UInt16 { pages.reduce(0) { $0 | 1 << $1 } }
+
+  static func pages(in mask: UInt16) -> [Int] {
+    (0..<pagesInSegment).filter { mask & 1 << $0 != 0 }
+  }
+
+  /// Returns the runs of adjacent pages in a mask.
+  static func runs(of pages: UInt16) -> [Range<Int>] {
+    var runs: [Range<Int>] = []
+    var rest = UInt32(pages)
+    while rest != 0 {
+      let first = rest.trailingZeroBitCount
+      let end = first + (~(rest >> UInt32(first))).trailingZeroBitCount
+      runs.append(first..<end)
+      rest &= ~(UInt32(mask(from: first, to: end)))
+    }
+    return runs
+  }
+
+  static func pieces(of part: Range<UInt64>) -> some Sequence<Piece> {
+    let length = UInt64(segmentLength)
+    let segments = part.isEmpty ? 0..<0 : part.lowerBound / length..<(part.upperBound - 1) / length + 1
+    return segments.lazy.map { segment in
+      let whole = segment * length..<(segment + 1) * length
+      return Piece(segment: Int(segment), part: part.clamped(to: whole))
+    }
+  }
+
+  // MARK: Memory
+
+  /// Reads adjacent pages, and adds to `outcome` how much of each the file had.
+  func read(
+    _ run: Range<Int>, of segment: Int, into outcome: inout Filled,
+    _ readFile: (UnsafeMutableRawBufferPointer, UInt64) throws(Fault) -> Int
+  ) throws(Fault) {
+    let offset = CachedRange.offset(of: run.lowerBound, in: segment)
+    // SAFETY: the pages are in the range, and by invariant 4 of the cache no reader looks at them.
+    let target = UnsafeMutableRawBufferPointer(
+      start: base + Int(offset), count: run.count * CachedRange.pageLength)
+    highest.max(offset + UInt64(target.count), ordering: .relaxed)
+    let count = try readFile(target, offset)
+    let whole = count / CachedRange.pageLength
+    outcome.whole |= CachedRange.mask(from: run.lowerBound, to: run.lowerBound + whole)
+    for page in run.dropFirst(whole) {
+      outcome.partial[page] = max(0, count - (page - run.lowerBound) * CachedRange.pageLength)
+    }
+  }
+
+  /// Reads the part of a page behind its valid bytes, which readers may be looking at.
+  func readRest(
+    of page: Int, of segment: Int, from valid: Int, into outcome: inout Filled,
+    _ readFile: (UnsafeMutableRawBufferPointer, UInt64) throws(Fault) -> Int
+  ) throws(Fault) {
+    let offset = CachedRange.offset(of: page, in: segment) + UInt64(valid)
+    // SAFETY: the rest of the page is in the range, and no reader looks at it.
+    let target = UnsafeMutableRawBufferPointer(
+      start: base + Int(offset), count: CachedRange.pageLength - valid)
+    let reached = valid + (try readFile(target, offset))
+    if reached == CachedRange.pageLength {
+      outcome.whole |= 1 << page
+    } else {
+      outcome.partial[page] = reached
+    }
+  }
+
+  /// The end of the part of the file that has been read. Nothing was ever read from here on.
+  var reach: UInt64 { highest.load(ordering: .relaxed) }
+
+  /// Copies a part of the file into the range.
+  ///
+  /// - Parameter file: the address that byte 0 of the file would have.
+  func copy(_ part: Range<UInt64>, from file: UnsafeRawPointer) {
+    // SAFETY: the caller has these bytes in memory, and no reader looks at them in the range before
+    // they are announced.
+    (base + Int(part.lowerBound)).copyMemory(
+      from: file + Int(part.lowerBound), byteCount: Int(part.upperBound - part.lowerBound))
+  }
+
+  /// Writes the bytes that differ from those in memory. No reader looks at these.
+  func takeOver(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) {
+    let target = base + Int(offset)
+    for index in 0..<bytes.count where target.load(fromByteOffset: index, as: UInt8.self) != bytes[index] {
+      target.storeBytes(of: bytes[index], toByteOffset: index, as: UInt8.self)
+    }
+  }
+
+  /// Returns the memory of pages to the system. No reader looks at them.
+  func discard(_ pages: UInt16, of segment: Int) {
+    for run in CachedRange.runs(of: pages) {
+      // SAFETY: whole pages of the range.
+      SystemCalls.zeroPages(
+        base + Int(CachedRange.offset(of: run.lowerBound, in: segment)),
+        length: run.count * CachedRange.pageLength)
+    }
+  }
+
+  /// Clears the proofs of everything that starts in a segment or in the one before it.
+  func takeProofsBack(of segment: Int) {
+    let first = max(0, segment - 1) * CachedRange.proofWords
+    // SAFETY: each segment has this number of words, and a zeroed one is a valid Atomic<UInt64>.
+    let words = proofs.assumingMemoryBound(to: Atomic<UInt64>.self)
+    for word in first..<(segment + 1) * CachedRange.proofWords {
+      words[word].store(0, ordering: .sequentiallyConsistent)
+    }
+  }
+
+  // MARK: Kept pages
+
+  func noteKept(_ segment: Int) {
+    if self[segment].isListedAsKept { return }
+    self[segment].isListedAsKept = true
+    kept.append(segment)
+  }
+
+  /// Removes segments without pages to keep from the list.
+  func forgetUnkept() {
+    kept.removeAll { segment in
+      if self[segment].kept != 0 { return false }
+      self[segment].isListedAsKept = false
+      return true
+    }
+  }
+}

@@ -1,0 +1,380 @@
+import LatewoodBytes
+import Synchronization
+
+/// A cache that holds parts of one file in a bounded amount of memory. It takes the place of a
+/// mapping where the file cannot, or should not, be mapped.
+///
+/// It hands out ranges of addresses that cover the whole file, as a mapping does. But their memory
+/// belongs to the process: it is filled by reading when something in it is first needed, and
+/// released when the budget is exceeded. Every address therefore means the same as in a mapping,
+/// and the same code reads nodes and values in place. It needs no additional test: each node is
+/// tested for its proof anyway, and whatever is released loses its proof. The price is that the
+/// file must fit into the address space of the process.
+///
+/// ```
+/// absent -- read: makeReadable --> hot -- over budget, oldest first --> cooling
+///                                   ^------- needed by a reader ----------|
+///                                                   its readers have left --> absent
+/// kept     never released: records of the log, which are read without asking;
+///          hot once they are unpinned
+/// ```
+///
+/// A segment of 64 KiB cools as a whole: its proofs are cleared, so that readers must ask for it
+/// from then on. Its memory is released once all readers that were registered before have left:
+/// short reads in the registries passed to `waitFor`, longer ones with a `CacheHold`. Until then it
+/// can be warmed again without reading. The cache never waits for readers; while they stay, it may
+/// hold more than its budget.
+///
+/// Invariants:
+/// 1. Bytes that were handed out do not change, and are not released, while the reader who asked
+///    for them is registered.
+/// 2. Only what is in memory and not cooling has a proof. Anything longer than a segment has none,
+///    so all proofs about the bytes of a segment start in that segment or in the one before it.
+/// 3. The valid bytes of a page are its first ones: all of them, or as many as the file had
+///    (`partial`).
+/// 4. A page is filled only while no reader can look at it, and by one thread.
+///
+/// Thread safety: any thread. The lock is not held while reading the file, except by `compare`,
+/// whose comparison must be of one state.
+// SAFETY: `state` is only accessed with the monitor held. The memory that ranges point to stays as
+// long as this object.
+package final class PageCache: @unchecked Sendable {
+  struct State {
+    var ranges: [CachedRange] = []
+    /// Segments that have pages to release and are not cooling, oldest first.
+    var hot = SegmentQueue()
+    var batches: [CoolingBatch] = []
+    var lastBatch: UInt32 = 0
+    /// The number of pages that can be released, and how many of these are cooling.
+    var pages = 0
+    var cooling = 0
+    /// The number of pages that are kept.
+    var kept = 0
+    /// The number of valid bytes in each page that the end of the file lies in.
+    var partial: [PageID: Int] = [:]
+    /// The number of pins for each offset from which records of the log are needed.
+    var floors: [UInt64: Int] = [:]
+    /// The registries of readers that may be looking at verified bytes.
+    var registries: [ReaderRegistry]
+  }
+
+  /// The budget if none is given: 64 MiB.
+  package static let usualBudget = 64 << 20
+
+  /// The number of bytes in memory that the cache stays within if readers let it, not counting kept
+  /// pages.
+  package let budget: Int
+  let monitor = Monitor()
+  var state: State
+  /// The readers that are in no registry passed to `waitFor`: those with a `CacheHold` or a ticket
+  /// of `enter`.
+  let holds = ReaderRegistry(later: { _, _ in })
+  private let readFile: @Sendable (UnsafeMutableRawBufferPointer, UInt64) throws(Fault) -> Int
+
+  /// - Parameters:
+  ///   - budget: in bytes; at least one segment is used.
+  ///   - read: reads the file, like `Device.read`.
+  init(
+    budget: Int, read: @escaping @Sendable (UnsafeMutableRawBufferPointer, UInt64) throws(Fault) -> Int
+  ) {
+    self.budget = max(budget, CachedRange.segmentLength)
+    readFile = read
+    state = State(registries: [holds])
+  }
+
+  /// Makes the cache keep what it hands out to the readers of a registry until they leave. Must be
+  /// called before the first of them registers.
+  package func waitFor(_ registry: ReaderRegistry) {
+    locked { state in
+      if !state.registries.contains(where: { $0 === registry }) { state.registries.append(registry) }
+    }
+  }
+
+  /// The number of bytes in memory: those that can be released, and those that are kept.
+  package var length: (cached: Int, kept: Int) {
+    locked { ($0.pages * CachedRange.pageLength, $0.kept * CachedRange.pageLength) }
+  }
+
+  @inline(__always) func locked<Result>(_ body: (inout State) -> Result) -> Result {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return body(&state)
+  }
+
+  // MARK: Addresses
+
+  /// Returns addresses for at least the first `capacity` bytes of the file. Their contents are read
+  /// when `makeReadable` asks for them.
+  ///
+  /// Throws `outOfMemory` if the system does not grant that many.
+  func addresses(for capacity: UInt64) throws(Fault) -> AddressSpace {
+    let range = try CachedRange(capacities: PageCache.capacities(for: capacity))
+    locked { $0.ranges.append(range) }
+    do throws(Fault) {
+      try copyKept(to: range)
+    } catch {
+      locked { $0.ranges.removeAll { $0 === range } }
+      throw error
+    }
+    return AddressSpace(
+      base: UnsafeRawPointer(range.base), capacity: range.capacity, verified: range.proofs
+    ) { _, _ in withExtendedLifetime((self, range)) {} }
+  }
+
+  /// Returns the capacities to try: first more than requested, because every new range reads the
+  /// kept pages again.
+  private static func capacities(for capacity: UInt64) -> [UInt64] {
+    let (ample, overflow) = capacity.multipliedReportingOverflow(by: 4)
+    return overflow ? [capacity] : [max(ample, 16 << 20), capacity]
+  }
+
+  // MARK: Reading
+
+  /// Implements `Device.makeReadable`. The caller must be registered, unless nothing else can
+  /// release this file's memory.
+  func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+    guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
+    monitor.lock()
+    defer { monitor.unlock() }
+    guard let range = state.ranges.last(where: { $0.contains(start) }) else { return }
+    assert(state.registries.contains { $0.isOccupied }, "whoever reads in place is registered")
+    try load(offset..<offset + UInt64(bytes.count), in: range)
+    giveBack()
+  }
+
+  /// Keeps a part of the file in memory in all ranges until `unpin` releases it.
+  func keep(_ part: Range<UInt64>) throws(Fault) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    for range in state.ranges {
+      let part = part.clamped(to: 0..<range.capacity)
+      if part.isEmpty { continue }
+      // Marked as kept before it is read, so that it is not released in between.
+      for piece in CachedRange.pieces(of: part) {
+        change(range, piece.segment) { $0.kept |= piece.pages }
+        range.noteKept(piece.segment)
+      }
+      try load(part, in: range)
+    }
+    giveBack()
+  }
+
+  private func copyKept(to range: CachedRange) throws(Fault) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    guard state.ranges.count > 1 else { return }
+    let older = state.ranges[state.ranges.count - 2]
+    for segment in older.kept where older[segment].kept != 0 {
+      let pages = older[segment].kept
+      change(range, segment) { $0.kept |= pages }
+      range.noteKept(segment)
+      for run in CachedRange.runs(of: pages) {
+        let start = CachedRange.offset(of: run.lowerBound, in: segment)
+        let part = start..<start + UInt64(run.count * CachedRange.pageLength)
+        // Only as far as the file goes: these pages were read before.
+        try load(part.clamped(to: 0..<range.capacity), in: range, isWhole: false)
+      }
+    }
+  }
+
+  /// Reads the pages of a range that are not in memory yet. Called with the monitor held, which is
+  /// released while reading.
+  ///
+  /// - Parameter isWhole: whether to throw if the file ends before the end of the range.
+  private func load(_ part: Range<UInt64>, in range: CachedRange, isWhole: Bool = true) throws(Fault) {
+    for piece in CachedRange.pieces(of: part) {
+      while true {
+        warm(range, piece.segment)
+        let needed = missing(piece, in: range)
+        if needed == 0 { break }
+        if needed & range[piece.segment].filling != 0 {
+          monitor.wait()
+          continue
+        }
+        try fill(needed, of: piece, in: range, isWhole: isWhole)
+        break
+      }
+    }
+  }
+
+  /// Returns the pages that must be read before a piece can be used.
+  private func missing(_ piece: CachedRange.Piece, in range: CachedRange) -> UInt16 {
+    var needed = piece.pages & ~range[piece.segment].resident
+    if needed == 0 || state.partial.isEmpty { return needed }
+    for page in CachedRange.pages(in: needed) {
+      let id = PageID(range, piece.segment, page)
+      if let valid = state.partial[id], valid >= piece.end(in: page) { needed &= ~(1 << page) }
+    }
+    return needed
+  }
+
+  private func fill(
+    _ needed: UInt16, of piece: CachedRange.Piece, in range: CachedRange, isWhole: Bool
+  ) throws(Fault) {
+    let begun = CachedRange.pages(in: needed).filter {
+      state.partial[PageID(range, piece.segment, $0)] != nil
+    }
+    let valid = begun.map { state.partial[PageID(range, piece.segment, $0)] ?? 0 }
+    range[piece.segment].filling |= needed
+    monitor.unlock()
+    var outcome = CachedRange.Filled()
+    var failure: Fault?
+    do throws(Fault) {
+      for run in CachedRange.runs(of: needed & ~CachedRange.mask(of: begun)) {
+        try range.read(run, of: piece.segment, into: &outcome, readFile)
+      }
+      for (page, valid) in zip(begun, valid) {
+        try range.readRest(of: page, of: piece.segment, from: valid, into: &outcome, readFile)
+      }
+    } catch {
+      failure = error
+    }
+    monitor.lock()
+    range[piece.segment].filling &= ~needed
+    for (page, valid) in outcome.partial { state.partial[PageID(range, piece.segment, page)] = valid }
+    for page in CachedRange.pages(in: outcome.whole) where !state.partial.isEmpty {
+      state.partial[PageID(range, piece.segment, page)] = nil
+    }
+    change(range, piece.segment) { $0.resident |= outcome.whole }
+    monitor.broadcast()
+    if let failure { throw failure }
+    if isWhole, let end = outcome.partial.first(where: { $0.value < piece.end(in: $0.key) }) {
+      throw Fault(
+        .inputOutput, "the file has become shorter than it was",
+        offset: CachedRange.offset(of: end.key, in: piece.segment) + UInt64(end.value))
+    }
+  }
+
+  /// Changes a segment and updates the cache's counts. With the monitor held.
+  func change(_ range: CachedRange, _ segment: Int, _ body: (inout CachedRange.Segment) -> Void) {
+    var changed = range[segment]
+    let before = changed
+    body(&changed)
+    state.pages += changed.givable - before.givable
+    state.kept +=
+      (changed.resident & changed.kept).nonzeroBitCount - (before.resident & before.kept).nonzeroBitCount
+    if before.batch != 0 { state.cooling -= before.givable }
+    if changed.batch != 0 { state.cooling += changed.givable }
+    if changed.givable > 0, changed.batch == 0, !changed.isListed {
+      changed.isListed = true
+      state.hot.append(SegmentID(range, segment))
+    }
+    range[segment] = changed
+  }
+
+  /// Stops a segment from cooling because a reader needs it again. With the monitor held.
+  private func warm(_ range: CachedRange, _ segment: Int) {
+    if range[segment].batch != 0 { change(range, segment) { $0.batch = 0 } }
+  }
+
+  // MARK: Proofs
+
+  /// Calls `body`, which records a proof for some bytes, but only if that proof would be cleared
+  /// before their memory is released.
+  package func noteProof(of bytes: UnsafeRawBufferPointer, _ body: () -> Void) {
+    guard let start = bytes.baseAddress, bytes.count <= CachedRange.segmentLength else { return }
+    monitor.lock()
+    defer { monitor.unlock() }
+    guard let range = state.ranges.last(where: { $0.contains(start) }) else { return }
+    let offset = UInt64(start - UnsafeRawPointer(range.base))
+    for piece in CachedRange.pieces(of: offset..<offset + UInt64(bytes.count)) {
+      if range[piece.segment].batch != 0 || missing(piece, in: range) != 0 { return }
+    }
+    body()
+  }
+
+  // MARK: Changes of the file
+
+  /// Updates the pages in memory after a write to the file.
+  func didWrite(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) {
+    guard let source = bytes.baseAddress, !bytes.isEmpty else { return }
+    monitor.lock()
+    defer { monitor.unlock() }
+    for range in state.ranges {
+      let part = (offset..<offset + UInt64(bytes.count)).clamped(to: 0..<range.capacity)
+      for piece in CachedRange.pieces(of: part) {
+        while range[piece.segment].filling & piece.pages != 0 { monitor.wait() }
+        show(piece, of: source - Int(offset), in: range)
+      }
+    }
+  }
+
+  private func show(_ piece: CachedRange.Piece, of file: UnsafeRawPointer, in range: CachedRange) {
+    var resident = range[piece.segment].resident & piece.pages
+    if !state.partial.isEmpty {
+      for page in CachedRange.pages(in: piece.pages & ~resident) {
+        let id = PageID(range, piece.segment, page)
+        guard let valid = state.partial[id] else { continue }
+        resident &= ~(1 << page)
+        let part = piece.part(in: page)
+        // There is a gap before the new bytes: the rest of the page is read when it is needed.
+        if part.lowerBound > CachedRange.offset(of: page, in: piece.segment) + UInt64(valid) { continue }
+        range.copy(part, from: file)
+        let reached = max(valid, piece.end(in: page))
+        state.partial[id] = reached < CachedRange.pageLength ? reached : nil
+        if reached == CachedRange.pageLength { change(range, piece.segment) { $0.resident |= 1 << page } }
+      }
+    }
+    for page in CachedRange.pages(in: resident) { range.copy(piece.part(in: page), from: file) }
+  }
+
+  /// Brings the cache up to date after other processes may have written to reserved room from an
+  /// offset on. Pages that no reader looks at are read again when they are needed; kept pages are
+  /// compared with the file now. No reader looks at the bytes that differ.
+  package func compare(from offset: UInt64) throws(Fault) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    let fresh = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: CachedRange.pageLength, alignment: CachedRange.pageLength)
+    defer { fresh.deallocate() }
+    for range in state.ranges where offset < range.capacity {
+      for piece in CachedRange.pieces(of: offset..<max(offset, range.reach)) {
+        while range[piece.segment].filling & piece.pages != 0 { monitor.wait() }
+        for page in CachedRange.pages(in: range[piece.segment].kept & piece.pages) {
+          let start = CachedRange.offset(of: page, in: piece.segment)
+          let isWhole = range[piece.segment].resident & 1 << page != 0
+          let valid = isWhole ? fresh.count : state.partial[PageID(range, piece.segment, page)] ?? 0
+          let count = min(valid, try readFile(fresh, start))
+          range.takeOver(UnsafeRawBufferPointer(rebasing: fresh[..<count]), at: start)
+        }
+        for page in CachedRange.pages(in: piece.pages & ~range[piece.segment].kept) {
+          state.partial[PageID(range, piece.segment, page)] = nil
+        }
+        change(range, piece.segment) { $0.resident &= ~piece.pages | $0.kept }
+        range.takeProofsBack(of: piece.segment)
+      }
+    }
+  }
+
+  /// Forgets what was read from an offset on, because the file may have changed there. No reader
+  /// looks at these bytes.
+  package func forget(from offset: UInt64) {
+    monitor.lock()
+    defer { monitor.unlock() }
+    let cut = Int(offset % UInt64(CachedRange.pageLength))
+    for range in state.ranges where offset < range.capacity {
+      for piece in CachedRange.pieces(of: offset..<max(offset, range.reach)) {
+        for page in CachedRange.pages(in: piece.pages) {
+          let id = PageID(range, piece.segment, page)
+          let isWhole = range[piece.segment].resident & 1 << page != 0
+          let valid = isWhole ? CachedRange.pageLength : state.partial[id]
+          let isCut = CachedRange.offset(of: page, in: piece.segment) < offset
+          state.partial[id] = isCut ? valid.map { min($0, cut) } : nil
+        }
+        change(range, piece.segment) { $0.resident &= ~piece.pages }
+        range.takeProofsBack(of: piece.segment)
+      }
+    }
+  }
+}
+
+/// One page of a cache.
+struct PageID: Hashable {
+  private let range: ObjectIdentifier
+  private let number: Int
+
+  init(_ range: CachedRange, _ segment: Int, _ page: Int) {
+    self.range = ObjectIdentifier(range)
+    number = segment * CachedRange.pagesInSegment + page
+  }
+}

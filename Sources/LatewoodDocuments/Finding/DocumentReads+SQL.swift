@@ -1,0 +1,94 @@
+import LatewoodFleece
+import LatewoodQuery
+
+extension FoundDocument: SQLDocument {
+  package func fact(_ fact: SQLFact) -> SQLLiteral {
+    switch fact {
+    case .id: .string(id)
+    case .sequence: .number(.unsigned(head.sequence))
+    case .expiration: head.expiry.map { .number(.unsigned($0.multipliedSaturating(by: 1000))) } ?? .null
+    case .revisionID: .string("\(revision)")
+    }
+  }
+}
+
+extension UInt64 {
+  fileprivate func multipliedSaturating(by factor: UInt64) -> UInt64 {
+    let (product, overflow) = multipliedReportingOverflow(by: factor)
+    return overflow ? .max : product
+  }
+}
+
+extension DocumentReads {
+  /// Calls a closure with each row of a statement, until it returns false.
+  ///
+  /// Documents are found by the predicate of the program, like those of other requests, and read in
+  /// place. Rows come in the order of an index if one has the required order, and are sorted
+  /// otherwise; see `SQLRun` for the memory that this takes. A program that only counts documents
+  /// reads none if an index has exactly those documents.
+  ///
+  /// - Returns: the number of documents that were looked at.
+  /// - Throws: any error of the closure; `QueryError` `tooLarge` if the limits are exceeded;
+  ///   ``DocumentError`` `corruptData`.
+  @discardableResult
+  package func query(
+    _ program: SQLProgram, limits: SQLLimits = SQLLimits(), _ body: SQLRun.Receiver
+  ) throws -> Int {
+    let choice = try SQLChoice(self, program)
+    var run = SQLRun(choice.program, limits: limits)
+    if choice.isCounted {
+      run.add(documents: choice.plan.candidates - (try expired(among: choice.request.predicate)))
+      try run.finish(body)
+      return 0
+    }
+    let read =
+      choice.request.limit > 0
+      ? try find(choice.request, by: choice.plan) { document in try run.add(document, body) } : 0
+    try run.finish(body)
+    return read
+  }
+
+  /// Returns how the documents of a statement would be found, and the work that would be left.
+  /// O(log n) for each index.
+  package func explain(_ program: SQLProgram) throws(DocumentError) -> FindExplanation {
+    let choice = try SQLChoice(self, program)
+    let planner = try FindPlanner(self, choice.request)
+    // A scan that was chosen without alternatives has not been counted.
+    var explanation = choice.plan.isScan ? try planner.explained() : planner.explain(choice.plan)
+    explanation.filters = explanation.filters || program.filtersRows
+    explanation.sorts = explanation.sorts || choice.program.sortsRows
+    return explanation
+  }
+}
+
+/// The plan by which a statement is answered.
+private struct SQLChoice {
+  let program: SQLProgram
+  let request: FindRequest
+  let plan: FindPlan
+  /// Whether the plan has exactly the documents to count, so that none need be read.
+  private(set) var isCounted = false
+
+  init(_ reads: DocumentReads, _ program: SQLProgram) throws(DocumentError) {
+    if let sorted = program.inOrderOfScan {
+      let request = FindRequest(sorted)
+      if let plan = try FindPlanner(reads, request).inOrder() {
+        (self.program, self.request, self.plan) = (sorted, request, plan)
+        return
+      }
+    }
+    self.program = program
+    request = FindRequest(program)
+    plan = try FindPlanner(reads, request).best(toCount: program.countsOnly)
+    isCounted = program.countsOnly && plan.isCovered
+  }
+}
+
+extension FindRequest {
+  fileprivate init(_ program: SQLProgram) {
+    self.init(program.predicate)
+    order = program.scanOrder.map { FindRequest.Order($0.path, isDescending: $0.isDescending) }
+    skip = program.scanSkip
+    limit = program.scanLimit
+  }
+}

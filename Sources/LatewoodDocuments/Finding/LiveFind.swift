@@ -1,0 +1,272 @@
+import LatewoodDevice
+import LatewoodFleece
+import LatewoodQuery
+
+/// The result of a request, kept up to date: first the current result, and then a new one after
+/// each commit that changes it.
+///
+/// After a commit, only the documents that it wrote are examined: whether each was in the result,
+/// and whether and where it belongs now. Nothing else is read. A result with a limit holds more
+/// rows than it shows; if more rows leave than that reserve, the result is read again up to the
+/// limit, through an index if there is one. If several commits happen before the next result is
+/// requested, they lead to one update.
+///
+/// Every result is that of one state of the collection. Commits are announced after they are made,
+/// so a state is used only when all commits in it have been announced. An expired document leaves
+/// the result with the next change, or when it is purged.
+///
+/// The whole result is read again if the changes are not known: if another process made them, or if
+/// more than `PendingChanges.limit` documents have changed since the last result. Unchanged
+/// documents are not decoded again.
+package struct LiveFind<Value: Sendable> {
+  package typealias Row = LiveRow<Value>
+
+  package struct Change: Sendable {
+    /// The position in the old result for a removal, in the new result for an insertion.
+    package let offset: Int
+    package let row: Row
+    package let isRemoval: Bool
+  }
+
+  package struct Update: Sendable {
+    package let rows: LiveRows<Value>
+    /// The range of the rows that the request asked for.
+    package let range: Range<Int>
+    /// The removals and insertions since the previous update; nil for the first update.
+    package let changes: [Change]?
+  }
+
+  private let store: DocumentStore
+  private let collection: DocumentCollection
+  private let request: FindRequest
+  private let make: @Sendable (FoundDocument) throws -> Value
+
+  /// The number of rows up to the end of those that are shown; nil for all.
+  private let needed: Int?
+  /// The number of rows to hold after those that are shown.
+  private let slack: Int
+  private var rows = LiveRows<Value>()
+  private var places: [DocumentKey: Row] = [:]
+  /// The row up to which the result is complete: every matching document that sorts before it is in
+  /// the rows. nil if all matching documents are.
+  private var horizon: Row?
+  /// The last sequence in the state that the rows belong to.
+  private var lastSequence: UInt64 = 0
+
+  private let pending = Guarded(PendingChanges())
+  private var bell: FeedBell?
+
+  package init(
+    _ store: DocumentStore, _ collection: DocumentCollection, _ request: FindRequest,
+    _ make: @escaping @Sendable (FoundDocument) throws -> Value
+  ) {
+    self.store = store
+    self.collection = collection
+    self.request = request
+    self.make = make
+    needed = request.limit == .max ? nil : request.needed
+    slack = max(16, min(request.limit / 2, 1024))
+  }
+
+  /// Waits for the next result and returns it; nil if the task is cancelled.
+  ///
+  /// Throws the errors of making a value, and ``DocumentError`` `notOpen`, `notFound` if the
+  /// collection was dropped, and `corruptData`.
+  package mutating func next() async throws -> Update? {
+    guard let bell else { return try begin() }
+    while !Task.isCancelled {
+      bell.mute()
+      let changes = pending.withLock { $0.take() }
+      if changes.isEmpty {
+        if await !bell.heard() { return nil }
+      } else if let update = try await take(changes, bell) {
+        return update
+      }
+    }
+    return nil
+  }
+
+  /// Returns the result after the commits that were made before this call; nil if they have not
+  /// changed it. Does not wait for other commits.
+  package mutating func update() async throws -> Update? {
+    guard let bell else { return try begin() }
+    await bell.settle()
+    return try await take(pending.withLock { $0.take() }, bell)
+  }
+
+  private mutating func begin() throws -> Update {
+    let pending = pending
+    // The bell is installed before the collection is read: a commit between the two is looked at
+    // again.
+    let bell = try FeedBell(store, collection.name) { event in pending.withLock { $0.add(event) } }
+    try fill(store.reads(collection))
+    self.bell = bell
+    return Update(rows: rows, range: range, changes: nil)
+  }
+
+  // MARK: States
+
+  /// Waits until all commits in the newest state have been announced, then applies them.
+  private mutating func take(_ first: PendingChanges, _ bell: FeedBell) async throws -> Update? {
+    var changes = first
+    let reads = try store.reads(collection)
+    let last = try reads.lastSequence()
+    var later: [PendingChanges.Commit] = []
+    while !changes.isIncomplete, max(lastSequence, changes.lastSequence, later.last?.lastSequence ?? 0) < last
+    {
+      bell.mute()
+      let more = pending.withLock { $0.take() }
+      if more.isEmpty, await !bell.heard() { return nil }
+      later += changes.add(more, upTo: last)
+    }
+    if !later.isEmpty { pending.withLock { $0.putBack(later) } }
+    let (before, shown) = (rows, range)
+    var isRefilled = changes.isIncomplete
+    var edits: [Change] = []
+    if changes.isIncomplete {
+      // A new state, which is later than the changes that are not known.
+      try fill(store.reads(collection))
+    } else {
+      edits = try apply(changes, reads)
+      lastSequence = last
+      if horizon != nil, let needed, rows.count < needed {
+        try fill(reads)
+        isRefilled = true
+      }
+    }
+    if isRefilled || needed != nil || request.skip > 0 {
+      edits = Self.changes(from: before, shown, to: rows, range)
+    }
+    return edits.isEmpty ? nil : Update(rows: rows, range: range, changes: edits)
+  }
+
+  /// The range of the rows that the request asked for.
+  private var range: Range<Int> {
+    let start = min(request.skip, rows.count)
+    return start..<(start + min(request.limit, rows.count - start))
+  }
+
+  /// Reads the whole result again. Rows of unchanged documents are kept.
+  private mutating func fill(_ reads: DocumentReads) throws {
+    var request = request
+    let (limit, overflow) = (needed ?? .max).addingReportingOverflow(slack)
+    (request.skip, request.limit) = (0, overflow ? .max : limit)
+    var list: [Row] = []
+    try reads.find(request) { document in
+      if let known = places[DocumentKey(document.id)], known.isCurrent(document.head) {
+        list.append(known)
+      } else if let new = try row(document) {
+        list.append(new)
+      }
+      return true
+    }
+    rows = LiveRows(sorted: list)
+    places = Dictionary(list.map { (DocumentKey($0.id), $0) }, uniquingKeysWith: { $1 })
+    horizon = list.count < request.limit ? nil : list.last
+    lastSequence = try reads.lastSequence()
+  }
+
+  /// Returns the row of a document; nil if it sorts after the horizon.
+  private func row(_ document: FoundDocument, upTo horizon: Row? = nil) throws -> Row? {
+    let key = try document.key(for: request.order)
+    if let horizon, horizon.precedes(key, document.id) { return nil }
+    return Row(document.id, document.head, key: key, value: try make(document))
+  }
+
+  // MARK: Changes
+
+  private mutating func apply(_ changes: PendingChanges, _ reads: DocumentReads) throws -> [Change] {
+    var ids = Set(changes.commits.flatMap { $0.ids.map { DocumentKey($0) } })
+    for id in try reads.expired() { ids.insert(DocumentKey(String(decoding: id, as: UTF8.self))) }
+    var (removed, inserted): ([Row], [Row]) = ([], [])
+    for id in ids {
+      let old = places[id]
+      let new = try current(id.text, old, reads)
+      if old === new { continue }
+      if let old { removed.append(old) }
+      if let new { inserted.append(new) }
+    }
+    var edits = removed.map { Change(offset: rows.index(of: $0), row: $0, isRemoval: true) }
+    for row in removed {
+      rows.remove(row)
+      places[DocumentKey(row.id)] = nil
+    }
+    for row in inserted {
+      rows.insert(row)
+      places[DocumentKey(row.id)] = row
+    }
+    edits += inserted.map { Change(offset: rows.index(of: $0), row: $0, isRemoval: false) }
+    trim()
+    return edits
+  }
+
+  /// Returns the row of a document as it is now; nil if the document does not match, or sorts after
+  /// the horizon.
+  private func current(_ id: String, _ old: Row?, _ reads: DocumentReads) throws -> Row? {
+    guard let head = try reads.head(of: id), !head.isDeleted else { return nil }
+    if let old, old.isCurrent(head) { return old }
+    return try reads.withDocument(id, head) { document in
+      try request.predicate.matches(document) ? try row(document, upTo: horizon) : nil
+    }
+  }
+
+  /// Releases rows far behind those that are shown.
+  private mutating func trim() {
+    guard let needed else { return }
+    let (most, overflow) = needed.addingReportingOverflow(2 * slack)
+    guard !overflow, rows.count > most else { return }
+    while rows.count > needed + slack, let last = rows.removeLast() { places[DocumentKey(last.id)] = nil }
+    if rows.count > 0 { horizon = rows[rows.count - 1] }
+  }
+
+  /// Returns the differences between two results, both in order. O(rows).
+  private static func changes(
+    from old: LiveRows<Value>, _ before: Range<Int>, to new: LiveRows<Value>, _ after: Range<Int>
+  ) -> [Change] {
+    var changes: [Change] = []
+    var (i, j) = (before.lowerBound, after.lowerBound)
+    while i < before.upperBound || j < after.upperBound {
+      let left = i < before.upperBound ? old[i] : nil
+      let right = j < after.upperBound ? new[j] : nil
+      if let left, left === right {
+        (i, j) = (i + 1, j + 1)
+      } else if let left, right.map({ !$0.precedes(left) }) ?? true {
+        changes.append(Change(offset: i - before.lowerBound, row: left, isRemoval: true))
+        i += 1
+      } else if let right {
+        changes.append(Change(offset: j - after.lowerBound, row: right, isRemoval: false))
+        j += 1
+      }
+    }
+    return changes
+  }
+}
+
+/// An id that is compared by its bytes: two ids with different bytes name two documents, even if
+/// Unicode considers them equal.
+private struct DocumentKey: Hashable {
+  let text: String
+  init(_ text: String) { self.text = text }
+
+  static func == (left: DocumentKey, right: DocumentKey) -> Bool {
+    left.text.utf8.elementsEqual(right.text.utf8)
+  }
+
+  func hash(into hasher: inout Hasher) {
+    var text = text
+    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+  }
+}
+
+extension FoundDocument {
+  /// Returns the bytes by which the document is sorted in an order.
+  func key(for order: [FindRequest.Order]) throws(FleeceError) -> [UInt8] {
+    var key = CollationKey()
+    for field in order {
+      try withField(field.path) { lookup throws(FleeceError) in
+        try key.append(lookup.value, descending: field.isDescending)
+      }
+    }
+    return key.bytes
+  }
+}

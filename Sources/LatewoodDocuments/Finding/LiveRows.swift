@@ -1,0 +1,145 @@
+/// A row of a result that is kept up to date: a document and its value.
+package final class LiveRow<Value: Sendable>: Sendable {
+  package let id: String
+  package let value: Value
+  /// The sort key. Rows with equal keys are sorted by id.
+  let key: [UInt8]
+  private let revision: RevisionID
+  /// The body that `DocumentRecord.Head` names.
+  private let body: UInt64
+
+  init(_ id: String, _ head: DocumentRecord.Head, key: [UInt8], value: Value) {
+    self.id = id
+    self.value = value
+    self.key = key
+    revision = head.winner
+    body = head.body
+  }
+
+  /// Returns whether a document is unchanged since the row was made.
+  func isCurrent(_ head: DocumentRecord.Head) -> Bool { head.winner == revision && head.body == body }
+
+  func precedes(_ other: LiveRow) -> Bool { precedes(other.key, other.id) }
+
+  /// Returns whether this row sorts before one with another key and id.
+  func precedes(_ other: [UInt8], _ otherID: String) -> Bool {
+    key == other ? BestKeys.isLess(id, otherID) : key.lexicographicallyPrecedes(other)
+  }
+}
+
+/// Rows in order. A copy shares everything except what is changed afterwards, so a result of
+/// 100,000 rows changes in microseconds even while the previous result is still in use.
+///
+/// The rows are in chunks of at most `chunkSize`. A change copies one chunk and the list of chunks,
+/// O(chunkSize + n / chunkSize): references, not values.
+package struct LiveRows<Value: Sendable>: Sendable {
+  private static var chunkSize: Int { 256 }
+
+  private var chunks: [[LiveRow<Value>]] = []
+  /// The number of rows up to the end of each chunk.
+  private var ends: [Int] = []
+
+  package init() {}
+
+  /// - Parameter rows: the rows, in order.
+  init(sorted rows: [LiveRow<Value>]) {
+    // Half full, so that rows can be inserted.
+    for start in stride(from: 0, to: rows.count, by: Self.chunkSize / 2) {
+      chunks.append(Array(rows[start..<min(start + Self.chunkSize / 2, rows.count)]))
+    }
+    count(from: 0)
+  }
+
+  package var count: Int { ends.last ?? 0 }
+
+  package subscript(index: Int) -> LiveRow<Value> {
+    let chunk = chunk(of: index)
+    return chunks[chunk][index - start(of: chunk)]
+  }
+
+  /// Returns the number of the chunk that contains an index.
+  private func chunk(of index: Int) -> Int {
+    var (low, high) = (0, ends.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if ends[middle] <= index { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private func start(of chunk: Int) -> Int { chunk == 0 ? 0 : ends[chunk - 1] }
+
+  private mutating func count(from chunk: Int) {
+    ends.removeLast(max(0, ends.count - chunk))
+    var end = ends.last ?? 0
+    for chunk in chunks[chunk...] {
+      end += chunk.count
+      ends.append(end)
+    }
+  }
+
+  /// Returns the first row that does not precede another one: its chunk, and its position in the
+  /// chunk.
+  private func place(of row: LiveRow<Value>) -> (chunk: Int, offset: Int) {
+    var (low, high) = (0, chunks.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if chunks[middle].last?.precedes(row) == true { low = middle + 1 } else { high = middle }
+    }
+    guard low < chunks.count else { return (low, 0) }
+    var (first, end) = (0, chunks[low].count)
+    while first < end {
+      let middle = (first + end) / 2
+      if chunks[low][middle].precedes(row) { first = middle + 1 } else { end = middle }
+    }
+    return (low, first)
+  }
+
+  /// Returns the index of a row, or the index at which it would be inserted.
+  func index(of row: LiveRow<Value>) -> Int {
+    let (chunk, offset) = place(of: row)
+    return start(of: chunk) + offset
+  }
+
+  mutating func insert(_ row: LiveRow<Value>) {
+    var (chunk, offset) = place(of: row)
+    if chunk == chunks.count {
+      // The row goes after all others.
+      if chunk == 0 { chunks.append([]) } else { chunk -= 1 }
+      offset = chunks[chunk].count
+    }
+    chunks[chunk].insert(row, at: offset)
+    if chunks[chunk].count > Self.chunkSize {
+      let half = Array(chunks[chunk].suffix(Self.chunkSize / 2))
+      chunks[chunk].removeLast(half.count)
+      chunks.insert(half, at: chunk + 1)
+    }
+    count(from: chunk)
+  }
+
+  /// Removes a row if it is present.
+  mutating func remove(_ row: LiveRow<Value>) {
+    let (chunk, offset) = place(of: row)
+    guard chunk < chunks.count, offset < chunks[chunk].count, chunks[chunk][offset] === row else { return }
+    chunks[chunk].remove(at: offset)
+    var changed = chunk
+    if chunks[chunk].count < Self.chunkSize / 8 {
+      // A small chunk is joined with the one before it (the first, with the next) if both fit into
+      // half a chunk.
+      let left = max(0, chunk - 1)
+      if left + 1 < chunks.count, chunks[left].count + chunks[left + 1].count <= Self.chunkSize / 2 {
+        chunks[left] += chunks.remove(at: left + 1)
+        changed = left
+      } else if chunks[chunk].isEmpty {
+        chunks.remove(at: chunk)
+      }
+    }
+    count(from: changed)
+  }
+
+  mutating func removeLast() -> LiveRow<Value>? {
+    guard let last = chunks.last?.last else { return nil }
+    remove(last)
+    return last
+  }
+}

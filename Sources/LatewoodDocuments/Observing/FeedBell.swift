@@ -1,0 +1,77 @@
+import Dispatch
+import LatewoodDevice
+
+/// Wakes one waiting task when a collection changes.
+final class FeedBell: Sendable {
+  private enum State {
+    case silent
+    case rung
+    case awaited(CheckedContinuation<Bool, Never>)
+    case cancelled
+  }
+
+  private let state = Guarded(State.silent)
+  private let token: Guarded<ObserverToken?> = Guarded(nil)
+  private let queue = DispatchQueue(label: "latewood.feed")
+
+  /// - Parameter note: called with each event before the bell rings.
+  init(
+    _ store: DocumentStore, _ collection: String, note: @escaping @Sendable (CollectionEvent) -> Void
+  ) throws(DocumentError) {
+    let token = try store.observe(collection: collection, on: queue) { [weak self] event in
+      note(event)
+      self?.ring()
+    }
+    self.token.withLock { $0 = token }
+  }
+
+  deinit { token.withLock { $0 }?.cancel() }
+
+  /// Waits until the bell has rung for all earlier commits.
+  func settle() async {
+    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+  }
+
+  func mute() {
+    state.withLock { state in
+      if case .rung = state { state = .silent }
+    }
+  }
+
+  private func ring() { wake(.rung, true) }
+
+  private func wake(_ next: State, _ answer: Bool) {
+    let waiting = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+      if case .cancelled = state { return nil }
+      if case .awaited(let continuation) = state {
+        state = if case .cancelled = next { .cancelled } else { .silent }
+        return continuation
+      }
+      state = next
+      return nil
+    }
+    waiting?.resume(returning: answer)
+  }
+
+  /// Waits until the bell rings. Returns false if the task is cancelled.
+  func heard() async -> Bool {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let answer = state.withLock { state -> Bool? in
+          switch state {
+          case .rung:
+            state = .silent
+            return true
+          case .cancelled: return false
+          case .silent, .awaited:
+            state = .awaited(continuation)
+            return nil
+          }
+        }
+        if let answer { continuation.resume(returning: answer) }
+      }
+    } onCancel: {
+      wake(.cancelled, false)
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import LatewoodFleece
+
+/// A value other than data, an array or an object. Keeps only what queries distinguish: 1 and 1.0
+/// are the same.
+package enum ScalarValue: Sendable {
+  case missing, null
+  case boolean(Bool)
+  case number(FleeceValue.Number)
+  case string(String)
+
+  /// Returns nil for data, arrays and objects.
+  ///
+  /// - Parameter value: the value; nil for a missing member.
+  package init?(_ value: FleeceValue?) throws(FleeceError) {
+    switch CollationTag(value) {
+    case .missing: self = .missing
+    case .null: self = .null
+    case .no: self = .boolean(false)
+    case .yes: self = .boolean(true)
+    case .number:
+      guard let number = try value?.number() else { return nil }
+      self = .number(number)
+    case .string:
+      guard let text = try value?.text() else { return nil }
+      self = .string(String(decoding: text, as: UTF8.self))
+    case .data, .array, .object: return nil
+    }
+  }
+}
+
+/// Reads values back from a key that ``CollationKey`` made, one after the other.
+///
+/// The bytes are not trusted: bytes that are not a key give no value, or a wrong one.
+package struct CollationReader {
+  private let bytes: UnsafeRawBufferPointer
+  private var at = 0
+
+  package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  /// Returns the next value; nil at the end, at bytes that are not a key, and at data, an array or
+  /// an object, after which no more values can be read.
+  ///
+  /// - Parameter descending: whether the value was appended in descending order.
+  package mutating func next(descending: Bool) -> ScalarValue? {
+    let mask: UInt8 = descending ? 0xFF : 0
+    guard let first = byte(mask), let tag = CollationTag(rawValue: first) else { return nil }
+    switch tag {
+    case .missing: return .missing
+    case .null: return .null
+    case .no: return .boolean(false)
+    case .yes: return .boolean(true)
+    case .number: return number(mask).map { .number($0) }
+    case .string: return string(mask).map { .string($0) }
+    case .data, .array, .object:
+      at = bytes.count
+      return nil
+    }
+  }
+
+  private mutating func byte(_ mask: UInt8) -> UInt8? {
+    guard at < bytes.count else { return nil }
+    defer { at += 1 }
+    return bytes[at] ^ mask
+  }
+
+  private mutating func number(_ mask: UInt8) -> FleeceValue.Number? {
+    guard bytes.count - at >= 8 else { return nil }
+    let word = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
+    at += 8
+    let sortable = mask == 0 ? word : ~word
+    guard NumberKey.hasTail(sortable) else { return NumberKey(sortable, tail: nil).number }
+    guard let high = byte(mask), let low = byte(mask) else { return nil }
+    return NumberKey(sortable, tail: UInt16(high) << 8 | UInt16(low)).number
+  }
+
+  private mutating func string(_ mask: UInt8) -> String? {
+    let start = at
+    // Most strings contain no zero byte other than the two that end them.
+    while let byte = byte(mask) {
+      if byte != 0 { continue }
+      guard let next = self.byte(mask) else { return nil }
+      if next == 0, mask == 0 {
+        return String(decoding: bytes[start..<at - 2], as: UTF8.self)
+      }
+      at = start
+      return unescaped(mask)
+    }
+    return nil
+  }
+
+  private mutating func unescaped(_ mask: UInt8) -> String? {
+    var text: [UInt8] = []
+    while let byte = byte(mask) {
+      if byte == 0 {
+        guard let next = self.byte(mask) else { return nil }
+        if next == 0 { return String(decoding: text, as: UTF8.self) }
+      }
+      text.append(byte)
+    }
+    return nil
+  }
+}

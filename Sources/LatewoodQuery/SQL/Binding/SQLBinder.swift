@@ -1,0 +1,323 @@
+import LatewoodBytes
+import LatewoodFleece
+
+/// Resolves the names of a statement and checks that its parts are allowed where they stand.
+///
+/// A name stands for, in this order: a column's alias (in ORDER BY only), a variable of ANY, EVERY
+/// or UNNEST, the collection's alias, otherwise a member of the document. After GROUP BY, an
+/// expression may use only what the rows of a group have in common: the expressions by which they
+/// are grouped, and aggregates.
+struct SQLBinder {
+  private let statement: SQLStatement
+  private let parameters: [String: SQLLiteral]
+  /// The names of variables by number: those of UNNEST, then those of quantifiers.
+  private var variables: [String] = []
+  private var unnestCount = 0
+  private var isInAggregate = false
+  /// The variables of the quantifiers around an aggregate, which its rows do not have.
+  private var outerVariables: [String] = []
+  /// Evaluates expressions without names.
+  private var evaluator = SQLEvaluator()
+
+  var isGrouped = false
+  private(set) var groupKeys: [SQLExpression] = []
+  private(set) var aggregates: [SQLAggregate] = []
+  /// The aliases that ORDER BY may use.
+  var columns: [String: SQLExpression] = [:]
+  /// Whether an element of an UNNEST was named since this was last set to false.
+  var usesUnnest = false
+
+  init(_ statement: SQLStatement, _ parameters: [String: SQLLiteral]) {
+    self.statement = statement
+    self.parameters = parameters
+  }
+
+  mutating func addUnnest(_ unnest: SQLStatement.Unnest) throws(QueryError) {
+    if unnest.alias == statement.alias || variables.contains(unnest.alias) {
+      throw fault("the name \(unnest.alias) is taken already; give another one behind AS", unnest.offset)
+    }
+    variables.append(unnest.alias)
+    unnestCount += 1
+  }
+
+  mutating func addGroupKey(_ syntax: SQLSyntax) throws(QueryError) { groupKeys.append(try bind(syntax)) }
+
+  private func fault(
+    _ reason: String, _ offset: Int, _ kind: QueryError.Kind = .invalidStatement
+  ) -> QueryError { statement.fault(kind, reason, at: offset) }
+
+  // MARK: Expressions
+
+  mutating func bind(_ syntax: SQLSyntax) throws(QueryError) -> SQLExpression {
+    if isGrouped, !isInAggregate, let shared = try shared(syntax) { return shared }
+    switch syntax.form {
+    case .literal(let literal): return .literal(literal)
+    case .parameter(let name):
+      guard let value = parameters[name] else {
+        throw fault("there is no value for the parameter $\(name)", syntax.offset)
+      }
+      return .literal(value)
+    case .name(let name): return try lookUp(name, syntax.offset)
+    case .member(let inner, let name):
+      try checkFact(inner, name, syntax.offset)
+      return try append(.member(FieldPath.Step(name)), to: bind(inner))
+    case .element(let inner, let index): return try element(inner, index)
+    case .call(let call): return try bind(call, syntax)
+    case .quantified(let quantifier, let variable, let array, let condition):
+      return try quantified(quantifier, variable, array, condition)
+    case .choice(let subject, let branches, let otherwise):
+      return try choice(subject, branches, otherwise)
+    case .object(let members):
+      var bound: [SQLMember] = []
+      for member in members { bound.append(SQLMember(key: member.key, value: try bind(member.value))) }
+      return fold(.object(bound), bound.map(\.value))
+    case .array(let parts):
+      let parts = try bindAll(parts)
+      return fold(.array(parts), parts)
+    default: return try operation(syntax.form)
+    }
+  }
+
+  private mutating func operation(_ form: SQLSyntax.Form) throws(QueryError) -> SQLExpression {
+    switch form {
+    case .negate(let inner): return try unary(inner) { .negate($0) }
+    case .not(let inner): return try unary(inner) { .not($0) }
+    case .exists(let inner): return try unary(inner) { .exists($0) }
+    case .test(let test, let inner): return try unary(inner) { .test(test, $0) }
+    case .all(let parts):
+      let parts = try bindAll(parts)
+      return fold(.all(parts), parts)
+    case .any(let parts):
+      let parts = try bindAll(parts)
+      return fold(.any(parts), parts)
+    case .between(let value, let low, let high):
+      let parts = try bindAll([value, low, high])
+      return fold(.between(parts[0], parts[1], parts[2]), parts)
+    case .infix(let infix, let left, let right):
+      let parts = try bindAll([left, right])
+      return fold(SQLBinder.operation(infix, parts[0], parts[1]), parts)
+    default: return .literal(.missing)
+    }
+  }
+
+  private static func operation(
+    _ infix: SQLInfix, _ left: SQLExpression, _ right: SQLExpression
+  ) -> SQLExpression {
+    switch infix {
+    case .compare(let comparison): .compare(comparison, left, right)
+    case .calculate(let operation): .calculate(operation, left, right)
+    case .concat: .call(.concat, [left, right])
+    case .like: .like(left, right)
+    case .among: .among(left, right)
+    }
+  }
+
+  private mutating func bindAll(_ parts: [SQLSyntax]) throws(QueryError) -> [SQLExpression] {
+    var bound: [SQLExpression] = []
+    for part in parts { bound.append(try bind(part)) }
+    return bound
+  }
+
+  private mutating func unary(
+    _ inner: SQLSyntax, _ make: (SQLExpression) -> SQLExpression
+  ) throws(QueryError) -> SQLExpression {
+    let inner = try bind(inner)
+    return fold(make(inner), [inner])
+  }
+
+  /// Evaluates an expression if all its parts are constants. If that fails, the expression stays as
+  /// it is, and fails where it is used.
+  private mutating func fold(_ expression: SQLExpression, _ parts: [SQLExpression]) -> SQLExpression {
+    guard parts.allSatisfy({ $0.literal != nil }) else { return expression }
+    do { return .literal(try evaluator.value(expression).literal()) } catch { return expression }
+  }
+
+  // MARK: Names
+
+  private mutating func lookUp(_ name: String, _ offset: Int) throws(QueryError) -> SQLExpression {
+    if let column = columns[name] { return column }
+    if let index = variables.lastIndex(of: name) {
+      if isGrouped, !isInAggregate {
+        // Variables of UNNEST belong to single rows.
+        guard index >= unnestCount else { throw notShared(name, offset) }
+        return .variable(index - unnestCount, [])
+      }
+      if index < unnestCount { usesUnnest = true }
+      return .variable(index, [])
+    }
+    if outerVariables.contains(name) {
+      throw fault("an aggregate is made of rows, and \(name) is an element of a whole group", offset)
+    }
+    if isGrouped, !isInAggregate { throw notShared(name, offset) }
+    return name == statement.alias ? .document([]) : .document([.member(FieldPath.Step(name))])
+  }
+
+  private func notShared(_ name: String, _ offset: Int) -> QueryError {
+    fault(
+      "\(name) is not the same for all rows of a group: it can stand in GROUP BY or in an aggregate such as MIN",
+      offset)
+  }
+
+  private func append(_ step: SQLStep, to base: SQLExpression) -> SQLExpression {
+    switch base {
+    case .document(let steps): return .document(steps + [step])
+    case .variable(let index, let steps): return .variable(index, steps + [step])
+    case .follow(let inner, let steps): return .follow(inner, steps + [step])
+    case .object(let members):
+      guard case .member(let name) = step else { return .literal(.missing) }
+      return members.last { FieldPath.Step($0.key).utf8 == name.utf8 }?.value ?? .literal(.missing)
+    default: return .follow(base, [step])
+    }
+  }
+
+  private mutating func element(
+    _ inner: SQLSyntax, _ index: SQLSyntax
+  ) throws(QueryError) -> SQLExpression {
+    let (inner, index) = (try bind(inner), try bind(index))
+    switch index.literal {
+    case .number(.integer(let place)): return append(.element(place), to: inner)
+    case .string(let name): return append(.member(FieldPath.Step(name)), to: inner)
+    default: return fold(.element(inner, index), [inner, index])
+    }
+  }
+
+  private mutating func quantified(
+    _ quantifier: SQLQuantifier, _ variable: String, _ array: SQLSyntax, _ condition: SQLSyntax
+  ) throws(QueryError) -> SQLExpression {
+    let array = try bind(array)
+    variables.append(variable)
+    defer { variables.removeLast() }
+    // The variable hides an alias of the same name.
+    let hidden = columns.removeValue(forKey: variable)
+    defer { columns[variable] = hidden }
+    let condition = try bind(condition)
+    let isOfGroup = isGrouped && !isInAggregate
+    let index = variables.count - 1 - (isOfGroup ? unnestCount : 0)
+    return .quantified(quantifier, variable: index, array, condition)
+  }
+
+  private mutating func choice(
+    _ subject: SQLSyntax?, _ branches: [(when: SQLSyntax, then: SQLSyntax)], _ otherwise: SQLSyntax?
+  ) throws(QueryError) -> SQLExpression {
+    var wanted: SQLExpression?
+    if let subject { wanted = try bind(subject) }
+    var bound: [SQLBranch] = []
+    for branch in branches {
+      bound.append(SQLBranch(condition: try bind(branch.when), value: try bind(branch.then)))
+    }
+    var rest = SQLExpression.literal(.null)
+    if let otherwise { rest = try bind(otherwise) }
+    return .choice(wanted, bound, otherwise: rest)
+  }
+
+  // MARK: Calls
+
+  private mutating func bind(_ call: SQLCall, _ syntax: SQLSyntax) throws(QueryError) -> SQLExpression {
+    if let kind = SQLAggregate.Kind(rawValue: call.name.lowercased()) {
+      return try aggregate(kind, call, syntax.offset)
+    }
+    if call.name.lowercased() == "meta" { return try meta(call, syntax.offset) }
+    guard let function = SQLFunction(name: call.name) else {
+      let advice = Suggestion.best(for: call.name.lowercased(), among: SQLFunction.names)
+      throw fault(
+        advice.map { "there is no function \(call.name); did you mean \($0.uppercased())?" }
+          ?? "there is no function \(call.name)", syntax.offset)
+    }
+    if call.hasStar || call.isDistinct {
+      throw fault("\(call.hasStar ? "*" : "DISTINCT") belongs to aggregates such as COUNT", syntax.offset)
+    }
+    guard function.arity.contains(call.arguments.count) else {
+      let (least, most) = (function.arity.lowerBound, function.arity.upperBound)
+      let wanted = least == most ? "\(least)" : "\(least) to \(most)"
+      throw fault(
+        "\(call.name.uppercased()) takes \(wanted) argument\(wanted == "1" ? "" : "s"), "
+          + "and \(call.arguments.count) are given", syntax.offset)
+    }
+    let arguments = try bindAll(call.arguments)
+    return fold(.call(function, arguments), arguments)
+  }
+
+  private func meta(_ call: SQLCall, _ offset: Int) throws(QueryError) -> SQLExpression {
+    if let argument = call.arguments.first {
+      guard case .name(statement.alias) = argument.form, call.arguments.count == 1 else {
+        throw fault("meta() is asked of the collection: meta(\(statement.alias))", argument.offset)
+      }
+    }
+    if isGrouped, !isInAggregate { throw notShared("meta()", offset) }
+    return .object(SQLFact.allCases.map { SQLMember(key: $0.rawValue, value: .fact($0)) })
+  }
+
+  private func checkFact(_ inner: SQLSyntax, _ name: String, _ offset: Int) throws(QueryError) {
+    guard case .call(let call) = inner.form, call.name.lowercased() == "meta",
+      SQLFact(rawValue: name) == nil
+    else { return }
+    let known = SQLFact.allCases.map(\.rawValue).joined(separator: ", ")
+    throw fault("meta() has no member \(name); it has \(known)", offset)
+  }
+
+  private mutating func aggregate(
+    _ kind: SQLAggregate.Kind, _ call: SQLCall, _ offset: Int
+  ) throws(QueryError) -> SQLExpression {
+    let name = call.name.uppercased()
+    if isInAggregate { throw fault("\(name) is inside another aggregate", offset) }
+    guard isGrouped else {
+      throw fault(
+        "\(name) is made of many rows, and can stand in SELECT, HAVING and ORDER BY", offset)
+    }
+    guard kind == .count || !call.hasStar, call.arguments.count == (call.hasStar ? 0 : 1) else {
+      let advice =
+        kind == .min ? "; LEAST compares several" : kind == .max ? "; GREATEST compares several" : ""
+      throw fault("\(name) takes one argument\(advice)", offset)
+    }
+    isInAggregate = true
+    defer { isInAggregate = false }
+    let (hidden, around) = (columns, variables)
+    columns = [:]
+    variables.removeSubrange(unnestCount...)
+    outerVariables = Array(around.dropFirst(unnestCount))
+    defer { (columns, variables, outerVariables) = (hidden, around, []) }
+    var argument: SQLExpression?
+    if let first = call.arguments.first { argument = try bind(first) }
+    let aggregate = SQLAggregate(kind: kind, argument: argument, isDistinct: call.isDistinct)
+    if let index = aggregates.firstIndex(of: aggregate) { return .aggregate(index) }
+    aggregates.append(aggregate)
+    return .aggregate(aggregates.count - 1)
+  }
+
+  // MARK: Groups
+
+  /// Returns an expression by which rows are grouped, or a constant; nil for other expressions.
+  private mutating func shared(_ syntax: SQLSyntax) throws(QueryError) -> SQLExpression? {
+    if case .name(let name) = syntax.form, columns[name] != nil { return nil }
+    if syntax.hasAggregate { return nil }
+    isInAggregate = true
+    defer { isInAggregate = false }
+    let expression = try bind(syntax)
+    if let index = groupKeys.firstIndex(of: expression) { return .groupKey(index) }
+    return expression.literal.map { .literal($0) }
+  }
+}
+
+extension SQLSyntax {
+  /// Whether it contains an aggregate.
+  var hasAggregate: Bool {
+    switch form {
+    case .literal, .parameter, .name: false
+    case .call(let call):
+      SQLAggregate.Kind(rawValue: call.name.lowercased()) != nil
+        || call.arguments.contains { $0.hasAggregate }
+    case .member(let inner, _), .negate(let inner), .not(let inner), .exists(let inner), .test(_, let inner):
+      inner.hasAggregate
+    case .element(let left, let right), .infix(_, let left, let right),
+      .quantified(_, _, let left, let right):
+      left.hasAggregate || right.hasAggregate
+    case .between(let value, let low, let high):
+      value.hasAggregate || low.hasAggregate || high.hasAggregate
+    case .all(let parts), .any(let parts), .array(let parts): parts.contains { $0.hasAggregate }
+    case .object(let members): members.contains { $0.value.hasAggregate }
+    case .choice(let subject, let branches, let otherwise):
+      subject?.hasAggregate == true || otherwise?.hasAggregate == true
+        || branches.contains { $0.when.hasAggregate || $0.then.hasAggregate }
+    }
+  }
+}

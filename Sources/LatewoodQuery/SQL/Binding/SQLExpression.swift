@@ -1,0 +1,56 @@
+import LatewoodFleece
+
+/// An expression whose names have been resolved. Equal expressions have the same value for every
+/// document.
+indirect enum SQLExpression: Sendable, Equatable {
+  case literal(SQLLiteral)
+  /// The document, or a part of it.
+  case document([SQLStep])
+  /// An element from UNNEST, ANY or EVERY, or a part of it.
+  case variable(Int, [SQLStep])
+  case fact(SQLFact)
+  /// The value by which rows were grouped.
+  case groupKey(Int)
+  case aggregate(Int)
+  case follow(SQLExpression, [SQLStep])
+  /// The element of an array, or the member of an object, that another expression selects.
+  case element(SQLExpression, SQLExpression)
+  case negate(SQLExpression)
+  case not(SQLExpression)
+  case all([SQLExpression])
+  case any([SQLExpression])
+  case compare(Comparison, SQLExpression, SQLExpression)
+  case between(SQLExpression, SQLExpression, SQLExpression)
+  case calculate(SQLArithmetic, SQLExpression, SQLExpression)
+  case test(SQLTest, SQLExpression)
+  case like(SQLExpression, SQLExpression)
+  case among(SQLExpression, SQLExpression)
+  case exists(SQLExpression)
+  case quantified(SQLQuantifier, variable: Int, SQLExpression, SQLExpression)
+  case choice(SQLExpression?, [SQLBranch], otherwise: SQLExpression)
+  case call(SQLFunction, [SQLExpression])
+  case array([SQLExpression])
+  case object([SQLMember])
+
+  var literal: SQLLiteral? { if case .literal(let literal) = self { literal } else { nil } }
+}
+
+struct SQLBranch: Sendable, Equatable {
+  var condition: SQLExpression
+  var value: SQLExpression
+}
+
+struct SQLMember: Sendable, Equatable {
+  var key: String
+  var value: SQLExpression
+}
+
+/// An aggregate over the rows of a group.
+struct SQLAggregate: Sendable, Equatable {
+  enum Kind: String, CaseIterable { case count, sum, avg, min, max }
+
+  var kind: Kind
+  /// Nil for `COUNT(*)`.
+  var argument: SQLExpression?
+  var isDistinct: Bool
+}

@@ -1,0 +1,286 @@
+import LatewoodFleece
+
+/// A statement that can run: its names are resolved, its parameters have values, and its condition
+/// is split into a predicate and the rest that must be evaluated.
+package struct SQLProgram: Sendable {
+  struct Column: Sendable {
+    /// The name of the column; nil to make the members of the value columns.
+    var name: String?
+    var value: SQLExpression
+  }
+
+  struct Unnest: Sendable {
+    var array: SQLExpression
+    var isOuter: Bool
+  }
+
+  struct Grouping: Sendable {
+    var keys: [SQLExpression]
+    var aggregates: [SQLAggregate]
+    var having: SQLExpression?
+  }
+
+  struct Order: Sendable {
+    var value: SQLExpression
+    var isDescending: Bool
+  }
+
+  /// A field to sort documents by.
+  package struct FieldOrder: Sendable, Equatable {
+    package let path: FieldPath
+    package let isDescending: Bool
+  }
+
+  /// The greatest number of rows for which an order of documents is limited; the search holds their
+  /// keys in memory.
+  private static let scanOrderLimit = 100_000
+
+  /// The name of the collection.
+  package let collection: String
+  /// False for documents that cannot give a row.
+  package private(set) var predicate = Predicate.always(true)
+  /// The order in which documents must come; empty for the order of ids.
+  package private(set) var scanOrder: [FieldOrder] = []
+  /// The number of documents to skip at the beginning, and the greatest number to provide.
+  package private(set) var scanSkip = 0
+  package private(set) var scanLimit = Int.max
+
+  /// The rest of the condition: for documents, and for rows.
+  private(set) var documentFilter: [SQLExpression] = []
+  private(set) var rowFilter: [SQLExpression] = []
+  private(set) var unnests: [Unnest] = []
+  private(set) var grouping: Grouping?
+  private(set) var columns: [Column] = []
+  private(set) var order: [Order] = []
+  let isDistinct: Bool
+  private(set) var skip = 0
+  private(set) var limit = Int.max
+
+  /// - Parameter parameters: the values by name, without the dollar sign.
+  ///
+  /// Throws `invalidStatement` with the place in the text.
+  package init(
+    _ statement: SQLStatement, parameters: [String: FleeceElement] = [:]
+  ) throws(QueryError) {
+    collection = statement.collection
+    isDistinct = statement.isDistinct
+    var binder = SQLBinder(statement, try SQLProgram.literals(parameters, statement))
+    for unnest in statement.unnests {
+      unnests.append(Unnest(array: try binder.bind(unnest.array), isOuter: unnest.isOuter))
+      try binder.addUnnest(unnest)
+    }
+    if let condition = statement.condition { try split(condition, &binder) }
+    for group in statement.groups { try binder.addGroupKey(group) }
+    binder.isGrouped = statement.isGrouped
+    columns = try SQLProgram.columns(statement, &binder)
+    var having: SQLExpression?
+    if let syntax = statement.having { having = try binder.bind(syntax) }
+    try bindOrder(statement, &binder)
+    if statement.isGrouped {
+      grouping = Grouping(keys: binder.groupKeys, aggregates: binder.aggregates, having: having)
+    }
+    limit = try SQLProgram.count(statement.limit, "LIMIT", statement, binder) ?? .max
+    skip = try SQLProgram.count(statement.offset, "OFFSET", statement, binder) ?? 0
+    giveOrderToScan()
+  }
+
+  private static func literals(
+    _ parameters: [String: FleeceElement], _ statement: SQLStatement
+  ) throws(QueryError) -> [String: SQLLiteral] {
+    var literals: [String: SQLLiteral] = [:]
+    for (name, element) in parameters {
+      do throws(FleeceError) {
+        literals[name] = try SQLLiteral(element)
+      } catch {
+        throw QueryError(.invalidStatement, "the value of the parameter $\(name) cannot be read: \(error)")
+      }
+    }
+    return literals
+  }
+
+  // MARK: Clauses
+
+  /// Splits conditions that must all hold into the predicate and the filters.
+  private mutating func split(_ condition: SQLSyntax, _ binder: inout SQLBinder) throws(QueryError) {
+    var parts = [condition]
+    if case .all(let more) = condition.form { parts = more }
+    var predicates: [Predicate] = []
+    for part in parts {
+      binder.usesUnnest = false
+      let expression = try binder.bind(part)
+      if let predicate = expression.predicate(where: true) {
+        predicates.append(predicate)
+      } else {
+        if let hint = expression.hint() { predicates.append(hint) }
+        if binder.usesUnnest { rowFilter.append(expression) } else { documentFilter.append(expression) }
+      }
+    }
+    predicates += elementHints
+    predicate = predicates.count == 1 ? predicates[0] : predicates.isEmpty ? .always(true) : .all(predicates)
+  }
+
+  /// The conditions on rows, as conditions on documents: an array that is flattened must contain a
+  /// matching element. Not for LEFT UNNEST, where a document without elements also gives a row.
+  private var elementHints: [Predicate] {
+    var predicates: [Predicate] = []
+    for (index, unnest) in unnests.enumerated() where !unnest.isOuter {
+      guard let path = unnest.array.path(from: .document) else { continue }
+      let hints = rowFilter.compactMap { $0.hint(of: .variable(index)) }
+      if !hints.isEmpty {
+        predicates.append(.field(path, .anyElement(hints.count == 1 ? hints[0] : .all(hints))))
+      }
+    }
+    return predicates
+  }
+
+  private static func columns(
+    _ statement: SQLStatement, _ binder: inout SQLBinder
+  ) throws(QueryError) -> [Column] {
+    var columns: [Column] = []
+    var names: Set<String> = []
+    var unnamed = 0
+    for column in statement.columns {
+      var added: [Column] = []
+      if let syntax = column.expression {
+        let value = try binder.bind(syntax)
+        var name = column.alias ?? syntax.lastName
+        if name == nil, !column.isSpread {
+          unnamed += 1
+          name = "$\(unnamed)"
+        }
+        added = [Column(name: column.isSpread ? nil : name, value: value)]
+      } else {
+        // A star: the document, and the elements that belong to it.
+        for name in [statement.alias] + statement.unnests.map(\.alias) {
+          let syntax = SQLSyntax(form: .name(name), offset: column.offset, depth: 1)
+          added.append(Column(name: name, value: try binder.bind(syntax)))
+        }
+      }
+      for name in added.compactMap(\.name) where !names.insert(name).inserted {
+        throw statement.fault(
+          "two columns have the name \(name); give one another behind AS", at: column.offset)
+      }
+      columns += added
+    }
+    return columns
+  }
+
+  private mutating func bindOrder(
+    _ statement: SQLStatement, _ binder: inout SQLBinder
+  ) throws(QueryError) {
+    for (column, bound) in zip(statement.columns, columns) {
+      if let alias = column.alias { binder.columns[alias] = bound.value }
+    }
+    defer { binder.columns = [:] }
+    for term in statement.order {
+      let value = try binder.bind(term.expression)
+      if isDistinct, !columns.contains(where: { $0.value.determines(value) }) {
+        throw statement.fault(
+          "SELECT DISTINCT sorts by what it selects: add this as a column, and sort by its name",
+          at: term.expression.offset)
+      }
+      order.append(Order(value: value, isDescending: term.isDescending))
+    }
+  }
+
+  private static func count(
+    _ syntax: SQLSyntax?, _ clause: String, _ statement: SQLStatement, _ binder: SQLBinder
+  ) throws(QueryError) -> Int? {
+    guard let syntax else { return nil }
+    var binder = binder
+    binder.isGrouped = false
+    switch try binder.bind(syntax).literal {
+    case .number(.integer(let count))? where count >= 0: return Int(clamping: count)
+    case .number(.unsigned)?: return .max
+    default: throw statement.fault("\(clause) takes a whole number, from 0", at: syntax.offset)
+    }
+  }
+
+  // MARK: Order and number of documents
+
+  /// Passes order, skip and limit to the search if each document gives one row: documents then come
+  /// in the order of the rows, and unwanted ones do not come at all.
+  private mutating func giveOrderToScan() {
+    guard isOneToOne, let fields = fieldOrder else { return }
+    if !fields.isEmpty {
+      let (needed, overflow) = skip.addingReportingOverflow(limit)
+      guard !overflow, needed <= SQLProgram.scanOrderLimit else { return }
+    }
+    takeOrder(fields)
+  }
+
+  private mutating func takeOrder(_ fields: [FieldOrder]) {
+    (scanOrder, scanSkip, scanLimit) = (fields, skip, limit)
+    (order, skip, limit) = ([], 0, .max)
+  }
+
+  /// Whether each document gives one row.
+  private var isOneToOne: Bool {
+    unnests.isEmpty && grouping == nil && !isDistinct && documentFilter.isEmpty && rowFilter.isEmpty
+  }
+
+  /// The terms of ORDER BY as fields of documents; nil if it sorts by anything else.
+  private var fieldOrder: [FieldOrder]? {
+    var fields: [FieldOrder] = []
+    for term in order {
+      guard let path = term.value.path(from: .document) else { return nil }
+      fields.append(FieldOrder(path: path, isDescending: term.isDescending))
+    }
+    return fields
+  }
+
+  /// The same program for the case that an index has the order of the rows: they are produced as
+  /// they are found, and none are held. Nil if there is nothing to sort, or no index can have the
+  /// order.
+  package var inOrderOfScan: SQLProgram? {
+    guard !order.isEmpty, unnests.isEmpty, grouping == nil, !isDistinct, let fields = fieldOrder else {
+      return nil
+    }
+    var program = self
+    if isOneToOne {
+      program.takeOrder(fields)
+    } else {
+      // Documents that are filtered out give no row, so rows must be counted.
+      (program.scanOrder, program.order) = (fields, [])
+    }
+    return program
+  }
+
+  /// Whether rows are held in memory to be sorted.
+  package var sortsRows: Bool { !order.isEmpty }
+
+  /// Whether a part of the condition must be evaluated for each document or row.
+  package var filtersRows: Bool { !documentFilter.isEmpty || !rowFilter.isEmpty }
+
+  /// Whether only the number of documents is used.
+  package var countsOnly: Bool {
+    guard let grouping, grouping.keys.isEmpty, unnests.isEmpty, !filtersRows else { return false }
+    return grouping.aggregates.allSatisfy {
+      $0 == SQLAggregate(kind: .count, argument: nil, isDistinct: false)
+    }
+  }
+}
+
+extension SQLStatement {
+  /// Whether a row can stand for several.
+  fileprivate var isGrouped: Bool {
+    if !groups.isEmpty || having != nil { return true }
+    return columns.contains { $0.expression?.hasAggregate == true }
+      || order.contains { $0.expression.hasAggregate }
+  }
+
+  func fault(_ reason: String, at offset: Int) -> QueryError { fault(.invalidStatement, reason, at: offset) }
+}
+
+extension SQLExpression {
+  /// Returns whether rows with equal values of this expression have equal values of another.
+  fileprivate func determines(_ other: SQLExpression) -> Bool {
+    if self == other || other.literal != nil { return true }
+    switch (self, other) {
+    case (.document(let prefix), .document(let steps)): return steps.starts(with: prefix)
+    case (.variable(let index, let prefix), .variable(let other, let steps)):
+      return index == other && steps.starts(with: prefix)
+    default: return false
+    }
+  }
+}

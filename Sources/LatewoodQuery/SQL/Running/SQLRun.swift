@@ -1,0 +1,186 @@
+import LatewoodFleece
+
+/// One run of a program: takes documents and produces rows.
+///
+/// ```
+/// document -> filter -> UNNEST -> filter -> group -> HAVING
+///          -> columns -> DISTINCT -> sort -> OFFSET, LIMIT
+/// ```
+///
+/// Without groups and order, each document's rows are produced at once, and no more documents are
+/// asked for when there are enough rows. Rows to be sorted, groups, and the keys of DISTINCT are
+/// held in memory: at most `SQLLimits.memory` bytes; beyond that the run throws `tooLarge`. Only as
+/// many rows to be sorted are held as OFFSET and LIMIT ask for.
+package struct SQLRun {
+  /// Receives a row, which is an object; returns false to end the run.
+  package typealias Receiver = (FleeceBody) throws -> Bool
+
+  private let program: SQLProgram
+  private var evaluator: SQLEvaluator
+  private var memory: SQLMemory
+  private var groups: SQLGroups?
+  private var sorter: SQLSorter?
+  /// The keys of the rows so far, for DISTINCT.
+  private var known: Set<[UInt8]> = []
+  private var passed = 0
+  private var given = 0
+
+  package init(_ program: SQLProgram, limits: SQLLimits = SQLLimits()) {
+    self.program = program
+    evaluator = SQLEvaluator(limits)
+    memory = SQLMemory(limit: limits.memory)
+    groups = program.grouping.map { SQLGroups($0) }
+    if !program.order.isEmpty {
+      let (needed, overflow) = program.skip.addingReportingOverflow(program.limit)
+      sorter = SQLSorter(wanted: overflow ? nil : needed)
+    }
+  }
+
+  /// Whether no document can change the rows any more.
+  private var isComplete: Bool { groups == nil && sorter == nil && given >= program.limit }
+
+  /// Adds a document that the predicate of the program accepts. Returns false when no more are
+  /// needed.
+  package mutating func add(_ document: some SQLDocument, _ body: Receiver) throws -> Bool {
+    if isComplete { return false }
+    evaluator.begin(document)
+    defer { evaluator.end() }
+    for condition in program.documentFilter where try !evaluator.holds(condition) { return true }
+    return try unnest(0, body) && !isComplete
+  }
+
+  /// Adds documents to a program that only counts them.
+  package mutating func add(documents count: Int) { groups?.add(rows: count) }
+
+  /// Ends the run: produces the rows that had to wait for all documents.
+  package mutating func finish(_ body: Receiver) throws {
+    if let groups {
+      self.groups = nil
+      for (keys, aggregates) in groups.rows() {
+        evaluator.begin(groupKeys: keys, aggregates: aggregates)
+        if let having = program.grouping?.having, try !evaluator.holds(having) { continue }
+        if try !project(body) || isComplete { break }
+      }
+    }
+    guard let rows = sorter?.rows().dropFirst(program.skip).prefix(program.limit) else { return }
+    for row in rows where try !body(row) { return }
+  }
+
+  // MARK: Rows
+
+  /// Recurses into each element of each UNNEST, of which there are few.
+  private mutating func unnest(_ level: Int, _ body: Receiver) throws -> Bool {
+    guard level < program.unnests.count else { return try row(body) }
+    let unnest = program.unnests[level]
+    let array = try evaluator.value(unnest.array)
+    let count = try array.elementCount() ?? 0
+    if count == 0 {
+      return unnest.isOuter ? try self.unnest(.missing, level, body) : true
+    }
+    for index in 0..<count {
+      if try !self.unnest(array.element(at: Int64(index)), level, body) || isComplete { return false }
+    }
+    return true
+  }
+
+  private mutating func unnest(_ element: SQLValue, _ level: Int, _ body: Receiver) throws -> Bool {
+    try evaluator.spend(1)
+    evaluator.push(element)
+    defer { evaluator.pop() }
+    return try unnest(level + 1, body)
+  }
+
+  private mutating func row(_ body: Receiver) throws -> Bool {
+    for condition in program.rowFilter where try !evaluator.holds(condition) { return true }
+    guard groups == nil else {
+      try groups?.add(&evaluator, &memory)
+      return true
+    }
+    return try project(body)
+  }
+
+  private mutating func project(_ body: Receiver) throws -> Bool {
+    guard sorter == nil else { return try sort() }
+    // Rows that are skipped need not be made, unless DISTINCT must compare them.
+    if !program.isDistinct, passed < program.skip {
+      passed += 1
+      return true
+    }
+    if program.limit == 0 { return false }
+    let row = try makeRow()
+    guard try isNew(row) else { return true }
+    if passed < program.skip {
+      passed += 1
+      return true
+    }
+    given += 1
+    return try body(row)
+  }
+
+  private mutating func sort() throws -> Bool {
+    var key = CollationKey()
+    for term in program.order {
+      try key.append(evaluator.value(term.value), isDescending: term.isDescending)
+    }
+    try evaluator.spend(key.bytes.count)
+    if sorter?.wants(key.bytes) == false { return true }
+    let row = try makeRow()
+    if try isNew(row) { try sorter?.add(key.bytes, row, &memory) }
+    return true
+  }
+
+  private mutating func isNew(_ row: FleeceBody) throws -> Bool {
+    guard program.isDistinct else { return true }
+    var key = CollationKey()
+    try row.withRoot { root throws(FleeceError) in try key.append(root) }
+    guard known.insert(key.bytes).inserted else { return false }
+    try memory.take(key.bytes.count + SQLMemory.entry)
+    return true
+  }
+
+  private mutating func makeRow() throws -> FleeceBody {
+    var values: [SQLValue] = []
+    for column in program.columns { values.append(try evaluator.value(column.value)) }
+    var writer = FleeceWriter()
+    try writer.beginDictionary()
+    for (column, value) in zip(program.columns, values) {
+      if let name = column.name {
+        guard !value.isMissing else { continue }
+        try writer.key(name)
+        try value.write(to: &writer)
+      } else {
+        try SQLRun.spread(value, into: &writer)
+      }
+    }
+    try writer.endDictionary()
+    return FleeceBody(written: try writer.finish())
+  }
+
+  /// Writes the members of an object into the row.
+  private static func spread(
+    _ value: SQLValue, into writer: inout FleeceWriter
+  ) throws(FleeceError) {
+    guard case .stored(let value) = value else {
+      // A value that outlives its document.
+      guard let members = try value.element?.members() else { return }
+      for member in members {
+        try writer.key(member.key)
+        try member.value.write(to: &writer)
+      }
+      return
+    }
+    guard var members = try value.dictionary()?.members() else { return }
+    while let member = try members.next() {
+      try writer.key(String(decoding: member.key, as: UTF8.self))
+      try writer.value(member.value)
+    }
+  }
+}
+
+extension CollationKey {
+  mutating func append(_ value: SQLValue, isDescending: Bool) throws(FleeceError) {
+    var part = CollationKey()
+    try value.append(to: &part)
+    append(part, isDescending: isDescending)
+  }
+}

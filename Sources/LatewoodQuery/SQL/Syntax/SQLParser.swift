@@ -1,0 +1,237 @@
+import LatewoodBytes
+import LatewoodFleece
+
+/// Parses the clauses of a statement in SQL++. Expressions are in a file of their own.
+///
+/// Recursive descent, limited by `depthLimit` for every text.
+struct SQLParser {
+  /// The greatest depth of nested expressions, and of operators of one kind in a row, so that the
+  /// stack of a small thread suffices in a debug build.
+  static let depthLimit = 20
+  /// The greatest length of a statement in bytes. Long lists belong in parameters.
+  static let lengthLimit = 256 << 10
+  /// The greatest number of names, operators and calls in a statement, which limits the cost of
+  /// comparing each with each.
+  static let partLimit = 10_000
+  /// The greatest number of columns, and of terms of GROUP BY and ORDER BY.
+  static let listLimit = 1000
+  /// The greatest number of arrays that one statement flattens.
+  static let unnestLimit = 8
+
+  private let text: [UInt8]
+  private let tokens: [SQLToken]
+  private var at = 0
+  var nesting = 0
+  var partCount = 0
+
+  /// Throws `invalidStatement`, `unsupported` or `tooDeep` with the place in the text.
+  static func statement(_ text: String) throws(QueryError) -> SQLStatement {
+    guard text.utf8.count <= lengthLimit else {
+      throw QueryError(
+        .invalidStatement,
+        "the statement has \(text.utf8.count) bytes; at most \(lengthLimit) are read. "
+          + "Give long lists as parameters")
+    }
+    var parser = try SQLParser(Array(text.utf8))
+    return try parser.statement(text)
+  }
+
+  private init(_ text: [UInt8]) throws(QueryError) {
+    self.text = text
+    tokens = try SQLTokenizer.tokens(of: text)
+  }
+
+  // MARK: Tokens
+
+  var token: SQLToken { tokens[at] }
+  var offset: Int { token.range.lowerBound }
+
+  func symbol(ahead: Int = 0) -> SQLSymbol? {
+    if case .symbol(let symbol) = tokens[min(at + ahead, tokens.count - 1)].kind { return symbol }
+    return nil
+  }
+
+  func keyword(ahead: Int = 0) -> SQLKeyword? {
+    if case .keyword(let keyword) = tokens[min(at + ahead, tokens.count - 1)].kind { return keyword }
+    return nil
+  }
+
+  mutating func advance(_ count: Int = 1) { at = min(at + count, tokens.count - 1) }
+
+  mutating func take(_ keyword: SQLKeyword) -> Bool {
+    guard self.keyword() == keyword else { return false }
+    advance()
+    return true
+  }
+
+  mutating func take(_ symbol: SQLSymbol) -> Bool {
+    guard self.symbol() == symbol else { return false }
+    advance()
+    return true
+  }
+
+  mutating func expect(_ keyword: SQLKeyword, _ clause: String) throws(QueryError) {
+    if !take(keyword) { throw unexpected("\(keyword.rawValue.uppercased()) is expected \(clause)") }
+  }
+
+  mutating func expect(_ symbol: SQLSymbol, _ clause: String) throws(QueryError) {
+    if !take(symbol) { throw unexpected("\(symbol.rawValue) is expected \(clause)") }
+  }
+
+  /// Takes a name, with or without backquotes.
+  mutating func takeName() -> String? {
+    guard case .name(let name) = token.kind else { return nil }
+    advance()
+    return name
+  }
+
+  /// Takes a name where no keyword can stand.
+  mutating func takeAnyName() -> String? {
+    if case .keyword = token.kind {
+      defer { advance() }
+      return String(decoding: text[token.range], as: UTF8.self)
+    }
+    return takeName()
+  }
+
+  func fault(_ reason: String, at offset: Int, _ kind: QueryError.Kind = .invalidStatement) -> QueryError {
+    QueryError(kind, reason, position: TextPosition(offset: offset, in: text))
+  }
+
+  /// Returns the error for a token that is not allowed here.
+  func unexpected(_ reason: String) -> QueryError {
+    switch token.kind {
+    case .end: return fault("the statement ends, and \(reason)", at: offset)
+    case .keyword(let word) where SQLParser.unsupported.contains(word):
+      return fault("\(word.rawValue.uppercased()) is not supported here", at: offset, .unsupported)
+    case .keyword(let word):
+      let name = String(decoding: text[token.range], as: UTF8.self)
+      return fault(
+        "\(reason); \(word.rawValue.uppercased()) is a keyword: as a name it is written `\(name)`", at: offset
+      )
+    default: return fault(reason, at: offset)
+    }
+  }
+
+  private static let unsupported: Set<SQLKeyword> = [
+    .join, .nest, .union, .intersect, .except, .use, .let, .with,
+  ]
+
+  // MARK: Clauses
+
+  private mutating func statement(_ text: String) throws(QueryError) -> SQLStatement {
+    var statement = SQLStatement(text: text)
+    try expect(.select, "at the beginning, as in SELECT title FROM films")
+    statement.isDistinct = take(.distinct)
+    if !statement.isDistinct { _ = take(.all) }
+    repeat {
+      try checkRoom(statement.columns.count)
+      statement.columns.append(try column())
+    } while take(.comma)
+    try expect(.from, "behind the columns")
+    try source(into: &statement)
+    while let unnest = try unnest() {
+      guard statement.unnests.count < SQLParser.unnestLimit else {
+        throw fault("at most \(SQLParser.unnestLimit) UNNEST are allowed", at: unnest.offset, .tooDeep)
+      }
+      statement.unnests.append(unnest)
+    }
+    if take(.where) { statement.condition = try expression() }
+    if take(.group) {
+      try expect(.by, "behind GROUP")
+      repeat {
+        try checkRoom(statement.groups.count)
+        statement.groups.append(try expression())
+      } while take(.comma)
+    }
+    if take(.having) { statement.having = try expression() }
+    if take(.order) {
+      try expect(.by, "behind ORDER")
+      repeat {
+        try checkRoom(statement.order.count)
+        statement.order.append(try order())
+      } while take(.comma)
+    }
+    if take(.limit) { statement.limit = try expression() }
+    if take(.offset) { statement.offset = try expression() }
+    _ = take(.semicolon)
+    guard token.kind == .end else { throw unexpected("a clause is expected here, or the end") }
+    return statement
+  }
+
+  private func checkRoom(_ count: Int) throws(QueryError) {
+    guard count < SQLParser.listLimit else {
+      throw fault("a clause lists more than \(SQLParser.listLimit) expressions", at: offset, .tooLarge)
+    }
+  }
+
+  private mutating func column() throws(QueryError) -> SQLStatement.Column {
+    let start = offset
+    if take(.star) { return SQLStatement.Column(offset: start) }
+    let expression = try expression()
+    if symbol() == .dot, symbol(ahead: 1) == .star {
+      advance(2)
+      return SQLStatement.Column(expression: expression, isSpread: true, offset: start)
+    }
+    return SQLStatement.Column(expression: expression, alias: try alias(), offset: start)
+  }
+
+  /// Parses a name after AS, or a bare name.
+  private mutating func alias() throws(QueryError) -> String? {
+    guard take(.as) else { return takeName() }
+    guard let name = takeName() else { throw unexpected("a name is expected behind AS") }
+    return name
+  }
+
+  private mutating func source(into statement: inout SQLStatement) throws(QueryError) {
+    guard let name = takeName() else { throw unexpected("the name of a collection is expected behind FROM") }
+    if symbol() == .dot {
+      throw fault("a collection has one name: there are no scopes", at: offset, .unsupported)
+    }
+    if symbol() == .comma {
+      throw fault(
+        "one collection is asked at a time; arrays in it are flattened by UNNEST", at: offset, .unsupported)
+    }
+    statement.collection = name == "_" ? "_default" : name
+    statement.alias = try alias() ?? name
+  }
+
+  private mutating func unnest() throws(QueryError) -> SQLStatement.Unnest? {
+    let start = offset
+    let isOuter = keyword() == .left
+    let words = isOuter ? keyword(ahead: 1) == .outer ? 2 : 1 : keyword() == .inner ? 1 : 0
+    guard words > 0 || keyword() == .unnest else { return nil }
+    advance(words)
+    try expect(.unnest, "here")
+    let array = try expression()
+    guard let alias = try alias() ?? array.lastName else {
+      throw unexpected("a name for the elements is expected, as in UNNEST films.cast AS actor")
+    }
+    return SQLStatement.Unnest(array: array, alias: alias, isOuter: isOuter, offset: start)
+  }
+
+  private mutating func order() throws(QueryError) -> SQLStatement.Order {
+    let expression = try expression()
+    let isDescending = take(.desc)
+    if !isDescending { _ = take(.asc) }
+    return SQLStatement.Order(expression: expression, isDescending: isDescending)
+  }
+}
+
+extension SQLSyntax {
+  /// The name that a column gets from its expression: the last name of a path.
+  var lastName: String? {
+    switch form {
+    case .name(let name): name
+    case .member(_, let name): name
+    default: nil
+    }
+  }
+}
+
+extension SQLStatement {
+  /// Parses a statement.
+  ///
+  /// Throws `invalidStatement`, `unsupported` or `tooDeep` with the place in the text.
+  package init(parsing text: String) throws(QueryError) { self = try SQLParser.statement(text) }
+}

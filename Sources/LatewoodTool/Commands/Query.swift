@@ -1,0 +1,115 @@
+import LatewoodDocuments
+import LatewoodFleece
+import LatewoodQuery
+
+extension OptionDescription {
+  static let parameter = OptionDescription(
+    name: "--param", value: "NAME=VALUE",
+    summary: "the value of $NAME: JSON, or a text as it is; can be given again", repeats: true)
+}
+
+extension CommandDescription {
+  static let query = CommandDescription(
+    name: "query",
+    summary: "ask documents in SQL++",
+    operands: [
+      .database, OperandDescription(name: "STATEMENT", summary: "what to ask: SELECT ... FROM ..."),
+    ],
+    options: [.parameter, .explain],
+    discussion: [
+      "SELECT [DISTINCT] columns FROM collection [UNNEST array AS name] WHERE ... GROUP BY ... HAVING ... "
+        + "ORDER BY ... LIMIT ... OFFSET ..., as in Couchbase Lite. The default collection is _. "
+        + "* gives documents under the name of their collection, and name.* their members.",
+      "Conditions: = != < <= > >=, IN, LIKE, BETWEEN, IS [NOT] NULL, IS [NOT] MISSING, IS [NOT] VALUED, "
+        + "ANY x IN array SATISFIES ... END, EVERY, EXISTS, AND, OR, NOT, CASE. Aggregates: COUNT SUM AVG MIN "
+        + "MAX. meta() has id, sequence, expiration and revisionID.",
+      "What a document does not have is missing, which is not null; comparisons with either are not true. "
+        + "Each row is one line of JSON. A sort without LIMIT holds its rows in memory: at most 64 MiB.",
+    ],
+    examples: [
+      ExampleDescription(
+        line: "latewood query films.latewood 'SELECT title FROM _ WHERE year>$y' --param y=75",
+        explanation: "The titles of the films after a year."),
+      ExampleDescription(
+        line: "latewood query films.latewood 'SELECT year, COUNT(*) n FROM _ GROUP BY year'",
+        explanation: "How many films each year has."),
+      ExampleDescription(
+        line: "latewood query films.latewood 'SELECT a, title FROM _ UNNEST _.cast AS a'",
+        explanation: "Who played in what."),
+    ],
+    json: [
+      #"{"collection":"NAME","rows":[{...}, ...],"count":NUMBER,"read":NUMBER}"#,
+      #"count: of rows; read: of documents that were looked at;"#,
+      #"with --explain {"collection":"NAME","indexes":["NAME", ...],"#,
+      #"  "candidates":NUMBER,"filters":BOOLEAN,"sorts":BOOLEAN,"#,
+      #"  "suggestion":"FIELDS" or null}"#,
+    ]
+  ) { arguments, console throws(Failure) in
+    let program = try SQLProgram(arguments)
+    try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
+      let collection = try database.collection(program.collection)
+      if arguments.has(.explain) {
+        let plan: FindExplanation
+        let reads = try database.reads(collection)
+        do throws(DocumentError) { plan = try reads.explain(program) } catch { throw Failure(error) }
+        try console.plan(plan, of: collection)
+        return
+      }
+      var listing = RowListing(console, collection: collection.name)
+      try listing.begin()
+      let read: Int
+      do {
+        read = try database.reads(collection).query(program) { row in
+          try listing.add(row)
+          return true
+        }
+      } catch let error as QueryError {
+        throw Failure(error)
+      } catch { throw Failure(error) }
+      try listing.end(read: read)
+    }
+    return .success
+  }
+}
+
+extension SQLProgram {
+  fileprivate init(_ arguments: Arguments) throws(Failure) {
+    let text = try arguments.text(1)
+    var parameters: [String: FleeceElement] = [:]
+    for pair in try arguments.texts(of: .parameter) {
+      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, !parts[0].isEmpty else {
+        throw .usage("--param takes NAME=VALUE", advice: "Write --param year=1975 for $year.")
+      }
+      let name = String(parts[0])
+      guard parameters[name] == nil else { throw .usage("--param gives \(name) twice") }
+      parameters[name] = try Self.value(String(parts[1]))
+    }
+    do throws(QueryError) {
+      try self.init(SQLStatement(parsing: text), parameters: parameters)
+    } catch { throw Failure(error, in: text) }
+  }
+
+  /// Returns the value of a JSON text; any other text as a string.
+  private static func value(_ text: String) throws(Failure) -> FleeceElement {
+    do throws(FleeceError) { return try FleeceBody(JSON.fleece(from: text)).root } catch {}
+    do throws(FleeceError) {
+      var writer = FleeceWriter()
+      try writer.string(text)
+      return try FleeceBody(written: writer.finish()).root
+    } catch { throw Failure(error) }
+  }
+}
+
+extension Failure {
+  /// Creates the failure for an error of a query; for one in a statement, with its line and a caret
+  /// below the place.
+  fileprivate init(_ error: QueryError, in text: String? = nil) {
+    self.init(
+      .badInput, code: error.kind.rawValue, error.reason,
+      advice: "`latewood help query` says what can be asked.")
+    line = error.position?.line
+    column = error.position?.column
+    excerpt = text.flatMap { text in error.position?.excerpt(of: text) }
+  }
+}

@@ -1,0 +1,96 @@
+import LatewoodFleece
+
+@testable import LatewoodQuery
+
+/// A document of a test, read from its body.
+struct BodyDocument: SQLDocument, FieldSource {
+  let id: String
+  let body: FleeceValue
+
+  func fact(_ fact: SQLFact) -> SQLLiteral {
+    switch fact {
+    case .id: .string(id)
+    case .sequence: .integer(id.utf8.count)
+    case .expiration: .null
+    case .revisionID: .string("1-\(id)")
+    }
+  }
+
+  func withField<R>(
+    _ path: FieldPath, _ body: (Lookup) throws(FleeceError) -> R
+  ) throws(FleeceError) -> R {
+    guard path == FieldPath("_id") else { return try body(path.lookup(in: self.body)) }
+    return try Constant.text(id).element.withValue { value throws(FleeceError) in try body(.value(value)) }
+  }
+}
+
+extension Constant {
+  static func text(_ text: String) throws(FleeceError) -> Constant {
+    var writer = FleeceWriter()
+    try writer.string(text)
+    return try Constant(fleece: writer.finish())
+  }
+}
+
+/// A collection of documents in memory, named `c`.
+struct SQLBench {
+  private let documents: [(id: String, body: FleeceBody)]
+  var limits = SQLLimits()
+
+  /// Creates documents with the ids a, b, c, ....
+  init(_ texts: [String]) throws {
+    var documents: [(id: String, body: FleeceBody)] = []
+    for (index, text) in texts.enumerated() {
+      let id = String(UnicodeScalar(UInt8(ascii: "a") + UInt8(index % 26)))
+      documents.append((id, FleeceBody(try JSON.fleece(from: text))))
+    }
+    self.documents = documents
+  }
+
+  func program(_ text: String, _ parameters: [String: String] = [:]) throws -> SQLProgram {
+    let elements = try parameters.mapValues { try FleeceBody(JSON.fleece(from: $0)).root }
+    return try SQLProgram(SQLStatement(parsing: text), parameters: elements)
+  }
+
+  /// Returns the rows of a statement in JSON. Documents are read as the engine reads them: by the
+  /// predicate of the program, in its order, and no more than are wanted.
+  func rows(_ text: String, _ parameters: [String: String] = [:]) throws -> [String] {
+    let program = try program(text, parameters)
+    var found: [(key: [UInt8], index: Int)] = []
+    for (index, document) in documents.enumerated() {
+      try document.body.withRoot { root throws(FleeceError) in
+        let source = BodyDocument(id: document.id, body: root)
+        guard try program.predicate.matches(source) else { return }
+        var key = CollationKey()
+        for order in program.scanOrder {
+          try source.withField(order.path) { lookup throws(FleeceError) in
+            try key.append(lookup.value, descending: order.isDescending)
+          }
+        }
+        found.append((key.bytes, index))
+      }
+    }
+    found.sort { $0.key == $1.key ? $0.index < $1.index : $0.key.lexicographicallyPrecedes($1.key) }
+    var rows: [String] = []
+    let take = { (row: FleeceBody) throws -> Bool in
+      rows.append(String(decoding: try JSON.text(of: row.bytes), as: UTF8.self))
+      return true
+    }
+    var run = SQLRun(program, limits: limits)
+    for (_, index) in found.dropFirst(program.scanSkip).prefix(program.scanLimit) {
+      let document = documents[index]
+      let goesOn = try document.body.bytes.withUnsafeBytes { bytes in
+        try run.add(BodyDocument(id: document.id, body: FleeceValue.root(of: bytes)), take)
+      }
+      if !goesOn { break }
+    }
+    try run.finish(take)
+    return rows
+  }
+
+  /// Returns the value of an expression for one document, as JSON; `MISSING` if it is missing.
+  static func value(_ expression: String, _ document: String = "{}") throws -> String {
+    let row = try SQLBench([document]).rows("SELECT \(expression) AS v FROM c")[0]
+    return row == "{}" ? "MISSING" : String(row.dropFirst(5).dropLast())
+  }
+}

@@ -1,0 +1,68 @@
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodTool
+
+/// `latewood query`: rows, plans, and errors that show their place.
+@Suite struct QueryCommandTests {
+  private func filled() throws -> ToolRun {
+    let tool = try ToolRun()
+    for number in 0..<20 {
+      try #expect(
+        tool("doc", "put", "@", "d\(10 + number)", #"{"n":\#(number % 10),"t":["x"]}"#).code == .success)
+    }
+    return tool
+  }
+
+  @Test func `rows are lines of JSON, and parameters are JSON or texts`() throws {
+    let tool = try filled()
+    let text = "SELECT meta().id, n FROM _ WHERE n IN $list AND meta().id < $end"
+    let found = try tool("query", "@", text, "--param", "list=[3, 4]", "--param", "end=d20")
+    #expect(found.lines == [#"{"id":"d13","n":3}"#, #"{"id":"d14","n":4}"#], "\(found.error)")
+    let json = try tool("query", "@", "SELECT COUNT(*) AS n FROM _ WHERE n = 3", "--json").output
+    #expect(json == #"{"collection":"_default","rows":[{"n":2}],"count":1,"read":20}"# + "\n")
+    try #expect(tool("query", "@", "SELECT n FROM none").code == .no)
+  }
+
+  @Test func `a plan names the index, and the index that would help`() throws {
+    let tool = try filled()
+    let text = "SELECT t FROM _ WHERE n = 3 AND LENGTH(t[0]) = 1 ORDER BY t[0]"
+    #expect(
+      try tool("query", "@", text, "--explain").lines == [
+        "all documents: 20; then filtered; then sorted; an index on n would help"
+      ])
+    try #expect(tool("index", "create", "@", "by n", "n").code == .success)
+    #expect(
+      try tool("query", "@", text, "--explain").lines == [
+        #"index "by n": 2 entries in 1 range; then filtered; then sorted"#
+      ])
+    #expect(
+      try tool("query", "@", "SELECT COUNT(*) AS n FROM _ WHERE n = 3", "--json").output
+        == #"{"collection":"_default","rows":[{"n":2}],"count":1,"read":0}"# + "\n")
+    #expect(
+      try tool("query", "@", "SELECT n FROM _ ORDER BY n DESC", "--explain").lines == [
+        #"index "by n": 20 entries in 1 range"#
+      ])
+  }
+
+  @Test func `an error shows the line with a caret below the place`() throws {
+    let tool = try filled()
+    let result = try tool("query", "@", "SELECT n\r\nFROM _\r\nWHERE n = = 3")
+    #expect(result.code == .badInput && result.output.isEmpty)
+    #expect(result.error.contains("line 3, column 11"))
+    #expect(result.error.contains("\nWHERE n = = 3\n          ^\n"), "\(result.error)")
+    let late = try tool("query", "@", "SELECT REPLACE(t[0], 'x', $long) || $long FROM _", "--param", "long=y")
+    #expect(late.code == .success && late.lines.first == #"{"$1":"yy"}"#, "\(late.error)")
+  }
+
+  @Test(arguments: [
+    ["query", "@"], ["query", "@", "SELECT 1 FROM _", "--param", "a"],
+    ["query", "@", "SELECT 1 FROM _", "--param", "a=1", "--param", "a=2"],
+    ["query", "@", "SELECT 1 FROM _", "--param", "=1"],
+  ])
+  func `arguments that cannot be are refused`(arguments: [String]) throws {
+    let tool = try filled()
+    let result = try tool.run(arguments)
+    #expect(result.code == .usage && result.output.isEmpty, "\(result.error)")
+  }
+}
