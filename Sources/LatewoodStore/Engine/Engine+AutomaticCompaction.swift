@@ -125,20 +125,48 @@ extension Engine {
     }
   }
 
-  /// Whether the file is about to exceed the bounds that `CompactionPolicy` promises.
+  /// The bounds that `CompactionPolicy` promises for the whole of a store, in bytes, less a margin
+  /// for what its files preallocate.
+  private func bounds(live: UInt64) -> (allocated: UInt64, apparent: UInt64) {
+    let past = UInt64(min(options.wholeCheckpoints - 1, 1000)) * live
+    return (3 * live + past + 24 << 20, 8 * live + past + 56 << 20)
+  }
+
+  /// Whether the file is about to exceed its bounds.
   ///
-  /// A compaction needs space for another copy, and until it has ended, a checkpoint may add a tree
-  /// to the file, and writers their log.
+  /// Until a compaction has ended, a checkpoint may add a tree to the file, writers as much log as
+  /// `measureSpare` and `beginLag` let them, and the new file is another copy. On the disk, the tree
+  /// and the log of a checkpoint are given back before the copy is made.
   private func isTooLarge(_ occupancy: Occupancy) -> Bool {
     guard collectsDead else { return false }
     let live = occupancy.live
-    let past = UInt64(min(options.wholeCheckpoints - 1, 1000)) * live
-    if occupancy.apparent - min(occupancy.apparent, occupancy.log) >= 5 * live + past + 24 << 20 {
-      return true
-    }
+    let bounds = bounds(live: live)
+    let tree = occupancy.apparent - min(occupancy.apparent, occupancy.log)
+    if tree + live / 2 * 7 + 36 << 20 >= bounds.apparent { return true }
     // The dead blocks of a running checkpoint have not been given back yet.
     guard frozenBytes.load(ordering: .relaxed) == 0 else { return false }
-    return occupancy.size - min(occupancy.size, occupancy.recent) >= live / 5 * 8 + past + 16 << 20
+    return occupancy.size - min(occupancy.size, occupancy.recent) + live / 5 * 7 + 8 << 20 >= bounds.allocated
+  }
+
+  /// The number of bytes that may still be allocated for log, beside the present file and the next
+  /// tree or compacted file, within the bounds; 0 if that cannot be told.
+  func spare() -> UInt64 {
+    guard options.compaction.isAutomatic, collectsDead else { return 0 }
+    do throws(Fault) {
+      let occupancy = try occupancy()
+      let taken = occupancy.size + occupancy.live
+      let bound = bounds(live: occupancy.live).allocated
+      return bound - min(bound, taken)
+    } catch {
+      return 0
+    }
+  }
+
+  /// Sets how much log may gather until the next checkpoint has ended. Right after a checkpoint,
+  /// when its dead blocks have been given back.
+  func measureSpare() {
+    let pending = pendingBytes.load(ordering: .relaxed)
+    spareBytes.store(spare() + pending, ordering: .relaxed)
   }
 
   private func compactInBackground(_ urgency: CompactionUrgency) {

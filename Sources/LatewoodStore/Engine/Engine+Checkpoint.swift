@@ -37,6 +37,7 @@ extension Engine {
     try writeCheckpoint(isForced: isForced)
     if givesBack { try punchDead() }
     frozenBytes.store(0, ordering: .relaxed)
+    measureSpare()
     if givesBack { compactLater() }
   }
 

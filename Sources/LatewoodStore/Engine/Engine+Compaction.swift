@@ -122,9 +122,11 @@ extension Engine {
   }
 
   private func beginLag(isAutomatic: Bool) {
+    // Twice the least part is the most that writers get ahead, and both files hold it.
     compactionLag.begin(
       at: committedBytes.load(ordering: .relaxed), live: liveBytes.load(ordering: .relaxed),
-      divisor: isAutomatic ? 32 : 8, least: isAutomatic ? 3 << 20 : Engine.leastThreshold,
+      divisor: isAutomatic ? 32 : 8,
+      least: isAutomatic ? max(3 << 20, spare() / 8) : Engine.leastThreshold,
       isBounded: isAutomatic)
   }
 
@@ -205,5 +207,6 @@ extension Engine {
     goOn(in: other.log, checkpoint: checkpoint)
     let hold = startPunching(from: checkpoint, replay: other.punching.withLock { $0.replay }, isOwn: true)
     swap { _ in makeVersion(next, base: base, frozen: nil, hold: hold) }
+    measureSpare()
   }
 }

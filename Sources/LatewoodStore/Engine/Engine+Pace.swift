@@ -13,7 +13,9 @@ extension Engine {
   var checkpointThreshold: UInt64 {
     let budget = UInt64(options.writeBufferBudget)
     guard options.compaction.isAutomatic else { return budget }
-    return min(budget, max(Engine.leastThreshold, liveBytes.load(ordering: .relaxed) / 3))
+    let live = liveBytes.load(ordering: .relaxed)
+    let spare = spareBytes.load(ordering: .relaxed)
+    return min(budget, max(Engine.leastThreshold, live / 3, spare / 2))
   }
 
   /// Starts a checkpoint on the background queue if enough log has gathered.
@@ -65,8 +67,14 @@ extension Engine {
       return Backlog(bytes: log, free: 3 * budget, headroom: budget)
     }
     let live = liveBytes.load(ordering: .relaxed)
+    let spare = spareBytes.load(ordering: .relaxed)
+    let threshold = checkpointThreshold
+    if threshold > max(Engine.leastThreshold, live / 3) {
+      return Backlog(
+        bytes: log, free: min(threshold + 2 * budget, spare / 8 * 7), headroom: min(budget, spare / 8))
+    }
     return Backlog(
-      bytes: log, free: checkpointThreshold + min(2 * budget, max(Engine.leastThreshold, live / 12 * 5)),
+      bytes: log, free: threshold + min(2 * budget, max(Engine.leastThreshold, live / 12 * 5)),
       headroom: min(budget, max(Engine.leastThreshold, live / 4)))
   }
 

@@ -95,6 +95,9 @@ final class Engine: @unchecked Sendable {
   let sealScheduled = Atomic<Bool>(false)
   /// The number of live bytes of the newest checkpoint's tree.
   let liveBytes = Atomic<UInt64>(0)
+  /// The number of bytes of log that may gather until the next checkpoint has ended; see
+  /// `measureSpare`.
+  let spareBytes = Atomic<UInt64>(0)
   /// The same as `head.pendingBytes`, for other threads.
   let pendingBytes = Atomic<UInt64>(0)
   /// The number of bytes of log that the running checkpoint merges, until its dead blocks are given
@@ -214,6 +217,7 @@ final class Engine: @unchecked Sendable {
     published.set(version)
     liveBytes.store(report.checkpoint?.root?.liveBytes ?? 0, ordering: .relaxed)
     pendingBytes.store(head.pendingBytes, ordering: .relaxed)
+    measureSpare()
     return !isReadOnly && report.needsCheckpoint
   }
 
