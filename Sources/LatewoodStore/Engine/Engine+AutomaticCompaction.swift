@@ -135,8 +135,8 @@ extension Engine {
   /// Whether the file is about to exceed its bounds.
   ///
   /// Until a compaction has ended, a checkpoint may add a tree to the file, writers as much log as
-  /// `measureSpare` and `beginLag` let them, and the new file is another copy. On the disk, the tree
-  /// and the log of a checkpoint are given back before the copy is made.
+  /// `measureSpare` and `beginLag` let them, and the new file is another copy. On the disk, the
+  /// tree and the log of a checkpoint are given back before the copy is made.
   private func isTooLarge(_ occupancy: Occupancy) -> Bool {
     guard collectsDead else { return false }
     let live = occupancy.live
