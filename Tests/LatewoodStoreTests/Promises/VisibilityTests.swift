@@ -102,7 +102,7 @@ import Testing
         #expect(try store.get("other", in: space) != nil)
       } catch { Issue.record(error) }
     }
-    #expect(relaxed.wait(timeout: .now() + 5) == .success, "it waits for the sync")
+    #expect(relaxed.wait(timeout: Patience.deadline) == .success, "it waits for the sync")
     // Like every commit, it is seen together with the commits before it.
     #expect(try seen() == "new")
     // The commits of a failed sync are seen until the store is closed; whether they are in the file
