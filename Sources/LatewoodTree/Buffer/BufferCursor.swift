@@ -82,7 +82,7 @@ struct BufferCursor: ~Copyable {
       push(node, index)
       node = node.child(index)
     }
-    push(node, try node.lowerBound(target, targetCount, from: 0, space).index)
+    push(node, try node.lowerBound(target, targetCount, space).index)
     return true
   }
 
@@ -136,12 +136,23 @@ struct BufferCursor: ~Copyable {
 
 /// Looks up a key in one version of the write buffer's tree.
 enum BufferLookup {
-  @inline(__always) static func find(
+  /// Returns the reference of a key's entry and its record, which has been compared with its tag.
+  @inline(__always) static func entry(
     _ root: UnsafeMutableRawPointer, _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
-  ) throws(Fault) -> RecordReference? {
+  ) throws(Fault) -> (reference: RecordReference, record: LogRecord)? {
     var node = BufferNode(root)
     while node.isBranch { node = node.child(try node.childIndex(key, keyCount, space)) }
-    let (index, isFound) = try node.lowerBound(key, keyCount, from: 0, space)
-    return isFound ? node.reference(index) : nil
+    let (index, found) = try node.position(of: key, keyCount, space)
+    guard let found else { return nil }
+    let reference = node.reference(index)
+    try space.prove(found, reference)
+    return (reference, found)
+  }
+
+  /// Returns the reference of a key's entry.
+  static func find(
+    _ root: UnsafeMutableRawPointer, _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
+  ) throws(Fault) -> RecordReference? {
+    try entry(root, key, keyCount, space)?.reference
   }
 }

@@ -16,6 +16,7 @@ import Synchronization
 ///     references  capacity x u64   the record of each key, or of each separator
 ///     children    capacity x u64   of a branch: the child whose keys are not less than the separator
 ///     sums        of a branch, capacity x i64: the change of a count by the children before each
+///     tails       of a branch, capacity x 16: the bytes of each separator behind its head
 ///     beneath     of a leaf, a bit for each entry: whether its key is beneath this buffer
 /// ```
 ///
@@ -77,7 +78,8 @@ struct BufferNode {
   @inline(__always) func child(_ index: Int) -> BufferNode { BufferNode(children[index]) }
 
   static func length(capacity: Int, isBranch: Bool) -> Int {
-    headerLength + (isBranch ? capacity * 28 : capacity * 12 + (capacity + 63) / 64 * 8)
+    headerLength
+      + (isBranch ? capacity * (28 + KeyTail.length) : capacity * 12 + (capacity + 63) / 64 * 8)
   }
 
   func initialize(born: UInt64, capacity: Int, isBranch: Bool) {
@@ -95,7 +97,9 @@ struct BufferNode {
     guard moved > 0 else { return }
     (heads + target).update(from: source.heads + from, count: moved)
     (references + target).update(from: source.references + from, count: moved)
-    if isBranch { (children + target).update(from: source.children + from, count: moved) }
+    guard isBranch else { return }
+    (children + target).update(from: source.children + from, count: moved)
+    (tails + target).update(from: source.tails + from, count: moved)
   }
 
   func copyPrefix(of source: BufferNode) {
@@ -115,55 +119,81 @@ extension BufferNode {
     return KeyOrder.compare(key, keyCount < length ? keyCount : length, prefix, length)
   }
 
-  /// The index of the first entry from `from` on that is not less than the key, and whether it has
-  /// that key.
+  /// The index of the first entry of a leaf that is not less than the key, and whether it has that
+  /// key.
   ///
   /// Throws `damaged` if one of the compared records is not as it was written.
   @inline(__always) func lowerBound(
-    _ key: UnsafeRawPointer, _ keyCount: Int, from: Int, _ space: borrowing RecordSpace
+    _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
   ) throws(Fault) -> (index: Int, isFound: Bool) {
-    let place = try position(of: key, keyCount, from: from, space)
-    if place.isFound { _ = try space.record(reference(place.index)) }
-    return place
+    let (index, found) = try position(of: key, keyCount, space)
+    guard let found else { return (index, false) }
+    try space.prove(found, reference(index))
+    return (index, true)
   }
 
-  /// The same as `lowerBound`, but a found record is not compared with its tag, which would read
-  /// its whole value. For the writer, which replaces it.
+  /// The same as `lowerBound`, but returns the found record, and does not compare it with its tag,
+  /// which would read its whole value.
   @inline(__always) func position(
-    of key: UnsafeRawPointer, _ keyCount: Int, from: Int, _ space: borrowing RecordSpace
-  ) throws(Fault) -> (index: Int, isFound: Bool) {
+    of key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
+  ) throws(Fault) -> (index: Int, found: LogRecord?) {
     let total = count
-    if from >= total { return (total, false) }
+    if total == 0 { return (0, nil) }
     let order = comparePrefix(key, keyCount)
-    if order != 0 { return (order < 0 ? from : total, false) }
+    if order != 0 { return (order < 0 ? 0 : total, nil) }
     let skip = prefixCount
-    let head = KeyOrder.head(key + skip, keyCount &- skip)
-    let all = heads
-    var low = Self.firstNotBelow(head, in: all, from, total)
-    if low == total || all[low] != head { return (low, false) }
-    var high = low &+ 1
-    if high < total, all[high] == head {
-      high = head == .max ? total : Self.firstNotBelow(head &+ 1, in: all, high, total)
-    }
-    // Inside a run of equal heads the whole keys decide.
-    while low < high {
-      let middle = (low &+ high) &>> 1
-      let reference = reference(middle)
-      let record = try space.untagged(reference, least: skip)
-      let order = KeyOrder.compare(key + skip, keyCount &- skip, record.key + skip, record.keyCount &- skip)
-      if order == 0 { return (middle, true) }
-      try space.prove(record, reference)
-      if order < 0 { high = middle } else { low = middle &+ 1 }
-    }
-    return (low, false)
+    let (low, high) = run(of: KeyOrder.head(key + skip, keyCount &- skip), from: 0, total)
+    return try position(of: key, keyCount, from: low, high, space)
   }
 
   /// The index of the child under which a key belongs.
   @inline(__always) func childIndex(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
   ) throws(Fault) -> Int {
-    let (index, isFound) = try lowerBound(key, keyCount, from: 1, space)
-    return isFound ? index : index &- 1
+    let total = count
+    if total <= 1 { return total &- 1 }
+    let order = comparePrefix(key, keyCount)
+    if order != 0 { return order < 0 ? 0 : total &- 1 }
+    let skip = prefixCount
+    var (low, high) = run(of: KeyOrder.head(key + skip, keyCount &- skip), from: 1, total)
+    if low == high { return low &- 1 }
+    (low, high) = run(of: KeyTail(key + skip, keyCount &- skip), in: low, high)
+    if low == high { return low &- 1 }
+    let (index, found) = try position(of: key, keyCount, from: low, high, space)
+    guard let found else { return index &- 1 }
+    try space.prove(found, reference(index))
+    return index
+  }
+
+  /// The index of the first of the entries `from ..< to` that is not less than the key, by whole
+  /// keys, and its record if it has that key.
+  @inline(__always) private func position(
+    of key: UnsafeRawPointer, _ keyCount: Int, from: Int, _ to: Int, _ space: borrowing RecordSpace
+  ) throws(Fault) -> (index: Int, found: LogRecord?) {
+    let skip = prefixCount
+    var (low, high) = (from, to)
+    while low < high {
+      let middle = (low &+ high) &>> 1
+      let reference = reference(middle)
+      let record = try space.untagged(reference, least: skip)
+      let order = KeyOrder.compare(key + skip, keyCount &- skip, record.key + skip, record.keyCount &- skip)
+      if order == 0 { return (middle, record) }
+      try space.prove(record, reference)
+      if order < 0 { high = middle } else { low = middle &+ 1 }
+    }
+    return (low, nil)
+  }
+
+  /// The entries among `from ..< to` with a head; empty, where they would be, if there are none.
+  @inline(__always) private func run(of head: UInt32, from: Int, _ to: Int) -> (low: Int, high: Int) {
+    let all = heads
+    let low = Self.firstNotBelow(head, in: all, from, to)
+    if low == to || all[low] != head { return (low, low) }
+    var high = low &+ 1
+    if high < to, all[high] == head {
+      high = head == .max ? to : Self.firstNotBelow(head &+ 1, in: all, high, to)
+    }
+    return (low, high)
   }
 
   @inline(__always) static func firstNotBelow(
@@ -183,30 +213,54 @@ extension BufferNode {
 // MARK: - Prefix
 
 extension BufferNode {
-  /// Sets the prefix to the first `length` bytes of `key`, which all keys from `from` on share, and
-  /// updates the heads.
-  func setPrefix(
+  /// Lengthens the prefix to the first `length` bytes of `key`, which all keys from `from` on
+  /// share, and updates the heads.
+  private func lengthenPrefix(
     _ key: UnsafeRawPointer, _ length: Int, from: Int, _ space: borrowing RecordSpace
   ) throws(Fault) {
     prefix.copyMemory(from: key, byteCount: length)
     prefixCount = length
     for index in from..<max(from, count) {
       let record = try space.record(reference(index), least: length)
-      heads[index] = KeyOrder.head(record.key + length, record.keyCount &- length)
+      setHead(index, record.key + length, record.keyCount &- length)
     }
+  }
+
+  /// Shortens the prefix to its first `length` bytes, and updates the heads from `from` on. Reads
+  /// no records: what a head gains is what the prefix loses.
+  private func shortenPrefix(to length: Int, from: Int) {
+    let lost = prefixCount &- length
+    let kept = isBranch ? 4 &+ KeyTail.length : 4
+    prefixCount = length
+    withUnsafeTemporaryAllocation(byteCount: lost &+ kept, alignment: 8) { memory in
+      guard let bytes = memory.baseAddress else { return }
+      bytes.copyMemory(from: prefix + length, byteCount: lost)
+      for index in from..<max(from, count) {
+        // SAFETY: the memory has room for the lost bytes, a head, and the tail of a branch.
+        (bytes + lost).storeBytes(of: heads[index].bigEndian, as: UInt32.self)
+        if isBranch { tails[index].store(to: bytes + lost + 4) }
+        setHead(index, bytes, kept)
+      }
+    }
+  }
+
+  /// Sets the head of an entry, and the tail of a separator, from the bytes of its key behind the
+  /// prefix.
+  @inline(__always) func setHead(_ index: Int, _ rest: UnsafeRawPointer, _ restCount: Int) {
+    heads[index] = KeyOrder.head(rest, restCount)
+    if isBranch { tails[index] = KeyTail(rest, restCount) }
   }
 
   /// Shortens the prefix if necessary, so that a key about to be inserted starts with it.
   @inline(__always) func makeRoom(
-    forPrefixOf key: UnsafeRawPointer, _ keyCount: Int, from: Int, _ space: borrowing RecordSpace
-  ) throws(Fault) {
+    forPrefixOf key: UnsafeRawPointer, _ keyCount: Int, from: Int
+  ) {
     if count <= from {
       let length = min(keyCount, Self.prefixCapacity)
       prefix.copyMemory(from: key, byteCount: length)
       prefixCount = length
     } else if comparePrefix(key, keyCount) != 0 {
-      let shared = KeyOrder.commonPrefix(key, keyCount, prefix, prefixCount)
-      try setPrefix(key, shared, from: from, space)
+      shortenPrefix(to: KeyOrder.commonPrefix(key, keyCount, prefix, prefixCount), from: from)
     }
   }
 
@@ -221,6 +275,6 @@ extension BufferNode {
     let last = try space.record(reference(total &- 1))
     let shared = min(
       KeyOrder.commonPrefix(first.key, first.keyCount, last.key, last.keyCount), Self.prefixCapacity)
-    if shared > prefixCount { try setPrefix(first.key, shared, from: from, space) }
+    if shared > prefixCount { try lengthenPrefix(first.key, shared, from: from, space) }
   }
 }
