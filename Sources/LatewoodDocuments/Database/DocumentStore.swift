@@ -319,7 +319,7 @@ package final class DocumentStore: Sendable {
     let core = try openedForReading()
     if let writer = core.currentWriter { return try writer.reads(collection) }
     do {
-      return try DocumentReads(.state(HeldState(try core.store._reader())), collection, now: core.now)
+      return try DocumentReads(core.store.held(), collection, core.options.environment)
     } catch { throw DocumentError.from(error) }
   }
 

@@ -177,7 +177,7 @@ import Testing
     }
     try store.checkpoint()
     let limit = UInt64(Self.cacheBytes + 256 << 10)
-    let state = HeldState(try store._reader())
+    let state = try store.held()
     var greatest: UInt64 = 0
     let readAll = {
       for number in 0..<count {
