@@ -11,8 +11,8 @@ import Synchronization
 /// 12  isBranch    u8
 /// 13  prefixCount u8    bytes of `prefix` in use
 /// 16  settled     u64   the change of a count by the node; see `BufferNode+Counting`
-/// 24  prefix      48 bytes: the common prefix of all keys of the node, or a part of it
-/// 72  heads       capacity x u32   first four bytes of each key after the prefix, as a big-endian number
+/// 24  prefix      40 bytes: the common prefix of all keys of the node, or a part of it
+/// 64  heads       capacity x u32   first four bytes of each key after the prefix, as a big-endian number
 ///     references  capacity x u64   the record of each key, or of each separator
 ///     children    capacity x u64   of a branch: the child whose keys are not less than the separator
 ///     sums        of a branch, capacity x i64: the change of a count by the children before each
@@ -20,7 +20,8 @@ import Synchronization
 ///     beneath     of a leaf, a bit for each entry: whether its key is beneath this buffer
 /// ```
 ///
-/// Entry 0 of a branch has no separator: its child takes everything below separator 1.
+/// Entry 0 of a branch has no separator: its child takes everything below separator 1. Nodes begin
+/// at multiples of 64, so that everything before the heads is in one cache line.
 ///
 /// Invariants:
 /// 1. Keys ascend strictly, and so do heads, except inside a run of equal heads.
@@ -29,8 +30,8 @@ import Synchronization
 ///    changed, except for the words in which they note counts: `settled`, `sums` and `beneath`.
 /// 4. All nodes under a settled node are settled.
 struct BufferNode {
-  static let headerLength = 72
-  static let prefixCapacity = 48
+  static let headerLength = 64
+  static let prefixCapacity = 40
   static let branchCapacity = 96
   static let leafCapacity = 128
   static let leastLeafCapacity = 8
@@ -142,7 +143,12 @@ extension BufferNode {
     let order = comparePrefix(key, keyCount)
     if order != 0 { return (order < 0 ? 0 : total, nil) }
     let skip = prefixCount
-    let (low, high) = run(of: KeyOrder.head(key + skip, keyCount &- skip), from: 0, total)
+    let head = KeyOrder.head(key + skip, keyCount &- skip)
+    let all = heads
+    // The lines of a leaf are seldom in the processor's cache, and this fetches them together.
+    let low = Node.lowerBound(UnsafeRawPointer(all), 0, total, head)
+    if low == total || all[low] != head { return (low, nil) }
+    let high = endOfRun(from: low, total)
     return try position(of: key, keyCount, from: low, high, space)
   }
 
@@ -155,8 +161,10 @@ extension BufferNode {
     let order = comparePrefix(key, keyCount)
     if order != 0 { return order < 0 ? 0 : total &- 1 }
     let skip = prefixCount
-    var (low, high) = run(of: KeyOrder.head(key + skip, keyCount &- skip), from: 1, total)
-    if low == high { return low &- 1 }
+    let head = KeyOrder.head(key + skip, keyCount &- skip)
+    var low = Self.firstNotBelow(head, in: heads, 1, total)
+    if low == total || heads[low] != head { return low &- 1 }
+    var high = endOfRun(from: low, total)
     (low, high) = run(of: KeyTail(key + skip, keyCount &- skip), in: low, high)
     if low == high { return low &- 1 }
     let (index, found) = try position(of: key, keyCount, from: low, high, space)
@@ -184,16 +192,13 @@ extension BufferNode {
     return (low, nil)
   }
 
-  /// The entries among `from ..< to` with a head; empty, where they would be, if there are none.
-  @inline(__always) private func run(of head: UInt32, from: Int, _ to: Int) -> (low: Int, high: Int) {
+  /// The index behind the entries up to `to` that have the same head as entry `low`.
+  @inline(__always) private func endOfRun(from low: Int, _ to: Int) -> Int {
     let all = heads
-    let low = Self.firstNotBelow(head, in: all, from, to)
-    if low == to || all[low] != head { return (low, low) }
-    var high = low &+ 1
-    if high < to, all[high] == head {
-      high = head == .max ? to : Self.firstNotBelow(head &+ 1, in: all, high, to)
-    }
-    return (low, high)
+    let head = all[low]
+    let high = low &+ 1
+    guard high < to, all[high] == head else { return high }
+    return head == .max ? to : Self.firstNotBelow(head &+ 1, in: all, high, to)
   }
 
   @inline(__always) static func firstNotBelow(

@@ -136,12 +136,13 @@ final class CheckedReads {
     Fault.damaged(at: offset, "a value does not match its checksum")
   }
 
-  /// Reads an extent without comparing its checksum, so that it is in the system's cache.
+  /// Brings an extent into the system's cache, without comparing its checksum.
   func fetch(_ value: BaseValue) throws(Fault) {
     let (offset, length) = (value.extentOffset, UInt64(value.length))
     guard length <= file.limit, offset <= file.limit - length, offset >= NodeLayout.firstFrame else {
       throw CheckedReads.outside(offset)
     }
+    if !file.isBuffered { return try file.makeReadable(offset, value.length) }
     var done: UInt64 = 0
     while done < length {
       let count = min(length - done, UInt64(CheckedReads.pieceLength / 2))
