@@ -110,10 +110,11 @@ struct BufferCursor: ~Copyable {
     let first = indexes[depth &- 1]
     for index in min(first, leaf.count)..<min(first &+ 8, leaf.count) {
       let offset = leaf.reference(index).offset
-      guard offset &+ 64 < space.through else { continue }
-      // SAFETY: every byte below `through` can be read.
+      guard offset < space.through else { continue }
+      // SAFETY: every byte below `through` can be read, and the rest of its page with it.
       let start = space.base + Int(truncatingIfNeeded: offset)
-      touched &+= start.u8(0) &+ start.u8(64)
+      let isNextLineInPage = offset & 4095 < 4096 &- 64
+      touched &+= start.u8(0) &+ start.u8(isNextLineInPage ? 64 : 0)
     }
   }
 
