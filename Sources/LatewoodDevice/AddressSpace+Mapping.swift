@@ -6,6 +6,12 @@ extension AddressSpace {
   /// one for values.
   static func verifiedLength(for capacity: UInt64) -> Int { Int(capacity / 256) }
 
+  /// The length of both bitmaps of a mapping, in bytes: that of `verified` and behind it that of
+  /// `windows`, two bits for each window.
+  static func proofLength(for capacity: UInt64) -> Int {
+    verifiedLength(for: capacity) + (Int(capacity / (4 * windowLength)) + 8) & ~7
+  }
+
   /// Maps the first `capacity` bytes of an open file, which may be shorter. The descriptor may be
   /// closed afterwards.
   static func overFile(_ descriptor: Int32, capacity: UInt64, path: String) throws(Fault) -> AddressSpace {
@@ -13,10 +19,10 @@ extension AddressSpace {
       guard let length = Int(exactly: capacity) else { throw ErrorNumber.noMemory }
       let base = try SystemCalls.mapFile(descriptor, length: length, at: Placement.next(for: length))
       do {
-        let verified = try SystemCalls.mapZeroes(length: verifiedLength(for: capacity))
+        let verified = try SystemCalls.mapZeroes(length: proofLength(for: capacity))
         return AddressSpace(base: base, capacity: capacity, verified: verified) { base, verified in
           SystemCalls.unmap(base, length: length)
-          SystemCalls.unmap(verified, length: verifiedLength(for: capacity))
+          SystemCalls.unmap(verified, length: proofLength(for: capacity))
         }
       } catch {
         SystemCalls.unmap(base, length: length)
@@ -38,14 +44,14 @@ extension AddressSpace {
     guard let part = try? SystemCalls.mapFile(descriptor, offset: end, length: length - end, at: wish) else {
       return nil
     }
-    guard part == wish, let verified = try? SystemCalls.mapZeroes(length: verifiedLength(for: capacity))
+    guard part == wish, let verified = try? SystemCalls.mapZeroes(length: proofLength(for: capacity))
     else {
       SystemCalls.unmap(part, length: length - end)
       return nil
     }
     return AddressSpace(base: space.base, capacity: capacity, verified: verified) { base, verified in
       SystemCalls.unmap(base + end, length: length - end)
-      SystemCalls.unmap(verified, length: verifiedLength(for: capacity))
+      SystemCalls.unmap(verified, length: proofLength(for: capacity))
       // The mapping before this one is needed as long as this one.
       withExtendedLifetime(space) {}
     }
@@ -57,7 +63,7 @@ extension AddressSpace {
     _ range: MemoryRange, capacity: UInt64 = .max, keeping owner: (any AnyObject & Sendable)? = nil
   ) throws(Fault) -> AddressSpace {
     let capacity = min(capacity, range.capacity)
-    let length = verifiedLength(for: capacity)
+    let length = proofLength(for: capacity)
     let kept = owner ?? range
     do {
       let verified = try SystemCalls.mapZeroes(length: length)

@@ -27,10 +27,19 @@ package final class AddressSpace: @unchecked Sendable {
   // SAFETY: the pointers never change, and every user of them holds a reference to this object.
   deinit { release(base, verified) }
 
+  /// The number of bytes of the file that are made readable at once; divides `capacity`.
+  package static var windowLength: UInt64 { 64 << 10 }
+
+  /// A bitmap with two bits for each window of the file, initially zero: whether it was made
+  /// readable, and whether it could not be made readable as a whole.
+  package var windows: UnsafeMutableRawPointer {
+    verified + AddressSpace.verifiedLength(for: capacity)
+  }
+
   /// Clears all bits. Bits that other threads set meanwhile may be cleared too.
   package func forgetProofs() {
-    // SAFETY: the bitmap is a separate mapping, and a zero only means that nothing is known.
-    SystemCalls.zeroPages(verified, length: AddressSpace.verifiedLength(for: capacity))
+    // SAFETY: the bitmaps are a separate mapping, and a zero only means that nothing is known.
+    SystemCalls.zeroPages(verified, length: AddressSpace.proofLength(for: capacity))
   }
 
   /// Sets the bits that are set in a smaller range over the same file. Other threads may set more

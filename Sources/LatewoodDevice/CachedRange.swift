@@ -85,7 +85,7 @@ final class CachedRange: @unchecked Sendable {
     capacity = memory.capacity
     let count = capacity / UInt64(CachedRange.segmentLength) + 1
     segments = try MemoryRange(capacities: [count * UInt64(MemoryLayout<Segment>.stride)])
-    proofMemory = try MemoryRange(capacities: [UInt64(AddressSpace.verifiedLength(for: capacity))])
+    proofMemory = try MemoryRange(capacities: [UInt64(AddressSpace.proofLength(for: capacity))])
     proofs = proofMemory.base
   }
 

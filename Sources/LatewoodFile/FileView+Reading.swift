@@ -7,9 +7,11 @@ extension FileView {
   /// cannot read it.
   package func makeReadable(_ offset: UInt64, _ length: Int) throws(Fault) {
     guard let owner, length > 0 else { return }
+    let range = offset..<offset + UInt64(length)
     // SAFETY: the owner lives as long as the mapping that this view is of.
-    try owner.takeUnretainedValue().device.makeReadable(
-      UnsafeRawBufferPointer(start: base + Int(truncatingIfNeeded: offset), count: length), at: offset)
+    try owner._withUnsafeGuaranteedRef { owner in
+      Result { () throws(Fault) in try owner.makeReadable(range, mappedAt: base, below: limit) }
+    }.get()
   }
 
   /// Whether the bytes are those of a `PageCache`, which may release them once the reader that

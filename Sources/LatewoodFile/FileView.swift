@@ -61,7 +61,7 @@ import Synchronization
   package func markVerified(_ offset: UInt64, _ length: Int, _ proof: UInt64) {
     let bit = (offset &>> 6) &* 2 | proof
     let mark = { _ = word(bit).pointee.bitwiseOr(1 &<< (bit & 63), ordering: .relaxed) }
-    owner?.takeUnretainedValue().noteProof()
+    owner?._withUnsafeGuaranteedRef { $0.noteProof() }
     guard let cache else { return mark() }
     let start = base + Int(truncatingIfNeeded: offset)
     cache.noteProof(of: UnsafeRawBufferPointer(start: start, count: length), mark)

@@ -50,6 +50,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
     volume.monitor.lock()
     defer { volume.monitor.unlock() }
+    volume.populatings += 1
     try checkReadable(offset, bytes.count)
   }
 

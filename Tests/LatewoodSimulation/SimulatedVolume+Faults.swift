@@ -7,6 +7,8 @@ extension SimulatedVolume {
   package var callCount: Int { locked { calls } }
   /// The number of reads so far, without those through a mapping.
   package var readCount: Int { locked { reads } }
+  /// The number of calls so far that made a mapping readable.
+  package var populatingCount: Int { locked { populatings } }
   package var isCrashed: Bool { locked { hasLostPower } }
   package var trace: [SimulatedCall] { locked { recorded } }
 

@@ -57,6 +57,7 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
 
   var calls = 0
   var reads = 0
+  var populatings = 0
   var recorded: [SimulatedCall] = []
   var faults: [Int: InjectedFault] = [:]
   var readFaults: Set<Int> = []

@@ -53,7 +53,7 @@ package final class DocumentCollection: Sendable {
     knownIndexes.withLock { $0 = nil }
     do {
       let old = try spaces
-      let fresh = try CollectionSpaces(name, in: HeldState(try store._reader()))
+      let fresh = try CollectionSpaces(name, in: store.held())
       guard fresh.documents == old.documents else { return }
       current.withLock { $0 = fresh }
     } catch {

@@ -21,7 +21,7 @@ extension DocumentCore {
   private func lookedUp(_ name: String) throws(DocumentError) -> DocumentCollection? {
     do {
       // One state for all lookups.
-      let source = HeldState(try store._reader())
+      let source = try store.held()
       let shared = shared.withLock { $0 }
       guard let state = try DatabaseFacts.state(of: name, in: shared, source) else { return nil }
       return DocumentCollection(name, state.identity, try CollectionSpaces(name, in: source))

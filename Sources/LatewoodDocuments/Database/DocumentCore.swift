@@ -110,7 +110,7 @@ final class DocumentCore: Sendable {
   /// The state that this thread reads: its batch, or the newest commit.
   func source() throws(StoreError) -> ReadSource {
     if let writer = currentWriter { return .transaction(writer.transaction) }
-    return .state(HeldState(try store._reader()))
+    return .state(try store.held())
   }
 
   var now: UInt64 { options.environment.now() / 1_000_000 }

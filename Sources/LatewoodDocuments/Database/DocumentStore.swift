@@ -157,14 +157,14 @@ package final class DocumentStore: Sendable {
   }
 
   /// Returns the open database; throws `notOpen` if this handle is closed.
-  func opened() throws(DocumentError) -> DocumentCore {
+  @inline(__always) func opened() throws(DocumentError) -> DocumentCore {
     if isClosed.load(ordering: .acquiring) { throw DocumentError(.notOpen, "the database has been closed") }
     return core
   }
 
   /// Like `opened()`, for a call that reads: if another process writes the database, reads its
   /// newest commit.
-  func openedForReading() throws(DocumentError) -> DocumentCore {
+  @inline(__always) func openedForReading() throws(DocumentError) -> DocumentCore {
     let core = try opened()
     try core.catchUp()
     return core
@@ -319,7 +319,7 @@ package final class DocumentStore: Sendable {
     let core = try openedForReading()
     if let writer = core.currentWriter { return try writer.reads(collection) }
     do {
-      return try DocumentReads(.state(HeldState(try core.store._reader())), collection, now: core.now)
+      return try DocumentReads(core.store.held(), collection, core.options.environment)
     } catch { throw DocumentError.from(error) }
   }
 

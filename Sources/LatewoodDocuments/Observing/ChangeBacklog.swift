@@ -103,7 +103,7 @@ struct ChangeSource: Sendable {
   let now: @Sendable () -> UInt64
 
   fileprivate func reads() throws(DocumentError) -> DocumentReads {
-    do { return try DocumentReads(.state(HeldState(try store._reader())), collection, now: now()) } catch {
+    do { return try DocumentReads(.state(store.held()), collection, now: now()) } catch {
       throw DocumentError.from(error)
     }
   }

@@ -1,9 +1,10 @@
+import LatewoodDevice
 import LatewoodStore
 
 /// Reads one state of one collection.
 ///
 /// A document that has expired is treated as absent, whether it has been purged already or not. The
-/// clock is read once, when this value is created.
+/// clock is read at most once: when the first document that can expire is met.
 ///
 /// Obtained from a ``DocumentStore``, a ``DocumentSnapshot`` or a ``DocumentWriter``; from a
 /// writer, it sees what the batch has changed so far. For one thread only: get one for each thread,
@@ -13,14 +14,37 @@ package struct DocumentReads {
   let spaces: CollectionSpaces
   let collection: DocumentCollection
 
-  /// The time, in seconds since 1970; documents that have expired by then are treated as absent.
-  let now: UInt64
+  private enum Time {
+    case seconds(UInt64)
+    /// The clock, in microseconds since 1970.
+    case clock(@Sendable () -> UInt64)
+  }
+
+  private let time: Time
 
   init(_ source: ReadSource, _ collection: DocumentCollection, now: UInt64) throws(DocumentError) {
-    self.now = now
+    time = .seconds(now)
     self.source = source
     self.collection = collection
     spaces = try collection.spaces
+  }
+
+  /// Makes reads that look at the clock only if they have to.
+  init(_ state: HeldState, _ collection: DocumentCollection, _ clock: Environment) throws(DocumentError) {
+    time = .clock(clock.now)
+    source = .state(state)
+    self.collection = collection
+    spaces = try collection.spaces
+  }
+
+  /// The time, in seconds since 1970; documents that have expired by then are treated as absent.
+  var now: UInt64 {
+    switch time {
+    case .seconds(let now): return now
+    case .clock(let clock):
+      guard case .state(let state) = source else { return clock() / 1_000_000 }
+      return state.once { clock() / 1_000_000 }
+    }
   }
 
   /// The stored state of the collection; throws `notFound` if this state of the database has no

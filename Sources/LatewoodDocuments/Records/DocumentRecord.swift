@@ -36,16 +36,16 @@ package struct DocumentRecord: Sendable, Equatable {
     /// Whether there are undeleted leaves beside the winner.
     package var hasConflicts: Bool
 
-    func isExpired(at now: UInt64) -> Bool {
-      guard let expiry, expiry <= now else { return false }
-      return !isDeleted
+    func isExpired(at now: @autoclosure () -> UInt64) -> Bool {
+      guard let expiry, !isDeleted else { return false }
+      return expiry <= now()
     }
   }
 
   /// Whether the document has expired by a time, in seconds since 1970. A tombstone never expires,
   /// because other replicas must hear of it.
-  func isExpired(at now: UInt64) -> Bool {
-    guard let expiry, expiry <= now else { return false }
+  func isExpired(at now: @autoclosure () -> UInt64) -> Bool {
+    guard let expiry, expiry <= now() else { return false }
     return tree.winner?.isDeleted == false
   }
 

@@ -143,7 +143,7 @@ extension DocumentCore {
   }
 
   private func held() throws(DocumentError) -> HeldState {
-    do { return HeldState(try store._reader()) } catch { throw DocumentError(error) }
+    do { return try store.held() } catch { throw DocumentError(error) }
   }
 }
 

@@ -1,28 +1,43 @@
 import LatewoodBytes
+import LatewoodTree
+import Synchronization
 
 /// One state of the database behind a reference, for a layer that reads several values of it
-/// without copying the reader each time.
+/// without copying a reader each time.
 ///
-/// Not for the state of a transaction, whose memory changes. Thread safety: the same as that of the
-/// object the reader was made from.
+/// Obtained from `Store.held`. Thread safety: any thread.
 package final class HeldState: Readable {
-  private let reader: Reader
+  private let version: Version
+  private let engine: Engine
+  /// What `once` has returned; 0 if nothing yet.
+  private let note = Atomic<UInt64>(0)
 
-  package init(_ reader: Reader) {
-    precondition(!reader.isOfTransaction, "what a transaction reads is lent, not held")
-    self.reader = reader.withoutHold
+  init(_ version: Version, of engine: Engine) {
+    self.version = version
+    self.engine = engine
   }
 
-  public func _reader() throws(StoreError) -> Reader { reader.another }
+  public func _reader() throws(StoreError) -> Reader {
+    Reader(owner: version, gate: engine, state: engine.state(of: version))
+  }
   public func _begin() throws(StoreError) -> ShortRead {
-    ShortRead(state: reader.state, ticket: ReadTicket(registered: reader.state.view.enter()))
+    ShortRead(state: engine.state(of: version), ticket: ReadTicket(registered: version.file.enter()))
   }
   public func _end(_ ticket: ReadTicket) { ticket.registered.leave() }
-  public var _path: String? { reader.path }
+  public var _path: String? { engine.path }
+
+  /// Returns a number that is not 0 and that this state keeps from the first call on.
+  package func once(_ find: () -> UInt64) -> UInt64 {
+    let noted = note.load(ordering: .relaxed)
+    if noted != 0 { return noted }
+    let found = find()
+    let (isFirst, kept) = note.compareExchange(expected: 0, desired: found, ordering: .relaxed)
+    return isFirst ? found : kept
+  }
 
   /// Calls a closure that may call `find`.
   @inline(__always) package func reading<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-    let ticket = reader.state.view.enter()
+    let ticket = version.file.enter()
     defer { ticket.leave() }
     return try body()
   }
@@ -32,6 +47,24 @@ package final class HeldState: Readable {
   package func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(StoreError) -> UnsafeRawBufferPointer? {
-    do { return try reader.state.find(key, in: keyspace) } catch { throw StoreError(error, path: _path) }
+    do throws(Fault) {
+      // The face is read in place: it is too large to be copied for one value.
+      let face = version.face
+      if !face.pointee.known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) {
+        try engine.state(of: version).check(keyspace)
+      }
+      return try FullKey.with(keyspace.id, key) { (full, count) throws(Fault) in
+        try face.pointee.reads.find(full, count)
+      }
+    } catch { throw StoreError(error, path: _path) }
+  }
+}
+
+extension Store {
+  /// Returns the newest state, held for as long as the result is kept. Throws as all reads do.
+  package func held() throws(StoreError) -> HeldState {
+    do { return HeldState(try engine.current(), of: engine) } catch {
+      throw StoreError(error, path: engine.path)
+    }
   }
 }

@@ -24,9 +24,6 @@ public struct Reader {
     isOfTransaction = gate.lendsMemoryThatChanges
   }
 
-  /// A copy of this reader with a hold of its own, which can be paused and resumed independently.
-  var another: Reader { Reader(owner: owner, gate: gate, state: state) }
-
   /// A copy of this reader without a hold, for a caller that registers for each read.
   var withoutHold: Reader {
     var reader = self

@@ -253,6 +253,25 @@ public final class Transaction: Readable, ReadGate {
     return ShortRead(state: state, ticket: ReadTicket(registered: version.file.enter()))
   }
 
+  public func _find(
+    _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
+  ) throws(StoreError) -> FoundValue {
+    let ticket = version.file.enter()
+    do throws(Fault) {
+      try checkOpen()
+      if !committed.known.contains(keyspace.fingerprint) { try currentState().check(keyspace) }
+      let view = buffer.reads(base: version.base, frozen: version.frozen)
+      let value = try FullKey.with(keyspace.id, key) { (full, count) throws(Fault) in
+        try view.find(full, count)
+      }
+      lend()
+      return FoundValue(value, ReadTicket(registered: ticket))
+    } catch {
+      ticket.leave()
+      throw StoreError(error, path: engine.path)
+    }
+  }
+
   public func _end(_ ticket: ReadTicket) {
     ticket.registered.leave()
     takeBack()

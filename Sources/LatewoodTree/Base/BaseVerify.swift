@@ -133,7 +133,9 @@ struct BaseVerify {
     }
     report.bytesChecked &+= length
     if length > 0 { places.append((offset, length)) }
-    do throws(Fault) { try reads.eachPiece(of: value) { _ in } } catch { report.faults.append(error) }
+    do throws(Fault) {
+      if try reads.whole(value) == nil { try reads.eachPiece(of: value) { _ in } }
+    } catch { report.faults.append(error) }
   }
 
   private mutating func findOverlaps() {

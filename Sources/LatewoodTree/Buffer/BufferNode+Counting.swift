@@ -180,8 +180,8 @@ extension BufferNode {
     from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
   ) throws(Fault) -> (first: Int, end: Int) {
     var (first, end) = (0, count)
-    if let low { first = try lowerBound(low.start, low.count, from: 0, space).index }
-    if let high { end = try lowerBound(high.start, high.count, from: 0, space).index }
+    if let low { first = try lowerBound(low.start, low.count, space).index }
+    if let high { end = try lowerBound(high.start, high.count, space).index }
     return (first, end)
   }
 

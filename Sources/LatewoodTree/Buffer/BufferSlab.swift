@@ -37,7 +37,8 @@ struct BufferSlab: ~Copyable {
       free[kind] = reused.load(as: UnsafeMutableRawPointer?.self)
       pointer = reused
     } else {
-      pointer = cutNew(BufferNode.length(capacity: capacity, isBranch: isBranch))
+      // Chunks begin at multiples of 64, and so do all nodes.
+      pointer = cutNew((BufferNode.length(capacity: capacity, isBranch: isBranch) &+ 63) & ~63)
     }
     let node = BufferNode(pointer)
     node.initialize(born: born, capacity: capacity, isBranch: isBranch)

@@ -101,7 +101,10 @@ extension BufferNode {
     if tail > 0 {
       (heads + first).update(from: heads + end, count: tail)
       (references + first).update(from: references + end, count: tail)
-      if isBranch { (children + first).update(from: children + end, count: tail) }
+      if isBranch {
+        (children + first).update(from: children + end, count: tail)
+        (tails + first).update(from: tails + end, count: tail)
+      }
     }
     count = first &+ tail
   }

@@ -15,9 +15,8 @@ extension BufferTree {
     right.count = leaf.count &- middle
     leaf.count = middle
     let target = index > middle || right.count == 0 ? right : leaf
-    try place(
-      key, keyCount, reference, in: target, at: target.pointer == leaf.pointer ? index : index &- middle,
-      space)
+    place(
+      key, keyCount, reference, in: target, at: target.pointer == leaf.pointer ? index : index &- middle)
     try leaf.sharpen(from: 0, space)
     try right.sharpen(from: 0, space)
     try insertChild(right, separator: right.reference(0), space)
@@ -73,15 +72,16 @@ extension BufferTree {
     _ space: borrowing RecordSpace
   ) throws(Fault) {
     let record = try space.record(separator)
-    try branch.makeRoom(forPrefixOf: record.key, record.keyCount, from: 1, space)
+    branch.makeRoom(forPrefixOf: record.key, record.keyCount, from: 1)
     let tail = branch.count &- index
     if tail > 0 {
       (branch.heads + (index &+ 1)).update(from: branch.heads + index, count: tail)
       (branch.references + (index &+ 1)).update(from: branch.references + index, count: tail)
       (branch.children + (index &+ 1)).update(from: branch.children + index, count: tail)
+      (branch.tails + (index &+ 1)).update(from: branch.tails + index, count: tail)
     }
     let skip = branch.prefixCount
-    branch.heads[index] = KeyOrder.head(record.key + skip, record.keyCount &- skip)
+    branch.setHead(index, record.key + skip, record.keyCount &- skip)
     branch.references[index] = separator.bits
     branch.children[index] = child.pointer
     branch.count &+= 1

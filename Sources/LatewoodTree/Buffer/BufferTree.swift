@@ -92,7 +92,7 @@ struct BufferTree: ~Copyable {
     if try appendAtFinger(key, keyCount, reference, space) { return }
     guard let root else {
       let leaf = slab.allocate(born: version, capacity: BufferNode.leastLeafCapacity, isBranch: false)
-      try place(key, keyCount, reference, in: leaf, at: 0, space)
+      place(key, keyCount, reference, in: leaf, at: 0)
       self.root = leaf.pointer
       entries = 1
       return
@@ -109,17 +109,17 @@ struct BufferTree: ~Copyable {
       node.children[index] = child.pointer
       node = child
     }
-    let (index, isFound) = try node.position(of: key, keyCount, from: 0, space)
-    if isFound {
+    let (index, found) = try node.position(of: key, keyCount, space)
+    if found != nil {
       node.references[index] = reference.replacing(node.reference(index)).bits
       return
     }
     entries &+= 1
     if node.count < node.capacity {
-      try place(key, keyCount, reference, in: node, at: index, space)
+      place(key, keyCount, reference, in: node, at: index)
     } else if node.capacity < BufferNode.leafCapacity {
       node = enlarge(node)
-      try place(key, keyCount, reference, in: node, at: index, space)
+      place(key, keyCount, reference, in: node, at: index)
     } else {
       try split(node, inserting: key, keyCount, reference, at: index, space)
       return
@@ -129,9 +129,9 @@ struct BufferTree: ~Copyable {
 
   @inline(__always) func place(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, in leaf: BufferNode,
-    at index: Int, _ space: borrowing RecordSpace
-  ) throws(Fault) {
-    try leaf.makeRoom(forPrefixOf: key, keyCount, from: 0, space)
+    at index: Int
+  ) {
+    leaf.makeRoom(forPrefixOf: key, keyCount, from: 0)
     let tail = leaf.count &- index
     if tail > 0 {
       (leaf.heads + (index &+ 1)).update(from: leaf.heads + index, count: tail)

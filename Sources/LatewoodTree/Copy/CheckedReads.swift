@@ -110,6 +110,47 @@ final class CheckedReads {
 
   // MARK: Values
 
+  /// An extent in separate memory, after its checksum was compared, valid until the next call; nil
+  /// if it is too long for one piece.
+  ///
+  /// Throws `damaged` if the checksum differs.
+  func whole(_ value: BaseValue) throws(Fault) -> UnsafeRawBufferPointer? {
+    guard value.length <= CheckedReads.pieceLength / 2 else { return nil }
+    let (offset, length) = (value.extentOffset, UInt64(value.length))
+    guard length <= file.limit, offset <= file.limit - length, offset >= NodeLayout.firstFrame else {
+      throw CheckedReads.outside(offset)
+    }
+    let bytes =
+      length > 0 ? try piece(at: offset, value.length) : UnsafeRawBufferPointer(start: nil, count: 0)
+    guard UInt32(truncatingIfNeeded: XXH64.hash(bytes, seed: file.seed)) == value.extentChecksum else {
+      throw CheckedReads.mismatch(offset)
+    }
+    return bytes
+  }
+
+  private static func outside(_ offset: UInt64) -> Fault {
+    Fault.damaged(at: offset, "a value's extent does not lie within the file")
+  }
+
+  private static func mismatch(_ offset: UInt64) -> Fault {
+    Fault.damaged(at: offset, "a value does not match its checksum")
+  }
+
+  /// Brings an extent into the system's cache, without comparing its checksum.
+  func fetch(_ value: BaseValue) throws(Fault) {
+    let (offset, length) = (value.extentOffset, UInt64(value.length))
+    guard length <= file.limit, offset <= file.limit - length, offset >= NodeLayout.firstFrame else {
+      throw CheckedReads.outside(offset)
+    }
+    if !file.isBuffered { return try file.makeReadable(offset, value.length) }
+    var done: UInt64 = 0
+    while done < length {
+      let count = min(length - done, UInt64(CheckedReads.pieceLength / 2))
+      _ = try piece(at: offset + done, Int(count))
+      done += count
+    }
+  }
+
   /// Calls `body` with an extent piece by piece, in separate memory, and then compares its
   /// checksum.
   ///
@@ -119,7 +160,7 @@ final class CheckedReads {
   ) throws(Fault) {
     let (offset, length) = (value.extentOffset, UInt64(value.length))
     guard length <= file.limit, offset <= file.limit - length, offset >= NodeLayout.firstFrame else {
-      throw Fault.damaged(at: offset, "a value's extent does not lie within the file")
+      throw CheckedReads.outside(offset)
     }
     var stream = XXH64.Stream(seed: file.seed)
     var done: UInt64 = 0
@@ -130,7 +171,7 @@ final class CheckedReads {
       done += UInt64(bytes.count)
     }
     guard UInt32(truncatingIfNeeded: stream.finish()) == value.extentChecksum else {
-      throw Fault.damaged(at: offset, "a value does not match its checksum")
+      throw CheckedReads.mismatch(offset)
     }
   }
 

@@ -44,6 +44,7 @@ final class ExtentWriter {
   func append(_ value: BaseValue, from reads: CheckedReads) throws(Fault) -> (
     offset: UInt64, checksum: UInt32
   ) {
+    if let bytes = try reads.whole(value) { return try append(bytes) }
     let offset = start + UInt64(used)
     var stream = XXH64.Stream(seed: seed)
     try reads.eachPiece(of: value) { bytes throws(Fault) in

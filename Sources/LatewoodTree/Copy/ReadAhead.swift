@@ -59,7 +59,7 @@ package final class ReadAhead: @unchecked Sendable {
         let value = leaf.entry(index).value
         guard value.isExtent else { continue }
         length += UInt64(value.length)
-        try reads.eachPiece(of: value) { _ in }
+        try reads.fetch(value)
       }
       return mayGoOn(after: length)
     }

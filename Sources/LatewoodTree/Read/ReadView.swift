@@ -62,10 +62,8 @@ package struct ReadView: @unchecked Sendable {
     _ key: UnsafeRawPointer, _ keyCount: Int
   ) throws(Fault) -> UnsafeRawBufferPointer? {
     if active != nil || frozen != nil {
-      if let reference = try pending(key, keyCount) {
+      if let (reference, record) = try pending(key, keyCount) {
         if reference.isTombstone || cover(key, keyCount) > reference.offset { return nil }
-        // The record has just been compared with its tag.
-        let record = try records.untagged(reference, least: keyCount)
         return try records.value(of: record, reference, in: base.source.file)
       }
     }
@@ -73,14 +71,14 @@ package struct ReadView: @unchecked Sendable {
     return try base.find(key, keyCount)?.bytes(in: base.source.file)
   }
 
-  /// The newest entry of a key in the write buffers.
+  /// The newest entry of a key in the write buffers, and its record.
   @inline(__always) func pending(
     _ key: UnsafeRawPointer, _ keyCount: Int
-  ) throws(Fault) -> RecordReference? {
-    if let active, let reference = try BufferLookup.find(active, key, keyCount, records) {
-      return reference
+  ) throws(Fault) -> (reference: RecordReference, record: LogRecord)? {
+    if let active, let found = try BufferLookup.entry(active, key, keyCount, records) {
+      return found
     }
-    if let frozen { return try BufferLookup.find(frozen, key, keyCount, records) }
+    if let frozen { return try BufferLookup.entry(frozen, key, keyCount, records) }
     return nil
   }
 }

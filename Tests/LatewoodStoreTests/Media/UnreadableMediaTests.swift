@@ -78,6 +78,48 @@ import Testing
     try store.close()
   }
 
+  @Test func `one call makes a window of the file readable, unless a block of it cannot be read`() throws {
+    let offset = try make(1234)
+    // The values of every tenth entry are where commits wrote them.
+    let numbers = Array(stride(from: 4, to: Self.count, by: 10))
+    for isBroken in [false, true] {
+      if isBroken { volume.makeUnreadable("db", offset & ~511..<(offset & ~511) + 512) }
+      let store = try open(.mapped)
+      let space = try store.keyspace("s")
+      let windows = Int(try store.statistics().logEnd / AddressSpace.windowLength)
+      #expect(windows > 4)
+      // The nodes are behind the values, and in windows of their own.
+      for number in 0..<Self.count where number % 10 != 4 {
+        _ = try store.contains("key \(number)", in: space)
+      }
+      let before = volume.populatingCount
+      var readAlone = 0
+      for number in numbers {
+        do throws(StoreError) {
+          #expect(try store.get("key \(number)", in: space) == value(number))
+        } catch {
+          #expect(isBroken && error.code == .inputOutput)
+          readAlone += 1
+        }
+      }
+      let calls = volume.populatingCount - before
+      #expect(calls > 1)
+      if isBroken {
+        #expect((1...2).contains(readAlone))
+        // 64 KiB have no more values than that.
+        #expect(calls <= windows + 1 + 2 * 64, "\(calls) calls")
+      } else {
+        #expect(calls <= windows + 1, "\(calls) calls")
+      }
+      let again = volume.populatingCount
+      for number in numbers where number % 100 == 4 {
+        do throws(StoreError) { _ = try store.get("key \(number)", in: space) } catch {}
+      }
+      #expect(volume.populatingCount - again <= 2)
+      try store.close()
+    }
+  }
+
   @Test(arguments: [Store.Reading.mapped, .buffered(cacheBytes: 1 << 20)])
   func `a log that cannot be read is not taken for one that ends`(_ reading: Store.Reading) throws {
     let store = try open(reading)

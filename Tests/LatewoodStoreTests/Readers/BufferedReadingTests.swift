@@ -185,7 +185,7 @@ import Testing
     try store.checkpoint()
     let limit = UInt64(Self.cacheBytes + 256 << 10)
     #expect(try shrinks(store, to: limit))
-    let state = HeldState(try store._reader())
+    let state = try store.held()
     var greatest: UInt64 = 0
     let readAll = {
       for number in 0..<count {

@@ -1,0 +1,76 @@
+import LatewoodBytes
+import LatewoodDevice
+import Synchronization
+
+/// Makes a mapping readable by whole windows, so that one system call serves everything in a window
+/// that is read for the first time.
+///
+/// A window is noted once all of it was readable. Like proofs, notes are forgotten after a while
+/// (`setProofLifetime`). What cannot be read is an error only for those who need it: if a window
+/// cannot be read as a whole, every later call asks for its own bytes alone.
+extension MappedFile {
+  private typealias Word = UnsafeMutablePointer<Atomic<UInt64>>
+
+  private enum Note {
+    static let isReadable: UInt64 = 1
+    static let isBroken: UInt64 = 2
+    static let windowsPerWord: UInt64 = 32
+  }
+
+  /// Makes a range safe to read through a mapping. Throws `inputOutput` if the disk cannot read it.
+  ///
+  /// - Parameters:
+  ///   - range: not empty, and below `limit`.
+  ///   - base: the address of byte 0 of the file in the mapping.
+  ///   - limit: the number of bytes of the file that exist.
+  func makeReadable(
+    _ range: Range<UInt64>, mappedAt base: UnsafeRawPointer, below limit: UInt64
+  ) throws(Fault) {
+    let length = AddressSpace.windowLength
+    let windows = range.lowerBound / length..<(range.upperBound + (length - 1)) / length
+    // A cache releases what nobody reads. The last window of the file may still grow.
+    guard !isBuffered, windows.upperBound <= limit / length else { return try ask(range, base) }
+    let bitmap = space.windows
+    var isReadable = true
+    for window in windows {
+      let notes =
+        MappedFile.notes(bitmap, window).word.pointee.load(ordering: .relaxed)
+        &>> MappedFile.notes(bitmap, window).shift
+      if notes & Note.isBroken != 0 { return try ask(range, base) }
+      if notes & Note.isReadable == 0 { isReadable = false }
+    }
+    if isReadable { return }
+    noteProof()
+    do throws(Fault) {
+      try ask(windows.lowerBound * length..<windows.upperBound * length, base)
+    } catch {
+      note(Note.isBroken, windows, bitmap)
+      return try ask(range, base)
+    }
+    note(Note.isReadable, windows, bitmap)
+  }
+
+  private func ask(_ range: Range<UInt64>, _ base: UnsafeRawPointer) throws(Fault) {
+    let start = base + Int(truncatingIfNeeded: range.lowerBound)
+    try device.makeReadable(
+      UnsafeRawBufferPointer(start: start, count: range.count), at: range.lowerBound)
+  }
+
+  private func note(_ what: UInt64, _ windows: Range<UInt64>, _ bitmap: UnsafeMutableRawPointer) {
+    for window in windows {
+      let place = MappedFile.notes(bitmap, window)
+      place.word.pointee.bitwiseOr(what &<< place.shift, ordering: .relaxed)
+    }
+  }
+
+  // SAFETY: the newest mapping covers the limit of every view, its bitmap has two bits for every
+  // window of its capacity, and a zeroed word is a valid Atomic<UInt64>.
+  private static func notes(
+    _ bitmap: UnsafeMutableRawPointer, _ window: UInt64
+  ) -> (word: Word, shift: UInt64) {
+    let word = Int(truncatingIfNeeded: window / Note.windowsPerWord)
+    return (
+      bitmap.assumingMemoryBound(to: Atomic<UInt64>.self) + word, window % Note.windowsPerWord * 2
+    )
+  }
+}
