@@ -46,6 +46,20 @@
     return at
   }
 
+  /// The least bytes that come after everything that begins with a prefix; nil if there are none,
+  /// because all of its bytes are 255.
+  package static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
+    var bytes = prefix
+    while let last = bytes.last {
+      if last < 255 {
+        bytes[bytes.count - 1] = last + 1
+        return bytes
+      }
+      bytes.removeLast()
+    }
+    return nil
+  }
+
   /// The first four bytes as a big-endian number; missing bytes count as zero.
   @inlinable @inline(__always) package static func head(_ pointer: UnsafeRawPointer, _ count: Int) -> UInt32 {
     if count >= 4 { return UInt32(bigEndian: pointer.loadUnaligned(fromByteOffset: 0, as: UInt32.self)) }

@@ -7,20 +7,24 @@ struct ColumnReader<Value: Decodable & Sendable>: Sendable {
   let path: Result<FieldPath, DatabaseError>
   /// Converts a value that an index holds; the closure returns nil if only the document can supply
   /// the value. nil itself if an index cannot supply values of this type.
-  let plain: (@Sendable (ScalarValue) -> Value?)?
+  var plain: (@Sendable (ScalarValue) -> Value?)? { reader?.read }
+  private let reader: PlainReader<Value>?
 
   init(_ field: QueryField<Value>) {
     path = field.path
-    plain = (Value.self as? any PlainColumn.Type).map { Self.reader($0) }
+    reader = (Value.self as? any PlainColumn.Type).flatMap { Self.reader($0) }
   }
 
-  private static func reader<Plain: PlainColumn>(
-    _ type: Plain.Type
-  ) -> @Sendable (ScalarValue) -> Value? {
-    { scalar in
-      guard let value = Plain(scalar: scalar) else { return nil }
-      return value as? Value
-    }
+  private static func reader<Plain: PlainColumn>(_ type: Plain.Type) -> PlainReader<Value>? {
+    // The types are the same. Casting the reader once is cheaper than casting each value.
+    PlainReader<Plain>(
+      read: { Plain(scalar: $0) }, list: { try Plain.list(of: $0, from: $1, otherwise: $2) })
+      as? PlainReader<Value>
+  }
+
+  /// Returns the field in every row of a query.
+  func list(from source: some RowSource) throws -> [Value]? {
+    try reader?.list(path.get(), source) { document in try value(in: document) }
   }
 
   func value(in document: FoundDocument) throws -> Value {
@@ -49,11 +53,38 @@ struct ColumnReader<Value: Decodable & Sendable>: Sendable {
   }
 }
 
+private struct PlainReader<Value: Sendable>: Sendable {
+  let read: @Sendable (ScalarValue) -> Value?
+  /// Lists the values of a field in all rows. The closure reads the field of a document.
+  let list: @Sendable (FieldPath, any RowSource, (FoundDocument) throws -> Value) throws -> [Value]
+}
+
 /// A type whose values are the same whether they are read from an index key or from a document.
-protocol PlainColumn: SendableMetatype {
+protocol PlainColumn: Sendable, SendableMetatype {
   /// Returns nil if the value is not of this type. The document is then read, and decoding it gives
   /// the value or the error.
   init?(scalar: ScalarValue)
+  // A requirement, so that it is compiled for each type.
+  static func list(
+    of path: FieldPath, from source: any RowSource, otherwise read: (FoundDocument) throws -> Self
+  ) throws -> [Self]
+}
+
+extension PlainColumn {
+  static func list(
+    of path: FieldPath, from source: any RowSource, otherwise read: (FoundDocument) throws -> Self
+  ) throws -> [Self] {
+    var list: [Self] = []
+    try source.findRows([path]) { values in
+      guard let scalar = values.next(), let value = Self(scalar: scalar) else { return nil }
+      list.append(value)
+      return true
+    } _: { document in
+      list.append(try read(document))
+      return true
+    }
+    return list
+  }
 }
 
 extension PlainColumn where Self: FixedWidthInteger {
@@ -80,7 +111,13 @@ extension PlainColumn where Self: BinaryFloatingPoint {
   }
 }
 
-extension Int: PlainColumn {}
+extension Int: PlainColumn {
+  init?(scalar: ScalarValue) {
+    guard case .number(let number) = scalar, let integer = number.whole else { return nil }
+    self = integer
+  }
+}
+
 extension Int8: PlainColumn {}
 extension Int16: PlainColumn {}
 extension Int32: PlainColumn {}

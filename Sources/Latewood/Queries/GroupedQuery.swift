@@ -65,15 +65,14 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
     var totals: [Key: QueryTotal] = [:]
     let (keys, numbers) = (ColumnReader(key), ColumnReader(field))
     let paths = [try keys.path.get(), try numbers.path.get()]
-    try query.findRows(keys.plain == nil ? nil : paths) { row in
-      switch row {
-      case .values(_, let values):
-        guard let key = keys.plain?(values[0]) else { return nil }
-        return totals[key, default: QueryTotal()].add(values[1], wholeOnly: Number._isWhole) ? true : nil
-      case .document(let document):
-        try totals[keys.value(in: document), default: QueryTotal()].add(numbers, document)
-        return true
+    try query.findRows(keys.plain == nil ? nil : paths) { values in
+      guard let key = values.next().flatMap({ keys.plain?($0) }), let value = values.next() else {
+        return nil
       }
+      return totals[key, default: QueryTotal()].add(value, wholeOnly: Number._isWhole) ? true : nil
+    } _: { document in
+      try totals[keys.value(in: document), default: QueryTotal()].add(numbers, document)
+      return true
     }
     return totals
   }
@@ -88,14 +87,14 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
     }
     let (keys, members) = (ColumnReader(key), ColumnReader(field))
     let paths = [try keys.path.get(), try members.path.get()]
-    try query.findRows(keys.plain == nil || members.plain == nil ? nil : paths) { row in
-      switch row {
-      case .values(_, let values):
-        guard let key = keys.plain?(values[0]), let value = members.plain?(values[1]) else { return nil }
-        add(key, value)
-      case .document(let document):
-        try add(keys.value(in: document), members.value(in: document))
-      }
+    try query.findRows(keys.plain == nil || members.plain == nil ? nil : paths) { values in
+      guard let key = values.next().flatMap({ keys.plain?($0) }),
+        let value = values.next().flatMap({ members.plain?($0) })
+      else { return nil }
+      add(key, value)
+      return true
+    } _: { document in
+      try add(keys.value(in: document), members.value(in: document))
       return true
     }
     return edges

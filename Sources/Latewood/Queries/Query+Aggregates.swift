@@ -92,24 +92,24 @@ extension Query {
   ) throws {
     let column = ColumnReader(field)
     let paths = [try column.path.get()]
-    try findRows(column.plain == nil ? nil : paths) { row in
-      switch row {
-      case .document(let document): return try body(column.value(in: document))
-      case .values(_, let values):
-        guard let value = column.plain?(values[0]) else { return nil }
-        return try body(value)
-      }
+    let plain = column.plain
+    try findRows(plain == nil ? nil : paths) { values in
+      guard let value = values.next().flatMap({ plain?($0) }) else { return nil }
+      return try body(value)
+    } _: { document in
+      try body(try column.value(in: document))
     }
   }
 
   private func total<Number: QueryNumber>(of field: QueryField<Number>) throws -> QueryTotal {
     let column = ColumnReader(field)
+    let isWhole = Number._isWhole
     var total = QueryTotal()
-    try findRows([try column.path.get()]) { row in
-      switch row {
-      case .values(_, let values): return total.add(values[0], wholeOnly: Number._isWhole) ? true : nil
-      case .document(let document): try total.add(column, document)
-      }
+    try findRows([try column.path.get()]) { values in
+      guard let value = values.next(), total.add(value, wholeOnly: isWhole) else { return nil }
+      return true
+    } _: { document in
+      try total.add(column, document)
       return true
     }
     return total

@@ -1,7 +1,7 @@
-import LatewoodDevice
 import LatewoodDocuments
 import LatewoodFleece
 import LatewoodQuery
+import Synchronization
 
 /// A query of a collection: the documents to find, their order, and the type of the results.
 ///
@@ -207,11 +207,19 @@ public struct Query<Value: Sendable>: Sendable {
 }
 
 extension Query: RowSource {
-  func findRows(_ columns: [FieldPath]?, _ body: (FoundRow) throws -> Bool?) throws {
-    guard let columns else { return try find { document in try body(.document(document)) ?? true } }
+  func findRows(
+    _ columns: [FieldPath]?, _ values: (inout FoundValues) throws -> Bool?,
+    _ document: (FoundDocument) throws -> Bool
+  ) throws {
+    guard let columns else { return try find(document) }
     let find = try preparedFind()
     do {
-      try collection.reads().findRows(find, columns, body)
+      let reads = try collection.reads()
+      try withoutActuallyEscaping(values) { values in
+        try withoutActuallyEscaping(document) { document in
+          try reads.findRows(find, columns, RowReceiver(values: values, document: document))
+        }
+      }
     } catch { throw DatabaseError.translated(error) }
   }
 
@@ -224,13 +232,11 @@ extension Query: RowSource {
 
 /// The form in which a query runs: made at its first run and kept for the next.
 private final class PreparedQuery: Sendable {
-  private let kept = Guarded<PreparedFind?>(nil)
+  private let kept = AtomicLazyReference<PreparedFind>()
 
   func find(_ request: () throws -> FindRequest) throws -> PreparedFind {
-    if let find = kept.withLock({ $0 }) { return find }
-    let find = PreparedFind(try request())
-    kept.withLock { $0 = find }
-    return find
+    if let find = kept.load() { return find }
+    return kept.storeIfNil(PreparedFind(try request()))
   }
 }
 

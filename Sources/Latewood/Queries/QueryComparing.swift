@@ -20,8 +20,9 @@ extension QueryOperand {
   /// A null value equals null, and also a missing member, because a nil optional is stored by
   /// leaving its member out.
   func equals(_ value: some Encodable) -> QueryCondition {
-    if case .success(let constant) = QueryConstant.make(value), constant.isNull { return isNothing }
-    return compare(.equal, value)
+    let constant = QueryConstant.make(value)
+    if case .success(let constant) = constant, constant.isNull { return isNothing }
+    return test(constant.map { .compare(.equal, $0) })
   }
 
   func isAmong(_ values: some Sequence<some Encodable>) -> QueryCondition {

@@ -35,7 +35,13 @@ public struct QueryCondition: Sendable {
 
 /// A value that fields are compared with, in its stored form.
 enum QueryConstant {
-  static func make(_ value: some Encodable) -> Result<Constant, DatabaseError> {
+  static func make<Value: Encodable>(_ value: Value) -> Result<Constant, DatabaseError> {
+    // Frequent types need no encoder.
+    if Value.self == Int.self, let integer = value as? Int { return .success(Constant(Int64(integer))) }
+    if Value.self == String.self, let text = value as? String, text.utf8.count <= plainLength {
+      return .success(Constant(text))
+    }
+    if Value.self == Bool.self, let boolean = value as? Bool { return .success(Constant(boolean)) }
     do {
       return .success(try Constant(fleece: FleeceEncoder(special: SpecialTypes()).encode(value)))
     } catch {
@@ -44,6 +50,9 @@ enum QueryConstant {
           .invalidParameter, "a query cannot compare with \(value): it cannot be stored (\(error))"))
     }
   }
+
+  /// The length of the longest string that is not checked for its length, in bytes.
+  private static let plainLength = 4096
 
   static func all(_ values: some Sequence<some Encodable>) -> Result<[Constant], DatabaseError> {
     var constants: [Constant] = []

@@ -83,7 +83,8 @@ public struct QueryTotal: Sendable {
 }
 
 extension FleeceValue.Number {
-  fileprivate var whole: Int? {
+  /// The number as an `Int`, if it is one.
+  var whole: Int? {
     switch self {
     case .integer(let integer): Int(exactly: integer)
     case .unsigned(let integer): Int(exactly: integer)

@@ -36,27 +36,25 @@ extension DocumentReads {
     }
   }
 
-  /// Calls a closure with some fields of each document that a prepared request finds, until it
-  /// returns false.
+  /// Passes some fields of each document that a prepared request finds to a receiver, until it
+  /// wants no more.
   ///
   /// If an index contains exactly these documents and all the fields, the values come from the
-  /// index and no document is read. If the closure returns nil because it needs more than the
-  /// values, it is called again with the document. A field is always read from its document if it
-  /// is an array, an object or data, or if its key in the index is cut.
+  /// index and no document is read, unless the receiver needs more than the values. A field is
+  /// always read from its document if it is an array, an object or data, or if its key in the index
+  /// is cut.
   package func findRows(
-    _ prepared: PreparedFind, _ columns: [FieldPath], _ body: (FoundRow) throws -> Bool?
+    _ prepared: PreparedFind, _ columns: [FieldPath], _ receiver: RowReceiver
   ) throws {
     guard prepared.request.limit > 0 else { return }
-    try findRows(prepared.request, by: FindPlanner(self, prepared).best(), columns, body)
+    try findRows(prepared.request, by: FindPlanner(self, prepared).best(), columns, receiver)
   }
 
   /// Finds the rows of a request by a given plan.
   func findRows(
-    _ request: FindRequest, by plan: FindPlan, _ columns: [FieldPath], _ body: (FoundRow) throws -> Bool?
+    _ request: FindRequest, by plan: FindPlan, _ columns: [FieldPath], _ receiver: RowReceiver
   ) throws {
-    _ = try withoutActuallyEscaping(body) { body in
-      try find(request, by: plan, into: RowSink(columns, body))
-    }
+    _ = try find(request, by: plan, into: RowSink(columns, receiver))
   }
 
   /// Returns the number of documents that a request wants. O(log n), plus the documents that have
@@ -135,18 +133,25 @@ extension DocumentReads {
   }
 
   func withDocument<R>(
-    _ id: String, _ head: DocumentRecord.Head, _ body: (FoundDocument) throws -> R
+    _ id: some ByteSource, _ head: DocumentRecord.Head, _ body: (FoundDocument) throws -> R
   ) throws -> R {
-    let result = try withBody(at: head.body) { bytes in
-      try bytes.withUnsafeBytes { bytes in
-        do {
-          return try body(FoundDocument(id, head, bytes))
-        } catch let error as FleeceError {
-          throw DocumentError(.corruptData, "the body of the document \(id) is damaged: \(error)")
+    try id.withBytes { (id) throws -> R in
+      let result = try withBody(at: head.body) { bytes in
+        try bytes.withUnsafeBytes { bytes in
+          do {
+            return try body(FoundDocument(id, head, bytes))
+          } catch let error as FleeceError {
+            throw DocumentError(
+              .corruptData,
+              "the body of the document \(String(decoding: id, as: UTF8.self)) is damaged: \(error)")
+          }
         }
       }
+      guard let result else {
+        throw DocumentError(
+          .corruptData, "the body of the document \(String(decoding: id, as: UTF8.self)) is missing")
+      }
+      return result
     }
-    guard let result else { throw DocumentError(.corruptData, "the body of the document \(id) is missing") }
-    return result
   }
 }

@@ -1,6 +1,7 @@
 import LatewoodDevice
 import LatewoodQuery
 import LatewoodStore
+import Synchronization
 
 /// The parts of indexes that can answer a request, whatever documents there are.
 ///
@@ -20,7 +21,7 @@ final class FindChoices: Sendable {
     let order = request.order.map { (path: $0.path, isDescending: $0.isDescending) }
     self.conditions = conditions
     ids = KeyRange(idsOf: request.predicate)
-    parts = indexes.compactMap { IndexPart($0, conditions, order) }
+    parts = indexes.compactMap { IndexPart($0, conditions, order) }.filter(\.isUseful)
     unions = FindChoices.unions(of: conditions, indexes)
   }
 
@@ -57,7 +58,9 @@ struct IndexPart: Sendable {
   init?(
     _ index: CollectionIndex, _ conditions: Conjunction, _ order: [(path: FieldPath, isDescending: Bool)]
   ) {
-    guard let bounds = index.definition.bounds(for: conditions) else { return nil }
+    guard index.definition.mayHelp(conditions, order.first?.path),
+      let bounds = index.definition.bounds(for: conditions)
+    else { return nil }
     self.index = index
     self.bounds = bounds
     ranges = bounds.ranges.map { interval in
@@ -67,6 +70,9 @@ struct IndexPart: Sendable {
     }
     isReversed = order.isEmpty ? nil : index.definition.isReversed(for: order, in: bounds)
   }
+
+  /// Whether it leaves out documents, has the order, or can at least count them.
+  var isUseful: Bool { isSelective || isReversed != nil || isWhole }
 
   /// Whether it leaves out any documents.
   var isSelective: Bool { !bounds.isAll || index.definition.condition != nil }
@@ -79,25 +85,50 @@ struct IndexPart: Sendable {
   var isExact: Bool { isWhole && !bounds.ranges.contains(where: \.needsCheck) }
 }
 
+extension IndexDefinition {
+  /// Returns false if the index clearly has neither bounds nor an order for a request, nor exactly
+  /// its documents.
+  fileprivate func mayHelp(_ conditions: Conjunction, _ sorted: FieldPath?) -> Bool {
+    guard condition == nil, !conditions.parts.isEmpty, let first = parts.first?.path, sorted != first else {
+      return true
+    }
+    return conditions.parts.contains { part in
+      if case .field(let path, _) = part { path == first } else { true }
+    }
+  }
+}
+
 /// A request that runs more than once. It keeps its choices until the indexes of the collection
 /// change.
 ///
 /// Thread safety: all calls from any thread.
 package final class PreparedFind: Sendable {
   package let request: FindRequest
-  private let kept = Guarded<Kept?>(nil)
+  /// The choices of the first run. Most requests need no others.
+  private let first = AtomicLazyReference<Kept>()
+  /// The choices of the latest run, once the indexes have changed.
+  private let latest = AtomicLazyReference<Guarded<Kept>>()
 
-  private struct Kept {
-    var indexes: CollectionIndexes
-    var choices: FindChoices
+  private final class Kept: Sendable {
+    let indexes: CollectionIndexes
+    let choices: FindChoices
+
+    init(_ request: FindRequest, _ indexes: CollectionIndexes) {
+      self.indexes = indexes
+      choices = FindChoices(request, indexes.ready)
+    }
   }
 
   package init(_ request: FindRequest) { self.request = request }
 
   func choices(with indexes: CollectionIndexes) -> FindChoices {
-    if let kept = kept.withLock({ $0 }), kept.indexes === indexes { return kept.choices }
-    let choices = FindChoices(request, indexes.ready)
-    kept.withLock { $0 = Kept(indexes: indexes, choices: choices) }
-    return choices
+    let first = first.load() ?? self.first.storeIfNil(Kept(request, indexes))
+    if first.indexes === indexes { return first.choices }
+    let latest = latest.load() ?? self.latest.storeIfNil(Guarded(Kept(request, indexes)))
+    let kept = latest.withLock { $0 }
+    if kept.indexes === indexes { return kept.choices }
+    let new = Kept(request, indexes)
+    latest.withLock { $0 = new }
+    return new.choices
   }
 }

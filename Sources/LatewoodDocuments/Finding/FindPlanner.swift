@@ -114,7 +114,7 @@ struct FindPlanner {
       try DocumentError.typed {
         try reads.source.forEach(in: part.index.entries, part.ranges[0]) { key, value in
           isWhole = ids.count < FindPlanner.fewEntries
-          if isWhole { ids.append(try IndexEntry.id(key: key, value: value)) }
+          if isWhole { ids.append(try StoredEntry.reading(key, value) { $0.id }) }
           return isWhole
         }
       }

@@ -7,6 +7,7 @@ struct FindRun<Sink: FoundSink> {
   private let reads: DocumentReads
   private let request: FindRequest
   private let plan: FindPlan
+  private let isCovered: Bool
   /// Fewer entries than this are skipped one by one.
   private static var leastSkip: Int { 16 }
   private var sink: Sink
@@ -26,12 +27,13 @@ struct FindRun<Sink: FoundSink> {
     self.reads = reads
     self.request = request
     self.plan = plan
+    isCovered = plan.isCovered
     self.sink = sink
   }
 
   /// - Returns: the number of documents that were looked at.
   mutating func run() throws -> Int {
-    isCovering = plan.isCovered && sink.covers(plan.accesses[0].index.definition)
+    isCovering = isCovered && sink.covers(plan.accesses[0].index.definition)
     if isCovering {
       expired = Set(try reads.expired().map { String(decoding: $0, as: UTF8.self) })
     }
@@ -58,9 +60,9 @@ struct FindRun<Sink: FoundSink> {
   }
 
   /// Passes the entry of the next document to the sink, or the document itself if it is needed.
-  private mutating func take(_ entry: IndexEntry) throws -> Bool {
+  private mutating func take(_ entry: StoredEntry) throws -> Bool {
     if isCovering {
-      if expired.contains(entry.id) { return true }
+      if !expired.isEmpty, expired.contains(entry.id) { return true }
       if passed < request.skip {
         passed += 1
         return true
@@ -70,7 +72,7 @@ struct FindRun<Sink: FoundSink> {
         return goesOn && taken < request.limit
       }
     }
-    return try look(at: entry.id) { run, document in try run.take(document) }
+    return try look(at: entry.idBytes) { run, document in try run.take(document) }
   }
 
   // MARK: Orders
@@ -94,12 +96,12 @@ struct FindRun<Sink: FoundSink> {
       var entries: [IndexEntry] = []
       for access in plan.accesses {
         try forEachEntry(access, in: access.ranges) { _, entry in
-          entries.append(entry)
+          entries.append(IndexEntry(entry))
           return true
         }
       }
-      entries.sort { BestKeys.isLess($0.id, $1.id) }
-      for entry in entries where try !take(entry) { return }
+      entries.sort(by: IndexEntry.precedes)
+      for entry in entries where try !entry.withStored({ try take($0) }) { return }
       return
     }
     for id in try candidateIDs() where try !look(at: id, { run, document in try run.take(document) }) {
@@ -111,48 +113,52 @@ struct FindRun<Sink: FoundSink> {
   /// those whose keys are cut are sorted by their whole values, so a run of equal keys is read as a
   /// whole.
   private mutating func runByIndex(_ access: IndexAccess, _ isReversed: Bool) throws {
-    var run: [IndexEntry] = []
-    // Forwards, all but cut keys are in order already.
+    var run = EntryRun()
     try forEachEntry(access, in: try rangesAfterSkipping(access, isReversed), reversed: isReversed) {
       find, entry in
-      if let last = run.last, last.key != entry.key || !(isReversed || last.isCut) {
-        let goesOn = try find.takeRun(run)
-        run.removeAll(keepingCapacity: true)
-        if !goesOn { return false }
+      if !run.isEmpty, !((isReversed || run.isCut) && run.hasKey(of: entry)) {
+        guard try find.takeRun(run) else { return false }
+        run.removeAll()
+      }
+      // Forwards, all but cut keys are in order already.
+      if !isReversed, !entry.isCut {
+        find.isEnded = try !find.take(entry)
+        return !find.isEnded
       }
       run.append(entry)
       return true
     }
-    if !isEnded { _ = try takeRun(run) }
+    if !isEnded, !run.isEmpty { _ = try takeRun(run) }
   }
 
-  private mutating func takeRun(_ entries: [IndexEntry]) throws -> Bool {
-    var entries = entries
-    if entries.count > 1 {
-      if entries[0].isCut {
-        try sortByValues(&entries)
+  /// Passes the entries of one key on. Returns whether to continue.
+  private mutating func takeRun(_ run: EntryRun) throws -> Bool {
+    let reads = reads
+    let order = request.order
+    let sort = { (entries: inout [IndexEntry]) in
+      if run.isCut {
+        try FindRun.sortByValues(&entries, reads, order)
       } else {
-        entries.sort { BestKeys.isLess($0.id, $1.id) }
+        entries.sort(by: IndexEntry.precedes)
       }
     }
-    for entry in entries where try !take(entry) {
-      isEnded = true
-      return false
-    }
-    return true
+    isEnded = try !run.forEach(sortedBy: sort) { entry in try take(entry) }
+    return !isEnded
   }
 
   /// Sorts entries whose keys are cut by the values of their documents.
-  private func sortByValues(_ entries: inout [IndexEntry]) throws {
+  private static func sortByValues(
+    _ entries: inout [IndexEntry], _ reads: DocumentReads, _ order: [FindRequest.Order]
+  ) throws {
     var keys: [(key: [UInt8], entry: IndexEntry)] = []
     for entry in entries {
       guard let head = try reads.head(of: entry.id) else { continue }
-      let key = try reads.withDocument(entry.id, head) { document in try document.key(for: request.order) }
+      let key = try reads.withDocument(entry.id, head) { document in try document.key(for: order) }
       keys.append((key, entry))
     }
     keys.sort { left, right in
       left.key == right.key
-        ? BestKeys.isLess(left.entry.id, right.entry.id) : left.key.lexicographicallyPrecedes(right.key)
+        ? IndexEntry.precedes(left.entry, right.entry) : left.key.lexicographicallyPrecedes(right.key)
     }
     entries = keys.map(\.entry)
   }
@@ -167,10 +173,10 @@ struct FindRun<Sink: FoundSink> {
     case .scan(let range):
       var query = DocumentQuery()
       query.range = range
-      try reads.forEachDocument(query) { id, head in try match(id, head, body) }
+      try reads.forEachStoredDocument(query) { id, head in try match(id, head, body) }
     case .index(let access) where !access.bounds.mayRepeat:
       let ranges = request.order.isEmpty ? try rangesAfterSkipping(access, false) : access.ranges
-      try forEachEntry(access, in: ranges) { run, entry in try run.look(at: entry.id, body) }
+      try forEachEntry(access, in: ranges) { run, entry in try run.look(at: entry.idBytes, body) }
     default:
       for id in try candidateIDs() where try !look(at: id, body) { return }
     }
@@ -183,7 +189,7 @@ struct FindRun<Sink: FoundSink> {
     for access in plan.accesses {
       for range in access.ranges {
         try reads.source.forEach(in: access.index.entries, range) { key, value in
-          ids.append(try IndexEntry.id(key: key, value: value))
+          ids.append(try StoredEntry.reading(key, value) { $0.id })
           return true
         }
       }
@@ -199,12 +205,12 @@ struct FindRun<Sink: FoundSink> {
 
   private mutating func forEachEntry(
     _ access: IndexAccess, in ranges: [KeyRange], reversed: Bool = false,
-    _ body: (inout FindRun, IndexEntry) throws -> Bool
+    _ body: (inout FindRun, StoredEntry) throws -> Bool
   ) throws {
     var goesOn = true
     for range in reversed ? ranges.reversed() : ranges where goesOn {
       try reads.source.forEach(in: access.index.entries, range, reversed: reversed) { key, value in
-        goesOn = try body(&self, try IndexEntry(key: key, value: value))
+        goesOn = try StoredEntry.reading(key, value) { entry in try body(&self, entry) }
         return goesOn
       }
     }
@@ -212,43 +218,50 @@ struct FindRun<Sink: FoundSink> {
 
   /// Passes a document of an index to a closure if it matches.
   private mutating func look(
-    at id: String, _ body: (inout FindRun, FoundDocument) throws -> Bool
+    at id: some ByteSource, _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws -> Bool {
     guard let head = try reads.head(of: id), !head.isDeleted else { return true }
     return try match(id, head, body)
   }
 
   private mutating func match(
-    _ id: String, _ head: DocumentRecord.Head, _ body: (inout FindRun, FoundDocument) throws -> Bool
+    _ id: some ByteSource, _ head: DocumentRecord.Head,
+    _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws -> Bool {
     seen += 1
-    let (predicate, isCovered) = (request.predicate, plan.isCovered)
     return try reads.withDocument(id, head) { document in
-      try isCovered || predicate.matches(document) ? try body(&self, document) : true
+      try isCovered || request.predicate.matches(document) ? try body(&self, document) : true
     }
   }
 
   // MARK: Skipping
+
+  /// Whether no document of the request has expired without being purged.
+  private func hasNoneExpired() throws -> Bool {
+    // These ids have been read already.
+    if isCovering, expired.isEmpty { return true }
+    return try reads.expired(among: request.predicate) == 0
+  }
 
   /// Returns the ranges of a plan without the entries to skip, which are found by their rank.
   /// Entries of one key stay together, because the index does not tell their order.
   private mutating func rangesAfterSkipping(
     _ access: IndexAccess, _ isReversed: Bool
   ) throws -> [KeyRange] {
-    guard plan.isCovered, request.skip > Self.leastSkip, try reads.expired(among: request.predicate) == 0
-    else { return access.ranges }
+    guard isCovered, request.skip > Self.leastSkip, try hasNoneExpired() else { return access.ranges }
     let (source, entries) = (reads.source, access.index.entries)
     var ranges = isReversed ? Array(access.ranges.reversed()) : access.ranges
     while let range = ranges.first {
-      let count = try source.count(in: entries, range)
       let rest = request.skip - passed
-      if rest >= count {
-        passed += count
+      // Forwards the number of entries is needed only if there are too few.
+      let count = isReversed ? try source.count(in: entries, range) : 0
+      let place = isReversed ? count - 1 - rest : rest
+      guard let key = place < 0 ? nil : try source.key(at: place, in: entries, range) else {
+        passed += isReversed ? count : try source.count(in: entries, range)
         ranges.removeFirst()
         continue
       }
-      let place = isReversed ? count - 1 - rest : rest
-      guard let key = try source.key(at: place, in: entries, range),
+      guard
         let entry = try source.withValue(key, in: entries, { try IndexEntry(key: key.span.bytes, value: $0) })
       else { break }
       if case .none = plan.ordering {

@@ -4,19 +4,26 @@ import LatewoodQuery
 /// A document as a query sees it, with its body read in place. It must not leave the call that
 /// provided it.
 package struct FoundDocument: FieldSource {
-  package let id: String
+  private let idBytes: UnsafeRawBufferPointer
   /// The facts of its current revision.
   package let head: DocumentRecord.Head
   package let body: FleeceValue
   private let stored: UnsafeRawBufferPointer
 
-  init(_ id: String, _ head: DocumentRecord.Head, _ stored: UnsafeRawBufferPointer) throws(FleeceError) {
-    self.id = id
+  /// - Parameters:
+  ///   - id: the bytes of the id. Like those of the body, they outlive the value.
+  ///   - head: the facts of the current revision.
+  ///   - stored: the bytes of the body.
+  init(
+    _ id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head, _ stored: UnsafeRawBufferPointer
+  ) throws(FleeceError) {
+    idBytes = id
     self.head = head
     self.stored = stored
     body = try FleeceValue.root(of: stored)
   }
 
+  package var id: String { String(decoding: idBytes, as: UTF8.self) }
   package var revision: RevisionID { head.winner }
 
   /// A copy of the bytes of the body.

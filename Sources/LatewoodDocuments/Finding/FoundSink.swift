@@ -12,7 +12,7 @@ protocol FoundSink {
 
   /// Takes the index entry of a document. Returns whether to continue; nil if the sink needs the
   /// document.
-  mutating func take(_ entry: IndexEntry) throws -> Bool?
+  mutating func take(_ entry: StoredEntry) throws -> Bool?
 }
 
 /// A sink that takes whole documents.
@@ -21,7 +21,7 @@ struct DocumentSink: FoundSink {
 
   mutating func covers(_ definition: IndexDefinition) -> Bool { false }
   mutating func take(_ document: FoundDocument) throws -> Bool { try body(document) }
-  mutating func take(_ entry: IndexEntry) throws -> Bool? { nil }
+  mutating func take(_ entry: StoredEntry) throws -> Bool? { nil }
 }
 
 /// A sink that takes only ids.
@@ -30,58 +30,103 @@ struct IDSink: FoundSink {
 
   mutating func covers(_ definition: IndexDefinition) -> Bool { true }
   mutating func take(_ document: FoundDocument) throws -> Bool { try body(document.id) }
-  mutating func take(_ entry: IndexEntry) throws -> Bool? { try body(entry.id) }
+  mutating func take(_ entry: StoredEntry) throws -> Bool? { try body(entry.id) }
 }
 
-/// The fields of a document that was found: values from an index, or the document itself.
-package enum FoundRow {
-  /// A value for each column.
-  case values(id: String, [ScalarValue])
-  case document(FoundDocument)
+/// The columns of a document as an index holds them, read in place one after the other. Must not
+/// leave the call that provided it.
+package struct FoundValues {
+  private var entry = StoredEntry()
+  private var reader = CollationReader(UnsafeRawBufferPointer(start: nil, count: 0))
+  private var place = 0
+  /// Whether each part of the index up to the last that a column needs is descending. Later parts
+  /// are not read.
+  private var areDescending: [Bool] = []
+  /// The number of the index part that holds each column; nil for the id. Empty if the columns are
+  /// exactly these parts, in the same order: usually they are.
+  private var places: [Int?] = []
+  /// The values of the columns, unless they are read in place.
+  private var gathered: [ScalarValue] = []
+
+  fileprivate init() {}
+
+  /// Returns nil if no part of the index holds one of the columns.
+  fileprivate init?(_ columns: [FieldPath], in definition: IndexDefinition) {
+    guard let places = definition.places(of: columns) else { return nil }
+    let count = (places.compactMap { $0 }.max() ?? -1) + 1
+    areDescending = definition.parts.prefix(count).map(\.isDescending)
+    self.places = places == (0..<count).map { $0 } ? [] : places
+  }
+
+  /// Starts to read an entry.
+  fileprivate mutating func begin(_ entry: StoredEntry) {
+    self.entry = entry
+    reader = CollationReader(entry.key)
+    place = 0
+  }
+
+  package var id: String { entry.id }
+
+  /// Returns the value of the next column; nil if only the document can supply it.
+  package mutating func next() -> ScalarValue? {
+    let place = place
+    self.place = place + 1
+    if places.isEmpty { return reader.next(descending: areDescending[place]) }
+    if place == 0 { gather() }
+    return place < gathered.count ? gathered[place] : nil
+  }
+
+  private mutating func gather() {
+    gathered.removeAll(keepingCapacity: true)
+    var held: [ScalarValue] = []
+    for isDescending in areDescending {
+      guard let value = reader.next(descending: isDescending) else { return }
+      held.append(value)
+    }
+    for place in places { gathered.append(place.map { held[$0] } ?? .string(entry.id)) }
+  }
+}
+
+/// The receiver of some columns of the documents that are found.
+package struct RowReceiver {
+  /// Takes the values that an index holds. Returns whether to continue; nil if it needs the
+  /// document.
+  package let values: (inout FoundValues) throws -> Bool?
+  /// Takes the document itself. Returns whether to continue.
+  package let document: (FoundDocument) throws -> Bool
+
+  package init(
+    values: @escaping (inout FoundValues) throws -> Bool?,
+    document: @escaping (FoundDocument) throws -> Bool
+  ) {
+    self.values = values
+    self.document = document
+  }
 }
 
 /// A sink that takes the values of some columns.
 struct RowSink: FoundSink {
   private let columns: [FieldPath]
-  private let body: (FoundRow) throws -> Bool?
-  private var parts: [IndexDefinition.Part] = []
-  /// The number of the index part that holds each column; nil for the id.
-  private var places: [Int?] = []
+  private let receiver: RowReceiver
+  private var held = FoundValues()
 
-  init(_ columns: [FieldPath], _ body: @escaping (FoundRow) throws -> Bool?) {
+  init(_ columns: [FieldPath], _ receiver: RowReceiver) {
     self.columns = columns
-    self.body = body
+    self.receiver = receiver
   }
 
   mutating func covers(_ definition: IndexDefinition) -> Bool {
-    guard let places = definition.places(of: columns) else { return false }
-    self.places = places
-    // Index parts after the last one that a column needs are not read.
-    parts = Array(definition.parts.prefix((places.compactMap { $0 }.max() ?? -1) + 1))
+    guard let held = FoundValues(columns, in: definition) else { return false }
+    self.held = held
     return true
   }
 
-  mutating func take(_ document: FoundDocument) throws -> Bool { try body(.document(document)) ?? true }
+  mutating func take(_ document: FoundDocument) throws -> Bool { try receiver.document(document) }
 
-  mutating func take(_ entry: IndexEntry) throws -> Bool? {
-    guard !entry.isCut, let values = values(entry) else { return nil }
-    return try body(.values(id: entry.id, values))
-  }
-
-  private func values(_ entry: IndexEntry) -> [ScalarValue]? {
-    var held: [ScalarValue] = []
-    let isWhole = entry.key.withUnsafeBytes { bytes in
-      var reader = CollationReader(bytes)
-      for part in parts {
-        guard let value = reader.next(descending: part.isDescending) else { return false }
-        held.append(value)
-      }
-      return true
-    }
-    guard isWhole else { return nil }
-    // Usually the columns are exactly the parts, in the same order.
-    if places.count == held.count, zip(places, held.indices).allSatisfy({ $0 == $1 }) { return held }
-    return places.map { place in place.map { held[$0] } ?? .string(entry.id) }
+  mutating func take(_ entry: StoredEntry) throws -> Bool? {
+    guard !entry.isCut else { return nil }
+    held.begin(entry)
+    return try receiver.values(&held)
   }
 }
 

@@ -90,7 +90,6 @@ package struct LiveFind<Value: Sendable> {
   /// changed it. Does not wait for other commits.
   package mutating func update() async throws -> Update? {
     guard let bell else { return try begin() }
-    await bell.settle()
     return try await take(pending.withLock { $0.take() }, bell)
   }
 

@@ -1,3 +1,4 @@
+import LatewoodBytes
 import LatewoodQuery
 import LatewoodStore
 
@@ -89,32 +90,35 @@ extension DocumentWriter {
   ) throws(DocumentError) -> String? {
     var seen = 0
     var last = start
-    var found: [(key: IndexKey, id: String, head: DocumentRecord.Head)] = []
+    var found: [BuiltEntry] = []
+    found.reserveCapacity(min(limit, DocumentWriter.buildSize))
     let range = start.isEmpty ? KeyRange.all : KeyRange(lower: .excluded(Array(start.utf8)))
     try DocumentError.typed {
-      try transaction.forEach(in: work.spaces.documents, range) { key, value in
-        let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+      try transaction.forEach(in: work.spaces.documents, range) { id, value in
         let head = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
-        do throws(DocumentError) {
-          let new = try keys(of: id, IndexedRevision(head), [index], work)[0]
-          found += new.map { ($0, id, head) }
-        } catch {
-          guard isSalvaged, error.code == .corruptData else { throw error }
+        try id.withUnsafeBytes { id in
+          do throws(DocumentError) {
+            for key in try keys(of: id, IndexedRevision(head), index, work) {
+              found.append(BuiltEntry(key, id, head))
+            }
+          } catch {
+            guard isSalvaged, error.code == .corruptData else { throw error }
+          }
+          seen += 1
+          if seen == limit { last = String(decoding: id, as: UTF8.self) }
         }
-        seen += 1
-        last = id
         return seen < limit
       }
     }
     // Sorted keys are faster to put.
-    found.sort { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
+    found.sort(by: BuiltEntry.precedes)
     changeCount += 1
-    for (key, id, head) in found {
+    for entry in found {
       if index.definition.isUnique, !isSalvaged {
-        try refuseDuplicates(of: [key], id, IndexedRevision(head), index, work)
+        try refuseDuplicates(of: [entry.indexKey], entry.id, IndexedRevision(entry.head), index, work)
       }
       do throws(StoreError) {
-        try transaction.put(IndexEntry.key(key, id), IndexEntry.value(key), in: index.entries)
+        try transaction.put(entry.bytes, IndexEntry.value(entry.keyCount, entry.isCut), in: index.entries)
       } catch { throw DocumentError(error) }
     }
     return seen < limit ? nil : last
@@ -149,5 +153,37 @@ extension DocumentWriter {
   func remove(_ index: CollectionIndex, of collection: String) throws(StoreError) {
     try transaction.dropKeyspace(index.entries)
     try transaction.delete(IndexRecord.key(index.name, of: collection), in: shared.database)
+  }
+}
+
+/// An entry that an index gets.
+private struct BuiltEntry {
+  /// The key, then the id.
+  let bytes: [UInt8]
+  let keyCount: Int
+  let isCut: Bool
+  private let lacksValue: Bool
+  let head: DocumentRecord.Head
+
+  init(_ key: IndexKey, _ id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head) {
+    bytes = IndexEntry.key(key, id)
+    (keyCount, isCut, lacksValue) = (key.bytes.count, key.isCut, key.lacksValue)
+    self.head = head
+  }
+
+  var id: String { String(decoding: bytes[keyCount...], as: UTF8.self) }
+
+  var indexKey: IndexKey {
+    IndexKey(bytes: Array(bytes[..<keyCount]), isCut: isCut, lacksValue: lacksValue)
+  }
+
+  static func precedes(_ left: BuiltEntry, _ right: BuiltEntry) -> Bool {
+    left.bytes.withUnsafeBytes { left in
+      right.bytes.withUnsafeBytes { right in
+        guard let first = left.baseAddress, let second = right.baseAddress else { return false }
+        // SAFETY: both buffers are complete, with the lengths that are passed.
+        return KeyOrder.compare(first, left.count, second, right.count) < 0
+      }
+    }
   }
 }

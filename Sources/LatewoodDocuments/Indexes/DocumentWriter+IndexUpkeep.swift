@@ -61,9 +61,18 @@ extension DocumentWriter {
     changeCount += 1
     do throws(StoreError) {
       let entries = change.index.entries
-      for key in change.removed { try transaction.delete(IndexEntry.key(key, id), in: entries) }
+      // While an index is built, it may lack the removed keys.
+      let isReady = change.index.isReady
+      for key in change.removed {
+        let key = IndexEntry.key(key, id)
+        if isReady {
+          try transaction.delete(key, in: entries, wasThere: true)
+        } else {
+          try transaction.delete(key, in: entries)
+        }
+      }
       for key in change.added {
-        try transaction.put(IndexEntry.key(key, id), IndexEntry.value(key), in: entries)
+        try transaction.put(IndexEntry.key(key, id), IndexEntry.value(key), in: entries, wasThere: false)
       }
     } catch { throw DocumentError(error) }
   }
@@ -87,29 +96,54 @@ extension DocumentWriter {
     of id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex], _ work: CollectionWork,
     limit: Int = IndexKey.lengthLimit
   ) throws(DocumentError) -> [[IndexKey]] {
-    let head = revision.head
     let none = [[IndexKey]](repeating: [], count: indexes.count)
-    guard !head.isDeleted, head.body != 0, !indexes.isEmpty else { return none }
-    func read(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) -> [[IndexKey]] {
-      do throws(FleeceError) {
-        let document = try FoundDocument(id, head, bytes)
+    guard !indexes.isEmpty else { return none }
+    return try id.withBytes { (id) throws(DocumentError) in
+      try withDocument(id, revision, work) { (document) throws(FleeceError) in
         var keys: [[IndexKey]] = []
+        keys.reserveCapacity(indexes.count)
         for index in indexes { keys.append(try index.definition.keys(of: document, limit: limit)) }
         return keys
-      } catch { throw DocumentError(.corruptData, "the body of the document \(id) is damaged: \(error)") }
+      } ?? none
+    }
+  }
+
+  /// Returns the keys of a revision in one index.
+  func keys(
+    of id: UnsafeRawBufferPointer, _ revision: IndexedRevision, _ index: CollectionIndex,
+    _ work: CollectionWork
+  ) throws(DocumentError) -> [IndexKey] {
+    try withDocument(id, revision, work) { (document) throws(FleeceError) in
+      try index.definition.keys(of: document)
+    } ?? []
+  }
+
+  /// Calls `body` with a revision as a document; returns nil if it is deleted or has no body.
+  private func withDocument<R>(
+    _ id: UnsafeRawBufferPointer, _ revision: IndexedRevision, _ work: CollectionWork,
+    _ body: (FoundDocument) throws(FleeceError) -> R
+  ) throws(DocumentError) -> R? {
+    let head = revision.head
+    guard !head.isDeleted, head.body != 0 else { return nil }
+    func read(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) -> R {
+      do throws(FleeceError) { return try body(try FoundDocument(id, head, bytes)) } catch {
+        let id = String(decoding: id, as: UTF8.self)
+        throw DocumentError(.corruptData, "the body of the document \(id) is damaged: \(error)")
+      }
     }
     if let body = revision.body {
       return try body.withUnsafeBytes { bytes in
         Result { () throws(DocumentError) in try read(bytes) }
       }.get()
     }
-    let keys = try DocumentError.typed {
+    let result = try DocumentError.typed {
       try transaction.withValue(SequenceKey(head.body), in: work.spaces.bodies) { value in
         try value.reading { (bytes) throws(DocumentError) in try read(bytes) }
       }
     }
-    guard let keys else { throw DocumentError(.corruptData, "the body of the document \(id) is missing") }
-    return keys
+    if let result { return result }
+    let id = String(decoding: id, as: UTF8.self)
+    throw DocumentError(.corruptData, "the body of the document \(id) is missing")
   }
 
   /// Returns the keys of a revision that is being replaced. If its body cannot be read, searches

@@ -16,6 +16,15 @@ enum Announcement: Sendable {
     }
   }
 
+  /// The event without reading anything: that of a range does not say what has changed.
+  var unread: CollectionEvent {
+    switch self {
+    case .event(let event, _): event
+    case .range(let range):
+      CollectionEvent(kind: .changed, collection: range.collection, isComplete: false)
+    }
+  }
+
   /// The changes as a range; nil for other events.
   fileprivate var asRange: ChangeRange? {
     switch self {

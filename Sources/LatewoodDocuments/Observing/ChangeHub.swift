@@ -10,8 +10,8 @@ import LatewoodDevice
 ///
 /// An observer belongs to the database handle that added it, and ends with that handle.
 ///
-/// Thread safety: all calls from any thread. The lock only covers queueing: no handler runs under
-/// it, and none is released under it.
+/// Thread safety: all calls from any thread. The lock only covers queueing, and the notes of bells:
+/// no handler of a caller runs under it, and none is released under it.
 final class ChangeHub: Sendable {
   fileprivate struct State {
     /// The open handles of the database.
@@ -38,15 +38,16 @@ final class ChangeHub: Sendable {
 
   /// Ends the observers of a handle; `closed` is the last event that they receive.
   func closeHandle(_ handle: UInt64) {
-    let ended = state.withLock { state in
+    let (ended, bells) = state.withLock { state in
       state.handles.remove(handle)
       let ended = state.observers.filter { $0.handle == handle }
       state.observers.removeAll { $0.handle == handle }
-      for observer in ended {
+      let bells = ended.filter { observer in
         observer.add(.event(CollectionEvent(kind: .closed, collection: observer.collection ?? ""), nil))
       }
-      return ended
+      return (ended, bells)
     }
+    for bell in bells { bell.ring() }
     // Released outside the lock: a handler may hold the last reference to other objects, even to
     // this database.
     withExtendedLifetime(ended) {}
@@ -86,23 +87,36 @@ final class ChangeHub: Sendable {
   /// Hands in the announcements of a ticket's batch: exactly once for each ticket.
   func deliver(_ ticket: UInt64, _ announcements: [Announcement]) {
     // Queued under the lock, so that no other thread can get in between.
-    state.withLock { state in
+    let bells = state.withLock { state in
+      var bells: [ChangeObserver] = []
       state.waiting[ticket] = announcements
       while let announcements = state.waiting.removeValue(forKey: state.nextDelivery) {
         state.nextDelivery += 1
-        state.tell(announcements)
+        state.tell(announcements, &bells)
       }
+      return bells
     }
+    for bell in bells { bell.ring() }
   }
 
   /// Announces changes by another process. They are no batch of this process and have no ticket.
-  func announce(_ announcements: [Announcement]) { state.withLock { $0.tell(announcements) } }
+  func announce(_ announcements: [Announcement]) {
+    let bells = state.withLock { state in
+      var bells: [ChangeObserver] = []
+      state.tell(announcements, &bells)
+      return bells
+    }
+    for bell in bells { bell.ring() }
+  }
 }
 
 extension ChangeHub.State {
-  fileprivate func tell(_ announcements: [Announcement]) {
+  /// - Parameter bells: receives the bells to ring.
+  fileprivate func tell(_ announcements: [Announcement], _ bells: inout [ChangeObserver]) {
     for announcement in announcements {
-      for observer in observers where observer.wants(announcement) { observer.add(announcement) }
+      for observer in observers where observer.wants(announcement) {
+        if observer.add(announcement) { bells.append(observer) }
+      }
     }
   }
 }
@@ -124,8 +138,19 @@ extension DocumentStore {
     collection: String? = nil, on queue: DispatchQueue,
     _ handler: @escaping @Sendable (CollectionEvent) -> Void
   ) throws(DocumentError) -> ObserverToken {
+    try observe(ChangeObserver(of: handle, collection, on: queue, handler))
+  }
+
+  /// Observes with a bell: see ``ChangeObserver``.
+  func observe(
+    bell collection: String, note: @escaping @Sendable (CollectionEvent) -> Void,
+    ring: @escaping @Sendable () -> Void
+  ) throws(DocumentError) -> ObserverToken {
+    try observe(ChangeObserver(of: handle, bell: collection, note: note, ring: ring))
+  }
+
+  private func observe(_ observer: ChangeObserver) throws(DocumentError) -> ObserverToken {
     let core = try opened()
-    let observer = ChangeObserver(of: handle, collection, on: queue, handler)
     try core.hub.add(observer)
     let token = ObserverToken(observer, core.hub)
     do throws(DocumentError) { try core.startFollowing() } catch {

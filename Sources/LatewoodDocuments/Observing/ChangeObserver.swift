@@ -1,13 +1,18 @@
 import Dispatch
 import LatewoodDevice
 
-/// One observer: its backlog and its handler.
+/// One observer: its backlog and its handler; or, for a bell, a handler that is called at once.
 ///
-/// Each waiting announcement has a block on the observer's queue. When several announcements become
-/// one, there are more blocks than announcements, and no new block is queued before the surplus has
-/// run: so the queue does not grow without bound either.
+/// The handler of a bell belongs to this library. It notes each event at the moment of the
+/// announcement, so that no thread has to wake up for that, and there is no backlog. `ring` is
+/// called afterwards, without any lock.
 ///
-/// Thread safety: all calls from any thread. The handler is called and released without a lock.
+/// For others, each waiting announcement has a block on the observer's queue. When several
+/// announcements become one, there are more blocks than announcements, and no new block is queued
+/// before the surplus has run: so the queue does not grow without bound either.
+///
+/// Thread safety: all calls from any thread. The handler is called and released without a lock,
+/// except that of a bell.
 final class ChangeObserver: Sendable {
   typealias Handler = @Sendable (CollectionEvent) -> Void
 
@@ -23,22 +28,47 @@ final class ChangeObserver: Sendable {
   let handle: UInt64
   /// The name of the collection; nil for all.
   let collection: String?
-  private let queue: DispatchQueue
+  /// Nil for a bell.
+  private let queue: DispatchQueue?
+  /// Called after the handler of a bell.
+  let ring: @Sendable () -> Void
   private let state: Guarded<State>
 
   init(of handle: UInt64, _ collection: String?, on queue: DispatchQueue, _ handler: @escaping Handler) {
     self.handle = handle
     self.collection = collection
     self.queue = queue
+    ring = {}
     state = Guarded(State(handler: handler))
+  }
+
+  /// Creates a bell.
+  ///
+  /// - Parameters:
+  ///   - note: called with each event, in the order of commits and under a lock: it must be short
+  ///     and release no object of a caller.
+  ///   - ring: called after one or more events, without a lock.
+  init(
+    of handle: UInt64, bell collection: String, note: @escaping Handler,
+    ring: @escaping @Sendable () -> Void
+  ) {
+    self.handle = handle
+    self.collection = collection
+    queue = nil
+    self.ring = ring
+    state = Guarded(State(handler: note))
   }
 
   func wants(_ announcement: Announcement) -> Bool {
     collection == nil || collection == announcement.collection
   }
 
-  /// Queues an announcement for the handler.
-  func add(_ announcement: Announcement) {
+  /// Queues an announcement for the handler. Returns whether to call `ring`.
+  func add(_ announcement: Announcement) -> Bool {
+    guard let queue else {
+      state.withLock { $0.handler }?(announcement.unread)
+      return true
+    }
     let needsBlock = state.withLock { state in
       guard state.handler != nil else { return false }
       state.backlog.append(announcement)
@@ -47,6 +77,7 @@ final class ChangeObserver: Sendable {
       return true
     }
     if needsBlock { queue.async { self.tellNext() } }
+    return false
   }
 
   /// Ends the observer: no call of the handler begins after this.

@@ -1,4 +1,3 @@
-import Dispatch
 import LatewoodDevice
 
 /// Wakes one waiting task when a collection changes.
@@ -12,25 +11,17 @@ final class FeedBell: Sendable {
 
   private let state = Guarded(State.silent)
   private let token: Guarded<ObserverToken?> = Guarded(nil)
-  private let queue = DispatchQueue(label: "latewood.feed")
 
-  /// - Parameter note: called with each event before the bell rings.
+  /// - Parameter note: called with each event before the bell rings, in the order of commits and
+  ///   under a lock: see ``ChangeObserver``. All commits that `deliver` has announced are noted.
   init(
     _ store: DocumentStore, _ collection: String, note: @escaping @Sendable (CollectionEvent) -> Void
   ) throws(DocumentError) {
-    let token = try store.observe(collection: collection, on: queue) { [weak self] event in
-      note(event)
-      self?.ring()
-    }
+    let token = try store.observe(bell: collection, note: note) { [weak self] in self?.ring() }
     self.token.withLock { $0 = token }
   }
 
   deinit { token.withLock { $0 }?.cancel() }
-
-  /// Waits until the bell has rung for all earlier commits.
-  func settle() async {
-    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
-  }
 
   func mute() {
     state.withLock { state in

@@ -24,8 +24,15 @@ extension DocumentReads {
   package func forEachDocument(
     _ query: DocumentQuery = DocumentQuery(), _ body: (String, DocumentRecord.Head) throws -> Bool
   ) throws {
+    try forEachStoredDocument(query) { id, head in try body(String(decoding: id, as: UTF8.self), head) }
+  }
+
+  /// Like `forEachDocument`, with the bytes of the id, which must not leave the call.
+  func forEachStoredDocument(
+    _ query: DocumentQuery, _ body: (UnsafeRawBufferPointer, DocumentRecord.Head) throws -> Bool
+  ) throws {
     var count = 0
-    func take(_ id: String, _ head: DocumentRecord.Head) throws -> Bool {
+    func take(_ id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head) throws -> Bool {
       guard count < query.limit else { return false }
       if head.isDeleted, !query.includesDeleted { return true }
       if head.isExpired(at: now) { return true }
@@ -36,22 +43,25 @@ extension DocumentReads {
     if query.onlyConflicts {
       let marks = query.range.marked(CollectionSpaces.Mark.conflict)
       try source.forEach(in: spaces.marks, marks, reversed: query.descending) { key, _ in
-        let id = key.withUnsafeBytes { String(decoding: $0.dropFirst(), as: UTF8.self) }
-        guard let head = try storedHead(of: id) else {
-          throw DocumentError(.corruptData, "the document \(id) is marked, and is not there")
+        try key.withUnsafeBytes { key in
+          let id = UnsafeRawBufferPointer(rebasing: key.dropFirst())
+          guard let head = try storedHead(of: id) else {
+            let id = String(decoding: id, as: UTF8.self)
+            throw DocumentError(.corruptData, "the document \(id) is marked, and is not there")
+          }
+          return try take(id, head)
         }
-        return try take(id, head)
       }
       return
     }
     try source.forEach(in: spaces.documents, query.range, reversed: query.descending) { key, value in
       let head = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
       if head.isDeleted, !query.includesDeleted { return true }
-      return try take(key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, head)
+      return try key.withUnsafeBytes { try take($0, head) }
     }
   }
 
-  private func storedHead(of id: String) throws(DocumentError) -> DocumentRecord.Head? {
+  private func storedHead(of id: some ByteSource) throws(DocumentError) -> DocumentRecord.Head? {
     try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
   }
 

@@ -61,7 +61,7 @@ package struct DocumentReads {
 
   /// Returns the facts of a document's winner, even if that is a tombstone; nil if there is no
   /// document. O(log n); reads no revisions and no body.
-  package func head(of id: String) throws(DocumentError) -> DocumentRecord.Head? {
+  package func head(of id: some ByteSource) throws(DocumentError) -> DocumentRecord.Head? {
     let head = try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in
       try DocumentRecord.Head(bytes)
     }

@@ -69,8 +69,9 @@ struct CollectionState: Sendable, Equatable {
     indexChanges = try source.varint()
     guard source.isAtEnd else { throw source.fault("it is too long") }
     // Later additions to any of these cannot overflow.
-    for number in numbers {
-      guard number < 1 << 62 else { throw source.fault("it counts \(number)") }
-    }
+    let number =
+      lastSequence | documents | tombstones | bodies | bodyBytes | superseded | references | indexes
+      | indexChanges
+    guard number < 1 << 62 else { throw source.fault("it counts \(numbers)") }
   }
 }

@@ -73,7 +73,9 @@ extension CollectionCheck {
     let keys = try source.withValue(SequenceKey(head.body), in: spaces.bodies) { value in
       try value.reading { (bytes) throws(DocumentError) -> [IndexKey] in
         do throws(FleeceError) {
-          return try index.definition.keys(of: try FoundDocument(id, head, bytes))
+          return try id.withBytes { (id) throws(FleeceError) in
+            try index.definition.keys(of: try FoundDocument(id, head, bytes))
+          }
         } catch { return [] }
       }
     }

@@ -34,7 +34,11 @@ package struct CollationKey: Sendable {
   package mutating func append(_ value: FleeceValue?, descending: Bool = false) throws(FleeceError) {
     let start = bytes.count
     if let value {
-      try FleeceWalk.run(value, into: &self)
+      if let number = try value.number() {
+        self.number(number)
+      } else {
+        try FleeceWalk.run(value, into: &self)
+      }
     } else {
       tag(.missing)
     }
@@ -65,6 +69,10 @@ package struct CollationKey: Sendable {
   private mutating func number(_ number: FleeceValue.Number) {
     tag(.number)
     let key = NumberKey(number)
+    if key.tail == nil, bytes.count <= limit - 8 {
+      withUnsafeBytes(of: key.sortable.bigEndian) { bytes.append(contentsOf: $0) }
+      return
+    }
     for shift in stride(from: UInt64(56), through: 0, by: -8) {
       write(UInt8(truncatingIfNeeded: key.sortable &>> shift))
     }

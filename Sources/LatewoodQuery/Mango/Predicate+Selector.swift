@@ -58,7 +58,7 @@ extension FieldTest {
     switch self {
     case .compare(let comparison, let constant):
       try writer.key(comparison.name)
-      try constant.element.write(to: &writer)
+      try constant.write(to: &writer)
     case .isAmong(let constants): try FieldTest.write("$in", constants, to: &writer)
     case .containsAll(let constants): try FieldTest.write("$all", constants, to: &writer)
     case .exists, .isMissing:
@@ -76,7 +76,7 @@ extension FieldTest {
       try writer.endArray()
     case .begins(let constant):
       try writer.key("$beginsWith")
-      try constant.element.write(to: &writer)
+      try constant.write(to: &writer)
     case .matches(let pattern): try FieldTest.write("$regex", pattern.text, to: &writer)
     case .anyElement(let predicate): try FieldTest.write("$elemMatch", predicate, to: &writer)
     case .everyElement(let predicate): try FieldTest.write("$allMatch", predicate, to: &writer)
@@ -94,7 +94,7 @@ extension FieldTest {
   ) throws(FleeceError) {
     try writer.key(name)
     try writer.beginArray()
-    for constant in constants { try constant.element.write(to: &writer) }
+    for constant in constants { try constant.write(to: &writer) }
     try writer.endArray()
   }
 

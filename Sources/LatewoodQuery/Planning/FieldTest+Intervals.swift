@@ -1,3 +1,5 @@
+import LatewoodBytes
+
 extension FieldTest {
   /// The intervals that contain the keys of all values that the test accepts, in order and without
   /// overlaps.
@@ -103,7 +105,7 @@ extension ValueType {
     case .null: KeyInterval(.null)
     case .boolean:
       KeyInterval(
-        low: [CollationTag.no.rawValue], high: KeyInterval.successor(of: [CollationTag.yes.rawValue]))
+        low: [CollationTag.no.rawValue], high: KeyOrder.successor(ofPrefix: [CollationTag.yes.rawValue]))
     case .number: KeyInterval(.number)
     case .string: KeyInterval(.string)
     case .data: KeyInterval(.data)

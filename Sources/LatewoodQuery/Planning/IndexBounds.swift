@@ -1,3 +1,5 @@
+import LatewoodBytes
+
 /// The part of an index that contains all documents of a query.
 package struct IndexBounds: Sendable {
   /// The intervals of keys, in order and without overlaps.
@@ -135,7 +137,7 @@ extension KeyInterval {
   /// Returns the interval of the next part, prefixed with one key of the parts before it.
   fileprivate func followed(by next: KeyInterval) -> KeyInterval {
     KeyInterval(
-      low: low + next.low, high: next.high.map { low + $0 } ?? KeyInterval.successor(of: low),
+      low: low + next.low, high: next.high.map { low + $0 } ?? KeyOrder.successor(ofPrefix: low),
       isPoint: isPoint && next.isPoint, needsCheck: needsCheck || next.needsCheck)
   }
 
@@ -147,7 +149,7 @@ extension KeyInterval {
       interval.needsCheck = true
     }
     if let high, high.count > limit {
-      interval.high = KeyInterval.successor(of: Array(high.prefix(limit)))
+      interval.high = KeyOrder.successor(ofPrefix: Array(high.prefix(limit)))
       interval.needsCheck = true
     }
     return interval

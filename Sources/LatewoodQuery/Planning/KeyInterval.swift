@@ -1,3 +1,5 @@
+import LatewoodBytes
+
 /// An interval of keys of one value: from `low` up to, but not including, `high`.
 ///
 /// The bounds are bytes, not always whole keys: `low` may be a prefix that all keys of a type, or
@@ -21,7 +23,7 @@ package struct KeyInterval: Sendable, Equatable {
   /// Creates the interval of the keys that begin with some bytes.
   init(beginning bytes: [UInt8], isPoint: Bool = false, needsCheck: Bool = false) {
     self.init(
-      low: bytes, high: KeyInterval.successor(of: bytes), isPoint: isPoint, needsCheck: needsCheck)
+      low: bytes, high: KeyOrder.successor(ofPrefix: bytes), isPoint: isPoint, needsCheck: needsCheck)
   }
 
   init(_ tag: CollationTag, needsCheck: Bool = false) {
@@ -33,20 +35,6 @@ package struct KeyInterval: Sendable, Equatable {
     KeyInterval(low: [CollationTag.null.rawValue], high: nil, needsCheck: needsCheck)
   }
 
-  /// Returns the least bytes that come after everything that begins with these; nil if there are
-  /// none.
-  package static func successor(of bytes: [UInt8]) -> [UInt8]? {
-    var bytes = bytes
-    while let last = bytes.last {
-      if last < 255 {
-        bytes[bytes.count - 1] = last + 1
-        return bytes
-      }
-      bytes.removeLast()
-    }
-    return nil
-  }
-
   /// The same keys in an index where they are descending; nil if there are none.
   ///
   /// A key that begins with a bound comes after it, and with all bits inverted it also comes after
@@ -55,15 +43,15 @@ package struct KeyInterval: Sendable, Equatable {
     var turned = self
     if isPoint {
       turned.low = low.map { ~$0 }
-      turned.high = KeyInterval.successor(of: turned.low)
+      turned.high = KeyOrder.successor(ofPrefix: turned.low)
       return turned
     }
     turned.low = []
     if let high {
-      guard let low = KeyInterval.successor(of: high.map { ~$0 }) else { return nil }
+      guard let low = KeyOrder.successor(ofPrefix: high.map { ~$0 }) else { return nil }
       turned.low = low
     }
-    turned.high = low.isEmpty ? nil : KeyInterval.successor(of: low.map { ~$0 })
+    turned.high = low.isEmpty ? nil : KeyOrder.successor(ofPrefix: low.map { ~$0 })
     return turned
   }
 

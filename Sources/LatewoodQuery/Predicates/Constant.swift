@@ -3,16 +3,23 @@ import LatewoodFleece
 
 /// A value to compare with, prepared so that most comparisons look at a few bytes only.
 package struct Constant: Sendable {
-  package let element: FleeceElement
+  private enum Value: Sendable {
+    case element(FleeceElement)
+    case boolean(Bool)
+    case integer(Int64)
+    case string(String)
+  }
+
+  private let value: Value
   let tag: CollationTag
-  /// The collation key of the element alone.
+  /// The collation key of the value alone.
   let key: [UInt8]
   private let number: NumberKey?
   private let counted: [UInt8]
 
   /// Throws like `CollationKey.append`.
   package init(_ element: FleeceElement) throws(FleeceError) {
-    self.element = element
+    value = .element(element)
     var key = CollationKey()
     (tag, number, counted) = try element.withValue { value throws(FleeceError) in
       try key.append(value)
@@ -20,6 +27,44 @@ package struct Constant: Sendable {
       return (CollationTag(value), try value.number().map { NumberKey($0) }, bytes.map { Array($0) } ?? [])
     }
     self.key = key.bytes
+  }
+
+  package init(_ integer: Int64) {
+    value = .integer(integer)
+    tag = .number
+    number = NumberKey(.integer(integer))
+    counted = []
+    var key = CollationKey()
+    key.integer(integer)
+    self.key = key.bytes
+  }
+
+  package init(_ boolean: Bool) {
+    value = .boolean(boolean)
+    tag = boolean ? .yes : .no
+    number = nil
+    counted = []
+    key = [tag.rawValue]
+  }
+
+  package init(_ string: String) {
+    value = .string(string)
+    tag = .string
+    number = nil
+    counted = Array(string.utf8)
+    var key = CollationKey()
+    counted.withUnsafeBytes { key.text($0) }
+    self.key = key.bytes
+  }
+
+  /// Writes the value as Fleece.
+  func write(to writer: inout FleeceWriter) throws(FleeceError) {
+    switch value {
+    case .element(let element): try element.write(to: &writer)
+    case .boolean(let boolean): try writer.boolean(boolean)
+    case .integer(let integer): try writer.integer(integer)
+    case .string(let string): try writer.string(string)
+    }
   }
 
   package var isNull: Bool { tag == .null }

@@ -1,3 +1,5 @@
+import LatewoodBytes
+
 /// A range of keys in byte order.
 ///
 /// ```swift
@@ -32,7 +34,7 @@ public struct KeyRange: Sendable, Equatable {
     let low = bytes.copied
     guard !low.isEmpty else { return .all }
     return KeyRange(
-      lower: .included(low), upper: successor(ofPrefix: low).map { .excluded($0) } ?? .unbounded)
+      lower: .included(low), upper: KeyOrder.successor(ofPrefix: low).map { .excluded($0) } ?? .unbounded)
   }
 
   /// `key` and the keys after it.
@@ -48,20 +50,6 @@ public struct KeyRange: Sendable, Equatable {
   /// `low` and the keys after it up to and with `high`.
   public static func between(_ low: some ByteSource, through high: some ByteSource) -> KeyRange {
     KeyRange(lower: .included(low.copied), upper: .included(high.copied))
-  }
-
-  /// The least key that is greater than all keys with this prefix; nil if there is none (all bytes
-  /// are 255).
-  static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
-    var bytes = prefix
-    while let last = bytes.last {
-      if last < 255 {
-        bytes[bytes.count - 1] = last + 1
-        return bytes
-      }
-      bytes.removeLast()
-    }
-    return nil
   }
 
   /// The range as full keys of a keyspace, including `low` and excluding `high`. `low` may be above

@@ -87,8 +87,13 @@ extension ReadView {
 
   /// The full key of the entry at `index` of a range; nil if the range has fewer entries.
   ///
-  /// Takes O(log n) counts, to search the pending entries and deleted ranges.
+  /// Takes O(log n) counts, to search the pending entries and deleted ranges; O(log n) if there are
+  /// none in the range.
   package func key(at index: UInt64, low: [UInt8], high: [UInt8]) throws(Fault) -> [UInt8]? {
+    let hasNonePending = try low.withStart { (start, count) throws(Fault) in
+      try high.withStart { (end, endCount) throws(Fault) in try isClean(start, count, end, endCount) }
+    }
+    if hasNonePending { return try baseKey(at: index, low, high) }
     guard try index < count(low: low, high: high) else { return nil }
     // No entry of a buffer and no deleted range lies between `start` and the key.
     var start = low
@@ -110,6 +115,15 @@ extension ReadView {
     let rank = try baseRank(start) &+ index &- count(low: low, high: start)
     let cursor = try base.cursor(atRank: rank)
     return cursor.isValid ? try cursor.keyBytes() : nil
+  }
+
+  private func baseKey(at index: UInt64, _ low: [UInt8], _ high: [UInt8]) throws(Fault) -> [UInt8]? {
+    let (rank, overflow) = try baseRank(low).addingReportingOverflow(index)
+    if overflow { return nil }
+    let cursor = try base.cursor(atRank: rank)
+    guard cursor.isValid else { return nil }
+    let key = try cursor.keyBytes()
+    return RangeSet.less(key, high) && !RangeSet.less(key, low) ? key : nil
   }
 
   private func isShown(_ key: [UInt8]) throws(Fault) -> Bool {

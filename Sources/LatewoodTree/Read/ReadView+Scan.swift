@@ -17,7 +17,7 @@ extension ReadView {
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
   ) throws {
     guard let lowStart = low.baseAddress, let highStart = high.baseAddress else { return }
-    if isClean, !isReversed, hold == nil {
+    if !isReversed, hold == nil, try isClean(lowStart, low.count, highStart, high.count) {
       return try scanBase(lowStart, low.count, highStart, high.count, body)
     }
     var cursor = MergedCursor(self)
@@ -45,6 +45,21 @@ extension ReadView {
       }
       if isReversed { try cursor.previous() } else { try cursor.next() }
     }
+  }
+
+  /// Whether only the base tree has to be read for a range of full keys: no buffer has an entry in
+  /// it, and no range is deleted. O(log n).
+  func isClean(
+    _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int
+  ) throws(Fault) -> Bool {
+    if isClean { return true }
+    guard activeRanges == nil, frozenRanges == nil else { return false }
+    for root in [active, frozen] where root != nil {
+      var cursor = BufferCursor(root: root, space: records)
+      try cursor.seek(low, lowCount)
+      if cursor.isValid, SplitKey(cursor.key, cursor.keyCount).compare(high, highCount) < 0 { return false }
+    }
+    return true
   }
 
   /// Passes an entry to `body`. The hold is paused meanwhile, unless the value is too long to be

@@ -100,21 +100,27 @@ import Testing
     return found.dropFirst(request.skip).prefix(request.limit).map(\.id)
   }
 
-  /// Returns the values of a row as text. Members that are not scalars are not distinguished.
-  private func shown(of row: FoundRow, _ columns: [FieldPath]) throws -> String {
-    switch row {
-    case .values(let id, let values): return "\(id) \(values.map { Self.shown($0) })"
-    case .document(let document):
-      let values = try columns.map { column in
-        try document.withField(column) { lookup throws(FleeceError) in try ScalarValue(lookup.value) }
-      }
-      return "\(document.id) \(values.map { $0.map { Self.shown($0) } ?? "other" })"
+  /// Returns the values of a row as text; nil if the document is needed.
+  private func shown(of values: inout FoundValues, _ columns: [FieldPath]) -> String? {
+    var shown: [String] = []
+    for _ in columns {
+      guard let value = values.next() else { return nil }
+      shown.append(Self.shown(value))
     }
+    return "\(values.id) \(shown)"
+  }
+
+  /// Returns fields of a document as text. Members that are not scalars are not distinguished.
+  private func shown(of document: FoundDocument, _ columns: [FieldPath]) throws -> String {
+    let values = try columns.map { column in
+      try document.withField(column) { lookup throws(FleeceError) in try ScalarValue(lookup.value) }
+    }
+    return "\(document.id) \(values.map { $0.map { Self.shown($0) } ?? "other" })"
   }
 
   private func shown(of id: String, _ columns: [FieldPath], _ reads: DocumentReads) throws -> String {
     guard let head = try reads.head(of: id) else { return "" }
-    return try reads.withDocument(id, head) { document in try shown(of: .document(document), columns) }
+    return try reads.withDocument(id, head) { document in try shown(of: document, columns) }
   }
 
   private static func shown(_ value: ScalarValue) -> String {
@@ -179,11 +185,16 @@ import Testing
         let explanation = planner.explain(plan, columns)
         if request.limit > 0 {
           var rows: [String] = []
-          try reads.findRows(request, by: plan, columns) { row in
-            if case .values = row { covered += 1 }
-            rows.append(try shown(of: row, columns))
+          let receiver = RowReceiver { values in
+            guard let shown = shown(of: &values, columns) else { return nil }
+            covered += 1
+            rows.append(shown)
+            return true
+          } document: { document in
+            rows.append(try shown(of: document, columns))
             return true
           }
+          try reads.findRows(request, by: plan, columns, receiver)
           let wanted = try expected.map { try shown(of: $0, columns, reads) }
           if rows != wanted { Issue.record("rows of \(text): \(explanation) \(random.replay)") }
         }

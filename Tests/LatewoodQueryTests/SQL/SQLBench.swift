@@ -20,15 +20,11 @@ struct BodyDocument: SQLDocument, FieldSource {
     _ path: FieldPath, _ body: (Lookup) throws(FleeceError) -> R
   ) throws(FleeceError) -> R {
     guard path == FieldPath("_id") else { return try body(path.lookup(in: self.body)) }
-    return try Constant.text(id).element.withValue { value throws(FleeceError) in try body(.value(value)) }
-  }
-}
-
-extension Constant {
-  static func text(_ text: String) throws(FleeceError) -> Constant {
     var writer = FleeceWriter()
-    try writer.string(text)
-    return try Constant(fleece: writer.finish())
+    try writer.string(id)
+    return try FleeceBody(written: writer.finish()).withRoot { value throws(FleeceError) in
+      try body(.value(value))
+    }
   }
 }
 

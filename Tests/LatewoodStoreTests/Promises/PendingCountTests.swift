@@ -4,8 +4,8 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// `count`, `rank` and `key(at:)` with changes that are not in a checkpoint yet, compared with a
-/// sorted array.
+/// `count`, `rank`, `key(at:)` and `forEach` with changes that are not in a checkpoint yet,
+/// compared with a sorted array.
 @Suite struct PendingCountTests {
   private struct Run {
     var random: SeededRandom
@@ -81,6 +81,12 @@ import Testing
       for _ in 0..<probes {
         let (range, low, high) = keys.range(&random, model)
         #expect(try source.count(in: keyspace, range) == max(0, high - low), "\(random.replay)")
+        var found: [[UInt8]] = []
+        try source.forEach(in: keyspace, range) { key, _ in
+          found.append(key.withUnsafeBytes { Array($0) })
+          return true
+        }
+        #expect(found == Array(model.keys[low..<max(low, high)]), "\(random.replay)")
         let probe = keys.key(&random)
         #expect(try source.rank(of: probe, in: keyspace) == model.rank(probe), "\(random.replay)")
         let index = random.below(model.keys.count + 1)

@@ -1,0 +1,170 @@
+import LatewoodBytes
+import LatewoodQuery
+import LatewoodStore
+
+/// One entry of an index: the key of a document's values, then its id.
+///
+/// Its value is a varint: the length of the key times 2, plus 1 if the key is cut.
+struct IndexEntry: Equatable {
+  /// The key, then the id.
+  private let bytes: [UInt8]
+  private let keyCount: Int
+  let isCut: Bool
+
+  var key: ArraySlice<UInt8> { bytes[..<keyCount] }
+  var id: String { String(decoding: bytes[keyCount...], as: UTF8.self) }
+
+  static func key(_ key: IndexKey, _ id: some ByteSource) -> [UInt8] {
+    id.withBytes { id in
+      var bytes: [UInt8] = []
+      bytes.reserveCapacity(key.bytes.count + id.count)
+      bytes.append(contentsOf: key.bytes)
+      bytes.append(contentsOf: id)
+      return bytes
+    }
+  }
+
+  static func value(_ key: IndexKey) -> [UInt8] { value(key.bytes.count, key.isCut) }
+
+  static func value(_ keyCount: Int, _ isCut: Bool) -> [UInt8] {
+    let number = UInt64(keyCount) << 1 | (isCut ? 1 : 0)
+    // Not in steps, each of which could allocate memory.
+    if number < 0x80 { return [UInt8(number)] }
+    var bytes: [UInt8] = []
+    bytes.append(varint: number)
+    return bytes
+  }
+
+  init(key: RawSpan, value: RawSpan) throws(DocumentError) {
+    self = try key.reading { (key) throws(DocumentError) in
+      try value.reading { (value) throws(DocumentError) in IndexEntry(try StoredEntry(key: key, value: value))
+      }
+    }
+  }
+
+  init(_ entry: StoredEntry) {
+    bytes = Array(entry.bytes)
+    keyCount = entry.key.count
+    isCut = entry.isCut
+  }
+
+  /// Calls `body` with the entry in place.
+  func withStored<R>(_ body: (StoredEntry) throws -> R) rethrows -> R {
+    try bytes.withUnsafeBytes { try body(StoredEntry($0, keyCount: keyCount, isCut: isCut)) }
+  }
+
+  /// Orders entries by id.
+  static func precedes(_ left: IndexEntry, _ right: IndexEntry) -> Bool {
+    left.bytes[left.keyCount...].lexicographicallyPrecedes(right.bytes[right.keyCount...])
+  }
+}
+
+/// An entry of an index in place. It must not leave the call that provided it.
+///
+/// SAFETY: the lengths are checked against the bytes when it is made, and whoever makes it keeps
+/// the bytes until that call returns.
+struct StoredEntry {
+  /// The key, then the id.
+  let bytes: UnsafeRawBufferPointer
+  private let keyCount: Int
+  let isCut: Bool
+
+  /// No entry.
+  init() { self.init(UnsafeRawBufferPointer(start: nil, count: 0), keyCount: 0, isCut: false) }
+
+  fileprivate init(_ bytes: UnsafeRawBufferPointer, keyCount: Int, isCut: Bool) {
+    (self.bytes, self.keyCount, self.isCut) = (bytes, keyCount, isCut)
+  }
+
+  fileprivate init(
+    key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
+  ) throws(DocumentError) {
+    let number: UInt64
+    if value.count == 1, value[0] < 0x80 {
+      number = UInt64(value[0])
+    } else {
+      number = try StoredEntry.number(value)
+    }
+    guard number >> 1 < key.count else {
+      throw DocumentError(.corruptData, "an entry of an index names no document")
+    }
+    self.init(key, keyCount: Int(number >> 1), isCut: number & 1 != 0)
+  }
+
+  /// Calls `body` with the entry that a key and a value of the store make up.
+  @inline(__always) static func reading<R>(
+    _ key: RawSpan, _ value: RawSpan, _ body: (StoredEntry) throws -> R
+  ) throws -> R {
+    try key.withUnsafeBytes { key in
+      try value.withUnsafeBytes { value in try body(try StoredEntry(key: key, value: value)) }
+    }
+  }
+
+  private static func number(_ value: UnsafeRawBufferPointer) throws(DocumentError) -> UInt64 {
+    guard var source = HostileBytes(value, what: "an entry of an index") else {
+      throw DocumentError(.corruptData, "an entry of an index is empty")
+    }
+    let number = try source.varint()
+    guard source.isAtEnd else { throw source.fault("it is too long") }
+    return number
+  }
+
+  var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[..<keyCount]) }
+  var idBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[keyCount...]) }
+  var id: String { String(decoding: idBytes, as: UTF8.self) }
+}
+
+/// Neighbouring entries with the same key, which have to be put in order.
+///
+/// Most keys have a single entry: it is copied into memory that the next one uses again.
+struct EntryRun {
+  private var bytes: [UInt8] = []
+  private var keyCount = 0
+  private(set) var isCut = false
+  /// The entries after the first.
+  private var others: [IndexEntry] = []
+
+  var isEmpty: Bool { bytes.isEmpty }
+
+  /// Whether an entry has the key of those in the run.
+  func hasKey(of entry: StoredEntry) -> Bool {
+    let key = entry.key
+    guard keyCount == key.count else { return false }
+    return bytes.withUnsafeBytes { own in
+      guard let left = own.baseAddress, let right = key.baseAddress else { return true }
+      return KeyOrder.isEqual(left, right, keyCount)
+    }
+  }
+
+  mutating func append(_ entry: StoredEntry) {
+    if bytes.isEmpty {
+      bytes.append(contentsOf: entry.bytes)
+      (keyCount, isCut) = (entry.key.count, entry.isCut)
+    } else {
+      others.append(IndexEntry(entry))
+    }
+  }
+
+  mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+    if !others.isEmpty { others.removeAll(keepingCapacity: true) }
+  }
+
+  /// Calls `body` with the entries in an order, until it returns false. Returns whether it was
+  /// called with all of them.
+  ///
+  /// - Parameter sort: called if there are several.
+  func forEach(
+    sortedBy sort: (inout [IndexEntry]) throws -> Void, _ body: (StoredEntry) throws -> Bool
+  ) throws -> Bool {
+    if others.isEmpty { return try first(body) }
+    var entries = [first { IndexEntry($0) }] + others
+    try sort(&entries)
+    for entry in entries where try !entry.withStored(body) { return false }
+    return true
+  }
+
+  private func first<R>(_ body: (StoredEntry) throws -> R) rethrows -> R {
+    try bytes.withUnsafeBytes { try body(StoredEntry($0, keyCount: keyCount, isCut: isCut)) }
+  }
+}
