@@ -30,7 +30,7 @@ final class ModelRun {
   var reopenings = 0
   var compactions = 0
   var pastStates = 0
-  /// The number of bytes given back until the last reopening.
+  /// The number of bytes given back.
   var punched: UInt64 = 0
 
   /// - Parameter reading: the way in which the volume reads its files, whatever the options of a
@@ -83,9 +83,32 @@ final class ModelRun {
     try follow()
     #expect(try store.verify().faults == [], "\(random.replay)")
     held = []
+    try follower?.close()
+    follower = nil
+    try giveBack()
+    if keepsFollower { try openFollower() }
     try store.close()
     try follow()
     try follower?.close()
+  }
+
+  /// Overwrites some entries and writes checkpoints, without any reader, so that blocks must be
+  /// given back.
+  private func giveBack() throws {
+    let name = keys.space(&random)
+    let chosen = (0..<64).map { _ in keys.key(&random) }
+    for round in 0..<options.wholeCheckpoints + 3 {
+      let value = [UInt8](repeating: UInt8(round), count: 1000)
+      try store.write { transaction in
+        let space = try transaction.keyspace(name)
+        for key in chosen { try transaction.put(key, value, in: space) }
+      }
+      for key in chosen { model.spaces[name, default: .init()].put(key, value) }
+      try store.checkpoint()
+    }
+    punched += try store.statistics().punchedBytes
+    try compareAll(store, model)
+    #expect(try store.verify().faults == [], "\(random.replay)")
   }
 
   func openFollower() throws {
