@@ -9,7 +9,7 @@ import Synchronization
 /// along. No work is handed to another thread: a single caller just writes.
 ///
 /// ```
-/// syncedThrough <= writtenThrough <= closedThrough          offsets in the file, all of them ends of frames
+/// syncedThrough <= writtenThrough <= closedThrough      offsets in the file, ends of frames
 /// | on the disk  | in the file    | in sealed and open segments
 /// ```
 ///

@@ -7,7 +7,8 @@ import LatewoodStore
 /// sequences   sequence              -> SequenceEntry; one for each document, at its latest change
 /// bodies      sequence of revision  -> body; written once
 /// superseded  sequence of revision  -> nothing; bodies of no leaf any more: a sweep removes them
-/// marks       mark, id              -> nothing; documents that counts and queries must tell apart: Mark
+/// marks       mark, id              -> nothing; documents that counts and queries must tell
+///                                      apart: Mark
 /// local       name                  -> body of a local document
 /// expiry      seconds, id           -> nothing
 /// references  sequence, digest      -> nothing; the blobs that a body refers to

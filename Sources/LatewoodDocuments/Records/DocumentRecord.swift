@@ -4,7 +4,8 @@
 /// ```
 /// format 1 byte | flags 1 byte | sequence varint | expiry varint, if flagged | branch | branch | ...
 /// branch   generation of its leaf, varint | the leaf | its parent | ...
-/// revision flags 1 byte | digest length 1 byte, if flagged, else 20 | digest | place of its body varint, if flagged |
+/// revision flags 1 byte | digest length 1 byte, if flagged, else 20 | digest |
+///          place of its body varint, if flagged |
 ///          number of the revision that this one follows from, varint, if it is in a branch before
 /// ```
 ///

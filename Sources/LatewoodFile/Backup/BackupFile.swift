@@ -5,9 +5,9 @@ import LatewoodDevice
 /// own end.
 ///
 /// ```
-/// first    | header | slots | bytes of the source up to the end of its log | end |
-/// next     | header | slots | as before ................................... | end | later bytes | end |
-///                                                                      without the first 56 of them
+/// first    | header | slots | bytes of the source, to its log's end | end |
+/// next     | header | slots | as before ............................. | end | later bytes | end |
+///                                                                without the first 56 of them
 /// ```
 ///
 /// *End* is a seal that ends the log (FORMAT.md, section 5). Bytes behind it have no meaning, so

@@ -5,7 +5,8 @@ import LatewoodTree
 ///
 /// ```
 /// | header, heads, slots, prefix | cell | ce#########ll | cell | cell | cell |
-///   destroyed ###########################                 ^ found from the end: each cell ends where the next one begins
+///   destroyed ###########################                 ^ found from the end:
+///                                           each cell ends where the next one begins
 /// ```
 ///
 /// Cells lie one after the other in the order of their keys. So a cell that ends exactly where a

@@ -8,7 +8,7 @@ import LatewoodFleece
 /// number                         tag, `NumberKey`
 /// string, data                   tag, the bytes with 00 written as 00 FF, then 00 00
 /// array                          tag, the keys of its elements, 00
-/// object                         tag, for each member the key of its name and that of its value, then 00
+/// object                         tag, for each member the keys of its name and its value, 00
 /// ```
 ///
 /// Members come in the order of the bytes of their names. Strings sort by their UTF-8; CouchDB

@@ -4,8 +4,9 @@ import LatewoodFile
 /// Transactions that do not block their callers.
 ///
 /// ```
-/// tasks -> queuedWrites -> writer lock [ closure, commit, closure, commit ... ] -> flush, publish -> tasks      relaxed
-///                                                                              \-> queuedSyncs -> sync, publish -> tasks
+/// tasks -> queuedWrites -> writer lock [ closure, commit, closure, commit ... ]
+///    relaxed:      -> flush, publish -> tasks
+///    synchronous:  -> queuedSyncs -> sync, publish -> tasks
 /// ```
 ///
 /// One thread runs closures and another waits for syncs, however many tasks wait. Closures continue

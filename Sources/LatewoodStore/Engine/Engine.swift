@@ -9,9 +9,12 @@ import Synchronization
 /// them.
 ///
 /// ```
-/// write:       writer lock [ run the closure, encode, change the write buffer ]  ->  flush (shared)  ->  publish
-/// checkpoint:  writer lock [ freeze ]  ->  merge, without a lock  ->  writer lock [ append, swap ]  ->  publish
-/// read:        register, follow the pointer to the published version, go; a snapshot or cursor holds the version instead
+/// write:       writer lock [ run the closure, encode, change the write buffer ]
+///              -> flush (shared) -> publish
+/// checkpoint:  writer lock [ freeze ] -> merge, without a lock -> writer lock [ append, swap ]
+///              -> publish
+/// read:        register, follow the pointer to the published version, go;
+///              a snapshot or cursor holds the version instead
 /// ```
 ///
 /// Invariants:

@@ -12,7 +12,7 @@ import Synchronization
 /// 13  prefixCount u8    bytes of `prefix` in use
 /// 16  settled     u64   the change of a count by the node; see `BufferNode+Counting`
 /// 24  prefix      40 bytes: the common prefix of all keys of the node, or a part of it
-/// 64  heads       capacity x u32   first four bytes of each key after the prefix, as a big-endian number
+/// 64  heads       capacity x u32   first four bytes of each key after the prefix, big-endian
 ///     references  capacity x u64   the record of each key, or of each separator
 ///     children    capacity x u64   of a branch: the child whose keys are not less than the separator
 ///     sums        of a branch, capacity x i64: the change of a count by the children before each
