@@ -12,6 +12,7 @@ import LatewoodSimulation
            KillRun disks COUNT [SEED]   disks that fail to write
            KillRun limits               resources that the system limits
            KillRun forks                forks with the database open
+           KillRun full                 full disks that are freed by deleting
     """
 
   private enum Kind: String {
@@ -28,6 +29,7 @@ import LatewoodSimulation
       ChildEnvironment.endWithoutBacktrace()
       if arguments == ["limits"] { return try LimitsRun.run() }
       if arguments == ["forks"] { return try ForkRun.run() }
+      if arguments == ["full"] { return try FullRun.run() }
       let kind = arguments.first.flatMap { Kind(rawValue: $0) }
       let numbers = kind == nil ? arguments : Array(arguments.dropFirst())
       guard (1...2).contains(numbers.count), let count = Int(numbers[0]), count > 0 else {

@@ -14,6 +14,16 @@ struct MountPrograms {
   private let unmountProgram: String
   private let trimProgram: String
 
+  /// Formats an image with a file system of a given kind, and mounts it. Throws `Skipped` if that
+  /// cannot be done here.
+  func mount(_ image: String, as kind: String, at directory: String) throws {
+    let program = try Self.find("mkfs.\(kind)")
+    let force = kind == "ext4" ? "-F" : "-f"
+    guard try Self.run(program, "-q", force, image) == 0,
+      try Self.run(mountProgram, "-t", kind, "-o", "loop", image, directory) == 0
+    else { throw Skipped("there is no \(kind)") }
+  }
+
   /// Throws `Skipped` if they do not exist, or not for this user.
   init() throws {
     guard CurrentProcess.isPrivileged else { throw Skipped("only root can mount a file system") }

@@ -53,6 +53,10 @@ package final class BufferedDevice: Device {
     file.startWriteback(offset: offset, length: length)
   }
   package func reserve(offset: UInt64, length: UInt64) { file.reserve(offset: offset, length: length) }
+  package func keepBlocks(offset: UInt64, length: UInt64) -> KeptBlocks {
+    file.keepBlocks(offset: offset, length: length)
+  }
+  package func freeSpace() -> UInt64? { file.freeSpace() }
   package var prefersWrittenRoom: Bool { file.prefersWrittenRoom }
   package var blockLength: UInt64 { file.blockLength }
   package func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {

@@ -99,6 +99,13 @@ package protocol Device: AnyObject, Sendable {
   /// does not have to record a new size, which takes a third of its time.
   func reserve(offset: UInt64, length: UInt64)
 
+  /// Allocates blocks for a range, so that writing there needs no more space, and leaves the length
+  /// of the file as it is. Blocks that exist stay as they are.
+  func keepBlocks(offset: UInt64, length: UInt64) -> KeptBlocks
+
+  /// The number of bytes that the file system still has for this process; nil if it cannot tell.
+  func freeSpace() -> UInt64?
+
   /// Whether the first sync after a write into space that was only reserved is slower than one
   /// after a write into space that was written before, because the file system records when a block
   /// comes into use.
@@ -155,6 +162,8 @@ extension Device {
   package func extend(_ space: AddressSpace, capacity: UInt64) throws(Fault) -> AddressSpace? { nil }
   package var cache: PageCache? { nil }
   package func keepMapped(_ range: Range<UInt64>) throws(Fault) {}
+  package func keepBlocks(offset: UInt64, length: UInt64) -> KeptBlocks { .unsupported }
+  package func freeSpace() -> UInt64? { nil }
   package var isRemote: Bool { false }
   package var file: any Device { self }
   package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {}
@@ -168,6 +177,15 @@ extension Device {
   package func wasRenamed(to path: String) {}
   package func copyAttributes(from other: any Device) throws(Fault) {}
   package func place() throws(Fault) -> FilePlace { .kept(links: 1) }
+}
+
+/// The outcome of `Device.keepBlocks`.
+package enum KeptBlocks: Sendable, Equatable {
+  case kept
+  /// There is no space for all of them; some may have been allocated.
+  case full
+  /// The file system cannot do this.
+  case unsupported
 }
 
 /// The state of an open file's name.

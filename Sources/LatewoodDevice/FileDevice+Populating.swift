@@ -8,17 +8,32 @@ extension FileDevice {
 
   package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
-    if FileDevice.canPopulate.load(ordering: .relaxed) {
+    var canPopulate = FileDevice.canPopulate.load(ordering: .relaxed)
+    if canPopulate {
       do throws(ErrorNumber) {
         return try retried { () throws(ErrorNumber) in try SystemCalls.populate(start, length: bytes.count) }
       } catch {
         if error == .invalid || error == .noSuchCall || error == .notSupported {
           FileDevice.canPopulate.store(false, ordering: .relaxed)
+          canPopulate = false
         }
       }
     }
     // Reading finds the failing place again, with the system's reason.
     try readThrough(bytes.count, at: offset)
+    if canPopulate { try populateAgain(start, bytes.count, at: offset) }
+  }
+
+  /// Tries once more, after the bytes could be read. A hole in a full file system in memory can be
+  /// read, but touching its mapping, which needs memory, would end the process.
+  private func populateAgain(_ start: UnsafeRawPointer, _ length: Int, at offset: UInt64) throws(Fault) {
+    do throws(ErrorNumber) {
+      try retried { () throws(ErrorNumber) in try SystemCalls.populate(start, length: length) }
+    } catch {
+      throw Fault(
+        .outOfSpace, "the system has no memory for a hole of the file", offset: offset, errno: error.code,
+        path: path)
+    }
   }
 
   /// Reads a range only to find out whether it can be read, and to bring it into the cache.

@@ -161,6 +161,33 @@ package final class FileDevice: Device {
     advise { SystemCalls.reserve($0, position, count) }
   }
 
+  package func keepBlocks(offset: UInt64, length: UInt64) -> KeptBlocks {
+    guard let position = Int64(exactly: offset), let count = Int64(exactly: length),
+      !position.addingReportingOverflow(count).overflow
+    else { return .unsupported }
+    var outcome = KeptBlocks.unsupported
+    advise { outcome = FileDevice.keepBlocks($0, position, count) }
+    return outcome
+  }
+
+  private static func keepBlocks(_ number: Int32, _ position: Int64, _ count: Int64) -> KeptBlocks {
+    while true {
+      do throws(ErrorNumber) {
+        try SystemCalls.keepBlocks(number, position, count)
+        return .kept
+      } catch {
+        if error == .interrupted { continue }
+        return error == .noSpace || error == .quotaExceeded ? .full : .unsupported
+      }
+    }
+  }
+
+  package func freeSpace() -> UInt64? {
+    var bytes: UInt64?
+    advise { bytes = SystemCalls.freeSpace($0) }
+    return bytes
+  }
+
   package var prefersWrittenRoom: Bool { true }
 
   /// The block length that the file system reports, but at least a page, because smaller blocks

@@ -45,6 +45,18 @@ extension SystemCalls {
     #endif
   }
 
+  /// Allocates blocks for a range of a file, whose size stays. Throws `notSupported` or
+  /// `noSuchCall` if that is not supported.
+  static func keepBlocks(_ descriptor: Int32, _ offset: Int64, _ length: Int64) throws(ErrorNumber) {
+    #if canImport(Glibc)
+      let keepSize: Int32 = 1
+      guard MemoryLayout<Int>.size == 8, let allocate else { throw ErrorNumber.noSuchCall }
+      _ = try checked(allocate(descriptor, keepSize, offset, length))
+    #else
+      throw ErrorNumber.noSuchCall
+    #endif
+  }
+
   /// Frees the blocks of a range of a file, whose size stays. Throws `notSupported` or `noSuchCall`
   /// if that is not supported.
   static func punchHole(_ descriptor: Int32, _ offset: Int64, _ length: Int64) throws(ErrorNumber) {

@@ -44,4 +44,13 @@ extension SystemCalls {
       return false
     #endif
   }
+
+  /// The number of bytes that the file system of an open file has left for this process; nil if it
+  /// does not say.
+  static func freeSpace(_ descriptor: Int32) -> UInt64? {
+    var status = statvfs()
+    guard fstatvfs(descriptor, &status) == 0 else { return nil }
+    let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+    return overflow ? .max : bytes
+  }
 }

@@ -35,6 +35,8 @@ import LatewoodBytes
   /// The number of the open transaction, or of the last one.
   var transaction: UInt64 = 0
   var isOpen = false
+  /// Whether that transaction has put something.
+  var hasPut = false
   /// The end of the log when that transaction began.
   var transactionStart: UInt64 = FileLayout.logStart
   /// The number of complete frames of the open transaction. They can no longer be taken back.

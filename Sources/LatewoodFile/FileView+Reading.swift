@@ -14,6 +14,17 @@ extension FileView {
     }.get()
   }
 
+  /// The end of the hole in which an offset lies; nil if it lies in none. Throws errors of the
+  /// device.
+  func endOfHole(at offset: UInt64) throws(Fault) -> UInt64? {
+    guard let owner else { return nil }
+    // SAFETY: the owner lives as long as the mapping that this view is of.
+    let hole = try owner._withUnsafeGuaranteedRef { owner in
+      Result { () throws(Fault) in try owner.device.nextHole(from: offset) }
+    }.get()
+    return hole.flatMap { $0.contains(offset) ? $0.upperBound : nil }
+  }
+
   /// Whether the bytes are those of a `PageCache`, which may release them once the reader that
   /// asked for them is no longer registered.
   package var isBuffered: Bool { owner?._withUnsafeGuaranteedRef { $0.isBuffered } ?? false }

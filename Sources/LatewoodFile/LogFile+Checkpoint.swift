@@ -24,6 +24,7 @@ extension LogFile {
     try checkLength(of: length)
     let payload = append.pointee.tail + UInt64(FrameHeader.length)
     let first = (payload + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1)
+    try claim(through: first + UInt64(length), freesSpace: true)
     let header = frameHeader(.nodes, payloadLength: Int(first - payload) + length)
     append.pointee.lastFrameChecksum = header.encode(
       into: append.pointee.memory + append.pointee.frameStart, seed: append.pointee.seed)

@@ -95,6 +95,12 @@ extension LogFile {
   func closeContinuingFrame() throws(Fault) {
     if let transactionFailure { throw transactionFailure }
     if append.pointee.frameHasRecords {
+      do throws(Fault) {
+        try claimOpenFrame()
+      } catch {
+        failTransaction(error)
+        throw error
+      }
       closeFrame(continues: true)
       append.pointee.closedFrames += 1
       endsInSeal = false

@@ -33,6 +33,7 @@ extension LogFile {
     let keyCount = key.count &+ prefix
     try checkKey(keyCount)
     if value.count >= LogFile.largeValueLength {
+      append.pointee.hasPut = true
       return try putLarge(keyspace: keyspace, prefix: prefix, key, value, asExtent)
     }
     try makeRoom(for: LogFile.recordOverhead &+ keyCount &+ value.count)
@@ -46,6 +47,7 @@ extension LogFile {
       to += value.count
     }
     place.pointee.position = to - place.pointee.memory
+    place.pointee.hasPut = true
     return place.pointee.segmentOffset &+ UInt64(truncatingIfNeeded: start)
   }
 

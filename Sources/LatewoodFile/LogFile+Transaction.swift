@@ -13,6 +13,7 @@ extension LogFile {
     append.pointee.transaction = number
     append.pointee.transactionStart = append.pointee.tail
     append.pointee.isOpen = true
+    append.pointee.hasPut = false
     transactionFailure = nil
     append.pointee.closedFrames = 0
     append.pointee.position = append.pointee.frameStart + FrameHeader.length
@@ -25,7 +26,9 @@ extension LogFile {
   /// forget its operations. A transaction without operations writes nothing. Throws `poisoned`,
   /// `closed`, `outOfSpace`, and the error of a put after which the transaction can only be
   /// aborted.
-  package func commitTransaction() throws(Fault) -> CommitPosition {
+  ///
+  /// - Parameter freesSpace: whether it may use the reserve; nil if it may unless it has a put.
+  package func commitTransaction(freesSpace: Bool? = nil) throws(Fault) -> CommitPosition {
     precondition(append.pointee.isOpen, "no transaction is open")
     if let failure = transactionFailure {
       abortTransaction()
@@ -34,6 +37,12 @@ extension LogFile {
     if !append.pointee.frameHasRecords, append.pointee.closedFrames == 0 {
       abortTransaction()
       return position
+    }
+    do throws(Fault) {
+      try claimOpenFrame(freesSpace: freesSpace)
+    } catch {
+      abortTransaction()
+      throw error
     }
     let frameStart = append.pointee.frameStart
     let checksum = append.pointee.lastFrameChecksum

@@ -21,8 +21,16 @@ extension LogFile {
     }
     try closeContinuingFrame()
     do throws(Fault) {
+      try claim(
+        through: append.pointee.tail + UInt64(LogFile.greatestHead(key: prefix + key.count) + value.count),
+        freesSpace: false)
+    } catch {
+      failTransaction(error)
+      throw error
+    }
+    do throws(Fault) {
       try checkLength(of: value.count)
-      let headLength = FrameHeader.length + LogFile.recordOverhead + prefix + key.count + 8
+      let headLength = LogFile.greatestHead(key: prefix + key.count)
       if headLength > append.pointee.capacity - append.pointee.position { try nextChunk() }
       let record = append.pointee.tail + UInt64(FrameHeader.length)
       let head = encodeHead(keyspace: keyspace, prefix: prefix, key, value, asExtent)
@@ -45,6 +53,11 @@ extension LogFile {
       failTransaction(error)
       throw error
     }
+  }
+
+  /// An upper bound of the bytes of such a frame besides its value, with the padding.
+  private static func greatestHead(key count: Int) -> Int {
+    FrameHeader.length + recordOverhead + count + 8
   }
 
   /// Encodes the frame up to its value. `length` starts at the frame.

@@ -67,6 +67,8 @@ package final class LogFile: @unchecked Sendable {
 
   /// *Writer.* All chunks.
   var chunks: [UnsafeMutableRawPointer]
+  /// *Writer.* The blocks kept for what frees space.
+  var reserve: SpaceReserve
   /// *Writer.* The reason why the open transaction cannot commit; nil if it can.
   var transactionFailure: Fault?
   /// *Writer.* Whether the last frame is a seal.
@@ -99,6 +101,7 @@ package final class LogFile: @unchecked Sendable {
     let length = opened.fileLock == nil ? 64 : LogFile.chunkLength
     let chunk = UnsafeMutableRawPointer.allocate(byteCount: length, alignment: 4096)
     chunks = [chunk]
+    reserve = SpaceReserve(opened.device)
     append = .allocate(capacity: 1)
     append.initialize(
       to: AppendState(

@@ -148,7 +148,14 @@ struct LogWalk {
     while size >= headerLength, at <= size - headerLength {
       let offset = at
       at += FileLayout.frameAlignment
-      try readable.need(offset, headerLength)
+      do throws(Fault) {
+        try readable.need(offset, headerLength)
+      } catch {
+        // There is no memory for the zeros of a hole, which need not be looked at.
+        guard error.kind == .outOfSpace, let end = try view.endOfHole(at: offset) else { throw error }
+        at = max(at, end & ~(FileLayout.frameAlignment - 1))
+        continue
+      }
       // SAFETY: 56 bytes from `offset` on are below `size`.
       guard (view.base + Int(offset)).u32(FrameHeader.Offset.magic) == FrameHeader.magic,
         let header = LogWalk.header(at: offset, view: view, size: size),

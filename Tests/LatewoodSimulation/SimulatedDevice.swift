@@ -195,6 +195,21 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     }
   }
 
+  func keepBlocks(offset: UInt64, length: UInt64) -> KeptBlocks {
+    volume.locked {
+      guard volume.keepsBlocks, volume.countsBlocks, !volume.hasLostPower, isWritable,
+        let end = Int(exactly: offset + length)
+      else { return .unsupported }
+      if file.growth(writing: Int(offset)..<end) > volume.freeBlocks { return .full }
+      file.keep(through: end)
+      return .kept
+    }
+  }
+
+  func freeSpace() -> UInt64? {
+    volume.locked { volume.keepsBlocks && volume.countsBlocks ? UInt64(volume.freeBlocks) : nil }
+  }
+
   var blockLength: UInt64 { UInt64(SimulatedFile.sectorLength) }
 
   func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {

@@ -94,16 +94,26 @@ final class SimulatedFile {
     zeros.withUnsafeBytes { write($0, at: bytes.lowerBound) }
     refused.subtract(
       bytes.lowerBound / SimulatedFile.sectorLength..<bytes.upperBound / SimulatedFile.sectorLength)
-    holes.formUnion(
-      bytes.lowerBound / SimulatedFile.sectorLength..<bytes.upperBound / SimulatedFile.sectorLength)
+    let end = min(
+      bytes.upperBound, (liveSize + SimulatedFile.sectorLength - 1) & ~(SimulatedFile.sectorLength - 1))
+    guard bytes.lowerBound < end else { return }
+    holes.formUnion(bytes.lowerBound / SimulatedFile.sectorLength..<end / SimulatedFile.sectorLength)
   }
 
   /// Makes the file longer with zeros, which take no sectors. A power cut before the next sync may
   /// undo that.
   func grow(to size: Int) { liveSize = max(liveSize, size) }
 
+  /// The end of the blocks that exist behind the end of the file.
+  private var keptSize = 0
+
   /// The number of bytes that the file takes on the disk.
-  var allocatedSize: Int { max(0, liveSize - holes.count * SimulatedFile.sectorLength) }
+  var allocatedSize: Int {
+    max(0, liveSize - holes.count * SimulatedFile.sectorLength) + max(0, keptSize - liveSize)
+  }
+
+  /// Allocates blocks up to `end`, behind the end of the file.
+  func keep(through end: Int) { keptSize = max(keptSize, end) }
 
   /// Returns the number of bytes by which the file grows on the disk when a range is written.
   func growth(writing range: Range<Int>) -> Int {
@@ -111,7 +121,7 @@ final class SimulatedFile {
     let length = SimulatedFile.sectorLength
     let sectors = range.lowerBound / length...(range.upperBound - 1) / length
     let filled = holes.isEmpty ? 0 : sectors.count { holes.contains($0) }
-    return filled * length + max(0, range.upperBound - liveSize)
+    return filled * length + max(0, range.upperBound - max(liveSize, keptSize))
   }
 
   func sync() {

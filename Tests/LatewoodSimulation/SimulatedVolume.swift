@@ -69,6 +69,9 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   /// Whether the limit applies to the space that files take on the disk, without their holes. Must
   /// not be changed once a file is open.
   package var countsBlocks = false
+  /// Whether blocks can be allocated behind the end of a file. Must not be changed once a file is
+  /// open.
+  package var keepsBlocks = false
   var canPunch = true
   var readsFromDisk = true
   /// Must not be changed once a file is open.

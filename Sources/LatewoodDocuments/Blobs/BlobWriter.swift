@@ -155,7 +155,7 @@ extension DocumentWriter {
 
   /// Removes the remains of an upload.
   func dropUpload(_ number: UInt64) throws(DocumentError) {
-    changeCount += 1
+    noteRemoval()
     do throws(StoreError) {
       try transaction.deleteRange(.prefix(SequenceEntry.key(number)), in: shared.chunks)
       try transaction.delete(DatabaseFacts.uploadPrefix + String(number), in: shared.database)

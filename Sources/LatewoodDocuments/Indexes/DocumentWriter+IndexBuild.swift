@@ -141,7 +141,7 @@ extension DocumentWriter {
     guard work.state.indexes > 0, let index = try indexes(work).first(where: { $0.name == name }) else {
       return false
     }
-    changeCount += 1
+    noteRemoval()
     do throws(StoreError) { try remove(index, of: work.name) } catch { throw DocumentError(error) }
     work.state.indexes -= 1
     work.state.indexChanges += 1

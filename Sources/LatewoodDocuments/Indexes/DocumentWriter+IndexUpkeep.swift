@@ -58,7 +58,7 @@ extension DocumentWriter {
   }
 
   private func apply(_ change: IndexChange, _ id: String) throws(DocumentError) {
-    changeCount += 1
+    if change.added.isEmpty { noteRemoval() } else { changeCount += 1 }
     do throws(StoreError) {
       let entries = change.index.entries
       // While an index is built, it may lack the removed keys.

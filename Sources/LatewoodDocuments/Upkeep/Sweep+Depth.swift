@@ -66,7 +66,7 @@ extension DocumentWriter {
       }
     }
     guard var record, record.tree.prune(to: depth) else { return }
-    changeCount += 1
+    noteRemoval()
     do throws(StoreError) {
       try transaction.put(key, record.encoded(), in: documents)
     } catch { throw DocumentError(error) }

@@ -135,7 +135,7 @@ extension DocumentWriter {
   /// whose content never came, and returns false.
   func removeBlob(_ digest: BlobDigest) throws(DocumentError) -> Bool {
     let record = try core.blobRecord(digest, shared, transaction)
-    changeCount += 1
+    noteRemoval()
     do throws(StoreError) {
       if let record {
         try transaction.deleteRange(.prefix(SequenceEntry.key(record.number)), in: shared.chunks)

@@ -31,7 +31,7 @@ extension DocumentWriter {
     guard let collection = try collection(name) else { return nil }
     let spaces = try collection.spaces
     let indexes = try CollectionIndex.load(of: name, in: shared.database, transaction)
-    changeCount += 1
+    noteRemoval()
     do throws(StoreError) {
       for index in indexes { try remove(index, of: name) }
       for keyspace in spaces.all { try transaction.dropKeyspace(keyspace) }

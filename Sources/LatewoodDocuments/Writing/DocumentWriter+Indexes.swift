@@ -29,7 +29,7 @@ extension DocumentWriter {
       let new = IndexedRevision(head, body: head.body == sequence ? body?.bytes : nil)
       try index(id, work, from: old?.head, to: new, isLocal: isLocal && new.body != nil)
     }
-    changeCount += 1
+    if head.isDeleted || kind == .purged { noteRemoval() } else { changeCount += 1 }
     let entry = SequenceEntry(sequence: sequence, id: id, head: head)
     do throws(StoreError) {
       let spaces = work.spaces
@@ -138,7 +138,7 @@ extension DocumentWriter {
         }
       }
     }
-    changeCount += 1
+    noteRemoval()
     do throws(StoreError) {
       try transaction.delete(key, in: spaces.bodies)
       work.state.bodies &-= 1
@@ -155,7 +155,7 @@ extension DocumentWriter {
   private func unlistSuperseded(_ key: [UInt8], _ work: CollectionWork) throws(DocumentError) {
     do throws(StoreError) {
       guard try transaction.contains(key, in: work.spaces.superseded) else { return }
-      changeCount += 1
+      noteRemoval()
       try transaction.delete(key, in: work.spaces.superseded)
       work.state.superseded &-= 1
     } catch { throw DocumentError(error) }

@@ -38,7 +38,7 @@ extension DocumentWriter {
     let old = try localBlobs(name, work)
     do throws(StoreError) {
       guard try transaction.contains(name, in: work.spaces.local) else { return false }
-      changeCount += 1
+      noteRemoval()
       try transaction.delete(name, in: work.spaces.local)
       for digest in old { try removeReference(of: name, to: digest, work) }
       return true

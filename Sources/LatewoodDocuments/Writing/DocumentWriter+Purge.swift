@@ -43,7 +43,7 @@ extension DocumentWriter {
   ) throws(DocumentError) {
     if work.state.indexes > 0 { try index(id, work, from: old.head, to: nil, isLocal: false) }
     for node in old.tree.nodes where node.body != 0 { try removeBody(node.body, work) }
-    changeCount += 1
+    noteRemoval()
     do throws(StoreError) {
       try transaction.delete(SequenceEntry.key(old.sequence), in: work.spaces.sequences, wasThere: true)
       try transaction.delete(id, in: work.spaces.documents, wasThere: true)
@@ -57,7 +57,7 @@ extension DocumentWriter {
 
   /// Removes an entry of the expiry index alone.
   func forgetExpiry(_ seconds: UInt64, _ id: String, _ work: CollectionWork) throws(DocumentError) {
-    changeCount += 1
+    noteRemoval()
     do throws(StoreError) {
       try transaction.delete(CollectionSpaces.expiryKey(seconds, id), in: work.spaces.expiry)
     } catch { throw DocumentError(error) }

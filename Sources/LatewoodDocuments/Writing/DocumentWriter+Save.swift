@@ -115,9 +115,7 @@ extension DocumentWriter {
     guard record.isExpired(at: now) else { return record }
     // The purge is no change of the caller's: it stays even if the call is refused, and does not
     // spoil an outer batch.
-    let before = changeCount
-    defer { changeCount = before }
-    try forget(id, work, record, .expired)
+    try withoutCounting { () throws(DocumentError) in try forget(id, work, record, .expired) }
     return nil
   }
 

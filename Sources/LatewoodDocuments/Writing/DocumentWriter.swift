@@ -20,6 +20,8 @@ package final class DocumentWriter {
   private var droppedNames: [String] = []
   /// The number of changes so far: an inner batch that fails after a change spoils the outer one.
   var changeCount = 0
+  /// The number of these that leave less behind than there was.
+  private var removalCount = 0
   private var failure: (any Error)?
   var knownDepth: Int?
   private var endings: [(Bool) -> Void] = []
@@ -82,10 +84,24 @@ package final class DocumentWriter {
   }
 
   func dropped(_ collection: DocumentCollection) {
-    changeCount += 1
+    noteRemoval()
     works[collection.name] = nil
     given[collection.name] = nil
     droppedNames.append(collection.name)
+  }
+
+  /// Counts a change that leaves less behind than there was. A batch of nothing else can be
+  /// committed when the disk is full.
+  func noteRemoval() {
+    changeCount += 1
+    removalCount += 1
+  }
+
+  /// Calls a closure whose changes are not the caller's.
+  func withoutCounting<R>(_ body: () throws(DocumentError) -> R) throws(DocumentError) -> R {
+    let before = (changeCount, removalCount)
+    defer { (changeCount, removalCount) = before }
+    return try body()
   }
 
   func putFact(_ key: String, _ value: [UInt8]) throws(DocumentError) {
@@ -96,6 +112,7 @@ package final class DocumentWriter {
   /// Writes the last changes of a batch: the states of the collections that it has changed.
   func finish() throws {
     if let failure { throw failure }
+    transaction.freesSpace = removalCount > 0 && removalCount == changeCount
     for work in works.values where work.state != work.startState {
       try transaction.put(CollectionState.key(work.name), work.state.encoded(), in: shared.database)
     }

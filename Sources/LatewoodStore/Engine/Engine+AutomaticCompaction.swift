@@ -114,6 +114,7 @@ extension Engine {
       let committed = committedBytes.load(ordering: .relaxed)
       guard compactionAttempts.withLock({ $0.mayTry(at: committed) }) else { return nil }
       let occupancy = try occupancy()
+      if wouldRelieve(occupancy) { return 1 }
       guard occupancy.size >= options.compaction.minimumSize else { return nil }
       if isTooLarge(occupancy) { return 1 }
       if occupancy.deadShare >= options.compaction.urgentDeadShare { return occupancy.deadShare }

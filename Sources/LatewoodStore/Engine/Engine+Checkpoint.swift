@@ -112,13 +112,23 @@ extension Engine {
     let reading = log.view.hold()
     defer { withExtendedLifetime(reading) {} }
     try log.proveFrames(from: punching.withLock { $0.replay }, to: frozen.replay.offset)
-    let root = try BufferMerge.run(
-      frozen.buffer, into: base, file: log.view, nodeSize: options.nodeSize, transaction: frozen.transaction,
-      leaving: &dead,
-      reserve: { (length) throws(Fault) in try reserve(length) },
-      write: { (bytes, offset) throws(Fault) in try log.writeNodes(bytes, at: offset) })
-    try log.syncNodes()
-    return (root, dead)
+    var regions: [Range<UInt64>] = []
+    do throws(Fault) {
+      let root = try BufferMerge.run(
+        frozen.buffer, into: base, file: log.view, nodeSize: options.nodeSize,
+        transaction: frozen.transaction, leaving: &dead,
+        reserve: { (length) throws(Fault) in
+          let offset = try reserve(length)
+          regions.append(offset..<offset + UInt64(length))
+          return offset
+        },
+        write: { (bytes, offset) throws(Fault) in try log.writeNodes(bytes, at: offset) })
+      try log.syncNodes()
+      return (root, dead)
+    } catch {
+      if error.kind == .outOfSpace { discard(regions) }
+      throw error
+    }
   }
 
   /// Appends the checkpoint of the new tree, and writes a root slot that names it.
@@ -140,6 +150,7 @@ extension Engine {
     defer { unlockForService() }
     unfinished = nil
     liveBytes.store(root?.liveBytes ?? 0, ordering: .relaxed)
+    fitReserve()
     let (log, hold) = (log, holdOfNextBase())
     log.needRecords(from: frozen.replay.offset)
     swap { old in

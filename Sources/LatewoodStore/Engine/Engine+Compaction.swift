@@ -43,7 +43,12 @@ extension Engine {
     } catch {
       do throws(Fault) {
         guard joins, error.kind == .outOfSpace else { throw error }
-        result = .success(try giveBackInPlace(insteadOf: error))
+        result = .success(
+          try withReserve(orElse: { () throws(Fault) in try giveBackInPlace(insteadOf: error) }) {
+            () throws(Fault) in
+            try runRewriting(
+              holdsWriters: joins, isAutomatic: isAutomatic, bytesPerSecond, progress, into: create)
+          })
       } catch {
         result = .failure(error)
       }

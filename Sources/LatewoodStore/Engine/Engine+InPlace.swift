@@ -3,9 +3,7 @@ import LatewoodDevice
 import LatewoodFile
 
 extension Engine {
-  /// Does the part of a compaction that needs no space for a new file: gives back every block that
-  /// is known to be dead, however few there are. Writes a checkpoint in between, which makes more
-  /// blocks dead, if there is enough space for it.
+  /// Does the part of a compaction that needs no space for a new file; see `mergeAndGiveBack`.
   ///
   /// Throws `fault` if no block could be given back.
   func giveBackInPlace(insteadOf fault: Fault) throws(Fault) -> CompactionReport {
@@ -16,19 +14,10 @@ extension Engine {
     defer { checkpointing.unlock() }
     let log = log
     report.bytesBefore = try log.device.allocatedSize()
-    let given = punching.withLock { $0.punchedBytes }
-    try punchDead(least: 1)
-    do throws(Fault) {
-      try writeCheckpoint(isForced: false)
-      frozenBytes.store(0, ordering: .relaxed)
-    } catch {
-      // Blocks that were dead before have been given back all the same.
-      guard error.kind == .outOfSpace else { throw error }
-    }
-    try punchDead(least: 1)
+    let isAny = try mergeAndGiveBack()
     report.bytesAfter = try log.device.allocatedSize()
     report.duration = (MonotonicClock.nanoseconds - began) / 1000
-    guard punching.withLock({ $0.punchedBytes }) > given else { throw fault }
+    guard isAny else { throw fault }
     return report
   }
 }

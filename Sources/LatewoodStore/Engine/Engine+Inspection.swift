@@ -46,6 +46,7 @@ extension Engine {
     if !isInTransaction { writer.lock() }
     result.memoryBytes =
       UInt64(version.active.layer.memoryLength + (version.frozen?.layer.memoryLength ?? 0)) + log.chunkMemory
+    result.reservedBytes = log.reservedLength
     if !isInTransaction { writer.unlock() }
     if let length = log.device.cache?.length {
       result.isMapped = false

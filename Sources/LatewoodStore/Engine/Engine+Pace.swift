@@ -8,10 +8,15 @@ extension Engine {
   /// be merged all the time.
   static let leastThreshold: UInt64 = 8 << 20
 
+  /// The threshold while the disk has little space, so that what waits for a checkpoint does not
+  /// need more than the reserve.
+  private static let lowThreshold: UInt64 = 1 << 20
+
   /// The number of bytes of log that start a checkpoint: less than the budget while the live data
   /// is small, so that the log does not outgrow it.
   var checkpointThreshold: UInt64 {
     let budget = UInt64(options.writeBufferBudget)
+    if isLowOnSpace.load(ordering: .relaxed) { return min(budget, Engine.lowThreshold) }
     guard options.compaction.isAutomatic else { return budget }
     let live = liveBytes.load(ordering: .relaxed)
     let spare = spareBytes.load(ordering: .relaxed)

@@ -235,7 +235,7 @@ extension Engine {
     }
   }
 
-  private func punchLoose() throws(Fault) {
+  func punchLoose() throws(Fault) {
     let blockLength = log.device.blockLength
     var blocks = punching.withLock { state in
       state.ownership.free(in: state.loose.takeBlocks(of: blockLength) { log.isPadding($0) }, of: blockLength)

@@ -189,6 +189,7 @@ extension Engine {
     try refuseInsideTransaction("a transaction was begun")
     while true {
       let isRestored = try restoreLog()
+      try freeSpaceIfDue()
       slowDown()
       // A checkpoint needs the lock for some microseconds, and might never get it because the lock
       // is unfair.

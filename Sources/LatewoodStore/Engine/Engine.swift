@@ -140,6 +140,12 @@ final class Engine: @unchecked Sendable {
   /// Held while blocks are given back.
   let punchingNow = Monitor()
 
+  /// The attempts to free a full disk.
+  let relief = Guarded(Relief())
+  /// `isLowOnSpace` and `isTight` of the log, for threads without the writer lock.
+  let isLowOnSpace = Atomic<Bool>(false)
+  let isTight = Atomic<Bool>(false)
+
   private(set) var recovery = RecoveryReport()
 
   init(
@@ -176,6 +182,7 @@ final class Engine: @unchecked Sendable {
       return log
     }
     withExtendedLifetime(old) {}
+    fitReserve()
   }
 
   /// The file, and the offset of the newest checkpoint in it; 0 if there is none.
@@ -220,6 +227,7 @@ final class Engine: @unchecked Sendable {
     published.set(version)
     liveBytes.store(report.checkpoint?.root?.liveBytes ?? 0, ordering: .relaxed)
     pendingBytes.store(head.pendingBytes, ordering: .relaxed)
+    fitReserve()
     measureSpare()
     return !isReadOnly && report.needsCheckpoint
   }

@@ -24,6 +24,8 @@ public final class Transaction: Readable, ReadGate {
   private var isLogOpen = false
   private var number: UInt64 = 0
   private(set) var changeCount = 0
+  /// The number of changes that remove something.
+  private var removalCount = 0
   /// The number of closures that use bytes in place, in memory that the next change may reuse.
   private var loans = 0
 
@@ -41,6 +43,10 @@ public final class Transaction: Readable, ReadGate {
   /// Whether the commit must survive a power cut although the caller asked for less, because
   /// another batch has joined it.
   package var isSynchronous = false
+
+  /// Whether the commit may use the space that is kept for freeing a full disk. Nil if it may when
+  /// all its changes are removals.
+  package var freesSpace: Bool?
 
   var hasOperations: Bool { buffer.operations > 0 }
 
@@ -108,6 +114,7 @@ public final class Transaction: Readable, ReadGate {
     do {
       let offset = try log.delete(keyspace: keyspace.id, key: key)
       try buffer.set(log.record(at: offset), at: offset, wasThere: wasThere)
+      removalCount &+= 1
       changeCount &+= 1
     } catch { throw failed(error) }
   }
@@ -139,6 +146,7 @@ public final class Transaction: Readable, ReadGate {
         }
       }.get()
       try buffer.deleteRange(try log.record(at: offset), at: offset)
+      removalCount &+= 1
       changeCount &+= 1
     } catch { throw failed(error) }
   }
@@ -217,6 +225,7 @@ public final class Transaction: Readable, ReadGate {
         try log.delete(keyspace: Catalog.keyspace, key: key)
       }
       try buffer.set(log.record(at: offset), at: offset)
+      removalCount &+= 1
       changeCount &+= 1
     } catch { throw failed(error) }
   }
@@ -322,9 +331,11 @@ public final class Transaction: Readable, ReadGate {
   func commit() throws(Fault) {
     isActive = false
     isLogOpen = false
+    let removes = freesSpace ?? (removalCount == changeCount)
     do throws(Fault) {
-      position = try log.commitTransaction()
+      position = try log.commitTransaction(freesSpace: removes)
     } catch {
+      if error.kind == .outOfSpace { engine.wasRefusedSpace(by: log) }
       engine.didLog(log.transactionLength)
       buffer.abort()
       throw error
@@ -333,6 +344,7 @@ public final class Transaction: Readable, ReadGate {
     committed.active = buffer.finish()
     engine.head = committed
     engine.didLog(log.transactionLength)
+    engine.didCommit(to: log, removes: removes)
   }
 
   /// Drops the changes; `committed` and `position` then describe the state that the transaction
