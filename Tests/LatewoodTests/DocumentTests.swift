@@ -194,7 +194,9 @@ import Testing
       }
       _ = document.toDictionary()
       _ = try? document.toJSON()
-      do { try document.validate() } catch { #expect(error.code == .corruptRevisionData, "\(random.replay)") }
+      do { try document.validate() } catch {
+        #expect((error as? DatabaseError)?.code == .corruptRevisionData, "\(random.replay)")
+      }
     }
     for bytes in [[1], [0x60, 0x00], [0x80, 0x01]] as [[UInt8]] {
       let document = Document(id: "x", revision: .first, sequence: 1, flags: .deleted, body: bytes)

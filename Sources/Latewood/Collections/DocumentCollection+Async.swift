@@ -8,7 +8,7 @@ extension DocumentCollection {
   @discardableResult
   public func save(
     _ document: MutableDocument, _ control: ConcurrencyControl = .failOnConflict
-  ) async throws(DatabaseError) -> Document {
+  ) async throws -> Document {
     try await save(prepare(document, control))
   }
 
@@ -22,7 +22,7 @@ extension DocumentCollection {
     var document = document
     while true {
       do throws(DatabaseError) {
-        return try await save(document, .failOnConflict)
+        return try await save(prepare(document, .failOnConflict))
       } catch {
         guard error.code == .conflict else { throw error }
       }
@@ -68,22 +68,22 @@ extension DocumentCollection {
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict
-  ) async throws(DatabaseError) {
+  ) async throws {
     try await save(prepareDeletion(of: document, keeping: members, control))
   }
 
   /// Deletes a document without blocking the caller's thread, whatever its current revision is.
   /// Returns false if there was none.
   @discardableResult
-  public func delete(_ id: String) async throws(DatabaseError) -> Bool {
-    try await database.queueing { () throws(DatabaseError) in try self.delete(id) }
+  public func delete(_ id: String) async throws -> Bool {
+    try await database.inBatch { try self.delete(id) }
   }
 
   /// Purges a document without blocking the caller's thread. Otherwise like the blocking form.
   /// Returns false if there was none.
   @discardableResult
-  public func purge(_ id: String) async throws(DatabaseError) -> Bool {
-    try await database.queueing { () throws(DatabaseError) in try self.purge(id) }
+  public func purge(_ id: String) async throws -> Bool {
+    try await database.inBatch { try self.purge(id) }
   }
 }
 

@@ -18,7 +18,7 @@ public struct Revision: Sendable, Hashable, Identifiable {
 extension DocumentCollection {
   /// Returns all kept revisions of a document, the newest generation first; empty if there is no
   /// document.
-  public func revisions(of id: String) throws(DatabaseError) -> [Revision] {
+  public func revisions(of id: String) throws -> [Revision] {
     guard let record = try record(of: id) else { return [] }
     return record.tree.nodes.sorted { $0.id > $1.id }.map { node in
       Revision(
@@ -29,13 +29,13 @@ extension DocumentCollection {
 
   /// Returns a given revision; nil if it is no longer kept, or its content is gone. A compaction
   /// removes the content of revisions that are not current.
-  public func document(_ id: String, revision: String) throws(DatabaseError) -> Document? {
+  public func document(_ id: String, revision: String) throws -> Document? {
     guard let record = try record(of: id) else { return nil }
     return try document(id, RevisionID(checking: revision), record)
   }
 
   /// Returns the revision that a document was made from; nil if it is no longer kept.
-  public func parent(of document: Document) throws(DatabaseError) -> Document? {
+  public func parent(of document: Document) throws -> Document? {
     guard let record = try record(of: document.id),
       let parent = record.tree.parent(of: try document.parsedRevision)
     else { return nil }
@@ -44,7 +44,7 @@ extension DocumentCollection {
 
   /// Returns the newest revision from which two revisions of one document both follow: the base of
   /// a three-way merge. Nil if it is no longer kept.
-  public func commonAncestor(_ a: Document, _ b: Document) throws(DatabaseError) -> Document? {
+  public func commonAncestor(_ a: Document, _ b: Document) throws -> Document? {
     guard let record = try record(of: a.id),
       let ancestor = record.tree.commonAncestor(try a.parsedRevision, try b.parsedRevision)
     else { return nil }
@@ -53,7 +53,7 @@ extension DocumentCollection {
 
   /// Returns the revisions of a document that lost against the current one and wait to be merged;
   /// empty if there is no conflict.
-  public func conflicts(of id: String) throws(DatabaseError) -> [Document] {
+  public func conflicts(of id: String) throws -> [Document] {
     guard let record = try record(of: id) else { return [] }
     var list: [Document] = []
     for node in record.tree.conflicts {
@@ -69,7 +69,7 @@ extension DocumentCollection {
   /// - Throws: ``DatabaseError`` `conflict` if that revision is deleted or no longer a leaf;
   ///   `notFound`.
   @discardableResult
-  public func resolveConflicts(with merged: MutableDocument) throws(DatabaseError) -> Document {
+  public func resolveConflicts(with merged: MutableDocument) throws -> Document {
     let body = try merged.encodedBody(isStrict: database.configuration.isStrict)
     let tombstone = try MutableDocument(id: merged.id).encodedBody()
     let blobs = BlobReferences.places(in: body)
@@ -83,7 +83,7 @@ extension DocumentCollection {
   }
 
   /// Resolves a conflict by choosing one of the revisions as it is.
-  public func resolveConflicts(choosing document: Document) throws(DatabaseError) {
+  public func resolveConflicts(choosing document: Document) throws {
     let kept = try document.parsedRevision
     let tombstone = try MutableDocument(id: document.id).encodedBody()
     try write { (writer) throws(DocumentError) in
@@ -107,7 +107,7 @@ extension DocumentCollection {
   @discardableResult
   public func insert(
     _ document: MutableDocument, history: [String], isDeleted: Bool = false
-  ) throws(DatabaseError) -> Bool {
+  ) throws -> Bool {
     let body = try document.encodedBody(isStrict: database.configuration.isStrict)
     var ids: [RevisionID] = []
     for text in history { ids.append(try RevisionID(checking: text)) }
@@ -125,7 +125,7 @@ extension DocumentCollection {
   /// they may follow.
   public func missingRevisions(
     of id: String, among revisions: [String]
-  ) throws(DatabaseError) -> (missing: [String], possibleAncestors: [String]) {
+  ) throws -> (missing: [String], possibleAncestors: [String]) {
     var asked: [RevisionID] = []
     for text in revisions { asked.append(try RevisionID(checking: text)) }
     let tree = try record(of: id)?.tree ?? RevisionTree()
@@ -138,7 +138,7 @@ extension DocumentCollection {
   ///
   /// - Returns: the leaves that were removed.
   @discardableResult
-  public func purge(_ id: String, leaves: [String]) throws(DatabaseError) -> [String] {
+  public func purge(_ id: String, leaves: [String]) throws -> [String] {
     var ids: [RevisionID] = []
     for text in leaves { ids.append(try RevisionID(checking: text)) }
     return try write { [ids] (writer) throws(DocumentError) in

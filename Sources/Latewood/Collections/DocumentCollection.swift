@@ -41,7 +41,7 @@ public final class DocumentCollection: Sendable {
   // MARK: Reading
 
   /// Returns the current revision of a document; nil if there is none or it is deleted. O(log n).
-  public func document(_ id: String) throws(DatabaseError) -> Document? {
+  public func document(_ id: String) throws -> Document? {
     let reads = try reads()
     return try translating { () throws(DocumentError) in
       guard let (head, body) = try reads.document(id) else { return nil }
@@ -55,14 +55,14 @@ public final class DocumentCollection: Sendable {
   }
 
   /// Returns whether there is a document that is not deleted. O(log n), reads no content.
-  public func contains(_ id: String) throws(DatabaseError) -> Bool {
+  public func contains(_ id: String) throws -> Bool {
     let reads = try reads()
     return try translating { () throws(DocumentError) in try reads.head(of: id)?.isDeleted == false }
   }
 
   /// The number of documents that are not deleted. O(log n).
   public var count: Int {
-    get throws(DatabaseError) {
+    get throws {
       let reads = try reads()
       return try translating { () throws(DocumentError) in try reads.totals().documents }
     }
@@ -97,7 +97,7 @@ public final class DocumentCollection: Sendable {
   @discardableResult
   public func save(
     _ document: MutableDocument, _ control: ConcurrencyControl = .failOnConflict
-  ) throws(DatabaseError) -> Document {
+  ) throws -> Document {
     try save(prepare(document, control))
   }
 
@@ -117,7 +117,7 @@ public final class DocumentCollection: Sendable {
     var document = document
     while true {
       do throws(DatabaseError) {
-        return try save(document, .failOnConflict)
+        return try save(prepare(document, .failOnConflict))
       } catch {
         guard error.code == .conflict else { throw error }
       }
@@ -147,7 +147,7 @@ public final class DocumentCollection: Sendable {
       var document = try self.document(id)?.toMutable() ?? MutableDocument(id: id)
       guard try change(&document) else { return nil }
       do throws(DatabaseError) {
-        return try save(document, .failOnConflict)
+        return try save(prepare(document, .failOnConflict))
       } catch {
         guard error.code == .conflict else { throw error }
       }
@@ -175,13 +175,13 @@ public final class DocumentCollection: Sendable {
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict
-  ) throws(DatabaseError) {
+  ) throws {
     try save(prepareDeletion(of: document, keeping: members, control))
   }
 
   /// Deletes a document, whatever its current revision is. Returns false if there was none.
   @discardableResult
-  public func delete(_ id: String) throws(DatabaseError) -> Bool {
+  public func delete(_ id: String) throws -> Bool {
     let body = try MutableDocument(id: id).encodedBody()
     return try write { (writer) throws(DocumentError) in
       guard let head = try writer.reads(spaces).head(of: id), !head.isDeleted else { return false }
@@ -194,7 +194,7 @@ public final class DocumentCollection: Sendable {
   /// Removes a document and all its revisions without a trace. Other replicas are not told. Returns
   /// false if there was none.
   @discardableResult
-  public func purge(_ id: String) throws(DatabaseError) -> Bool {
+  public func purge(_ id: String) throws -> Bool {
     try write { (writer) throws(DocumentError) in try writer.purge(id, in: spaces) }
   }
 }

@@ -68,8 +68,7 @@ public struct AllDocumentsQuery: Sendable {
 /// Listing documents.
 extension DocumentCollection {
   /// Returns the documents that a query wants.
-  public func documents(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws(DatabaseError) -> [Document]
-  {
+  public func documents(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws -> [Document] {
     var list: [Document] = []
     do {
       try forEachDocument(query) { document in
@@ -103,8 +102,7 @@ extension DocumentCollection {
   }
 
   /// Returns the ids of the documents that a query wants. Reads no content.
-  public func documentIDs(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws(DatabaseError) -> [String]
-  {
+  public func documentIDs(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws -> [String] {
     let reads = try reads()
     var list: [String] = []
     do {
@@ -121,7 +119,7 @@ extension DocumentCollection {
   }
 
   /// Returns the number of documents that a query wants, ignoring its limit. O(log n).
-  public func count(_ query: AllDocumentsQuery) throws(DatabaseError) -> Int {
+  public func count(_ query: AllDocumentsQuery) throws -> Int {
     let reads = try reads()
     return try translating { () throws(DocumentError) in try reads.count(query.query) }
   }

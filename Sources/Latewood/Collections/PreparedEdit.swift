@@ -42,7 +42,7 @@ extension DocumentCollection {
 
   func prepareDeletion(
     of document: Document, keeping members: [String: DocumentValue], _ control: ConcurrencyControl
-  ) throws(DatabaseError) -> PreparedEdit {
+  ) throws -> PreparedEdit {
     try PreparedEdit(
       MutableDocument(id: document.id, members), deleting: document.parsedRevision, control,
       isStrict: database.configuration.isStrict)

@@ -13,7 +13,7 @@ public struct DatabaseDirectory: Sendable {
 
   /// Returns the path of a database, whether or not it exists. Throws `invalidParameter` if the
   /// name is not valid.
-  public func path(of name: String) throws(DatabaseError) -> String {
+  public func path(of name: String) throws -> String {
     try Self.check(name)
     let file = name.utf8.map { $0 == UInt8(ascii: "/") ? UInt8(ascii: ":") : $0 }
     return "\(path)/\(String(decoding: file, as: UTF8.self))\(Self.suffix)"
@@ -23,26 +23,26 @@ public struct DatabaseDirectory: Sendable {
   /// ``Database/open(at:mode:configuration:)``.
   public func open(
     _ name: String, configuration: Database.Configuration = Database.Configuration()
-  ) throws(DatabaseError) -> Database {
+  ) throws -> Database {
     try Database.open(at: path(of: name), configuration: configuration)
   }
 
   /// Opens a database; nil if there is none.
   public func existing(
     _ name: String, configuration: Database.Configuration = Database.Configuration()
-  ) throws(DatabaseError) -> Database? {
+  ) throws -> Database? {
     try Database.existing(at: path(of: name), configuration: configuration)
   }
 
   /// Returns whether there is a database of a name.
-  public func exists(_ name: String) throws(DatabaseError) -> Bool { try Database.exists(at: path(of: name)) }
+  public func exists(_ name: String) throws -> Bool { try Database.exists(at: path(of: name)) }
 
   /// Deletes a database. Returns false if there was none. Throws like ``Database/delete(at:)``.
   @discardableResult
-  public func delete(_ name: String) throws(DatabaseError) -> Bool { try Database.delete(at: path(of: name)) }
+  public func delete(_ name: String) throws -> Bool { try Database.delete(at: path(of: name)) }
 
   /// Returns the names of all databases in the directory, sorted.
-  public func names() throws(DatabaseError) -> [String] {
+  public func names() throws -> [String] {
     let files: [String]
     do { files = try Directories.names(in: path) } catch { throw DatabaseError(fault: error, path: path) }
     return files.filter { $0.hasSuffix(Self.suffix) }.map { file in

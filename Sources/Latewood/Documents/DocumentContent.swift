@@ -42,7 +42,7 @@ extension DocumentContent {
   /// text in base64.
   ///
   /// - Parameter isIndented: whether to write a line for each member and element instead.
-  public func toJSON(isIndented: Bool = false) throws(DatabaseError) -> String {
+  public func toJSON(isIndented: Bool = false) throws -> String {
     try body.toJSON(isIndented: isIndented)
   }
 

@@ -43,14 +43,14 @@ public struct MutableDocument: DocumentContent {
   ///   - id: 1 to 240 bytes of UTF-8, no underscore at the start, no control characters; otherwise
   ///     throws `badDocumentID`. Default: a random id.
   ///   - content: the members.
-  public init(id: String? = nil, _ content: [String: DocumentValue] = [:]) throws(DatabaseError) {
+  public init(id: String? = nil, _ content: [String: DocumentValue] = [:]) throws {
     if let id { try DocumentID.check(id) }
     self.init(checkedID: id ?? DocumentID.random(), content: DocumentValue(content))
   }
 
   /// Creates a document with the members of a JSON object. Throws `invalidJSON`, with line and
   /// column, and `badDocumentID`.
-  public init(id: String? = nil, json: String) throws(DatabaseError) {
+  public init(id: String? = nil, json: String) throws {
     try self.init(id: id)
     try setJSON(json)
   }
@@ -85,7 +85,7 @@ public struct MutableDocument: DocumentContent {
 
   /// Replaces all members by those of a JSON object. Throws `invalidJSON`, with line and column,
   /// and then changes nothing.
-  public mutating func setJSON(_ json: String) throws(DatabaseError) {
+  public mutating func setJSON(_ json: String) throws {
     let parsed = try DocumentValue(json: json)
     guard parsed.kind == .dictionary else {
       throw DatabaseError(.invalidJSON, "the text of a document is no JSON object")

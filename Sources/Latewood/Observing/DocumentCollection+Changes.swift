@@ -48,7 +48,7 @@ public struct FeedOptions: Sendable {
 extension DocumentCollection {
   /// The last sequence that was given out. Purges do not take it back.
   public var lastSequence: UInt64 {
-    get throws(DatabaseError) {
+    get throws {
       let reads = try reads()
       return try translating { () throws(DocumentError) in try reads.lastSequence() }
     }

@@ -100,7 +100,7 @@ extension Database {
   ///   query runs.
   public func query(
     _ text: String, _ parameters: [String: DocumentValue] = [:]
-  ) throws(DatabaseError) -> SQLQuery {
+  ) throws -> SQLQuery {
     var elements: [String: FleeceElement] = [:]
     for (name, value) in parameters {
       do throws(FleeceError) {

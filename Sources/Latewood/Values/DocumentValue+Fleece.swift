@@ -64,7 +64,7 @@ extension DocumentValue {
   }
 
   /// Creates the value of a JSON text. Throws `invalidJSON`, with line and column.
-  public init(json: String) throws(DatabaseError) {
+  public init(json: String) throws {
     do throws(FleeceError) {
       self.init(stored: try FleeceBody(written: JSON.fleece(from: json)).root)
     } catch {
@@ -75,7 +75,7 @@ extension DocumentValue {
   /// Returns the value as canonical JSON: equal values have the same text.
   ///
   /// - Parameter isIndented: whether to write a line for each member and element instead.
-  public func toJSON(isIndented: Bool = false) throws(DatabaseError) -> String {
+  public func toJSON(isIndented: Bool = false) throws -> String {
     do throws(FleeceError) {
       let bytes: [UInt8]
       let style: JSONOutput.Style = isIndented ? .indented : .canonical

@@ -63,6 +63,45 @@ do {
   try check(error.code == .badDocumentID, "a bad id says so")
 }
 
+/// Counts in the loop that a user writes who has not heard of `update`. If all calls in it said
+/// `throws(DatabaseError)`, Swift 6.3.1 would crash on it.
+func countVisit(in visits: DocumentCollection) throws {
+  while true {
+    do {
+      var document = try visits.document("visits")?.toMutable() ?? MutableDocument(id: "visits")
+      document["count"].int = document.int("count") + 1
+      try visits.save(document)
+      return
+    } catch let error as DatabaseError where error.code == .conflict {
+      continue
+    }
+  }
+}
+func countVisitAside(in visits: DocumentCollection) async throws {
+  for _ in 0... {
+    do {
+      var document = try visits.document("visits")?.toMutable() ?? MutableDocument(id: "visits")
+      document["count"].int = document.int("count") + 1
+      try await visits.save(document)
+      return
+    } catch let error as DatabaseError where error.code == .conflict {
+      await Task.yield()
+    }
+  }
+}
+func countVisits() async throws {
+  let visits = try Database.inMemory().defaultCollection
+  try await withThrowingTaskGroup(of: Void.self) { group in
+    for _ in 0..<4 {
+      group.addTask { for _ in 0..<25 { try await countVisitAside(in: visits) } }
+      group.addTask { for _ in 0..<25 { try countVisit(in: visits) } }
+    }
+    try await group.waitForAll()
+  }
+  try check(try visits.document("visits")?.int("count") == 200, "a loop that retries loses no change")
+}
+try await countVisits()
+
 struct Movie: Codable {
   var title: String
   var year: Int
