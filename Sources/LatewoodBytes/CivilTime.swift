@@ -115,17 +115,18 @@ package enum CivilTime {
       return value
     }
 
-    /// Reads the digits after the point. Digits after the ninth are ignored.
+    /// Reads the digits after the point. Digits after the eighteenth are ignored.
     mutating func fraction() -> Double? {
-      guard var value = digit().map({ Double($0) }) else { return nil }
-      var scale = 10.0
+      guard let first = digit() else { return nil }
+      var value = Int64(first)
+      var scale: Int64 = 10
       while let digit = digit() {
-        if scale < 1e9 {
-          value = value * 10 + Double(digit)
+        if scale < 1_000_000_000_000_000_000 {
+          value = value * 10 + Int64(digit)
           scale *= 10
         }
       }
-      return value / scale
+      return Double(value) / Double(scale)
     }
 
     /// Reads the offset from UTC, in seconds.

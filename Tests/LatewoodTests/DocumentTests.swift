@@ -46,7 +46,7 @@ import Testing
       copy.id == "doc" && copy.revisionID == "1-ab" && copy.sequence == 7
         && copy.hasSameContent(as: document))
     copy["b"]["c"] = [1, 2]
-    copy["a"] = nil
+    copy["a"] = .null
     #expect(try copy.toJSON() == #"{"a":null,"b":{"c":[1,2]}}"#)
     #expect(try document.toJSON() == #"{"a":1}"#)
     copy.removeValue(forKey: "a")
@@ -55,7 +55,7 @@ import Testing
 
   @Test func `equal content is equal bytes, however it came about`() throws {
     let read = try MutableDocument(id: "x", json: #"{"b":2.0,"a":[1,{"z":null,"y":"é"}]}"#)
-    let made = try MutableDocument(id: "x", ["a": [1, ["y": "é", "z": nil]], "b": 2])
+    let made = try MutableDocument(id: "x", ["a": [1, ["y": "é", "z": .null]], "b": 2])
     struct Made: Encodable {
       struct Inner: Encodable {
         var y = "é"

@@ -7,7 +7,8 @@ import LatewoodFleece
 /// var document = try MutableDocument(id: "anna")
 /// document["name"] = "Anna"
 /// document["address"] = ["city": "Porto", "since": 2019]
-/// document["address"]["city"].string = city
+/// document["address"]["city"] = city                       // a variable
+/// document["nickname"] = nil                               // removes it
 /// ```
 ///
 /// It is a value type: a copy is a separate document, and nothing is stored before it is saved.
@@ -71,8 +72,7 @@ public struct MutableDocument: DocumentContent {
   /// The value of a member; missing if there is none.
   ///
   /// Setting replaces the member, and creates the missing dictionaries on a path:
-  /// `document["a"]["b"] = 1`. A literal `nil` is null, which is a value; `removeValue(forKey:)`
-  /// removes.
+  /// `document["a"]["b"] = 1`. Setting nil removes the member; ``DocumentValue/null`` stores null.
   public subscript(key: String) -> DocumentValue {
     get { content[key] }
     set { content[key] = newValue }

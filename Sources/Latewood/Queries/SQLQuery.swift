@@ -113,6 +113,22 @@ extension Database {
   }
 }
 
+extension Database {
+  /// Creates a query in SQL++ with parameters of any types that documents hold: variables, too.
+  /// Otherwise like ``query(_:_:)``.
+  ///
+  /// ```swift
+  /// let films = try database.query("SELECT title FROM films WHERE year >= $since", ["since": year])
+  /// ```
+  @_disfavoredOverload
+  public func query(_ text: String, _ parameters: [String: Any?]) throws -> SQLQuery {
+    var values: [String: DocumentValue] = [:]
+    // Nil is the null of a statement: a parameter that has no value is an error.
+    for (name, value) in parameters { values[name] = try DocumentValue(plain: value).orNull }
+    return try query(text, values)
+  }
+}
+
 extension DatabaseError {
   /// Creates an error about a statement, or about running it.
   init(_ error: QueryError) {

@@ -45,6 +45,7 @@ extension DocumentValue {
     case .stored(let element): try element.write(to: &writer)
     case .damaged(let error): throw error
     case .unstorable: throw FleeceError(.misuse, Timestamp.rangeFault)
+    case .refused(let reason): throw FleeceError(.misuse, reason)
     case .array(let storage):
       try writer.beginArray()
       return .elements(storage.elements.makeIterator())

@@ -54,6 +54,18 @@ try check(try document.decode(as: Fruit.self) == apple, "a document is a Codable
 document["origin"]["country"] = "Kazakhstan"
 try check(document["origin"]["country"].string == "Kazakhstan", "a path leads to what was set")
 try check(document.int("origin") == 0 && document.count == 3, "a member of another type reads as the default")
+let (harvest, exported, note) = ("autumn", ["Spain", "Peru"], String?.none)
+document["harvest"] = harvest
+document["trade"] = ["to": exported, "since": 1995, "note": note]
+document["name"] = nil
+let countries: [String]? = document["trade"]["to"]
+try check(countries == exported && document["harvest"] == harvest, "variables are set and read")
+try check(document.value(at: "trade.to[1]").string == "Peru", "a path of text leads to an element")
+try check(document["trade"]["to"].map(\.string) == exported, "an array is a sequence")
+try check(!document.contains("name") && document["trade"].count == 2, "nil removes a member")
+document.removeValue(forKey: "harvest")
+document["trade"] = nil
+document["name"] = apple.name
 let copy = try MutableDocument(id: "copy", json: document.toJSON())
 try check(copy.hasSameContent(as: document), "JSON comes back")
 do {
