@@ -55,8 +55,10 @@ extension DocumentContent {
   /// Returns the content as any `Decodable` type. Throws `DecodingError` with the path to the value
   /// that does not fit.
   ///
-  /// A `Date` is read from ISO 8601 text, `Data` from binary data or base64 text, a `URL` from
-  /// text, a `Blob` from its description.
+  /// A `Date` is read from ISO 8601 text, `Data` from binary data or base64 text, a `URL` and a
+  /// `UUID` from text, a `Decimal` from a number or text, a ``Blob`` from its description. Members
+  /// of the type with the coding keys `_id` and `_rev` get the ids of the document and of its
+  /// revision.
   public func decode<T: Decodable>(as type: T.Type) throws -> T {
     let element: FleeceElement
     do throws(FleeceError) {
@@ -68,7 +70,8 @@ extension DocumentContent {
     } catch {
       throw DatabaseError(inValue: error)
     }
-    return try FleeceDecoder(special: SpecialTypes()).decode(type, from: element)
+    let revision = (self as? Document)?.revision ?? (self as? MutableDocument)?.revision
+    return try DocumentCoding.decode(type, from: element, id: id, revision: revision)
   }
 
   public var description: String { "\(id) \(body)" }

@@ -59,12 +59,29 @@ public struct MutableDocument: DocumentContent {
   /// Creates a document from an `Encodable` value, which must encode as a dictionary: a struct, a
   /// class, an enum with associated values.
   ///
-  /// A `Date` is stored as ISO 8601 text, `Data` as binary data, a `URL` as text, a `Blob` as its
-  /// description. Throws `EncodingError` with the path to the value that cannot be stored, and
-  /// `DatabaseError`.
+  /// A `Date` is stored as ISO 8601 text, `Data` as binary data, a `URL` and a `UUID` as text, a
+  /// `Decimal` as a number if that is exact and otherwise as text, a ``Blob`` as its description.
+  ///
+  /// Members with the coding keys `_id` and `_rev`, which must be strings, are no part of the
+  /// content: they are the id of the document and the revision that it edits.
+  ///
+  /// - Parameters:
+  ///   - id: the id of the document. Default: the member `_id` of the value, or a random id.
+  ///   - value: the content.
+  /// - Throws: `EncodingError` with the path to the value that cannot be stored; ``DatabaseError``
+  ///   `invalidParameter` if the value has a member `_id` that differs from `id`, `badRevisionID`,
+  ///   `badDocumentID`.
   public init(id: String? = nil, encoding value: some Encodable) throws {
-    try self.init(id: id)
-    try setContent(encoding: value)
+    let encoded = try DocumentCoding.encode(value)
+    if let id, let own = encoded.id, KeyText(id) != KeyText(own) { throw Self.otherID(own, id) }
+    try self.init(id: id ?? encoded.id)
+    self.init(checkedID: self.id, revision: encoded.revision, content: encoded.content)
+  }
+
+  private static func otherID(_ own: String, _ id: String) -> DatabaseError {
+    DatabaseError(
+      .invalidParameter, "the member _id of the value is “\(own)”, and the document’s id is “\(id)”",
+      advice: "Save the value in a document of its own id.")
   }
 
   public var body: DocumentValue { content }
@@ -93,18 +110,12 @@ public struct MutableDocument: DocumentContent {
     content = parsed
   }
 
-  /// Replaces all members by those of an `Encodable` value; see `init(id:encoding:)`.
+  /// Replaces all members by those of an `Encodable` value; see `init(id:encoding:)`. A member
+  /// `_rev` is ignored.
   public mutating func setContent(encoding value: some Encodable) throws {
-    let fleece = try FleeceEncoder(special: SpecialTypes()).encode(value)
-    do throws(FleeceError) {
-      let root = try FleeceBody(written: fleece).root
-      guard try root.kind == .dictionary else {
-        throw FleeceError(.misuse, "\(type(of: value)) does not encode as a dictionary, as a document must")
-      }
-      content = DocumentValue(stored: root)
-    } catch {
-      throw DatabaseError(inValue: error)
-    }
+    let encoded = try DocumentCoding.encode(value)
+    if let own = encoded.id, KeyText(id) != KeyText(own) { throw Self.otherID(own, id) }
+    content = encoded.content
   }
 
   /// Replaces all members.

@@ -1,3 +1,4 @@
+import Foundation
 import Latewood
 import LatewoodStore
 
@@ -119,6 +120,42 @@ struct Movie: Codable {
   var year: Int
   var cast: [String]
 }
+struct Visitor: Codable, Identifiable, Equatable, Sendable {
+  var id: UUID
+  var name: String
+  var came: Date
+  var paid: Decimal
+}
+func keepVisitors() async throws {
+  let database = try Database.inMemory()
+  let visitors = try database.collection("visitors", of: Visitor.self)
+  let anna = Visitor(id: UUID(), name: "Anna", came: .now, paid: Decimal(string: "12.30") ?? 0)
+  var saved = try await visitors.save(anna)
+  try check(saved.value == anna && visitors[anna.id] == anna, "a value comes back equal")
+  try await visitors.update(anna.id) { $0.paid += 1 }
+  do {
+    saved.name = "Anna Maria"
+    saved = try await visitors.save(saved)
+    throw CheckFailed(what: "a stale save went through")
+  } catch let error as DatabaseError where error.code == .conflict {
+    saved = try await visitors.document(anna.id) ?? saved
+  }
+  saved.name = "Anna Maria"
+  try await visitors.save(saved)
+  let found = try await visitors.query().where { $0.name == "Anna Maria" && $0.came == anna.came }.all()
+  try check(found.map(\.paid.description) == ["13.3"], "a query finds values")
+  var more: [Visitor] = []
+  for number in 0..<10 { more.append(Visitor(id: UUID(), name: "\(number)", came: .now, paid: 0)) }
+  try await visitors.save(contentsOf: more)
+  try check(try await visitors.all().count == 11, "many are saved at once")
+  for try await change in visitors.feed(since: 3) {
+    try check(change.document?.name == "0", "a feed has values")
+    break
+  }
+  try check(try await visitors.delete(anna.id), "a value is deleted")
+}
+try await keepVisitors()
+
 func findMovies() async throws {
   let database = try Database.open(at: path + ".movies")
   let movies = try database.createCollection("movies")
