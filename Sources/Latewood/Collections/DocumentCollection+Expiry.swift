@@ -34,6 +34,37 @@ extension DocumentCollection {
     try write { (writer) throws(DocumentError) in try writer.setExpiry(of: id, in: spaces, seconds) }
   }
 
+  /// Sets the time at which a document is purged to a while from now; see ``setExpiration(of:_:)``.
+  ///
+  /// - Parameters:
+  ///   - id: the id of the document.
+  ///   - duration: the time from now, at least zero, rounded up to a second.
+  /// - Throws: ``DatabaseError`` `notFound` if there is no such document; `invalidParameter` if the
+  ///   duration is negative, or more than 30,000 years.
+  public func expire(_ id: String, after duration: Duration) throws {
+    let (seconds, rest) = duration.components
+    guard let whole = UInt64(exactly: seconds), whole < 1 << 39, rest >= 0 else {
+      throw DatabaseError(.invalidParameter, "a document cannot expire after \(duration)")
+    }
+    try write { (writer) throws(DocumentError) in
+      // The clock shows whole seconds here.
+      try writer.setExpiry(of: id, in: spaces, writer.now + whole + (whole > 0 || rest > 0 ? 1 : 0))
+    }
+  }
+
+  /// Returns the documents that are going to expire, the earliest first. O(log n + documents).
+  ///
+  /// - Parameters:
+  ///   - date: the time before which they expire; default: any.
+  ///   - limit: the greatest number of documents to return.
+  public func expirations(before date: Date? = nil, limit: Int = .max) throws -> [(id: String, date: Date)] {
+    let end = date.map { $0.timeIntervalSince1970.rounded(.up) } ?? .infinity
+    let reads = try reads()
+    return try translating { () throws(DocumentError) in
+      try reads.pending(before: end >= 0x1p63 ? .max : UInt64(max(end, 0)), limit: limit)
+    }.map { ($0.id, Date(timeIntervalSince1970: Double($0.seconds))) }
+  }
+
   /// Returns the time at which a document is purged; nil for never, or if there is no such
   /// document, or no longer.
   public func expiration(of id: String) throws -> Date? {

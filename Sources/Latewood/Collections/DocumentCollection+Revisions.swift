@@ -67,9 +67,14 @@ extension DocumentCollection {
   ///
   /// - Parameter merged: a changed copy of the revision to continue from, usually the current one.
   /// - Throws: ``DatabaseError`` `conflict` if that revision is deleted or no longer a leaf;
-  ///   `notFound`.
+  ///   `notFound`; `invalidParameter` if the merged document is marked as deleted.
   @discardableResult
   public func resolveConflicts(with merged: MutableDocument) throws -> Document {
+    guard !merged.isDeleted else {
+      throw DatabaseError(
+        .invalidParameter, "a conflict of \(merged.id) cannot be resolved by a deletion",
+        advice: "Resolve the conflict by choosing one of the revisions, and delete the document then.")
+    }
     let body = try merged.encodedBody(isStrict: database.configuration.isStrict)
     let tombstone = try MutableDocument(id: merged.id).encodedBody()
     let blobs = BlobReferences.places(in: body)
@@ -101,7 +106,7 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - document: the content of the revision.
   ///   - history: the ids of the revision, its parent and so on, newest first; at least its own.
-  ///   - isDeleted: whether the revision is a deletion.
+  ///   - isDeleted: whether the revision is a deletion; also if the document is marked as deleted.
   /// - Returns: whether anything was new.
   /// - Throws: ``DatabaseError`` `badRevisionID` if the ids are not a valid history.
   @discardableResult
@@ -114,7 +119,7 @@ extension DocumentCollection {
     let blobs = BlobReferences.places(in: body)
     let inserted = try write { [ids] (writer) throws(DocumentError) in
       try writer.insert(
-        document.id, in: spaces, history: ids, body: body, isDeleted: isDeleted,
+        document.id, in: spaces, history: ids, body: body, isDeleted: isDeleted || document.isDeleted,
         blobs: blobs.map(\.digest))
     }
     if inserted.isNew { database.release(blobs, blobs.map(\.digest)) }

@@ -54,6 +54,20 @@ public final class DocumentCollection: Sendable {
     do { return try document(id) } catch { return nil }
   }
 
+  /// Returns a copy of a document to be changed and saved; a new document of that id if there is
+  /// none.
+  ///
+  /// ```swift
+  /// var settings = try people.mutableDocument("settings")
+  /// settings["theme"] = "dark"
+  /// try people.save(settings)
+  /// ```
+  ///
+  /// - Throws: ``DatabaseError`` `badDocumentID` if the id is not valid.
+  public func mutableDocument(_ id: String) throws -> MutableDocument {
+    try document(id)?.toMutable() ?? MutableDocument(id: id)
+  }
+
   /// Returns whether there is a document that is not deleted. O(log n), reads no content.
   public func contains(_ id: String) throws -> Bool {
     let reads = try reads()
@@ -136,8 +150,9 @@ public final class DocumentCollection: Sendable {
   ///
   /// - Parameters:
   ///   - id: the id of the document; if there is none, the change begins with an empty one.
-  ///   - change: changes the document and returns whether to save it. It may be called more than
-  ///     once. It must not save.
+  ///   - change: changes the document and returns whether to save it; sets
+  ///     ``MutableDocument/isDeleted`` to delete it. It may be called more than once. It must not
+  ///     save.
   /// - Returns: the saved document; nil if the change returned false.
   @discardableResult
   public func update(
@@ -154,10 +169,30 @@ public final class DocumentCollection: Sendable {
     }
   }
 
-  /// Saves an `Encodable` value under an id, replacing an existing document.
+  /// Saves an `Encodable` value under an id. In a ``TypedCollection``, values know their revisions.
+  ///
+  /// - Parameters:
+  ///   - value: the value; see ``MutableDocument/init(id:encoding:)``.
+  ///   - id: the id of the document.
+  ///   - control: the rule if there is a document; default: the value replaces it.
   @discardableResult
-  public func save(_ value: some Encodable, as id: String) throws -> Document {
-    try save(MutableDocument(id: id, encoding: value), .lastWriteWins)
+  public func save(
+    _ value: some Encodable, as id: String, _ control: ConcurrencyControl = .lastWriteWins
+  ) throws -> Document {
+    try save(MutableDocument(id: id, encoding: value), control)
+  }
+
+  /// Saves documents in one batch: all or none, and far faster than one by one.
+  ///
+  /// - Parameter control: the rule if somebody else has saved one of them since it was read. With
+  ///   `.failOnConflict` nothing is saved then.
+  /// - Returns: the saved documents, in the same order.
+  @discardableResult
+  public func save(
+    contentsOf documents: some Sequence<MutableDocument>, _ control: ConcurrencyControl = .failOnConflict
+  ) throws -> [Document] {
+    let edits = try documents.map { try prepare($0, control) }
+    return try database.inBatch { try edits.map { try save($0) } }
   }
 
   /// Returns a document decoded as any `Decodable` type; nil if there is none.
@@ -197,6 +232,11 @@ public final class DocumentCollection: Sendable {
   public func purge(_ id: String) throws -> Bool {
     try write { (writer) throws(DocumentError) in try writer.purge(id, in: spaces) }
   }
+
+  /// Removes a document and all its revisions without a trace, also those that were saved since it
+  /// was read. Other replicas are not told. Returns false if there was none.
+  @discardableResult
+  public func purge(_ document: some DocumentContent) throws -> Bool { try purge(document.id) }
 }
 
 extension ConcurrencyControl {
@@ -218,10 +258,10 @@ extension Document {
       id: id, revision: head.winner, sequence: head.sequence, flags: flags, body: body)
   }
 
-  init(_ id: String, _ saved: SavedRevision, _ body: [UInt8]) {
-    self.init(
-      id: id, revision: saved.revision, sequence: saved.sequence,
-      flags: saved.hasConflicts ? .conflicted : [], body: body)
+  init(_ id: String, _ saved: SavedRevision, _ body: [UInt8], isDeleted: Bool = false) {
+    var flags: DocumentFlags = saved.hasConflicts ? .conflicted : []
+    if isDeleted { flags.insert(.deleted) }
+    self.init(id: id, revision: saved.revision, sequence: saved.sequence, flags: flags, body: body)
   }
 
   var parsedRevision: RevisionID {

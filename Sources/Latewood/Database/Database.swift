@@ -193,7 +193,29 @@ public final class Database: Sendable {
     withExtendedLifetime(held) {}
   }
 
+  /// Closes this handle and deletes the file. All later calls throw `notOpen`. Otherwise like
+  /// ``delete(at:)``; a database in memory is only closed.
+  ///
+  /// - Throws: ``DatabaseError`` `busy` inside a batch: nothing is done then. `busy` if another
+  ///   handle, here or in another process, has it open for writing: this handle is closed then, and
+  ///   the file stays. `notWritable` if it was opened read-only.
+  public func delete() throws {
+    if isReadOnly {
+      throw DatabaseError(.notWritable, "a database that was opened read-only cannot be deleted")
+    }
+    try close()
+    if let path { try Database.delete(at: path) }
+  }
+
   // MARK: Facts
+
+  /// The name of the database: that of its file without the directory and the ending `.latewood`,
+  /// as ``DatabaseDirectory`` knows it; `memory` for a database in memory.
+  public var name: String {
+    guard let path else { return "memory" }
+    return DatabaseDirectory.name(
+      ofFile: String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]))
+  }
 
   /// Whether it was opened read-only.
   public var isReadOnly: Bool { documents.isReadOnly }

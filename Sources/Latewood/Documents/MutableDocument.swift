@@ -19,6 +19,20 @@ public struct MutableDocument: DocumentContent {
   public var revisionID: String? { revision?.description }
   /// The sequence of the revision that this is a copy of; 0 for a new document.
   public let sequence: UInt64
+  /// Whether saving deletes the document, by a revision with these members. So a change in
+  /// `update`, and a handler of conflicts, can delete, too:
+  ///
+  /// ```swift
+  /// try carts.update("anna") { cart in
+  ///   cart["items"].removeElement(at: 0)
+  ///   if cart["items"].count == 0 { cart.isDeleted = true }
+  ///   return true
+  /// }
+  /// ```
+  ///
+  /// Default: false, also for a copy of a deleted document. Saving throws `notFound` if there is no
+  /// document to delete.
+  public var isDeleted = false
   let revision: RevisionID?
   private var content: DocumentValue
 
@@ -146,7 +160,9 @@ public struct MutableDocument: DocumentContent {
 extension MutableDocument {
   /// Returns the same content as an edit of another revision; as a new document if that is nil.
   func rebased(on document: Document?) -> MutableDocument {
-    MutableDocument(
+    var copy = MutableDocument(
       checkedID: id, revision: document?.revision, sequence: document?.sequence ?? 0, content: body)
+    copy.isDeleted = isDeleted
+    return copy
   }
 }

@@ -2,7 +2,7 @@ import LatewoodDocuments
 import LatewoodFleece
 import LatewoodQuery
 
-/// A query of a database in SQL++: see ``Database/query(_:_:)``.
+/// A query of a database in SQL++: see ``Database/query(_:_:)-(_,[String:DocumentValue])``.
 ///
 /// A query is a value that can be kept and run again. Each run reads one state of the database, or
 /// that of the batch in which it runs. Rows come by the id of their documents unless the statement
@@ -115,7 +115,7 @@ extension Database {
 
 extension Database {
   /// Creates a query in SQL++ with parameters of any types that documents hold: variables, too.
-  /// Otherwise like ``query(_:_:)``.
+  /// Otherwise like the form for values of documents.
   ///
   /// ```swift
   /// let films = try database.query("SELECT title FROM films WHERE year >= $since", ["since": year])

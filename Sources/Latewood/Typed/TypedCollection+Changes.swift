@@ -31,7 +31,7 @@ extension TypedCollection {
   }
 
   /// Returns the changes after a sequence, followed by new ones as they are committed: see
-  /// ``DocumentCollection/feed(since:_:)``.
+  /// ``DocumentCollection/feed(since:_:where:)``.
   ///
   /// ```swift
   /// for try await change in people.feed(since: last) {

@@ -81,6 +81,9 @@ extension Blob {
   /// Returns whether a value is a dictionary that describes a blob.
   public static func isBlob(_ value: DocumentValue) -> Bool { Blob(value) != nil }
 
+  /// Returns the dictionary that describes the blob as canonical JSON.
+  public func toJSON() throws -> String { try value.toJSON() }
+
   var value: DocumentValue {
     [
       Key.type.rawValue: DocumentValue(Blob.typeName), Key.contentType.rawValue: DocumentValue(contentType),

@@ -21,11 +21,6 @@ import Testing
     people = try database.collection("people", of: Person.self)
   }
 
-  private func refusal(_ code: DatabaseError.Code, _ body: () throws -> Void) {
-    let error = #expect(throws: DatabaseError.self) { try body() }
-    #expect(error?.code == code)
-  }
-
   @Test func `values come back, with their revisions`() throws {
     let anna = Person(id: "anna", name: "Anna", tags: ["a"])
     let saved = try people.save(anna)

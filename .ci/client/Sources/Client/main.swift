@@ -157,7 +157,7 @@ func keepVisitors() async throws {
 try await keepVisitors()
 
 func findMovies() async throws {
-  let database = try Database.open(at: path + ".movies")
+  let database = try await Database.open(at: path + ".movies")
   let movies = try database.createCollection("movies")
   for (title, year, cast) in [
     ("Star Wars", 1977, ["Harrison Ford", "Carrie Fisher"]), ("Alien", 1979, ["Sigourney Weaver"]),
@@ -215,7 +215,17 @@ func findMovies() async throws {
     try check(update.values.map(\.title) == expected, "a live query says what there is")
     try await movies.save(Movie(title: "Witness", year: 1985, cast: ["Harrison Ford"]), as: "Witness")
   }
-  try database.close()
+  try await movies.update("Witness") {
+    $0.isDeleted = true
+    return true
+  }
+  var seen = try movies.mutableDocument("seen")
+  seen["titles"] = shown.map(\.title)
+  try await movies.save(seen)
+  try movies.expire("seen", after: .seconds(3600))
+  try check(try movies.expirations().map(\.id) == ["seen"], "a document is going to expire")
+  try check(try await database.verify().isSound, "the database is sound")
+  try database.delete()
 }
 try await findMovies()
 print("client: all checks passed")
