@@ -184,8 +184,10 @@ public final class DocumentCollection: Sendable {
 
   /// Saves documents in one batch: all or none, and far faster than one by one.
   ///
-  /// - Parameter control: the rule if somebody else has saved one of them since it was read. With
-  ///   `.failOnConflict` nothing is saved then.
+  /// - Parameters:
+  ///   - documents: the documents to save.
+  ///   - control: the rule if somebody else has saved one of them since it was read. With
+  ///     `.failOnConflict` nothing is saved then.
   /// - Returns: the saved documents, in the same order.
   @discardableResult
   public func save(

@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodStore
 
-/// The result of ``Database/verify(progress:)``.
+/// The result of `Database.verify`.
 public struct DatabaseVerification: Sendable {
   /// One sentence for each fault; empty if there are none.
   public var faults: [String]

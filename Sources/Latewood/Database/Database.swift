@@ -109,7 +109,7 @@ public final class Database: Sendable {
     return Database(documents, path: nil, configuration: configuration)
   }
 
-  /// Opens a database; nil if there is none. Throws like ``open(at:mode:configuration:)``.
+  /// Opens a database; nil if there is none. Throws like `open`.
   public static func existing(
     at path: String, configuration: Configuration = Configuration()
   ) throws -> Database? {

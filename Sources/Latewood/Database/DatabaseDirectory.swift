@@ -68,7 +68,7 @@ public struct DatabaseDirectory: Sendable {
   }
 
   /// Opens a database, creating it if there is none. Throws like
-  /// ``Database/open(at:mode:configuration:)``.
+  /// `Database.open`.
   public func open(
     _ name: String, configuration: Database.Configuration = Database.Configuration()
   ) throws -> Database {

@@ -24,7 +24,6 @@ enum DocumentCoding {
         throw FleeceError(.misuse, "\(type(of: value)) does not encode as a dictionary, as a document must")
       }
       encoded = Encoded(content: DocumentValue(stored: root))
-      guard try !root.keys(beginningWith: UInt8(ascii: "_")).isEmpty else { return encoded }
       encoded.id = try encoded.take(id)
       revision = try encoded.take(Self.revision)
     } catch {

@@ -88,8 +88,10 @@ public struct MutableDocument: DocumentContent {
   public init(id: String? = nil, encoding value: some Encodable) throws {
     let encoded = try DocumentCoding.encode(value)
     if let id, let own = encoded.id, KeyText(id) != KeyText(own) { throw Self.otherID(own, id) }
-    try self.init(id: id ?? encoded.id)
-    self.init(checkedID: self.id, revision: encoded.revision, content: encoded.content)
+    let given = id ?? encoded.id
+    if let given { try DocumentID.check(given) }
+    self.init(
+      checkedID: given ?? DocumentID.random(), revision: encoded.revision, content: encoded.content)
   }
 
   private static func otherID(_ own: String, _ id: String) -> DatabaseError {
