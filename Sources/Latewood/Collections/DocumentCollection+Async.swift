@@ -97,7 +97,13 @@ extension DocumentCollection {
     try await database.inBatch { try self.purge(id) }
   }
 
-  // MARK: Reading many
+  // MARK: Reading
+
+  /// Returns the current revision of a document without blocking the caller's thread; nil if there
+  /// is none or it is deleted.
+  public func document(_ id: String) async throws -> Document? {
+    try await database.performing { [self] in try document(id) }
+  }
 
   /// Returns the documents that a query wants, without blocking the caller's thread.
   public func documents(_ query: AllDocumentsQuery = AllDocumentsQuery()) async throws -> [Document] {

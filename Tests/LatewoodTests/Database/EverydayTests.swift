@@ -128,6 +128,38 @@ import Testing
     refusal(.invalidParameter) { try people.expire("a", after: .seconds(Int64.max)) }
   }
 
+  @Test func `a stream has the documents that a query wants, of one state`() async throws {
+    let names = (0..<345).map { String(1000 + $0) }
+    try await people.save(contentsOf: names.map { try MutableDocument(id: $0) })
+    try await people.delete("1005")
+    let alive = names.filter { $0 != "1005" }
+    for (query, expected) in [
+      (AllDocumentsQuery(), alive), (AllDocumentsQuery(descending: true), alive.reversed()),
+      (AllDocumentsQuery(limit: 0), []), (AllDocumentsQuery(limit: 99), Array(alive.prefix(99))),
+      (AllDocumentsQuery(limit: 100), Array(alive.prefix(100))),
+      (AllDocumentsQuery(limit: 101), Array(alive.prefix(101))),
+      (AllDocumentsQuery(from: "1100", through: "1299", limit: 150), Array(alive.dropFirst(99).prefix(150))),
+      (AllDocumentsQuery(from: "1100", through: "1299", descending: true), alive[99..<299].reversed()),
+      (AllDocumentsQuery(prefix: "12", includesDeleted: true), Array(alive[199..<299])),
+      (AllDocumentsQuery(prefix: "100", includesDeleted: true), Array(names.prefix(10))),
+      (AllDocumentsQuery(prefix: "x"), []),
+    ] as [(AllDocumentsQuery, [String])] {
+      var found: [String] = []
+      for try await document in people.stream(query) {
+        found.append(document.id)
+        // Changes after the start are not seen.
+        if found.count == 1 { try await people.save(MutableDocument(id: "1999")) }
+      }
+      #expect(found == expected, "\(query)")
+      try await people.purge("1999")
+    }
+    var stream = people.stream().makeAsyncIterator()
+    #expect(try await stream.next()?.id == "1000")
+    try database.close()
+    for _ in 1..<100 { _ = try await stream.next() }
+    await #expect(throws: DatabaseError.self) { try await stream.next() }
+  }
+
   @Test func `a feed leaves out what its filter refuses`() async throws {
     var feed = people.feed { $0.id.hasPrefix("x") }.makeAsyncIterator()
     for id in ["a", "x1", "b", "x2"] { try await people.save(MutableDocument(id: id)) }

@@ -220,6 +220,9 @@ import Testing
     #expect(try await people.update("anna") { $0.age += 0 }?.revisionID == anna.revisionID)
     try await people.save(contentsOf: [Person(id: "b", name: "B"), Person(id: "c", name: "C")])
     #expect(try await people.all().map(\.id) == ["anna", "b", "c"])
+    var names: [String] = []
+    for try await person in people.stream() { names.append(person.name) }
+    #expect(names == ["Anna", "B", "C"])
     try await people.delete(anna)
     #expect(try await people.delete("b"))
     #expect(try await people.purge("c"))

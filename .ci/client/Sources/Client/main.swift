@@ -93,7 +93,7 @@ func countVisit(in visits: DocumentCollection) throws {
 func countVisitAside(in visits: DocumentCollection) async throws {
   for _ in 0... {
     do {
-      var document = try visits.document("visits")?.toMutable() ?? MutableDocument(id: "visits")
+      var document = try await visits.document("visits")?.toMutable() ?? MutableDocument(id: "visits")
       document["count"].int = document.int("count") + 1
       try await visits.save(document)
       return
@@ -111,7 +111,7 @@ func countVisits() async throws {
     }
     try await group.waitForAll()
   }
-  try check(try visits.document("visits")?.int("count") == 200, "a loop that retries loses no change")
+  try check(try await visits.document("visits")?.int("count") == 200, "a loop that retries loses no change")
 }
 try await countVisits()
 
