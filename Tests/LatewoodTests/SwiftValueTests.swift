@@ -145,6 +145,25 @@ import Testing
     #expect(throws: DatabaseError.self) { try DocumentValue(plain: nested) }
   }
 
+  @Test func `a struct goes into a member, and comes out`() throws {
+    struct Address: Codable, Equatable {
+      var city: String
+      var since: Date
+      var names: [String?]
+    }
+    let address = Address(city: "Porto", since: .now, names: ["a", nil])
+    var document = try MutableDocument(id: "a")
+    document["address"] = try DocumentValue(encoding: address)
+    document["address"]["city"] = "Lisboa"
+    let read = try films.save(document)["address"]
+    #expect(
+      try read.decode(as: Address.self) == Address(city: "Lisboa", since: address.since, names: ["a", nil]))
+    #expect(try DocumentValue(encoding: [1, 2]) == [1, 2] && DocumentValue(encoding: "x") == "x")
+    #expect(try DocumentValue("x").decode(as: String.self) == "x" && read["no"].decode(as: Int?.self) == nil)
+    #expect(throws: DecodingError.self) { try read["no"].decode(as: Address.self) }
+    #expect(throws: EncodingError.self) { try DocumentValue(encoding: [Double.nan]) }
+  }
+
   @Test func `an array is a sequence of its elements`() throws {
     let value: DocumentValue = ["list": [1, "two", nil], "text": "x"]
     let stored = try DocumentValue(json: value.toJSON())

@@ -82,6 +82,14 @@ public struct DatabaseDirectory: Sendable {
     try Database.existing(at: path(of: name), configuration: configuration)
   }
 
+  /// Opens a database, creating it if there is none, without blocking the caller's thread.
+  /// Otherwise like the blocking form.
+  public func open(
+    _ name: String, configuration: Database.Configuration = Database.Configuration()
+  ) async throws -> Database {
+    try await Database.open(at: path(of: name), configuration: configuration)
+  }
+
   /// Returns whether there is a database of a name.
   public func exists(_ name: String) throws -> Bool { try Database.exists(at: path(of: name)) }
 

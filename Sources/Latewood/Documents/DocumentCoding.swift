@@ -49,6 +49,38 @@ enum DocumentCoding {
   }
 }
 
+extension DocumentValue {
+  /// Creates a value from an `Encodable` one, such as a struct inside a document:
+  /// `document["address"] = try DocumentValue(encoding: address)`. See
+  /// ``MutableDocument/init(id:encoding:)`` for how types are stored.
+  ///
+  /// - Throws: `EncodingError` with the path to the value that cannot be stored.
+  public init(encoding value: some Encodable) throws {
+    let fleece = try FleeceEncoder(special: SpecialTypes()).encode(value)
+    do throws(FleeceError) {
+      self.init(stored: try FleeceBody(written: fleece).root)
+    } catch {
+      throw DatabaseError(inValue: error)
+    }
+  }
+
+  /// Returns the value as any `Decodable` type; a missing value as null. Throws `DecodingError`
+  /// with the path to the value that does not fit.
+  public func decode<Value: Decodable>(as type: Value.Type) throws -> Value {
+    try FleeceDecoder(special: SpecialTypes()).decode(type, from: element())
+  }
+
+  /// The value as an element of encoded bytes.
+  func element() throws -> FleeceElement {
+    if case .stored(let element) = content { return element }
+    do throws(FleeceError) {
+      return try FleeceBody(fleece()).root
+    } catch {
+      throw DatabaseError(inValue: error)
+    }
+  }
+}
+
 extension DocumentCoding.Encoded {
   /// Takes a member out of the content. Null is no value; other values must be text.
   fileprivate mutating func take(_ name: String) throws(FleeceError) -> String? {

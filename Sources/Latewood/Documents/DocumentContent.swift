@@ -60,18 +60,8 @@ extension DocumentContent {
   /// of the type with the coding keys `_id` and `_rev` get the ids of the document and of its
   /// revision.
   public func decode<T: Decodable>(as type: T.Type) throws -> T {
-    let element: FleeceElement
-    do throws(FleeceError) {
-      if case .stored(let stored) = body.content {
-        element = stored
-      } else {
-        element = try FleeceBody(body.fleece()).root
-      }
-    } catch {
-      throw DatabaseError(inValue: error)
-    }
     let revision = (self as? Document)?.revision ?? (self as? MutableDocument)?.revision
-    return try DocumentCoding.decode(type, from: element, id: id, revision: revision)
+    return try DocumentCoding.decode(type, from: body.element(), id: id, revision: revision)
   }
 
   public var description: String { "\(id) \(body)" }

@@ -118,6 +118,19 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
     }
   }
 
+  /// Creates an index of stored members of the type: see
+  /// ``DocumentCollection/createIndex(_:of:where:unique:on:)``.
+  ///
+  /// ```swift
+  /// try people.createIndex("by city") { ($0.city, $0.name) }
+  /// ```
+  public func createIndex<each Field: IndexFieldSource>(
+    _ name: String, where condition: ((QueryDocument<Value>) -> QueryCondition)? = nil, unique: Bool = false,
+    on fields: (QueryDocument<Value>) -> (repeat each Field)
+  ) throws {
+    try documents.createIndex(name, of: Value.self, where: condition, unique: unique, on: fields)
+  }
+
   // MARK: Writing
 
   /// Saves a new value. If there is a document of its id, that is a conflict.

@@ -102,6 +102,9 @@ import Testing
     #expect(found.map(\.age) == [15, 19, 13, 17, 11])
     #expect(try query.select { ($0.name, $0.age) }.rows().map(\.1) == [15, 19, 13, 17, 11])
     #expect(try query.count() == 5)
+    try people.createIndex("by age", where: { $0.age > 5 }, on: { ($0.age, $0.name.descending) })
+    #expect(try people.documents.indexes.map(\.fields) == [["age", "name:desc"]])
+    #expect(try query.all().map(\.age) == [15, 19, 13, 17, 11])
     found[0].nickname = "first"
     try people.save(found[0])
     #expect(people["p15"]?.nickname == "first")

@@ -157,7 +157,10 @@ func keepVisitors() async throws {
 try await keepVisitors()
 
 func findMovies() async throws {
-  let database = try await Database.open(at: path + ".movies")
+  var configuration = Database.Configuration()
+  configuration.compaction = CompactionPolicy()
+  configuration.durability = Durability.synchronous
+  let database = try await Database.open(at: path + ".movies", configuration: configuration)
   let movies = try database.createCollection("movies")
   for (title, year, cast) in [
     ("Star Wars", 1977, ["Harrison Ford", "Carrie Fisher"]), ("Alien", 1979, ["Sigourney Weaver"]),
