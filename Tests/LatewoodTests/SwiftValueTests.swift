@@ -64,7 +64,12 @@ import Testing
       try comesBack(decimal)
       #expect(decimal.documentValue.kind == .string, "\(text)")
     }
-    #expect(Decimal(documentValue: "12 apples") == nil && Decimal(documentValue: "") == nil)
+    for text in [
+      "12 apples", "", "-", ".", "1e", "1.2.3", "0x10", "inf", "nan", "1e300", "1e99999999999999999999",
+    ] {
+      #expect(Decimal(documentValue: DocumentValue(text)) == nil, "\(text)")
+    }
+    #expect(Decimal(documentValue: DocumentValue(1e300)) == nil)
     #expect(throws: DatabaseError.self) { try saved { $0["x"] = Decimal.nan } }
   }
 
@@ -120,6 +125,17 @@ import Testing
     second["inside"] = first.toDictionary()
     #expect(second["inside"] == first.body)
     #expect(try DocumentValue(plain: first.toDictionary()) == first.body)
+  }
+
+  @Test func `what another JSON reader gives goes in`() throws {
+    let json = #"{"a":1,"b":true,"c":1.5,"d":null,"e":"x","f":[0,{"g":false}],"h":18446744073709551615}"#
+    let object = try JSONSerialization.jsonObject(with: Data(json.utf8))
+    #expect(try DocumentValue(plain: object).toJSON() == json)
+    let members = try #require(object as? [String: Any])
+    #expect(try MutableDocument(members).toJSON() == json)
+    var document = MutableDocument()
+    document["x"] = members
+    #expect(try document.toJSON() == #"{"x":\#(json)}"#)
   }
 
   @Test func `a value of another type is refused, with the way to it`() throws {

@@ -4,8 +4,9 @@ extension DocumentValue {
   /// Creates a value from whatever Swift has: what `toDictionary()` gives, a `[String: Any]`, an
   /// `[Any]`.
   ///
-  /// - Parameter value: any ``DocumentValueConvertible`` value, and arrays and dictionaries of such
-  ///   values, at any depth. Nil becomes a missing value; in an array, null.
+  /// - Parameter value: any ``DocumentValueConvertible`` value, what `JSONSerialization` gives, and
+  ///   arrays and dictionaries of such values, at any depth. Nil becomes a missing value; in an
+  ///   array, null.
   /// - Throws: ``DatabaseError`` `invalidParameter`, with the path to a value of another type.
   public init(plain value: Any?) throws {
     self.init(unchecked: value)
@@ -20,14 +21,31 @@ extension DocumentValue {
     return nil
   }
 
+  /// Creates the value of an object as `JSONSerialization` makes them; nil for all other objects.
+  /// Known by the names of their classes, because not all of Foundation is imported here.
+  private init?(object: Any, _ type: String) {
+    if type == "NSNull" {
+      self = .null
+    } else if type == "__NSCFBoolean", let value = object as? Bool {
+      self.init(value)
+    } else if let value = object as? Int64 {
+      self.init(value)
+    } else if let value = object as? UInt64 {
+      self.init(value)
+    } else if let value = object as? Double {
+      self.init(value)
+    } else {
+      return nil
+    }
+  }
+
   /// Converts a value with everything in it. A value that cannot be stored takes the place of the
   /// whole, so that nothing is stored in part.
   private static func make(_ value: Any?, _ trail: FieldTrail) -> DocumentValue {
     switch value {
     case nil: return .missing
-    // Casts to a protocol are slow.
+    // Casts to a protocol are slow. Not to numbers: an object that is a Boolean is one, too.
     case let value as String: return value.documentValue
-    case let value as Int: return value.documentValue
     case let value as DocumentValue: return value
     case let value as any DocumentValueConvertible: return value.documentValue
     default: break
@@ -55,6 +73,7 @@ extension DocumentValue {
     default: break
     }
     let type = value.map { "\(Swift.type(of: $0))" } ?? "nil"
+    if let value, let object = DocumentValue(object: value, type) { return object }
     return DocumentValue(.refused("a value of type \(type)\(trail.text) cannot be stored in a document"))
   }
 }

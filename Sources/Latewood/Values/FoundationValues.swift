@@ -72,10 +72,9 @@ enum DecimalText {
   private static func decimal(_ double: Double) -> Decimal? { decimal("\(double)") }
 
   private static func decimal(_ text: String) -> Decimal? {
-    // The parser of Foundation accepts any text after the digits.
-    guard text.utf8.contains(where: { $0 >= 0x30 && $0 <= 0x39 }),
-      text.utf8.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || "+-.eE".utf8.contains($0) }),
-      let decimal = Decimal(string: text), !decimal.isNaN
+    // The parser of Foundation accepts any text after the digits, and no digits at all.
+    guard text.utf8.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || "+-.eE".utf8.contains($0) }),
+      Double(text) != nil, let decimal = Decimal(string: text), !decimal.isNaN
     else { return nil }
     return decimal
   }
