@@ -186,6 +186,9 @@ import Testing
     for value in [value, stored] {
       #expect(Array(value["list"]) == [1, "two", .null])
       #expect(value["list"].compactMap(\.int) == [1])
+      #expect(value["list"].contains("two") && !value["list"].contains("x") && value["list"].contains(1))
+      #expect(value.contains("list") && !value.contains("two") && !value["text"].contains("x"))
+      #expect(!value["list"].isEmpty && value["text"].isEmpty && value["no"].isEmpty && !value.isEmpty)
       #expect(Array(value["text"]).isEmpty && Array(value).isEmpty && Array(value["no"]).isEmpty)
     }
   }

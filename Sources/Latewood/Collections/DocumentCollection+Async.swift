@@ -40,13 +40,13 @@ extension DocumentCollection {
   /// Reads a document, changes it and saves it, without blocking the caller's thread. Otherwise
   /// like the blocking form; the change runs on a Dispatch queue.
   @discardableResult
-  public func update(
-    _ id: String, _ change: @escaping @Sendable (inout MutableDocument) throws -> Bool
+  public func update<Answer>(
+    _ id: String, _ change: @escaping @Sendable (inout MutableDocument) throws -> Answer
   ) async throws -> Document? {
     while true {
       let edit = try await database.performing { [self] () -> PreparedEdit? in
-        var document = try self.document(id)?.toMutable() ?? MutableDocument(id: id)
-        return try change(&document) ? prepare(document, .failOnConflict) : nil
+        var document = try mutableDocument(id)
+        return Self.saves(try change(&document)) ? try prepare(document, .failOnConflict) : nil
       }
       guard let edit else { return nil }
       do {

@@ -145,22 +145,27 @@ public final class DocumentCollection: Sendable {
   /// between. So no change is lost.
   ///
   /// ```swift
-  /// try counters.update("visits") { $0["count"].int = $0.int("count") + 1; return true }
+  /// try people.update("anna") { $0["city"] = "Lisboa" }
+  /// try counters.update("visits") { counter in
+  ///   guard counter.int("count") < limit else { return false }     // saves nothing
+  ///   counter["count"].int = counter.int("count") + 1
+  ///   return true
+  /// }
   /// ```
   ///
   /// - Parameters:
   ///   - id: the id of the document; if there is none, the change begins with an empty one.
-  ///   - change: changes the document and returns whether to save it; sets
-  ///     ``MutableDocument/isDeleted`` to delete it. It may be called more than once. It must not
-  ///     save.
+  ///   - change: changes the document; sets ``MutableDocument/isDeleted`` to delete it. It returns
+  ///     false if nothing is to be saved, and true or nothing at all otherwise. It may be called
+  ///     more than once. It must not save.
   /// - Returns: the saved document; nil if the change returned false.
   @discardableResult
-  public func update(
-    _ id: String, _ change: (inout MutableDocument) throws -> Bool
+  public func update<Answer>(
+    _ id: String, _ change: (inout MutableDocument) throws -> Answer
   ) throws -> Document? {
     while true {
-      var document = try self.document(id)?.toMutable() ?? MutableDocument(id: id)
-      guard try change(&document) else { return nil }
+      var document = try mutableDocument(id)
+      guard Self.saves(try change(&document)) else { return nil }
       do throws(DatabaseError) {
         return try save(prepare(document, .failOnConflict))
       } catch {
@@ -168,6 +173,9 @@ public final class DocumentCollection: Sendable {
       }
     }
   }
+
+  /// Whether a change is saved that returned a value.
+  static func saves<Answer>(_ answer: Answer) -> Bool { answer as? Bool ?? true }
 
   /// Saves an `Encodable` value under an id. In a ``TypedCollection``, values know their revisions.
   ///

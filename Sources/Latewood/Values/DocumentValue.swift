@@ -102,6 +102,9 @@ public struct DocumentValue: Sendable {
     }
   }
 
+  /// Whether there are no elements or members; true for all values that are no collections.
+  public var isEmpty: Bool { count == 0 }
+
   /// The keys of a dictionary, in the order of their bytes. Empty for all other values.
   public var keys: [String] { members.map(\.key) }
 
@@ -123,8 +126,10 @@ public struct DocumentValue: Sendable {
     }
   }
 
-  /// Returns whether this is a dictionary with a key.
-  public func contains(_ key: String) -> Bool { self[key].exists }
+  /// Returns whether this is a dictionary with a key, or an array with a string.
+  public func contains(_ text: String) -> Bool {
+    kind == .array ? contains { $0 == DocumentValue(text) } : self[text].exists
+  }
 
   /// Returns the value at a path, missing if there is none.
   ///

@@ -37,6 +37,7 @@ import Testing
         return true
       }?.int("n") == 9)
     #expect(try await people.update("anna") { _ in false } == nil)
+    #expect(try await people.update("anna") { $0["n"] = 11 }?.int("n") == 11)
     #expect(try await people.save(["n": 10], as: "anna").int("n") == 10)
     #expect(await isRefused(.conflict) { try await people.delete(anna) })
     #expect(try await people.delete("anna"))

@@ -23,6 +23,24 @@ import Testing
     refusal(.badDocumentID) { _ = try people.mutableDocument("_x") }
   }
 
+  @Test func `a change that always saves returns nothing`() throws {
+    try people.update("a") { $0["n"] = 1 }
+    DispatchQueue.concurrentPerform(iterations: 4) { _ in
+      do { for _ in 0..<25 { try people.update("a") { $0["n"].int = $0.int("n") + 1 } } } catch {
+        Issue.record(error)
+      }
+    }
+    let document = try people.update("a") {
+      $0["city"] = "Porto"
+      $0["n"].int = $0.int("n") + 1
+    }
+    #expect(document?.int("n") == 102 && document?.string("city") == "Porto" && document?.sequence == 102)
+    try people.update("a") { $0.isDeleted = true }
+    #expect(try !people.contains("a"))
+    struct OnPurpose: Error {}
+    #expect(throws: OnPurpose.self) { try people.update("a") { _ in throw OnPurpose() } }
+  }
+
   @Test func `a change can delete`() throws {
     try people.save(MutableDocument(id: "a", ["n": 1]))
     let deletion = try people.update("a") {

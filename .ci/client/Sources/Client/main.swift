@@ -218,10 +218,7 @@ func findMovies() async throws {
     try check(update.values.map(\.title) == expected, "a live query says what there is")
     try await movies.save(Movie(title: "Witness", year: 1985, cast: ["Harrison Ford"]), as: "Witness")
   }
-  try await movies.update("Witness") {
-    $0.isDeleted = true
-    return true
-  }
+  try await movies.update("Witness") { $0.isDeleted = true }
   var seen = try movies.mutableDocument("seen")
   seen["titles"] = shown.map(\.title)
   try await movies.save(seen)
