@@ -6,7 +6,10 @@ package enum CivilTime {
   /// - Parameters:
   ///   - seconds: seconds since 1970-01-01 00:00 UTC.
   ///   - separator: the text between date and time.
-  package static func text(seconds: Int64, separator: String = "T") -> String {
+  ///   - fraction: the digits after the second, which a `Z` follows; nil for neither.
+  package static func text(
+    seconds: Int64, separator: String = "T", fraction: (value: Int64, digits: Int)? = nil
+  ) -> String {
     var day = seconds / 86_400
     var rest = seconds % 86_400
     if rest < 0 {
@@ -14,8 +17,41 @@ package enum CivilTime {
       day -= 1
     }
     let (year, month, dayOfMonth) = civil(day)
-    return "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfMonth, 2))\(separator)"
-      + "\(padded(rest / 3600, 2)):\(padded(rest / 60 % 60, 2)):\(padded(rest % 60, 2))"
+    var text: [UInt8] = []
+    text.reserveCapacity(32)
+    append(year, 4, to: &text)
+    text.append(UInt8(ascii: "-"))
+    append(month, 2, to: &text)
+    text.append(UInt8(ascii: "-"))
+    append(dayOfMonth, 2, to: &text)
+    text.append(contentsOf: separator.utf8)
+    append(rest / 3600, 2, to: &text)
+    text.append(UInt8(ascii: ":"))
+    append(rest / 60 % 60, 2, to: &text)
+    text.append(UInt8(ascii: ":"))
+    append(rest % 60, 2, to: &text)
+    if let fraction {
+      text.append(UInt8(ascii: "."))
+      append(fraction.value, fraction.digits, to: &text)
+      text.append(UInt8(ascii: "Z"))
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Appends a number with leading zeros.
+  private static func append(_ value: Int64, _ width: Int, to text: inout [UInt8]) {
+    if value < 0 { text.append(UInt8(ascii: "-")) }
+    let number = value.magnitude
+    var digits = 1
+    var power: UInt64 = 1
+    while digits < width || number / power >= 10 {
+      digits += 1
+      power *= 10
+    }
+    while power > 0 {
+      text.append(UInt8(ascii: "0") + UInt8(number / power % 10))
+      power /= 10
+    }
   }
 
   /// Parses a text into seconds since 1970-01-01 00:00 UTC and the fraction of a second; nil if the
@@ -115,17 +151,18 @@ package enum CivilTime {
       return value
     }
 
-    /// Reads the digits after the point. Digits after the ninth are ignored.
+    /// Reads the digits after the point. Digits after the eighteenth are ignored.
     mutating func fraction() -> Double? {
-      guard var value = digit().map({ Double($0) }) else { return nil }
-      var scale = 10.0
+      guard let first = digit() else { return nil }
+      var value = Int64(first)
+      var scale: Int64 = 10
       while let digit = digit() {
-        if scale < 1e9 {
-          value = value * 10 + Double(digit)
+        if scale < 1_000_000_000_000_000_000 {
+          value = value * 10 + Int64(digit)
           scale *= 10
         }
       }
-      return value / scale
+      return Double(value) / Double(scale)
     }
 
     /// Reads the offset from UTC, in seconds.

@@ -142,7 +142,8 @@ import Testing
 
   @Test func `the first and the last date that can be stored`() throws {
     for (seconds, text) in [
-      (-62_167_219_200, "0000-01-01T00:00:00.000Z"), (253_402_300_799.9994, "9999-12-31T23:59:59.999Z"),
+      (-62_167_219_200, "0000-01-01T00:00:00.000Z"), (-62_167_219_200.0001, "0000-01-01T00:00:00.000Z"),
+      (253_402_300_799.9994, "9999-12-31T23:59:59.9993896Z"),
     ] {
       #expect(DocumentValue(Date(timeIntervalSince1970: seconds)).string == text)
     }

@@ -3,12 +3,15 @@ import LatewoodDocuments
 /// Changes without blocking the caller's thread. They run one after the other on a Dispatch queue,
 /// and those that wait at the same time share a sync: many concurrent calls are far faster than the
 /// same calls one after the other, and need no more threads.
+///
+/// If the task is cancelled before a change is committed, nothing is changed, and the call throws
+/// `CancellationError`.
 extension DocumentCollection {
   /// Saves a document without blocking the caller's thread. Otherwise like the blocking form.
   @discardableResult
   public func save(
     _ document: MutableDocument, _ control: ConcurrencyControl = .failOnConflict
-  ) async throws(DatabaseError) -> Document {
+  ) async throws -> Document {
     try await save(prepare(document, control))
   }
 
@@ -21,11 +24,9 @@ extension DocumentCollection {
   ) async throws -> Document? {
     var document = document
     while true {
-      do throws(DatabaseError) {
-        return try await save(document, .failOnConflict)
-      } catch {
-        guard error.code == .conflict else { throw error }
-      }
+      do {
+        return try await save(prepare(document, .failOnConflict))
+      } catch let error as DatabaseError where error.code == .conflict {}
       let answer = try await database.performing { [self, document] () -> MutableDocument? in
         var document = document
         let current = try self.document(document.id)
@@ -39,78 +40,103 @@ extension DocumentCollection {
   /// Reads a document, changes it and saves it, without blocking the caller's thread. Otherwise
   /// like the blocking form; the change runs on a Dispatch queue.
   @discardableResult
-  public func update(
-    _ id: String, _ change: @escaping @Sendable (inout MutableDocument) throws -> Bool
+  public func update<Answer>(
+    _ id: String, _ change: @escaping @Sendable (inout MutableDocument) throws -> Answer
   ) async throws -> Document? {
     while true {
       let edit = try await database.performing { [self] () -> PreparedEdit? in
-        var document = try self.document(id)?.toMutable() ?? MutableDocument(id: id)
-        return try change(&document) ? prepare(document, .failOnConflict) : nil
+        var document = try mutableDocument(id)
+        return Self.saves(try change(&document)) ? try prepare(document, .failOnConflict) : nil
       }
       guard let edit else { return nil }
-      do throws(DatabaseError) {
+      do {
         return try await save(edit)
-      } catch {
-        guard error.code == .conflict else { throw error }
-      }
+      } catch let error as DatabaseError where error.code == .conflict {}
     }
   }
 
-  /// Saves an `Encodable` value under an id without blocking the caller's thread, replacing an
-  /// existing document.
+  /// Saves an `Encodable` value under an id without blocking the caller's thread. Otherwise like
+  /// the blocking form.
   @discardableResult
-  public func save(_ value: some Encodable, as id: String) async throws -> Document {
+  public func save(
+    _ value: some Encodable, as id: String, _ control: ConcurrencyControl = .lastWriteWins
+  ) async throws -> Document {
     let document = try MutableDocument(id: id, encoding: value)
-    return try await save(document, .lastWriteWins)
+    return try await save(document, control)
+  }
+
+  /// Saves documents in one batch without blocking the caller's thread. Otherwise like the blocking
+  /// form.
+  @discardableResult
+  public func save(
+    contentsOf documents: some Sequence<MutableDocument>, _ control: ConcurrencyControl = .failOnConflict
+  ) async throws -> [Document] {
+    let edits = try documents.map { try prepare($0, control) }
+    return try await database.inBatch { [self] in try edits.map { try save($0) } }
   }
 
   /// Deletes a document without blocking the caller's thread. Otherwise like the blocking form.
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict
-  ) async throws(DatabaseError) {
+  ) async throws {
     try await save(prepareDeletion(of: document, keeping: members, control))
   }
 
   /// Deletes a document without blocking the caller's thread, whatever its current revision is.
   /// Returns false if there was none.
   @discardableResult
-  public func delete(_ id: String) async throws(DatabaseError) -> Bool {
-    try await database.queueing { () throws(DatabaseError) in try self.delete(id) }
+  public func delete(_ id: String) async throws -> Bool {
+    try await database.inBatch { try self.delete(id) }
   }
 
   /// Purges a document without blocking the caller's thread. Otherwise like the blocking form.
   /// Returns false if there was none.
   @discardableResult
-  public func purge(_ id: String) async throws(DatabaseError) -> Bool {
-    try await database.queueing { () throws(DatabaseError) in try self.purge(id) }
+  public func purge(_ id: String) async throws -> Bool {
+    try await database.inBatch { try self.purge(id) }
   }
-}
 
-extension Database {
-  /// Commits everything that a closure saves, deletes and purges as one transaction, without
-  /// blocking the caller's thread. Otherwise like the blocking form; the closure runs on a Dispatch
-  /// queue.
+  // MARK: Reading
+
+  /// Returns the current revision of a document without blocking the caller's thread; nil if there
+  /// is none or it is deleted.
+  public func document(_ id: String) async throws -> Document? {
+    try await database.performing { [self] in try document(id) }
+  }
+
+  /// Returns the documents that a query wants, without blocking the caller's thread.
+  public func documents(_ query: AllDocumentsQuery = AllDocumentsQuery()) async throws -> [Document] {
+    try await database.performing { [self] in try documents(query) }
+  }
+
+  /// Returns the ids of the documents that a query wants, without blocking the caller's thread.
+  public func documentIDs(_ query: AllDocumentsQuery = AllDocumentsQuery()) async throws -> [String] {
+    try await database.performing { [self] in try documentIDs(query) }
+  }
+
+  // MARK: Revisions
+
+  /// Resolves a conflict without blocking the caller's thread. Otherwise like the blocking form.
   @discardableResult
-  public func inBatch<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-    do {
-      return try await documents.write { _ in try body() }
-    } catch { throw DatabaseError.translated(error) }
+  public func resolveConflicts(with merged: MutableDocument) async throws -> Document {
+    try await database.inBatch { [self] in try resolveConflicts(with: merged) }
   }
 
-  /// Runs a reading call on a Dispatch queue; also throws the errors of the caller's closures.
-  func performing<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-    do { return try await documents.perform(body) } catch { throw DatabaseError.translated(error) }
+  /// Resolves a conflict by choosing one of the revisions, without blocking the caller's thread.
+  /// Otherwise like the blocking form.
+  public func resolveConflicts(choosing document: Document) async throws {
+    try await database.inBatch { [self] in try resolveConflicts(choosing: document) }
   }
 
-  /// Runs a changing call in its turn, as a batch. Throws only errors of the database.
-  func queueing<R: Sendable>(
-    _ body: @escaping @Sendable () throws(DatabaseError) -> R
-  ) async throws(DatabaseError) -> R {
-    do { return try await documents.write { _ in try body() } } catch let error as DatabaseError {
-      throw error
-    } catch let error as DocumentError {
-      throw DatabaseError(error)
-    } catch { throw DatabaseError(.inputOutput, "\(error)") }
+  /// Inserts a revision of another replica without blocking the caller's thread. Otherwise like the
+  /// blocking form.
+  @discardableResult
+  public func insert(
+    _ document: MutableDocument, history: [String], isDeleted: Bool = false
+  ) async throws -> Bool {
+    try await database.inBatch { [self] in
+      try insert(document, history: history, isDeleted: isDeleted)
+    }
   }
 }

@@ -14,14 +14,14 @@ extension Database {
   /// The content stays as long as a document refers to it, which may be a local or a deleted one.
   /// Until then it stays as long as this database is open: each call of `saveBlob` is good for one
   /// place in a document. In a batch it is part of the batch, and can be read there.
-  public func saveBlob(_ content: Data, contentType: String? = nil) throws(DatabaseError) -> Blob {
+  public func saveBlob(_ content: Data, contentType: String? = nil) throws -> Blob {
     let writer = try makeBlobWriter(contentType: contentType)
     try writer.write(content)
     return try writer.finish()
   }
 
   /// Starts a blob of any length, whose content is written in pieces.
-  public func makeBlobWriter(contentType: String? = nil) throws(DatabaseError) -> BlobOutput {
+  public func makeBlobWriter(contentType: String? = nil) throws -> BlobOutput {
     let writer = try translating { () throws(DocumentError) in try documents.makeBlobWriter() }
     return BlobOutput(writer, contentType: contentType, of: self)
   }
@@ -32,7 +32,7 @@ extension Database {
   /// - Throws: ``DatabaseError`` `notFound` if the content is not in this database. The content for
   ///   a document from another replica may never have been saved here; once it is, all documents
   ///   that refer to the blob have it. Content that nothing refers to is removed by a compaction.
-  public func content(of blob: Blob) throws(DatabaseError) -> BlobContent {
+  public func content(of blob: Blob) throws -> BlobContent {
     guard let sum = blob.sum, let digest = BlobDigest(sum) else {
       throw DatabaseError(
         .notFound, "content is found by its SHA-256 here, and the blob is named “\(blob.digest)”",
@@ -47,7 +47,7 @@ extension Database {
   }
 
   /// Returns whether the content of a blob is in this database. O(log n).
-  public func hasContent(of blob: Blob) throws(DatabaseError) -> Bool {
+  public func hasContent(of blob: Blob) throws -> Bool {
     guard let digest = blob.sum.flatMap({ BlobDigest($0) }) else { return false }
     return try handle(of: digest) != nil
   }
@@ -99,7 +99,7 @@ public final class BlobOutput {
   }
 
   /// Appends bytes. Uses a mebibyte of memory at most.
-  public func write(_ bytes: Data) throws(DatabaseError) {
+  public func write(_ bytes: Data) throws {
     // A closure passed to Foundation cannot have a typed error.
     let result = bytes.withUnsafeBytes { bytes in
       Result { () throws(DocumentError) in try writer.write(bytes) }
@@ -108,7 +108,7 @@ public final class BlobOutput {
   }
 
   /// Ends the blob and returns it, to be put into a document.
-  public func finish() throws(DatabaseError) -> Blob {
+  public func finish() throws -> Blob {
     let handle = try translating { () throws(DocumentError) in try writer.finish() }
     database.hold(handle)
     return Blob(contentType: contentType, sum: handle.digest.bytes, length: handle.length)
@@ -125,11 +125,11 @@ public final class BlobContent: Sendable {
   public var length: UInt64 { handle.length }
 
   /// Returns the whole content. Throws `corruptData` if it does not match the digest.
-  public func data() throws(DatabaseError) -> Data { try data(in: 0..<length) }
+  public func data() throws -> Data { try data(in: 0..<length) }
 
   /// Returns the bytes of a range, or as much of it as exists. They are checked against the digest
   /// only if the range covers all of the content.
-  public func data(in range: Range<UInt64>) throws(DatabaseError) -> Data {
+  public func data(in range: Range<UInt64>) throws -> Data {
     Data(try translating { () throws(DocumentError) in try handle.read(range) })
   }
 

@@ -24,7 +24,7 @@ extension DocumentCollection {
   ///   - date: the time, rounded up to a second; nil for never.
   /// - Throws: ``DatabaseError`` `notFound` if there is no such document; `invalidParameter` if the
   ///   date is before 1970.
-  public func setExpiration(of id: String, _ date: Date?) throws(DatabaseError) {
+  public func setExpiration(of id: String, _ date: Date?) throws {
     let seconds = try date.map { (date) throws(DatabaseError) in
       guard let seconds = UInt64(exactly: date.timeIntervalSince1970.rounded(.up)), seconds < 1 << 40 else {
         throw DatabaseError(.invalidParameter, "a document cannot expire at \(date)")
@@ -34,9 +34,40 @@ extension DocumentCollection {
     try write { (writer) throws(DocumentError) in try writer.setExpiry(of: id, in: spaces, seconds) }
   }
 
+  /// Sets the time at which a document is purged to a while from now; see ``setExpiration(of:_:)``.
+  ///
+  /// - Parameters:
+  ///   - id: the id of the document.
+  ///   - duration: the time from now, at least zero, rounded up to a second.
+  /// - Throws: ``DatabaseError`` `notFound` if there is no such document; `invalidParameter` if the
+  ///   duration is negative, or more than 30,000 years.
+  public func expire(_ id: String, after duration: Duration) throws {
+    let (seconds, rest) = duration.components
+    guard let whole = UInt64(exactly: seconds), whole < 1 << 39, rest >= 0 else {
+      throw DatabaseError(.invalidParameter, "a document cannot expire after \(duration)")
+    }
+    try write { (writer) throws(DocumentError) in
+      // The clock shows whole seconds here.
+      try writer.setExpiry(of: id, in: spaces, writer.now + whole + (whole > 0 || rest > 0 ? 1 : 0))
+    }
+  }
+
+  /// Returns the documents that are going to expire, the earliest first. O(log n + documents).
+  ///
+  /// - Parameters:
+  ///   - date: the time before which they expire; default: any.
+  ///   - limit: the greatest number of documents to return.
+  public func expirations(before date: Date? = nil, limit: Int = .max) throws -> [(id: String, date: Date)] {
+    let end = date.map { $0.timeIntervalSince1970.rounded(.up) } ?? .infinity
+    let reads = try reads()
+    return try translating { () throws(DocumentError) in
+      try reads.pending(before: end >= 0x1p63 ? .max : UInt64(max(end, 0)), limit: limit)
+    }.map { ($0.id, Date(timeIntervalSince1970: Double($0.seconds))) }
+  }
+
   /// Returns the time at which a document is purged; nil for never, or if there is no such
   /// document, or no longer.
-  public func expiration(of id: String) throws(DatabaseError) -> Date? {
+  public func expiration(of id: String) throws -> Date? {
     let reads = try reads()
     let seconds = try translating { () throws(DocumentError) in try reads.expiry(of: id) }
     return seconds.map { Date(timeIntervalSince1970: Double($0)) }
@@ -46,7 +77,7 @@ extension DocumentCollection {
 /// Local documents: without history, in no feed, and not replicated.
 extension DocumentCollection {
   /// Returns the content of a local document; nil if there is none.
-  public func localDocument(_ name: String) throws(DatabaseError) -> DocumentValue? {
+  public func localDocument(_ name: String) throws -> DocumentValue? {
     let reads = try reads()
     let body = try translating { () throws(DocumentError) in try reads.local(name) }
     return body.map { Document(id: name, revision: nil, sequence: 0, body: $0).body }
@@ -59,7 +90,7 @@ extension DocumentCollection {
   ///   - members: the whole content. Blobs in it stay as long as it does.
   public func setLocalDocument(
     _ name: String, _ members: [String: DocumentValue]
-  ) throws(DatabaseError) {
+  ) throws {
     let body = try MutableDocument(id: name, members).encodedBody()
     let blobs = BlobReferences.places(in: body)
     let added = try write { (writer) throws(DocumentError) in
@@ -70,13 +101,13 @@ extension DocumentCollection {
 
   /// Deletes a local document. Returns false if there was none.
   @discardableResult
-  public func deleteLocalDocument(_ name: String) throws(DatabaseError) -> Bool {
+  public func deleteLocalDocument(_ name: String) throws -> Bool {
     try write { (writer) throws(DocumentError) in try writer.deleteLocal(name, in: spaces) }
   }
 
   /// The names of all local documents, in the order of their bytes.
   public var localDocumentNames: [String] {
-    get throws(DatabaseError) {
+    get throws {
       let reads = try reads()
       return try translating { () throws(DocumentError) in try reads.localNames() }
     }

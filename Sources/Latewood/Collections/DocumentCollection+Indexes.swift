@@ -124,13 +124,13 @@ extension DocumentCollection {
   ///
   /// - Returns: false if there is no index of that name.
   @discardableResult
-  public func dropIndex(_ name: String) throws(DatabaseError) -> Bool {
+  public func dropIndex(_ name: String) throws -> Bool {
     try translating { () throws(DocumentError) in try documents.dropIndex(name, in: spaces) }
   }
 
   /// The indexes, by name.
   public var indexes: [DocumentIndex] {
-    get throws(DatabaseError) {
+    get throws {
       let reads = try reads()
       return try translating { () throws(DocumentError) in
         try reads.indexList().map { index in

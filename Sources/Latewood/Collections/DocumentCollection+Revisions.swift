@@ -18,7 +18,7 @@ public struct Revision: Sendable, Hashable, Identifiable {
 extension DocumentCollection {
   /// Returns all kept revisions of a document, the newest generation first; empty if there is no
   /// document.
-  public func revisions(of id: String) throws(DatabaseError) -> [Revision] {
+  public func revisions(of id: String) throws -> [Revision] {
     guard let record = try record(of: id) else { return [] }
     return record.tree.nodes.sorted { $0.id > $1.id }.map { node in
       Revision(
@@ -29,13 +29,13 @@ extension DocumentCollection {
 
   /// Returns a given revision; nil if it is no longer kept, or its content is gone. A compaction
   /// removes the content of revisions that are not current.
-  public func document(_ id: String, revision: String) throws(DatabaseError) -> Document? {
+  public func document(_ id: String, revision: String) throws -> Document? {
     guard let record = try record(of: id) else { return nil }
     return try document(id, RevisionID(checking: revision), record)
   }
 
   /// Returns the revision that a document was made from; nil if it is no longer kept.
-  public func parent(of document: Document) throws(DatabaseError) -> Document? {
+  public func parent(of document: Document) throws -> Document? {
     guard let record = try record(of: document.id),
       let parent = record.tree.parent(of: try document.parsedRevision)
     else { return nil }
@@ -44,7 +44,7 @@ extension DocumentCollection {
 
   /// Returns the newest revision from which two revisions of one document both follow: the base of
   /// a three-way merge. Nil if it is no longer kept.
-  public func commonAncestor(_ a: Document, _ b: Document) throws(DatabaseError) -> Document? {
+  public func commonAncestor(_ a: Document, _ b: Document) throws -> Document? {
     guard let record = try record(of: a.id),
       let ancestor = record.tree.commonAncestor(try a.parsedRevision, try b.parsedRevision)
     else { return nil }
@@ -53,7 +53,7 @@ extension DocumentCollection {
 
   /// Returns the revisions of a document that lost against the current one and wait to be merged;
   /// empty if there is no conflict.
-  public func conflicts(of id: String) throws(DatabaseError) -> [Document] {
+  public func conflicts(of id: String) throws -> [Document] {
     guard let record = try record(of: id) else { return [] }
     var list: [Document] = []
     for node in record.tree.conflicts {
@@ -67,9 +67,14 @@ extension DocumentCollection {
   ///
   /// - Parameter merged: a changed copy of the revision to continue from, usually the current one.
   /// - Throws: ``DatabaseError`` `conflict` if that revision is deleted or no longer a leaf;
-  ///   `notFound`.
+  ///   `notFound`; `invalidParameter` if the merged document is marked as deleted.
   @discardableResult
-  public func resolveConflicts(with merged: MutableDocument) throws(DatabaseError) -> Document {
+  public func resolveConflicts(with merged: MutableDocument) throws -> Document {
+    guard !merged.isDeleted else {
+      throw DatabaseError(
+        .invalidParameter, "a conflict of \(merged.id) cannot be resolved by a deletion",
+        advice: "Resolve the conflict by choosing one of the revisions, and delete the document then.")
+    }
     let body = try merged.encodedBody(isStrict: database.configuration.isStrict)
     let tombstone = try MutableDocument(id: merged.id).encodedBody()
     let blobs = BlobReferences.places(in: body)
@@ -83,7 +88,7 @@ extension DocumentCollection {
   }
 
   /// Resolves a conflict by choosing one of the revisions as it is.
-  public func resolveConflicts(choosing document: Document) throws(DatabaseError) {
+  public func resolveConflicts(choosing document: Document) throws {
     let kept = try document.parsedRevision
     let tombstone = try MutableDocument(id: document.id).encodedBody()
     try write { (writer) throws(DocumentError) in
@@ -101,20 +106,20 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - document: the content of the revision.
   ///   - history: the ids of the revision, its parent and so on, newest first; at least its own.
-  ///   - isDeleted: whether the revision is a deletion.
+  ///   - isDeleted: whether the revision is a deletion; also if the document is marked as deleted.
   /// - Returns: whether anything was new.
   /// - Throws: ``DatabaseError`` `badRevisionID` if the ids are not a valid history.
   @discardableResult
   public func insert(
     _ document: MutableDocument, history: [String], isDeleted: Bool = false
-  ) throws(DatabaseError) -> Bool {
+  ) throws -> Bool {
     let body = try document.encodedBody(isStrict: database.configuration.isStrict)
     var ids: [RevisionID] = []
     for text in history { ids.append(try RevisionID(checking: text)) }
     let blobs = BlobReferences.places(in: body)
     let inserted = try write { [ids] (writer) throws(DocumentError) in
       try writer.insert(
-        document.id, in: spaces, history: ids, body: body, isDeleted: isDeleted,
+        document.id, in: spaces, history: ids, body: body, isDeleted: isDeleted || document.isDeleted,
         blobs: blobs.map(\.digest))
     }
     if inserted.isNew { database.release(blobs, blobs.map(\.digest)) }
@@ -125,7 +130,7 @@ extension DocumentCollection {
   /// they may follow.
   public func missingRevisions(
     of id: String, among revisions: [String]
-  ) throws(DatabaseError) -> (missing: [String], possibleAncestors: [String]) {
+  ) throws -> (missing: [String], possibleAncestors: [String]) {
     var asked: [RevisionID] = []
     for text in revisions { asked.append(try RevisionID(checking: text)) }
     let tree = try record(of: id)?.tree ?? RevisionTree()
@@ -138,7 +143,7 @@ extension DocumentCollection {
   ///
   /// - Returns: the leaves that were removed.
   @discardableResult
-  public func purge(_ id: String, leaves: [String]) throws(DatabaseError) -> [String] {
+  public func purge(_ id: String, leaves: [String]) throws -> [String] {
     var ids: [RevisionID] = []
     for text in leaves { ids.append(try RevisionID(checking: text)) }
     return try write { [ids] (writer) throws(DocumentError) in

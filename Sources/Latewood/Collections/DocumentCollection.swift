@@ -41,7 +41,7 @@ public final class DocumentCollection: Sendable {
   // MARK: Reading
 
   /// Returns the current revision of a document; nil if there is none or it is deleted. O(log n).
-  public func document(_ id: String) throws(DatabaseError) -> Document? {
+  public func document(_ id: String) throws -> Document? {
     let reads = try reads()
     return try translating { () throws(DocumentError) in
       guard let (head, body) = try reads.document(id) else { return nil }
@@ -54,15 +54,29 @@ public final class DocumentCollection: Sendable {
     do { return try document(id) } catch { return nil }
   }
 
+  /// Returns a copy of a document to be changed and saved; a new document of that id if there is
+  /// none.
+  ///
+  /// ```swift
+  /// var settings = try people.mutableDocument("settings")
+  /// settings["theme"] = "dark"
+  /// try people.save(settings)
+  /// ```
+  ///
+  /// - Throws: ``DatabaseError`` `badDocumentID` if the id is not valid.
+  public func mutableDocument(_ id: String) throws -> MutableDocument {
+    try document(id)?.toMutable() ?? MutableDocument(id: id)
+  }
+
   /// Returns whether there is a document that is not deleted. O(log n), reads no content.
-  public func contains(_ id: String) throws(DatabaseError) -> Bool {
+  public func contains(_ id: String) throws -> Bool {
     let reads = try reads()
     return try translating { () throws(DocumentError) in try reads.head(of: id)?.isDeleted == false }
   }
 
   /// The number of documents that are not deleted. O(log n).
   public var count: Int {
-    get throws(DatabaseError) {
+    get throws {
       let reads = try reads()
       return try translating { () throws(DocumentError) in try reads.totals().documents }
     }
@@ -97,7 +111,7 @@ public final class DocumentCollection: Sendable {
   @discardableResult
   public func save(
     _ document: MutableDocument, _ control: ConcurrencyControl = .failOnConflict
-  ) throws(DatabaseError) -> Document {
+  ) throws -> Document {
     try save(prepare(document, control))
   }
 
@@ -117,7 +131,7 @@ public final class DocumentCollection: Sendable {
     var document = document
     while true {
       do throws(DatabaseError) {
-        return try save(document, .failOnConflict)
+        return try save(prepare(document, .failOnConflict))
       } catch {
         guard error.code == .conflict else { throw error }
       }
@@ -131,33 +145,64 @@ public final class DocumentCollection: Sendable {
   /// between. So no change is lost.
   ///
   /// ```swift
-  /// try counters.update("visits") { $0["count"].int = $0.int("count") + 1; return true }
+  /// try people.update("anna") { $0["city"] = "Lisboa" }
+  /// try counters.update("visits") { counter in
+  ///   guard counter.int("count") < limit else { return false }     // saves nothing
+  ///   counter["count"].int = counter.int("count") + 1
+  ///   return true
+  /// }
   /// ```
   ///
   /// - Parameters:
   ///   - id: the id of the document; if there is none, the change begins with an empty one.
-  ///   - change: changes the document and returns whether to save it. It may be called more than
-  ///     once. It must not save.
+  ///   - change: changes the document; sets ``MutableDocument/isDeleted`` to delete it. It returns
+  ///     false if nothing is to be saved, and true or nothing at all otherwise. It may be called
+  ///     more than once. It must not save.
   /// - Returns: the saved document; nil if the change returned false.
   @discardableResult
-  public func update(
-    _ id: String, _ change: (inout MutableDocument) throws -> Bool
+  public func update<Answer>(
+    _ id: String, _ change: (inout MutableDocument) throws -> Answer
   ) throws -> Document? {
     while true {
-      var document = try self.document(id)?.toMutable() ?? MutableDocument(id: id)
-      guard try change(&document) else { return nil }
+      var document = try mutableDocument(id)
+      guard Self.saves(try change(&document)) else { return nil }
       do throws(DatabaseError) {
-        return try save(document, .failOnConflict)
+        return try save(prepare(document, .failOnConflict))
       } catch {
         guard error.code == .conflict else { throw error }
       }
     }
   }
 
-  /// Saves an `Encodable` value under an id, replacing an existing document.
+  /// Whether a change is saved that returned a value.
+  static func saves<Answer>(_ answer: Answer) -> Bool { answer as? Bool ?? true }
+
+  /// Saves an `Encodable` value under an id. In a ``TypedCollection``, values know their revisions.
+  ///
+  /// - Parameters:
+  ///   - value: the value; see ``MutableDocument/init(id:encoding:)``.
+  ///   - id: the id of the document.
+  ///   - control: the rule if there is a document; default: the value replaces it.
   @discardableResult
-  public func save(_ value: some Encodable, as id: String) throws -> Document {
-    try save(MutableDocument(id: id, encoding: value), .lastWriteWins)
+  public func save(
+    _ value: some Encodable, as id: String, _ control: ConcurrencyControl = .lastWriteWins
+  ) throws -> Document {
+    try save(MutableDocument(id: id, encoding: value), control)
+  }
+
+  /// Saves documents in one batch: all or none, and far faster than one by one.
+  ///
+  /// - Parameters:
+  ///   - documents: the documents to save.
+  ///   - control: the rule if somebody else has saved one of them since it was read. With
+  ///     `.failOnConflict` nothing is saved then.
+  /// - Returns: the saved documents, in the same order.
+  @discardableResult
+  public func save(
+    contentsOf documents: some Sequence<MutableDocument>, _ control: ConcurrencyControl = .failOnConflict
+  ) throws -> [Document] {
+    let edits = try documents.map { try prepare($0, control) }
+    return try database.inBatch { try edits.map { try save($0) } }
   }
 
   /// Returns a document decoded as any `Decodable` type; nil if there is none.
@@ -175,13 +220,13 @@ public final class DocumentCollection: Sendable {
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict
-  ) throws(DatabaseError) {
+  ) throws {
     try save(prepareDeletion(of: document, keeping: members, control))
   }
 
   /// Deletes a document, whatever its current revision is. Returns false if there was none.
   @discardableResult
-  public func delete(_ id: String) throws(DatabaseError) -> Bool {
+  public func delete(_ id: String) throws -> Bool {
     let body = try MutableDocument(id: id).encodedBody()
     return try write { (writer) throws(DocumentError) in
       guard let head = try writer.reads(spaces).head(of: id), !head.isDeleted else { return false }
@@ -194,9 +239,14 @@ public final class DocumentCollection: Sendable {
   /// Removes a document and all its revisions without a trace. Other replicas are not told. Returns
   /// false if there was none.
   @discardableResult
-  public func purge(_ id: String) throws(DatabaseError) -> Bool {
+  public func purge(_ id: String) throws -> Bool {
     try write { (writer) throws(DocumentError) in try writer.purge(id, in: spaces) }
   }
+
+  /// Removes a document and all its revisions without a trace, also those that were saved since it
+  /// was read. Other replicas are not told. Returns false if there was none.
+  @discardableResult
+  public func purge(_ document: some DocumentContent) throws -> Bool { try purge(document.id) }
 }
 
 extension ConcurrencyControl {
@@ -218,10 +268,10 @@ extension Document {
       id: id, revision: head.winner, sequence: head.sequence, flags: flags, body: body)
   }
 
-  init(_ id: String, _ saved: SavedRevision, _ body: [UInt8]) {
-    self.init(
-      id: id, revision: saved.revision, sequence: saved.sequence,
-      flags: saved.hasConflicts ? .conflicted : [], body: body)
+  init(_ id: String, _ saved: SavedRevision, _ body: [UInt8], isDeleted: Bool = false) {
+    var flags: DocumentFlags = saved.hasConflicts ? .conflicted : []
+    if isDeleted { flags.insert(.deleted) }
+    self.init(id: id, revision: saved.revision, sequence: saved.sequence, flags: flags, body: body)
   }
 
   var parsedRevision: RevisionID {

@@ -68,20 +68,8 @@ public struct AllDocumentsQuery: Sendable {
 /// Listing documents.
 extension DocumentCollection {
   /// Returns the documents that a query wants.
-  public func documents(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws(DatabaseError) -> [Document]
-  {
-    var list: [Document] = []
-    do {
-      try forEachDocument(query) { document in
-        list.append(document)
-        return true
-      }
-    } catch let error as DatabaseError {
-      throw error
-    } catch {
-      throw DatabaseError(.inputOutput, "\(error)")
-    }
-    return list
+  public func documents(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws -> [Document] {
+    try list(query.query, reads())
   }
 
   /// Calls a closure with the documents that a query wants, all of one state of the database, until
@@ -90,8 +78,24 @@ extension DocumentCollection {
     _ query: AllDocumentsQuery = AllDocumentsQuery(), _ body: (Document) throws -> Bool
   ) throws {
     let reads = try reads()
+    try forEachDocument(query.query, reads, body)
+  }
+
+  /// Returns the documents of one state that a query wants.
+  func list(_ query: DocumentQuery, _ reads: DocumentReads) throws -> [Document] {
+    var list: [Document] = []
+    try forEachDocument(query, reads) { document in
+      list.append(document)
+      return true
+    }
+    return list
+  }
+
+  private func forEachDocument(
+    _ query: DocumentQuery, _ reads: DocumentReads, _ body: (Document) throws -> Bool
+  ) throws {
     do {
-      try reads.forEachDocument(query.query) { id, head in
+      try reads.forEachDocument(query) { id, head in
         guard let content = try reads.body(at: head.body) else {
           // A deleted document may have no content.
           if head.isDeleted { return try body(Document(id, head, [])) }
@@ -103,8 +107,7 @@ extension DocumentCollection {
   }
 
   /// Returns the ids of the documents that a query wants. Reads no content.
-  public func documentIDs(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws(DatabaseError) -> [String]
-  {
+  public func documentIDs(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws -> [String] {
     let reads = try reads()
     var list: [String] = []
     do {
@@ -121,7 +124,7 @@ extension DocumentCollection {
   }
 
   /// Returns the number of documents that a query wants, ignoring its limit. O(log n).
-  public func count(_ query: AllDocumentsQuery) throws(DatabaseError) -> Int {
+  public func count(_ query: AllDocumentsQuery) throws -> Int {
     let reads = try reads()
     return try translating { () throws(DocumentError) in try reads.count(query.query) }
   }

@@ -11,7 +11,8 @@ struct PreparedEdit: Sendable {
   /// The blobs that the body refers to, and the number of references to each.
   let blobs: [(digest: BlobDigest, count: Int)]
 
-  /// - Parameter parent: the revision to delete; for a save, the document itself names its parent.
+  /// - Parameter parent: the revision to delete; for a save, the document itself names its parent,
+  ///   and whether it is deleted.
   init(
     _ document: MutableDocument, deleting parent: RevisionID? = nil, _ control: ConcurrencyControl,
     isStrict: Bool
@@ -19,7 +20,7 @@ struct PreparedEdit: Sendable {
     id = document.id
     body = try document.encodedBody(isStrict: isStrict)
     self.parent = parent ?? document.revision
-    isDeleted = parent != nil
+    isDeleted = parent != nil || document.isDeleted
     policy = control.policy
     blobs = BlobReferences.places(in: body)
   }
@@ -42,7 +43,7 @@ extension DocumentCollection {
 
   func prepareDeletion(
     of document: Document, keeping members: [String: DocumentValue], _ control: ConcurrencyControl
-  ) throws(DatabaseError) -> PreparedEdit {
+  ) throws -> PreparedEdit {
     try PreparedEdit(
       MutableDocument(id: document.id, members), deleting: document.parsedRevision, control,
       isStrict: database.configuration.isStrict)
@@ -53,12 +54,12 @@ extension DocumentCollection {
   func save(_ edit: PreparedEdit) throws(DatabaseError) -> Document {
     let saved = try write { (writer) throws(DocumentError) in try edit.save(writer, in: spaces) }
     database.release(edit.blobs, saved.addedBlobs)
-    return Document(edit.id, saved, edit.body)
+    return Document(edit.id, saved, edit.body, isDeleted: edit.isDeleted)
   }
 
   /// Saves an edit in its turn, without blocking the caller's thread.
   @discardableResult
-  func save(_ edit: PreparedEdit) async throws(DatabaseError) -> Document {
-    try await database.queueing { () throws(DatabaseError) in try self.save(edit) }
+  func save(_ edit: PreparedEdit) async throws -> Document {
+    try await database.inBatch { try self.save(edit) }
   }
 }

@@ -3,7 +3,7 @@ import LatewoodDocuments
 extension Database {
   /// The default collection, `_default`, with which every database is created.
   public var defaultCollection: DocumentCollection {
-    get throws(DatabaseError) {
+    get throws {
       guard let collection = try collection(CollectionName.standard) else {
         throw DatabaseError(.notFound, "the default collection has been dropped")
       }
@@ -12,7 +12,7 @@ extension Database {
   }
 
   /// Returns the collection of a name; nil if there is none.
-  public func collection(_ name: String) throws(DatabaseError) -> DocumentCollection? {
+  public func collection(_ name: String) throws -> DocumentCollection? {
     try CollectionName.check(name)
     let spaces = try translating { () throws(DocumentError) in try documents.collection(name) }
     return spaces.map { DocumentCollection($0, of: self) }
@@ -23,7 +23,7 @@ extension Database {
   ///
   /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`. Throws
   ///   `invalidParameter` otherwise.
-  public func createCollection(_ name: String) throws(DatabaseError) -> DocumentCollection {
+  public func createCollection(_ name: String) throws -> DocumentCollection {
     try CollectionName.check(name)
     let spaces = try translating { () throws(DocumentError) in try documents.createCollection(name) }
     return DocumentCollection(spaces, of: self)
@@ -31,14 +31,14 @@ extension Database {
 
   /// The names of all collections, in the order of their bytes.
   public var collectionNames: [String] {
-    get throws(DatabaseError) {
+    get throws {
       try translating { () throws(DocumentError) in try documents.collectionNames() }
     }
   }
 
   /// Deletes a collection with all its documents, at once. Returns false if there was none.
   @discardableResult
-  public func dropCollection(_ name: String) throws(DatabaseError) -> Bool {
+  public func dropCollection(_ name: String) throws -> Bool {
     try CollectionName.check(name)
     return try translating { () throws(DocumentError) in try documents.dropCollection(name) }
   }

@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodStore
 
-/// The result of ``Database/verify(progress:)``.
+/// The result of `Database.verify`.
 public struct DatabaseVerification: Sendable {
   /// One sentence for each fault; empty if there are none.
   public var faults: [String]
@@ -27,7 +27,7 @@ extension Database {
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
-  ) throws(DatabaseError) -> CompactionReport {
+  ) throws -> CompactionReport {
     try translating { () throws(DocumentError) in
       try documents.compact(bytesPerSecond: bytesPerSecond, progress: progress)
     }
@@ -43,7 +43,7 @@ extension Database {
   @discardableResult
   public func backup(
     to path: String, bytesPerSecond: UInt64? = nil, progress: ((BackupProgress) -> Void)? = nil
-  ) throws(DatabaseError) -> BackupReport {
+  ) throws -> BackupReport {
     do {
       return try documents.store.backup(to: path, bytesPerSecond: bytesPerSecond, progress: progress)
     } catch {
@@ -53,7 +53,7 @@ extension Database {
 
   /// Verifies the whole file: the checksum of every byte that is read, that every document can be
   /// decoded, and that documents, feed, indexes and blobs agree. O(size of the live data).
-  public func verify(progress: ((VerifyProgress) -> Void)? = nil) throws(DatabaseError)
+  public func verify(progress: ((VerifyProgress) -> Void)? = nil) throws
     -> DatabaseVerification
   {
     let report = try translating { () throws(DocumentError) in
@@ -66,7 +66,7 @@ extension Database {
   }
 
   /// Returns sizes and counts of the file.
-  public func statistics() throws(DatabaseError) -> Statistics {
+  public func statistics() throws -> Statistics {
     do { return try documents.store.statistics() } catch { throw DatabaseError(error) }
   }
 }

@@ -92,7 +92,7 @@ public final class Database: Sendable {
   ///   policy.
   public static func open(
     at path: String, mode: OpenMode = .openOrCreate, configuration: Configuration = Configuration()
-  ) throws(DatabaseError) -> Database {
+  ) throws -> Database {
     let documents = try translating(path) { () throws(DocumentError) in
       try DocumentStore.open(at: path, mode: mode, options: configuration.options)
     }
@@ -102,23 +102,23 @@ public final class Database: Sendable {
   /// Creates a database in memory, which is gone with its last reference.
   public static func inMemory(
     configuration: Configuration = Configuration()
-  ) throws(DatabaseError) -> Database {
+  ) throws -> Database {
     let documents = try translating { () throws(DocumentError) in
       try DocumentStore.inMemory(options: configuration.options)
     }
     return Database(documents, path: nil, configuration: configuration)
   }
 
-  /// Opens a database; nil if there is none. Throws like ``open(at:mode:configuration:)``.
+  /// Opens a database; nil if there is none. Throws like `open`.
   public static func existing(
     at path: String, configuration: Configuration = Configuration()
-  ) throws(DatabaseError) -> Database? {
+  ) throws -> Database? {
     guard try exists(at: path) else { return nil }
     return try open(at: path, mode: .openExisting, configuration: configuration)
   }
 
   /// Returns whether there is a file at a path.
-  public static func exists(at path: String) throws(DatabaseError) -> Bool {
+  public static func exists(at path: String) throws -> Bool {
     do { return try FileVolume().exists(path) } catch {
       throw DatabaseError(StoreError(error, path: path))
     }
@@ -133,7 +133,7 @@ public final class Database: Sendable {
   /// - Throws: ``DatabaseError`` `busy` if it is open for writing, here or in another process;
   ///   `wrongFormat` if the file is not a database.
   @discardableResult
-  public static func delete(at path: String) throws(DatabaseError) -> Bool {
+  public static func delete(at path: String) throws -> Bool {
     guard try exists(at: path) else { return false }
     do {
       let store = try Store.open(at: path, mode: .readOnly)
@@ -169,7 +169,7 @@ public final class Database: Sendable {
   ///
   /// - Throws: ``DatabaseError`` `notFound`; `conflict` if there is a file at `target`; `busy` if
   ///   another process is creating one there; `inputOutput`, `notWritable`.
-  public static func copy(from source: String, to target: String) throws(DatabaseError) {
+  public static func copy(from source: String, to target: String) throws {
     try translating(source) { () throws(DocumentError) in
       let original = try DocumentStore.open(at: source, mode: .readOnly)
       try original.install(at: target, on: FileVolume())
@@ -183,7 +183,7 @@ public final class Database: Sendable {
   /// - Throws: ``DatabaseError`` `busy` inside a batch, and in the `progress` of a compaction: the
   ///   handle then stays open. `inputOutput`, `notWritable` if the last checkpoint failed; the
   ///   handle is then closed nevertheless, and all commits are in the file.
-  public func close() throws(DatabaseError) {
+  public func close() throws {
     try translating { () throws(DocumentError) in try documents.close() }
     // Handles are released outside of the lock.
     let held = heldBlobs.withLock { held in
@@ -193,7 +193,29 @@ public final class Database: Sendable {
     withExtendedLifetime(held) {}
   }
 
+  /// Closes this handle and deletes the file. All later calls throw `notOpen`. Otherwise like
+  /// ``delete(at:)``; a database in memory is only closed.
+  ///
+  /// - Throws: ``DatabaseError`` `busy` inside a batch: nothing is done then. `busy` if another
+  ///   handle, here or in another process, has it open for writing: this handle is closed then, and
+  ///   the file stays. `notWritable` if it was opened read-only.
+  public func delete() throws {
+    if isReadOnly {
+      throw DatabaseError(.notWritable, "a database that was opened read-only cannot be deleted")
+    }
+    try close()
+    if let path { try Database.delete(at: path) }
+  }
+
   // MARK: Facts
+
+  /// The name of the database: that of its file without the directory and the ending `.latewood`,
+  /// as ``DatabaseDirectory`` knows it; `memory` for a database in memory.
+  public var name: String {
+    guard let path else { return "memory" }
+    return DatabaseDirectory.name(
+      ofFile: String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]))
+  }
 
   /// Whether it was opened read-only.
   public var isReadOnly: Bool { documents.isReadOnly }
@@ -201,7 +223,7 @@ public final class Database: Sendable {
   /// The identity of the database: 32 hexadecimal digits that no other database has. A copy has its
   /// own.
   public var identity: String {
-    get throws(DatabaseError) {
+    get throws {
       try translating { () throws(DocumentError) in try documents.identity() }
         .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
@@ -212,7 +234,7 @@ public final class Database: Sendable {
 
   /// Sets the number of generations to keep, at least 1. A document is pruned at its next change,
   /// others by the next compaction.
-  public func setRevisionDepth(_ depth: Int) throws(DatabaseError) {
+  public func setRevisionDepth(_ depth: Int) throws {
     try translating { () throws(DocumentError) in try documents.setDepth(depth) }
   }
 
@@ -231,7 +253,7 @@ public final class Database: Sendable {
   }
 
   /// Makes everything saved with `.relaxed` durability survive a power failure.
-  public func sync() throws(DatabaseError) {
+  public func sync() throws {
     try translating { () throws(DocumentError) in try documents.sync() }
   }
 }

@@ -1,5 +1,11 @@
 import LatewoodDevice
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// Databases by name in one directory.
 ///
 /// A name is 1 to 239 bytes of `a-z 0-9 _ $ ( ) + - /`, the first a letter: the rules of Couchbase
@@ -9,46 +15,100 @@ public struct DatabaseDirectory: Sendable {
   public let path: String
   private static let suffix = ".latewood"
 
+  /// - Parameter path: the path of the directory, which must exist.
   public init(path: String) { self.path = path }
+
+  /// Returns the directory for the data of an application, and creates it if there is none,
+  /// readable by the user only.
+  ///
+  /// It is `application` in the user's application support directory on Apple platforms; elsewhere
+  /// in `$XDG_DATA_HOME` or, if that is not set to an absolute path, in `.local/share` of the home
+  /// directory.
+  ///
+  /// - Parameter application: the name of the directory, such as a bundle identifier; not empty,
+  ///   without slashes, and not starting with a dot.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `inputOutput` if the
+  ///   directory cannot be created.
+  public static func standard(for application: String) throws -> DatabaseDirectory {
+    guard !application.isEmpty, !application.hasPrefix("."), !application.contains("/"),
+      !application.utf8.contains(0)
+    else {
+      throw DatabaseError(
+        .invalidParameter, "“\(application)” is not the name of a directory",
+        advice: "Use a name such as org.example.survey.")
+    }
+    let directory = parent.appending(path: application, directoryHint: .isDirectory)
+    do {
+      try FileManager.default.createDirectory(
+        at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw DatabaseError(.inputOutput, "the directory \(directory.path) cannot be created: \(error)")
+    }
+    return DatabaseDirectory(path: directory.path)
+  }
+
+  /// The directory that has one for each application.
+  private static var parent: URL {
+    #if canImport(Darwin)
+      return URL.applicationSupportDirectory
+    #else
+      if let path = CurrentProcess.environmentVariable("XDG_DATA_HOME"), path.hasPrefix("/") {
+        return URL(filePath: path, directoryHint: .isDirectory)
+      }
+      return URL.homeDirectory.appending(path: ".local/share", directoryHint: .isDirectory)
+    #endif
+  }
 
   /// Returns the path of a database, whether or not it exists. Throws `invalidParameter` if the
   /// name is not valid.
-  public func path(of name: String) throws(DatabaseError) -> String {
+  public func path(of name: String) throws -> String {
     try Self.check(name)
     let file = name.utf8.map { $0 == UInt8(ascii: "/") ? UInt8(ascii: ":") : $0 }
     return "\(path)/\(String(decoding: file, as: UTF8.self))\(Self.suffix)"
   }
 
   /// Opens a database, creating it if there is none. Throws like
-  /// ``Database/open(at:mode:configuration:)``.
+  /// `Database.open`.
   public func open(
     _ name: String, configuration: Database.Configuration = Database.Configuration()
-  ) throws(DatabaseError) -> Database {
+  ) throws -> Database {
     try Database.open(at: path(of: name), configuration: configuration)
   }
 
   /// Opens a database; nil if there is none.
   public func existing(
     _ name: String, configuration: Database.Configuration = Database.Configuration()
-  ) throws(DatabaseError) -> Database? {
+  ) throws -> Database? {
     try Database.existing(at: path(of: name), configuration: configuration)
   }
 
+  /// Opens a database, creating it if there is none, without blocking the caller's thread.
+  /// Otherwise like the blocking form.
+  public func open(
+    _ name: String, configuration: Database.Configuration = Database.Configuration()
+  ) async throws -> Database {
+    try await Database.open(at: path(of: name), configuration: configuration)
+  }
+
   /// Returns whether there is a database of a name.
-  public func exists(_ name: String) throws(DatabaseError) -> Bool { try Database.exists(at: path(of: name)) }
+  public func exists(_ name: String) throws -> Bool { try Database.exists(at: path(of: name)) }
 
   /// Deletes a database. Returns false if there was none. Throws like ``Database/delete(at:)``.
   @discardableResult
-  public func delete(_ name: String) throws(DatabaseError) -> Bool { try Database.delete(at: path(of: name)) }
+  public func delete(_ name: String) throws -> Bool { try Database.delete(at: path(of: name)) }
 
   /// Returns the names of all databases in the directory, sorted.
-  public func names() throws(DatabaseError) -> [String] {
+  public func names() throws -> [String] {
     let files: [String]
     do { files = try Directories.names(in: path) } catch { throw DatabaseError(fault: error, path: path) }
-    return files.filter { $0.hasSuffix(Self.suffix) }.map { file in
-      let bytes = file.utf8.dropLast(Self.suffix.utf8.count)
-      return String(decoding: bytes.map { $0 == UInt8(ascii: ":") ? UInt8(ascii: "/") : $0 }, as: UTF8.self)
-    }.filter { Self.fault(of: $0) == nil }.sorted()
+    return files.filter { $0.hasSuffix(Self.suffix) }.map { Self.name(ofFile: $0) }
+      .filter { Self.fault(of: $0) == nil }.sorted()
+  }
+
+  /// Returns the name of a database by that of its file.
+  static func name(ofFile file: String) -> String {
+    let bytes = file.utf8.dropLast(file.hasSuffix(suffix) ? suffix.utf8.count : 0)
+    return String(decoding: bytes.map { $0 == UInt8(ascii: ":") ? UInt8(ascii: "/") : $0 }, as: UTF8.self)
   }
 
   private static func check(_ name: String) throws(DatabaseError) {

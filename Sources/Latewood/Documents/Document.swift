@@ -74,7 +74,7 @@ public struct Document: DocumentContent {
   public func toMutable() -> MutableDocument { MutableDocument(copying: self) }
 
   /// Reads all of the content and throws `corruptRevisionData` if any of it is damaged. O(n).
-  public func validate() throws(DatabaseError) {
+  public func validate() throws {
     do throws(FleeceError) {
       try root.validate()
     } catch {

@@ -42,7 +42,7 @@ extension DocumentContent {
   /// text in base64.
   ///
   /// - Parameter isIndented: whether to write a line for each member and element instead.
-  public func toJSON(isIndented: Bool = false) throws(DatabaseError) -> String {
+  public func toJSON(isIndented: Bool = false) throws -> String {
     try body.toJSON(isIndented: isIndented)
   }
 
@@ -55,20 +55,13 @@ extension DocumentContent {
   /// Returns the content as any `Decodable` type. Throws `DecodingError` with the path to the value
   /// that does not fit.
   ///
-  /// A `Date` is read from ISO 8601 text, `Data` from binary data or base64 text, a `URL` from
-  /// text, a `Blob` from its description.
+  /// A `Date` is read from ISO 8601 text, `Data` from binary data or base64 text, a `URL` and a
+  /// `UUID` from text, a `Decimal` from a number or text, a ``Blob`` from its description. Members
+  /// of the type with the coding keys `_id` and `_rev` get the ids of the document and of its
+  /// revision.
   public func decode<T: Decodable>(as type: T.Type) throws -> T {
-    let element: FleeceElement
-    do throws(FleeceError) {
-      if case .stored(let stored) = body.content {
-        element = stored
-      } else {
-        element = try FleeceBody(body.fleece()).root
-      }
-    } catch {
-      throw DatabaseError(inValue: error)
-    }
-    return try FleeceDecoder(special: SpecialTypes()).decode(type, from: element)
+    let revision = (self as? Document)?.revision ?? (self as? MutableDocument)?.revision
+    return try DocumentCoding.decode(type, from: body.element(), id: id, revision: revision)
   }
 
   public var description: String { "\(id) \(body)" }

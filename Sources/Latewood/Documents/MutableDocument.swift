@@ -7,7 +7,8 @@ import LatewoodFleece
 /// var document = try MutableDocument(id: "anna")
 /// document["name"] = "Anna"
 /// document["address"] = ["city": "Porto", "since": 2019]
-/// document["address"]["city"].string = city
+/// document["address"]["city"] = city                       // a variable
+/// document["nickname"] = nil                               // removes it
 /// ```
 ///
 /// It is a value type: a copy is a separate document, and nothing is stored before it is saved.
@@ -18,6 +19,20 @@ public struct MutableDocument: DocumentContent {
   public var revisionID: String? { revision?.description }
   /// The sequence of the revision that this is a copy of; 0 for a new document.
   public let sequence: UInt64
+  /// Whether saving deletes the document, by a revision with these members. So a change in
+  /// `update`, and a handler of conflicts, can delete, too:
+  ///
+  /// ```swift
+  /// try carts.update("anna") { cart in
+  ///   cart["items"].removeElement(at: 0)
+  ///   if cart["items"].count == 0 { cart.isDeleted = true }
+  ///   return true
+  /// }
+  /// ```
+  ///
+  /// Default: false, also for a copy of a deleted document. Saving throws `notFound` if there is no
+  /// document to delete.
+  public var isDeleted = false
   let revision: RevisionID?
   private var content: DocumentValue
 
@@ -43,14 +58,14 @@ public struct MutableDocument: DocumentContent {
   ///   - id: 1 to 240 bytes of UTF-8, no underscore at the start, no control characters; otherwise
   ///     throws `badDocumentID`. Default: a random id.
   ///   - content: the members.
-  public init(id: String? = nil, _ content: [String: DocumentValue] = [:]) throws(DatabaseError) {
+  public init(id: String? = nil, _ content: [String: DocumentValue] = [:]) throws {
     if let id { try DocumentID.check(id) }
     self.init(checkedID: id ?? DocumentID.random(), content: DocumentValue(content))
   }
 
   /// Creates a document with the members of a JSON object. Throws `invalidJSON`, with line and
   /// column, and `badDocumentID`.
-  public init(id: String? = nil, json: String) throws(DatabaseError) {
+  public init(id: String? = nil, json: String) throws {
     try self.init(id: id)
     try setJSON(json)
   }
@@ -58,12 +73,31 @@ public struct MutableDocument: DocumentContent {
   /// Creates a document from an `Encodable` value, which must encode as a dictionary: a struct, a
   /// class, an enum with associated values.
   ///
-  /// A `Date` is stored as ISO 8601 text, `Data` as binary data, a `URL` as text, a `Blob` as its
-  /// description. Throws `EncodingError` with the path to the value that cannot be stored, and
-  /// `DatabaseError`.
+  /// A `Date` is stored as ISO 8601 text, `Data` as binary data, a `URL` and a `UUID` as text, a
+  /// `Decimal` as a number if that is exact and otherwise as text, a ``Blob`` as its description.
+  ///
+  /// Members with the coding keys `_id` and `_rev`, which must be strings, are no part of the
+  /// content: they are the id of the document and the revision that it edits.
+  ///
+  /// - Parameters:
+  ///   - id: the id of the document. Default: the member `_id` of the value, or a random id.
+  ///   - value: the content.
+  /// - Throws: `EncodingError` with the path to the value that cannot be stored; ``DatabaseError``
+  ///   `invalidParameter` if the value has a member `_id` that differs from `id`, `badRevisionID`,
+  ///   `badDocumentID`.
   public init(id: String? = nil, encoding value: some Encodable) throws {
-    try self.init(id: id)
-    try setContent(encoding: value)
+    let encoded = try DocumentCoding.encode(value)
+    if let id, let own = encoded.id, KeyText(id) != KeyText(own) { throw Self.otherID(own, id) }
+    let given = id ?? encoded.id
+    if let given { try DocumentID.check(given) }
+    self.init(
+      checkedID: given ?? DocumentID.random(), revision: encoded.revision, content: encoded.content)
+  }
+
+  private static func otherID(_ own: String, _ id: String) -> DatabaseError {
+    DatabaseError(
+      .invalidParameter, "the member _id of the value is “\(own)”, and the document’s id is “\(id)”",
+      advice: "Save the value in a document of its own id.")
   }
 
   public var body: DocumentValue { content }
@@ -71,8 +105,7 @@ public struct MutableDocument: DocumentContent {
   /// The value of a member; missing if there is none.
   ///
   /// Setting replaces the member, and creates the missing dictionaries on a path:
-  /// `document["a"]["b"] = 1`. A literal `nil` is null, which is a value; `removeValue(forKey:)`
-  /// removes.
+  /// `document["a"]["b"] = 1`. Setting nil removes the member; ``DocumentValue/null`` stores null.
   public subscript(key: String) -> DocumentValue {
     get { content[key] }
     set { content[key] = newValue }
@@ -85,7 +118,7 @@ public struct MutableDocument: DocumentContent {
 
   /// Replaces all members by those of a JSON object. Throws `invalidJSON`, with line and column,
   /// and then changes nothing.
-  public mutating func setJSON(_ json: String) throws(DatabaseError) {
+  public mutating func setJSON(_ json: String) throws {
     let parsed = try DocumentValue(json: json)
     guard parsed.kind == .dictionary else {
       throw DatabaseError(.invalidJSON, "the text of a document is no JSON object")
@@ -93,18 +126,12 @@ public struct MutableDocument: DocumentContent {
     content = parsed
   }
 
-  /// Replaces all members by those of an `Encodable` value; see `init(id:encoding:)`.
+  /// Replaces all members by those of an `Encodable` value; see `init(id:encoding:)`. A member
+  /// `_rev` is ignored.
   public mutating func setContent(encoding value: some Encodable) throws {
-    let fleece = try FleeceEncoder(special: SpecialTypes()).encode(value)
-    do throws(FleeceError) {
-      let root = try FleeceBody(written: fleece).root
-      guard try root.kind == .dictionary else {
-        throw FleeceError(.misuse, "\(type(of: value)) does not encode as a dictionary, as a document must")
-      }
-      content = DocumentValue(stored: root)
-    } catch {
-      throw DatabaseError(inValue: error)
-    }
+    let encoded = try DocumentCoding.encode(value)
+    if let own = encoded.id, KeyText(id) != KeyText(own) { throw Self.otherID(own, id) }
+    content = encoded.content
   }
 
   /// Replaces all members.
@@ -135,7 +162,9 @@ public struct MutableDocument: DocumentContent {
 extension MutableDocument {
   /// Returns the same content as an edit of another revision; as a new document if that is nil.
   func rebased(on document: Document?) -> MutableDocument {
-    MutableDocument(
+    var copy = MutableDocument(
       checkedID: id, revision: document?.revision, sequence: document?.sequence ?? 0, content: body)
+    copy.isDeleted = isDeleted
+    return copy
   }
 }

@@ -2,6 +2,17 @@ import LatewoodFleece
 
 /// The one error type of `Latewood`: says what went wrong and what to do about it.
 ///
+/// ```swift
+/// do {
+///   try people.save(anna)
+/// } catch let error as DatabaseError where error.code == .conflict {
+///   // somebody else has saved it
+/// }
+/// ```
+///
+/// Signatures say only `throws`, so that such a clause is as useful, and compiles as well, as with
+/// any other library.
+///
 /// There are two exceptions: errors of your own closures pass through unchanged, and so do the
 /// `EncodingError` and `DecodingError` of your own types.
 public struct DatabaseError: Error, Sendable, Equatable {

@@ -48,7 +48,7 @@ public struct FeedOptions: Sendable {
 extension DocumentCollection {
   /// The last sequence that was given out. Purges do not take it back.
   public var lastSequence: UInt64 {
-    get throws(DatabaseError) {
+    get throws {
       let reads = try reads()
       return try translating { () throws(DocumentError) in try reads.lastSequence() }
     }
@@ -105,8 +105,18 @@ extension DocumentCollection {
   /// database is opened read-only, changes by another process arrive within 100 ms. The feed throws
   /// `notOpen` when the handle that made it is closed, and `notFound` when the collection is
   /// dropped.
-  public func feed(since: UInt64 = 0, _ options: FeedOptions = FeedOptions()) -> DocumentFeed {
-    DocumentFeed(changes: documents.liveChanges(of: spaces, since: since), collection: self, options: options)
+  ///
+  /// - Parameters:
+  ///   - since: the sequence after which to begin; 0 for all changes.
+  ///   - options: the parts of the entries that cost extra reads.
+  ///   - filter: the entries to return. An error that it throws ends the feed.
+  public func feed(
+    since: UInt64 = 0, _ options: FeedOptions = FeedOptions(),
+    where filter: (@Sendable (DocumentFeedEntry) throws -> Bool)? = nil
+  ) -> DocumentFeed {
+    DocumentFeed(
+      changes: documents.liveChanges(of: spaces, since: since), collection: self, options: options,
+      filter: filter)
   }
 
   /// Returns an entry of a live feed with the parts that were asked for, read now. Nil if the
@@ -143,15 +153,17 @@ extension DocumentCollection {
   }
 }
 
-/// A live feed: see ``DocumentCollection/feed(since:_:)``.
+/// A live feed: see ``DocumentCollection/feed(since:_:where:)``.
 public struct DocumentFeed: AsyncSequence, Sendable {
   public typealias Element = DocumentFeedEntry
   let changes: LiveChanges
   let collection: DocumentCollection
   let options: FeedOptions
+  let filter: (@Sendable (DocumentFeedEntry) throws -> Bool)?
 
   public func makeAsyncIterator() -> Iterator {
-    Iterator(changes: changes.makeAsyncIterator(), collection: collection, options: options)
+    Iterator(
+      changes: changes.makeAsyncIterator(), collection: collection, options: options, filter: filter)
   }
 
   /// A position in the feed.
@@ -159,12 +171,16 @@ public struct DocumentFeed: AsyncSequence, Sendable {
     var changes: LiveChanges.Iterator
     let collection: DocumentCollection
     let options: FeedOptions
+    let filter: (@Sendable (DocumentFeedEntry) throws -> Bool)?
 
     /// Waits for the next change and returns it; nil if the task is cancelled.
     public mutating func next() async throws -> DocumentFeedEntry? {
       do {
         while let entry = try await changes.next() {
-          if let entry = try collection.entry(entry, options) { return entry }
+          guard let entry = try collection.entry(entry, options), try filter?(entry) ?? true else {
+            continue
+          }
+          return entry
         }
         return nil
       } catch { throw DatabaseError.translated(error) }

@@ -93,7 +93,7 @@ extension Database {
   /// - Returns: a token to keep: the listener ends with it.
   public func addListener(
     on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (CollectionChange) -> Void
-  ) throws(DatabaseError) -> ListenerToken {
+  ) throws -> ListenerToken {
     try listen(to: nil, on: queue, handler)
   }
 
@@ -116,7 +116,7 @@ extension DocumentCollection {
   /// like ``Database/addListener(on:_:)``.
   public func addListener(
     on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (CollectionChange) -> Void
-  ) throws(DatabaseError) -> ListenerToken {
+  ) throws -> ListenerToken {
     try database.listen(to: name, on: queue, handler)
   }
 
@@ -125,7 +125,7 @@ extension DocumentCollection {
   public func addListener(
     for id: String, on queue: DispatchQueue? = nil,
     _ handler: @escaping @Sendable (CollectionChange.Entry) -> Void
-  ) throws(DatabaseError) -> ListenerToken {
+  ) throws -> ListenerToken {
     let bytes = Array(id.utf8)
     return try database.listen(to: name, on: queue) { change in
       for entry in change.entries where entry.id.utf8.elementsEqual(bytes) { handler(entry) }

@@ -244,7 +244,7 @@ extension DocumentCollection {
   /// Returns a query for documents decoded as a type. See ``Query``.
   public func query<Value: Decodable & Sendable>(_ type: Value.Type) -> Query<Value> {
     Query(self) { document in
-      try FleeceDecoder(special: SpecialTypes()).decode(type, from: document.element())
+      try document.decode(type)
     }
   }
 

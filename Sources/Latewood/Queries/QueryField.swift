@@ -86,3 +86,12 @@ public struct QueryDocument<Value>: Sendable {
     }
   }
 }
+
+extension QueryDocument {
+  /// A stored member of the type of a ``TypedCollection``.
+  public subscript<Typed, Member>(
+    dynamicMember member: KeyPath<Typed, Member>
+  ) -> QueryField<Member> where Value == Stored<Typed> {
+    QueryField<Member>(MemberNames.path(of: member))
+  }
+}

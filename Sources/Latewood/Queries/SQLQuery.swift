@@ -2,7 +2,7 @@ import LatewoodDocuments
 import LatewoodFleece
 import LatewoodQuery
 
-/// A query of a database in SQL++: see ``Database/query(_:_:)``.
+/// A query of a database in SQL++: see ``Database/query(_:_:)-(_,[String:DocumentValue])``.
 ///
 /// A query is a value that can be kept and run again. Each run reads one state of the database, or
 /// that of the batch in which it runs. Rows come by the id of their documents unless the statement
@@ -100,7 +100,7 @@ extension Database {
   ///   query runs.
   public func query(
     _ text: String, _ parameters: [String: DocumentValue] = [:]
-  ) throws(DatabaseError) -> SQLQuery {
+  ) throws -> SQLQuery {
     var elements: [String: FleeceElement] = [:]
     for (name, value) in parameters {
       do throws(FleeceError) {
@@ -110,6 +110,22 @@ extension Database {
     do throws(QueryError) {
       return SQLQuery(self, try SQLProgram(SQLStatement(parsing: text), parameters: elements))
     } catch { throw DatabaseError(error) }
+  }
+}
+
+extension Database {
+  /// Creates a query in SQL++ with parameters of any types that documents hold: variables, too.
+  /// Otherwise like the form for values of documents.
+  ///
+  /// ```swift
+  /// let films = try database.query("SELECT title FROM films WHERE year >= $since", ["since": year])
+  /// ```
+  @_disfavoredOverload
+  public func query(_ text: String, _ parameters: [String: Any?]) throws -> SQLQuery {
+    var values: [String: DocumentValue] = [:]
+    // Nil is the null of a statement: a parameter that has no value is an error.
+    for (name, value) in parameters { values[name] = try DocumentValue(plain: value).orNull }
+    return try query(text, values)
   }
 }
 

@@ -24,7 +24,7 @@ public struct Blob: Sendable, Hashable {
   ///   - digest: `sha256-` and 32 bytes, or `sha1-` and 20 bytes, in base64. Throws
   ///     `invalidParameter` otherwise.
   ///   - length: the length of the content in bytes.
-  public init(contentType: String?, digest: String, length: UInt64) throws(DatabaseError) {
+  public init(contentType: String?, digest: String, length: UInt64) throws {
     guard Blob.digestKinds.contains(where: { Blob.sum(of: digest, $0) != nil }) else {
       throw DatabaseError(
         .invalidParameter, "“\(digest)” is no digest of a blob",
@@ -81,6 +81,9 @@ extension Blob {
   /// Returns whether a value is a dictionary that describes a blob.
   public static func isBlob(_ value: DocumentValue) -> Bool { Blob(value) != nil }
 
+  /// Returns the dictionary that describes the blob as canonical JSON.
+  public func toJSON() throws -> String { try value.toJSON() }
+
   var value: DocumentValue {
     [
       Key.type.rawValue: DocumentValue(Blob.typeName), Key.contentType.rawValue: DocumentValue(contentType),
@@ -98,13 +101,13 @@ extension Blob: Codable {
         forKey: .type, in: members, debugDescription: "the dictionary describes no blob")
     }
     let digest = try members.decode(String.self, forKey: .digest)
-    do throws(DatabaseError) {
+    do {
       try self.init(
         contentType: try? members.decodeIfPresent(String.self, forKey: .contentType), digest: digest,
         length: (try? members.decodeIfPresent(UInt64.self, forKey: .length)) ?? 0)
     } catch {
       throw DecodingError.dataCorruptedError(
-        forKey: .digest, in: members, debugDescription: error.message)
+        forKey: .digest, in: members, debugDescription: "\(error)")
     }
   }
 

@@ -51,6 +51,7 @@ extension DocumentValue: Codable {
       throw refusal("the values are nested more than \(FleeceLimits.depth) levels deep", encoder)
     }
     if case .unstorable = content { throw refusal(Timestamp.rangeFault, encoder) }
+    if case .refused(let reason) = content { throw refusal(reason, encoder) }
     switch kind {
     case nil, .null?:
       var value = encoder.singleValueContainer()

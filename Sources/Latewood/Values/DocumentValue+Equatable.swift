@@ -1,7 +1,7 @@
 /// Values are equal if their JSON is: numbers compare by value, keys and strings by their bytes,
 /// and data never equals a string. A value that cannot be stored because it has no JSON form, a
-/// number that is not finite or a date outside of the years 0 to 9999, equals nothing. O(n), at any
-/// depth.
+/// number that is not finite, a date outside of the years 0 to 9999 or a value of a type that
+/// documents do not have, equals nothing. O(n), at any depth.
 extension DocumentValue: Equatable {
   public static func == (a: DocumentValue, b: DocumentValue) -> Bool {
     guard var comparison = ValueComparison(a, b) else { return a.isEqualAlone(to: b) }
@@ -10,6 +10,8 @@ extension DocumentValue: Equatable {
 
   /// Compares two values of which at least one is not a collection built in Swift.
   fileprivate func isEqualAlone(to other: DocumentValue) -> Bool {
+    if case .refused = content { return false }
+    if case .refused = other.content { return false }
     switch (kind, other.kind) {
     case (nil, nil), (.null?, .null?): return true
     case (.boolean?, .boolean?): return bool == other.bool

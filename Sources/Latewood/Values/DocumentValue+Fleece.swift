@@ -45,6 +45,7 @@ extension DocumentValue {
     case .stored(let element): try element.write(to: &writer)
     case .damaged(let error): throw error
     case .unstorable: throw FleeceError(.misuse, Timestamp.rangeFault)
+    case .refused(let reason): throw FleeceError(.misuse, reason)
     case .array(let storage):
       try writer.beginArray()
       return .elements(storage.elements.makeIterator())
@@ -64,7 +65,7 @@ extension DocumentValue {
   }
 
   /// Creates the value of a JSON text. Throws `invalidJSON`, with line and column.
-  public init(json: String) throws(DatabaseError) {
+  public init(json: String) throws {
     do throws(FleeceError) {
       self.init(stored: try FleeceBody(written: JSON.fleece(from: json)).root)
     } catch {
@@ -75,7 +76,7 @@ extension DocumentValue {
   /// Returns the value as canonical JSON: equal values have the same text.
   ///
   /// - Parameter isIndented: whether to write a line for each member and element instead.
-  public func toJSON(isIndented: Bool = false) throws(DatabaseError) -> String {
+  public func toJSON(isIndented: Bool = false) throws -> String {
     do throws(FleeceError) {
       let bytes: [UInt8]
       let style: JSONOutput.Style = isIndented ? .indented : .canonical

@@ -3,9 +3,10 @@ import LatewoodFleece
 extension DocumentValue {
   /// The value of a key of a dictionary. Missing if this is no dictionary, or has no such key.
   ///
-  /// Setting turns any other value into a dictionary, so that a path can be set at once; setting a
-  /// missing value removes the member. The value at the end of a path is changed in place:
-  /// `value["list"].append(x)` does not copy the list, unless another value shares it.
+  /// Setting turns any other value into a dictionary, so that a path can be set at once; setting
+  /// nil removes the member, and setting ``null`` stores null. The value at the end of a path is
+  /// changed in place: `value["list"].append(x)` does not copy the list, unless another value
+  /// shares it.
   public subscript(key: String) -> DocumentValue {
     get {
       switch content {
@@ -46,8 +47,9 @@ extension DocumentValue {
 
   /// The element at an index of an array. Missing if this is no array, or has no such element.
   ///
-  /// Setting at `count` appends, and turns any other value into an array. Setting beyond that, or
-  /// setting a missing value, is a programming error; `removeElement(at:)` removes.
+  /// Setting at `count` appends, and turns any other value into an array. Setting beyond that is a
+  /// programming error. An element cannot be missing: setting nil stores null, and
+  /// `removeElement(at:)` removes.
   public subscript(index: Int) -> DocumentValue {
     get {
       switch content {
@@ -58,11 +60,14 @@ extension DocumentValue {
       }
     }
     set {
-      precondition(newValue.exists, "an element of an array cannot be missing; remove it, or set null")
       let storage = uniqueElements()
       let count = storage.elements.count
       precondition(index >= 0 && index <= count, "the array has \(count) elements")
-      if index == count { storage.elements.append(newValue) } else { storage.elements[index] = newValue }
+      if index == count {
+        storage.elements.append(newValue.orNull)
+      } else {
+        storage.elements[index] = newValue.orNull
+      }
     }
     _modify {
       guard hasBuiltElement(at: index) else {
@@ -74,10 +79,7 @@ extension DocumentValue {
       let storage = uniqueElements()
       var value = DocumentValue.null
       swap(&value, &storage.elements[index])
-      defer {
-        precondition(value.exists, "an element of an array cannot be missing; remove it, or set null")
-        storage.elements[index] = value
-      }
+      defer { storage.elements[index] = value.orNull }
       yield &value
     }
   }
@@ -94,19 +96,22 @@ extension DocumentValue {
     uniqueMembers().members.removeValue(forKey: KeyText(key))
   }
 
-  /// Adds an element at the end of an array; turns any other value into an array first.
-  public mutating func append(_ value: DocumentValue) {
-    precondition(value.exists, "an element of an array cannot be missing")
-    uniqueElements().elements.append(value)
+  /// Adds an element at the end of an array; turns any other value into an array first. Nil adds
+  /// null.
+  public mutating func append(_ value: some DocumentValueConvertible) {
+    uniqueElements().elements.append(value.documentValue.orNull)
   }
+  public mutating func append(_ value: DocumentValue) { uniqueElements().elements.append(value.orNull) }
 
-  /// Inserts an element before the one at an index, or at the end.
+  /// Inserts an element before the one at an index, or at the end. Nil inserts null.
+  public mutating func insert(_ value: some DocumentValueConvertible, at index: Int) {
+    insert(value.documentValue, at: index)
+  }
   public mutating func insert(_ value: DocumentValue, at index: Int) {
-    precondition(value.exists, "an element of an array cannot be missing")
     let storage = uniqueElements()
     let count = storage.elements.count
     precondition(index >= 0 && index <= count, "the array has \(count) elements")
-    storage.elements.insert(value, at: index)
+    storage.elements.insert(value.orNull, at: index)
   }
 
   /// Removes the element at an index, which must exist.

@@ -7,7 +7,7 @@ import LatewoodFleece
 #endif
 
 /// The value as a Swift type: nil if it is missing or of another type. Setting nil makes the value
-/// missing, which removes it if it is a member.
+/// missing, which removes it if it is a member; an element becomes null.
 extension DocumentValue {
   public var bool: Bool? {
     get {
@@ -45,14 +45,7 @@ extension DocumentValue {
 
   /// The number as the nearest `Double`.
   public var double: Double? {
-    get {
-      switch number {
-      case .integer(let value): Double(value)
-      case .unsigned(let value): Double(value)
-      case .double(let value): value
-      case nil: nil
-      }
-    }
+    get { number?.double }
     set { self = DocumentValue(newValue) }
   }
 
@@ -67,8 +60,12 @@ extension DocumentValue {
     set { self = DocumentValue(newValue) }
   }
 
-  /// A point in time. It is stored as text, in ISO 8601 in UTC with milliseconds:
-  /// `2026-03-01T09:30:00.000Z`. Other ISO 8601 forms with date and time are read too.
+  /// A point in time. It is stored as text, in ISO 8601 in UTC: with milliseconds if it has no
+  /// finer parts, `2026-03-01T09:30:00.000Z`, otherwise with as many of 7, 9, 12, 15 or 18 digits
+  /// as give the same `Date` when it is read. Other ISO 8601 forms with date and time are read too.
+  ///
+  /// Queries compare the text. So dates are in order, except that a date of whole milliseconds
+  /// comes after finer ones within that millisecond.
   public var date: Date? {
     get {
       if case .unstorable(let seconds) = content { return Date(timeIntervalSinceReferenceDate: seconds) }
@@ -121,7 +118,8 @@ extension DocumentValue {
   /// Whether this is a dictionary that describes a blob.
   public var isBlob: Bool { blob != nil }
 
-  private var orNull: DocumentValue { exists ? self : .null }
+  /// The value as an element of an array, which cannot be missing.
+  var orNull: DocumentValue { exists ? self : .null }
 
   var bytes: [UInt8]? {
     switch content {
@@ -131,25 +129,24 @@ extension DocumentValue {
     }
   }
 
-  /// The number; integers are always in integer form, so that equal numbers are equal.
-  var number: FleeceValue.Number? {
+  /// The number, whatever its kind; nil for all other values.
+  public var number: Number? {
     switch content {
     case .integer(let value): .integer(value)
     case .unsigned(let value): .unsigned(value)
-    case .double(let value):
-      if let whole = Int64(exactly: value), value != 0 || value.sign == .plus {
-        .integer(whole)
-      } else if let whole = UInt64(exactly: value), whole > 0 {
-        .unsigned(whole)
-      } else {
-        .double(value)
+    case .double(let value): Number(value)
+    case .stored(let element):
+      switch (try? element.number()) ?? nil {
+      case .integer(let value): .integer(value)
+      case .unsigned(let value): .unsigned(value)
+      case .double(let value): Number(value)
+      case nil: nil
       }
-    case .stored(let element): (try? element.number()) ?? nil
     default: nil
     }
   }
 
-  private func integer<T: FixedWidthInteger>() -> T? {
+  func integer<T: FixedWidthInteger>() -> T? {
     switch number {
     case .integer(let value): T(exactly: value)
     case .unsigned(let value): T(exactly: value)
@@ -159,34 +156,43 @@ extension DocumentValue {
   }
 }
 
-/// Values from Swift types; nil becomes a missing value.
 extension DocumentValue {
-  public init(_ value: Bool?) { content = value.map(Content.boolean) ?? .missing }
-  public init(_ value: some FixedWidthInteger & SignedInteger) { content = .integer(Int64(clamping: value)) }
-  public init(_ value: some FixedWidthInteger & UnsignedInteger) {
-    content = Int64(exactly: value).map(Content.integer) ?? .unsigned(UInt64(clamping: value))
-  }
-  public init(_ value: Int?) { content = value.map { .integer(Int64($0)) } ?? .missing }
-  public init(_ value: Int64?) { content = value.map(Content.integer) ?? .missing }
-  public init(_ value: UInt64?) { self = value.map { number in DocumentValue(number) } ?? .missing }
-  /// A number that is not finite cannot be stored: saving the document fails.
-  public init(_ value: Double?) { content = value.map(Content.double) ?? .missing }
-  public init(_ value: Float?) { content = value.map { .double(Double($0)) } ?? .missing }
-  public init(_ value: String?) { content = value.map(Content.string) ?? .missing }
-  /// Rounds to milliseconds. A date that is not finite, or outside of the years 0 to 9999, cannot
-  /// be stored: saving the document fails.
-  public init(_ value: Date?) {
-    guard let value else {
-      content = .missing
-      return
+  /// A number as documents hold it. Equal numbers are equal: a number without fraction is in
+  /// integer form if it fits.
+  public enum Number: Sendable, Hashable {
+    case integer(Int64)
+    /// An integer above `Int64.max`.
+    case unsigned(UInt64)
+    case double(Double)
+
+    /// - Parameter value: any number; minus zero stays a `Double`.
+    public init(_ value: Double) {
+      if let whole = Int64(exactly: value), value != 0 || value.sign == .plus {
+        self = .integer(whole)
+      } else if let whole = UInt64(exactly: value), whole > 0 {
+        self = .unsigned(whole)
+      } else {
+        self = .double(value)
+      }
     }
-    content = Timestamp.text(value).map(Content.string) ?? .unstorable(value.timeIntervalSinceReferenceDate)
+
+    /// The nearest `Double`.
+    public var double: Double {
+      switch self {
+      case .integer(let value): Double(value)
+      case .unsigned(let value): Double(value)
+      case .double(let value): value
+      }
+    }
   }
-  public init(_ value: Data?) { content = value.map { .data(Array($0)) } ?? .missing }
-  public init(_ value: Blob?) { self = value?.value ?? .missing }
+}
+
+extension DocumentValue {
+  /// Creates an array; elements that are missing become null.
   public init(_ value: [DocumentValue]) {
     self.init(elements: value.map { $0.exists ? $0 : .null })
   }
+  /// Creates a dictionary, without the members whose values are missing.
   public init(_ value: [String: DocumentValue]) {
     let members = value.filter { $0.value.exists }.map { (KeyText($0.key), $0.value) }
     self.init(members: Dictionary(members) { _, last in last })
@@ -196,8 +202,10 @@ extension DocumentValue {
 extension DocumentValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation
 {
-  /// Null, which is a value. To remove a member use `removeValue(forKey:)`.
-  public init(nilLiteral: ()) { content = .null }
+  /// A missing value: a member that is set to nil is removed, or not made. Use ``null`` for the
+  /// null of JSON, which is a value; an element of an array, which cannot be missing, is null if it
+  /// is set to nil.
+  public init(nilLiteral: ()) { content = .missing }
   public init(booleanLiteral value: Bool) { content = .boolean(value) }
   public init(integerLiteral value: Int64) { content = .integer(value) }
   public init(floatLiteral value: Double) { content = .double(value) }

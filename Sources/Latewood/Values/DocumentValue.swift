@@ -1,4 +1,5 @@
 import LatewoodFleece
+import LatewoodQuery
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -14,6 +15,9 @@ import LatewoodFleece
 /// var copy = document.toMutable()
 /// copy["address"]["city"] = "Lisboa"
 /// copy["tags"] = ["harbour", "hills"]
+/// copy["name"] = name                                       // a variable of any storable type
+/// copy["nickname"] = nil                                    // removes; `.null` stores null
+/// for tag in copy["tags"] { print(tag) }
 /// ```
 ///
 /// Reading never fails: a value that is missing or of another type is nil, so one `??` at the end
@@ -34,6 +38,8 @@ public struct DocumentValue: Sendable {
     /// A date outside of the years that can be stored, in seconds since 2001: it can be read, but
     /// not written. Not kept as a `Date`, whose description traps on some systems for such values.
     case unstorable(Double)
+    /// A value of a type that documents do not have: why. It reads as null and cannot be written.
+    case refused(String)
     /// A value of any type inside the bytes of a document.
     case stored(FleeceElement)
     /// The content of a document whose bytes are not even a dictionary. It reads as having no
@@ -58,7 +64,7 @@ public struct DocumentValue: Sendable {
   public var kind: Kind? {
     switch content {
     case .missing: nil
-    case .null: .null
+    case .null, .refused: .null
     case .boolean: .boolean
     case .integer, .unsigned, .double: .number
     case .string, .unstorable: .string
@@ -96,6 +102,9 @@ public struct DocumentValue: Sendable {
     }
   }
 
+  /// Whether there are no elements or members; true for all values that are no collections.
+  public var isEmpty: Bool { count == 0 }
+
   /// The keys of a dictionary, in the order of their bytes. Empty for all other values.
   public var keys: [String] { members.map(\.key) }
 
@@ -117,8 +126,46 @@ public struct DocumentValue: Sendable {
     }
   }
 
-  /// Returns whether this is a dictionary with a key.
-  public func contains(_ key: String) -> Bool { self[key].exists }
+  /// Returns whether this is a dictionary with a key, or an array with a string.
+  public func contains(_ text: String) -> Bool {
+    kind == .array ? contains { $0 == DocumentValue(text) } : self[text].exists
+  }
+
+  /// Returns the value at a path, missing if there is none.
+  ///
+  /// - Parameter path: member names and indexes, `address.phones[0]`, with a backslash before a dot
+  ///   or a bracket that belongs to a name. A text that is no path leads to nothing.
+  public func value(at path: String) -> DocumentValue {
+    guard let path = try? FieldPath(parsing: path) else { return .missing }
+    return path.steps.reduce(self) { value, step in
+      if let index = step.index, value.kind == .array { value[index] } else { value[step.name] }
+    }
+  }
+}
+
+/// The elements of an array, in order; none for all other values. The members of a dictionary are
+/// `members`.
+extension DocumentValue: Sequence {
+  public struct Iterator: IteratorProtocol, Sendable {
+    private let array: DocumentValue
+    private let count: Int
+    private var index = 0
+
+    init(_ value: DocumentValue) {
+      array = value
+      count = value.underestimatedCount
+    }
+
+    public mutating func next() -> DocumentValue? {
+      guard index < count else { return nil }
+      defer { index += 1 }
+      // A damaged element reads as null, so that the count stays right.
+      return array[index].orNull
+    }
+  }
+
+  public func makeIterator() -> Iterator { Iterator(self) }
+  public var underestimatedCount: Int { kind == .array ? count : 0 }
 }
 
 extension DocumentValue: CustomStringConvertible {

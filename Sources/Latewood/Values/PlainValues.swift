@@ -23,14 +23,19 @@ struct PlainValues: FleeceVisitor {
 
   /// Returns the members of a dictionary; none for other values, or if it is damaged.
   static func members(of value: DocumentValue) -> [String: any Sendable] {
-    guard value.kind == .dictionary else { return [:] }
+    Self.value(of: value) as? [String: any Sendable] ?? [:]
+  }
+
+  /// Returns a value; nil if it is missing or damaged, cannot be stored, or would lose members.
+  static func value(of value: DocumentValue) -> (any Sendable)? {
+    guard value.exists else { return nil }
     var plain = PlainValues()
     do throws(FleeceError) {
       try value.visit(&plain)
     } catch {
-      return [:]
+      return nil
     }
-    return plain.losesMembers ? [:] : plain.root as? [String: any Sendable] ?? [:]
+    return plain.losesMembers ? nil : plain.root
   }
 
   private mutating func add(_ value: any Sendable) {

@@ -6,8 +6,8 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// Stores types of Foundation in an `Encodable`: a `Date` as ISO 8601 text, `Data` as binary data,
-/// a `URL` as text.
+/// Stores types of Foundation in an `Encodable` as documents hold them: a `Date` as ISO 8601 text,
+/// `Data` as binary data, a `URL` and a `UUID` as text, a `Decimal` as a number if that is exact.
 struct SpecialTypes: FleeceSpecialTypes {
   func scalar<T: Encodable>(for value: T) throws(FleeceError) -> FleeceScalar? {
     if T.self == Date.self, let date = value as? Date {
@@ -16,11 +16,21 @@ struct SpecialTypes: FleeceSpecialTypes {
     }
     if T.self == Data.self, let data = value as? Data { return .data(Array(data)) }
     if T.self == URL.self, let url = value as? URL { return .string(url.absoluteString) }
+    if T.self == UUID.self, let id = value as? UUID { return .string(id.uuidString) }
+    if T.self == Decimal.self, let decimal = value as? Decimal {
+      switch DecimalText.content(of: decimal) {
+      case .integer(let integer): return .integer(integer)
+      case .double(let double): return .double(double)
+      case .string(let text): return .string(text)
+      default: throw FleeceError(.misuse, DecimalText.fault)
+      }
+    }
     return nil
   }
 
   func isSpecial<T: Decodable>(_ type: T.Type) -> Bool {
-    T.self == Date.self || T.self == Data.self || T.self == URL.self
+    T.self == Date.self || T.self == Data.self || T.self == URL.self || T.self == UUID.self
+      || T.self == Decimal.self
   }
 
   func value<T: Decodable>(_ type: T.Type, from element: FleeceElement) throws(FleeceError) -> T? {
@@ -30,7 +40,9 @@ struct SpecialTypes: FleeceSpecialTypes {
       guard let text = try element.string() else { return nil }
       return Base64.decode(text.utf8).map { Data($0) } as? T
     }
+    if T.self == Decimal.self { return DecimalText.decimal(DocumentValue(stored: element)) as? T }
     guard let text = try element.string() else { return nil }
+    if T.self == UUID.self { return UUID(uuidString: text) as? T }
     if T.self == Date.self { return Timestamp.date(text) as? T }
     return URL(string: text) as? T
   }

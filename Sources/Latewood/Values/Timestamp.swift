@@ -14,18 +14,51 @@ enum Timestamp {
 
   static let rangeFault = "a date outside of the years 0 to 9999 cannot be stored"
 
-  /// Returns the text of a date to the nearest millisecond; nil if that is outside of the years 0
-  /// to 9999.
+  /// The seconds from the start of 1970 to that of 2001, from which a `Date` counts.
+  private static let reference: Int64 = 978_307_200
+
+  /// The numbers of digits after the point that texts have, and the powers of ten. Few different
+  /// ones, because texts are in the order of the dates only if they have the same number of digits.
+  private static let precisions: [(digits: Int, scale: Double)] = [
+    (7, 1e7), (9, 1e9), (12, 1e12), (15, 1e15), (18, 1e18),
+  ]
+
+  /// Returns the text of a date, as short as gives the same date again: milliseconds, or the fewest
+  /// digits that do. Nil if the date is outside of the years 0 to 9999.
   static func text(_ date: Date) -> String? {
     let exact = (date.timeIntervalSince1970 * 1000).rounded()
     guard let milliseconds = Int64(exactly: exact), range.contains(milliseconds) else { return nil }
-    let rest = ((milliseconds % 1000) + 1000) % 1000
-    return CivilTime.text(seconds: (milliseconds - rest) / 1000) + ".\(CivilTime.padded(rest, 3))Z"
+    let thousandths = ((milliseconds % 1000) + 1000) % 1000
+    let start = (milliseconds - thousandths) / 1000
+    if self.date(start, Double(thousandths) / 1000) != date {
+      let seconds = date.timeIntervalSinceReferenceDate
+      let whole = seconds.rounded(.down)
+      let start = Int64(whole) + reference
+      for (digits, scale) in precisions where start >= range.lowerBound / 1000 {
+        let rest = ((seconds - whole) * scale).rounded()
+        if rest < scale, self.date(start, rest / scale) == date {
+          return CivilTime.text(seconds: start, fraction: (Int64(rest), digits))
+        }
+      }
+      // Less than a second from the start of 2001, where a date can be finer than any text.
+    }
+    return CivilTime.text(seconds: start, fraction: (thousandths, 3))
   }
 
   /// Returns the point in time of a text; nil if it is not valid. See `CivilTime` for the accepted
   /// forms.
   static func date(_ text: String) -> Date? {
-    CivilTime.parse(text).map { Date(timeIntervalSince1970: Double($0.seconds) + $0.fraction) }
+    CivilTime.parse(text).map { date($0.seconds, $0.fraction) }
+  }
+
+  /// Returns a point in time by the seconds since 1970 and the fraction of a second.
+  private static func date(_ seconds: Int64, _ fraction: Double) -> Date {
+    // Up to milliseconds as JSON readers make it, by seconds since 1970. Finer parts would be lost
+    // in these greater numbers.
+    let thousandths = fraction * 1000
+    if thousandths == thousandths.rounded() {
+      return Date(timeIntervalSince1970: Double(seconds) + fraction)
+    }
+    return Date(timeIntervalSinceReferenceDate: Double(seconds - reference) + fraction)
   }
 }

@@ -159,6 +159,16 @@ package struct DocumentReads {
     return list
   }
 
+  /// Returns the documents that expire before a time and have not expired yet, the earliest first.
+  package func pending(before seconds: UInt64, limit: Int) throws(DocumentError) -> [(
+    seconds: UInt64, id: String
+  )] {
+    let due = try expiring(before: now &+ 1, limit: .max).count
+    guard limit > 0 else { return [] }
+    return Array(
+      try expiring(before: seconds, limit: limit > Int.max - due ? .max : limit + due).dropFirst(due))
+  }
+
   /// Returns the time at which the next document expires.
   package func firstExpiry() throws(DocumentError) -> UInt64? {
     try expiring(before: .max, limit: 1).first?.seconds

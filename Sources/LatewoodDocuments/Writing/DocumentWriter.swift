@@ -12,7 +12,7 @@ package final class DocumentWriter {
   let shared: DatabaseSpaces
   /// The time when the batch began, in seconds since 1970; documents that have expired by then are
   /// treated as absent.
-  let now: UInt64
+  package let now: UInt64
   private var works: [String: CollectionWork] = [:]
   /// Collections that are not among the shared handles yet: created by this batch, or by another
   /// that was committed just now.

@@ -6,6 +6,9 @@
 package struct FleeceDecoder {
   package var userInfo: [CodingUserInfoKey: any Sendable] = [:]
   package var special: any FleeceSpecialTypes
+  /// Returns the text of a member that the outermost dictionary has beside its own ones; nil if it
+  /// has none of that name. Asked only for names that are not in the bytes.
+  package var addition: ((String) -> String?)?
 
   package init(special: any FleeceSpecialTypes = NoSpecialTypes()) { self.special = special }
 
@@ -20,7 +23,7 @@ package struct FleeceDecoder {
   }
 
   package func decode<T: Decodable>(_ type: T.Type, from element: FleeceElement) throws -> T {
-    let source = DecodingSource(special: special, userInfo: userInfo)
+    let source = DecodingSource(special: special, userInfo: userInfo, addition: addition)
     try DecodingSource.reading(.root) { () throws(FleeceError) in try element.validate() }
     return try source.decode(type, element, .root)
   }
@@ -30,10 +33,22 @@ package struct FleeceDecoder {
 final class DecodingSource {
   private let special: any FleeceSpecialTypes
   let userInfo: [CodingUserInfoKey: Any]
+  private let addition: ((String) -> String?)?
 
-  init(special: any FleeceSpecialTypes, userInfo: [CodingUserInfoKey: Any]) {
+  init(
+    special: any FleeceSpecialTypes, userInfo: [CodingUserInfoKey: Any], addition: ((String) -> String?)?
+  ) {
     self.special = special
     self.userInfo = userInfo
+    self.addition = addition
+  }
+
+  /// Returns a member that the outermost dictionary has beside its own ones.
+  func added(_ name: String, _ path: CodingPath) throws(FleeceError) -> FleeceElement? {
+    guard path.depth == 0, let text = addition?(name) else { return nil }
+    var writer = FleeceWriter()
+    try writer.string(text)
+    return try FleeceBody(written: writer.finish()).root
   }
 
   static func damaged(_ error: FleeceError, _ path: CodingPath) -> DecodingError {

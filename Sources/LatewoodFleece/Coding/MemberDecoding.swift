@@ -14,7 +14,8 @@ struct MemberDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   fileprivate func find(_ key: any CodingKey) throws -> FleeceElement? {
     try DecodingSource.reading(path.appending(key)) { () throws(FleeceError) in
-      try element.element(for: key.stringValue)
+      if let found = try element.element(for: key.stringValue) { return found }
+      return try source.added(key.stringValue, path)
     }
   }
 
@@ -28,7 +29,7 @@ struct MemberDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return member
   }
 
-  func contains(_ key: Key) -> Bool { (try? element.element(for: key.stringValue)) != nil }
+  func contains(_ key: Key) -> Bool { (try? find(key)) != nil }
 
   func decodeNil(forKey key: Key) throws -> Bool { try source.isNull(member(key), path.appending(key)) }
   func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {

@@ -14,7 +14,7 @@ package struct FieldPath: Sendable, Hashable {
   package struct Step: Sendable, Hashable {
     package let name: String
     /// The name as an index, for use in an array; nil if it is not a number.
-    let index: Int?
+    package let index: Int?
     let utf8: [UInt8]
 
     package init(_ name: String) {

@@ -55,7 +55,10 @@ import Testing
 
   @Test func `rows come without blocking a thread`() async throws {
     let (database, _) = try made(Self.few)
-    let query = try database.query("SELECT title FROM films WHERE $name IN cast", ["name": "Ford"])
+    let (name, since, nothing) = ("Ford", 1977, String?.none)
+    let query = try database.query(
+      "SELECT title FROM films WHERE $name IN cast AND year >= $since AND $nothing IS NULL",
+      ["name": name, "since": since, "nothing": nothing])
     #expect(try await query.rows().map { $0["title"].string } == ["Star Wars", "Witness"])
   }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Latewood
 import LatewoodStore
 
@@ -54,6 +55,18 @@ try check(try document.decode(as: Fruit.self) == apple, "a document is a Codable
 document["origin"]["country"] = "Kazakhstan"
 try check(document["origin"]["country"].string == "Kazakhstan", "a path leads to what was set")
 try check(document.int("origin") == 0 && document.count == 3, "a member of another type reads as the default")
+let (harvest, exported, note) = ("autumn", ["Spain", "Peru"], String?.none)
+document["harvest"] = harvest
+document["trade"] = ["to": exported, "since": 1995, "note": note]
+document["name"] = nil
+let countries: [String]? = document["trade"]["to"]
+try check(countries == exported && document["harvest"] == harvest, "variables are set and read")
+try check(document.value(at: "trade.to[1]").string == "Peru", "a path of text leads to an element")
+try check(document["trade"]["to"].map(\.string) == exported, "an array is a sequence")
+try check(!document.contains("name") && document["trade"].count == 2, "nil removes a member")
+document.removeValue(forKey: "harvest")
+document["trade"] = nil
+document["name"] = apple.name
 let copy = try MutableDocument(id: "copy", json: document.toJSON())
 try check(copy.hasSameContent(as: document), "JSON comes back")
 do {
@@ -63,13 +76,91 @@ do {
   try check(error.code == .badDocumentID, "a bad id says so")
 }
 
+/// Counts in the loop that a user writes who has not heard of `update`. If all calls in it said
+/// `throws(DatabaseError)`, Swift 6.3.1 would crash on it.
+func countVisit(in visits: DocumentCollection) throws {
+  while true {
+    do {
+      var document = try visits.document("visits")?.toMutable() ?? MutableDocument(id: "visits")
+      document["count"].int = document.int("count") + 1
+      try visits.save(document)
+      return
+    } catch let error as DatabaseError where error.code == .conflict {
+      continue
+    }
+  }
+}
+func countVisitAside(in visits: DocumentCollection) async throws {
+  for _ in 0... {
+    do {
+      var document = try await visits.document("visits")?.toMutable() ?? MutableDocument(id: "visits")
+      document["count"].int = document.int("count") + 1
+      try await visits.save(document)
+      return
+    } catch let error as DatabaseError where error.code == .conflict {
+      await Task.yield()
+    }
+  }
+}
+func countVisits() async throws {
+  let visits = try Database.inMemory().defaultCollection
+  try await withThrowingTaskGroup(of: Void.self) { group in
+    for _ in 0..<4 {
+      group.addTask { for _ in 0..<25 { try await countVisitAside(in: visits) } }
+      group.addTask { for _ in 0..<25 { try countVisit(in: visits) } }
+    }
+    try await group.waitForAll()
+  }
+  try check(try await visits.document("visits")?.int("count") == 200, "a loop that retries loses no change")
+}
+try await countVisits()
+
 struct Movie: Codable {
   var title: String
   var year: Int
   var cast: [String]
 }
+struct Visitor: Codable, Identifiable, Equatable, Sendable {
+  var id: UUID
+  var name: String
+  var came: Date
+  var paid: Decimal
+}
+func keepVisitors() async throws {
+  let database = try Database.inMemory()
+  let visitors = try database.collection("visitors", of: Visitor.self)
+  let anna = Visitor(id: UUID(), name: "Anna", came: .now, paid: Decimal(string: "12.30") ?? 0)
+  var saved = try await visitors.save(anna)
+  try check(saved.value == anna && visitors[anna.id] == anna, "a value comes back equal")
+  try await visitors.update(anna.id) { $0.paid += 1 }
+  do {
+    saved.name = "Anna Maria"
+    saved = try await visitors.save(saved)
+    throw CheckFailed(what: "a stale save went through")
+  } catch let error as DatabaseError where error.code == .conflict {
+    saved = try await visitors.document(anna.id) ?? saved
+  }
+  saved.name = "Anna Maria"
+  try await visitors.save(saved)
+  let found = try await visitors.query().where { $0.name == "Anna Maria" && $0.came == anna.came }.all()
+  try check(found.map(\.paid.description) == ["13.3"], "a query finds values")
+  var more: [Visitor] = []
+  for number in 0..<10 { more.append(Visitor(id: UUID(), name: "\(number)", came: .now, paid: 0)) }
+  try await visitors.save(contentsOf: more)
+  try check(try await visitors.all().count == 11, "many are saved at once")
+  for try await change in visitors.feed(since: 3) {
+    try check(change.document?.name == "0", "a feed has values")
+    break
+  }
+  try check(try await visitors.delete(anna.id), "a value is deleted")
+}
+try await keepVisitors()
+
 func findMovies() async throws {
-  let database = try Database.open(at: path + ".movies")
+  var configuration = Database.Configuration()
+  configuration.compaction = CompactionPolicy()
+  configuration.durability = Durability.synchronous
+  let database = try await Database.open(at: path + ".movies", configuration: configuration)
   let movies = try database.createCollection("movies")
   for (title, year, cast) in [
     ("Star Wars", 1977, ["Harrison Ford", "Carrie Fisher"]), ("Alien", 1979, ["Sigourney Weaver"]),
@@ -127,7 +218,14 @@ func findMovies() async throws {
     try check(update.values.map(\.title) == expected, "a live query says what there is")
     try await movies.save(Movie(title: "Witness", year: 1985, cast: ["Harrison Ford"]), as: "Witness")
   }
-  try database.close()
+  try await movies.update("Witness") { $0.isDeleted = true }
+  var seen = try movies.mutableDocument("seen")
+  seen["titles"] = shown.map(\.title)
+  try await movies.save(seen)
+  try movies.expire("seen", after: .seconds(3600))
+  try check(try movies.expirations().map(\.id) == ["seen"], "a document is going to expire")
+  try check(try await database.verify().isSound, "the database is sound")
+  try database.delete()
 }
 try await findMovies()
 print("client: all checks passed")

@@ -1,0 +1,36 @@
+import LatewoodStore
+
+// Types of the store below that calls of a database take and return, so that `import Latewood`
+// alone is enough to name them.
+
+/// The settings of automatic compactions: see ``Database/Configuration/compaction``.
+public typealias CompactionPolicy = LatewoodStore.CompactionPolicy
+
+/// The durability of saves: see ``Database/Configuration/durability``.
+public typealias Durability = LatewoodStore.Durability
+
+/// The progress of a compaction.
+public typealias CompactionProgress = LatewoodStore.CompactionProgress
+
+/// The result of a compaction.
+public typealias CompactionReport = LatewoodStore.CompactionReport
+
+/// The progress of a backup.
+public typealias BackupProgress = LatewoodStore.BackupProgress
+
+/// The result of a backup.
+public typealias BackupReport = LatewoodStore.BackupReport
+
+/// The progress of a verification.
+public typealias VerifyProgress = LatewoodStore.VerifyProgress
+
+/// The bytes that a crash has left after the last commit.
+public typealias TornTail = LatewoodStore.TornTail
+
+/// Sizes and counts of a file: see ``Database/statistics()``.
+public typealias Statistics = LatewoodStore.Statistics
+
+extension Database {
+  /// The ways in which a file can be read: see ``Configuration/reading``.
+  public typealias Reading = Store.Reading
+}

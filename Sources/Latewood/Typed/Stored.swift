@@ -1,0 +1,66 @@
+import LatewoodDocuments
+
+/// A value together with the revision of the document that it was read from or saved as.
+///
+/// ```swift
+/// guard var anna = try people.document("anna") else { return }   // Stored<Person>
+/// anna.city = "Porto"                                            // members are those of the value
+/// anna = try people.save(anna)                                   // a conflict if it is stale
+/// ```
+///
+/// It is what ``TypedCollection`` gives out and takes back: because it knows its revision, saving
+/// it does not overwrite what somebody else has saved meanwhile.
+///
+/// A member of the value that is named like one here is reached through ``value``.
+@dynamicMemberLookup
+public struct Stored<Value: Sendable>: Sendable {
+  /// The value itself.
+  public var value: Value
+  /// The id of the document.
+  public let documentID: String
+  /// The sequence of the document's last change when this was read or saved.
+  public let sequence: UInt64
+  /// Whether other revisions of the document were waiting to be merged when this was read or saved.
+  public let hasConflicts: Bool
+  let revision: RevisionID
+
+  init(_ value: Value, _ document: Document, _ revision: RevisionID) {
+    self.value = value
+    self.revision = revision
+    documentID = document.id
+    sequence = document.sequence
+    hasConflicts = document.hasConflicts
+  }
+
+  /// The id of the revision, `generation-digest`.
+  public var revisionID: String { revision.description }
+
+  /// A member of the value.
+  public subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> Member { value[keyPath: member] }
+
+  /// A member of the value.
+  public subscript<Member>(dynamicMember member: WritableKeyPath<Value, Member>) -> Member {
+    get { value[keyPath: member] }
+    set { value[keyPath: member] = newValue }
+    _modify { yield &value[keyPath: member] }
+  }
+}
+
+extension Stored: Identifiable where Value: Identifiable {
+  /// The id of the value.
+  public var id: Value.ID { value.id }
+}
+
+/// Equal values of the same revision of the same document.
+extension Stored: Equatable where Value: Equatable {
+  public static func == (a: Stored, b: Stored) -> Bool {
+    KeyText(a.documentID) == KeyText(b.documentID) && a.revision == b.revision && a.value == b.value
+  }
+}
+
+extension Stored: Hashable where Value: Hashable {
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(value)
+    hasher.combine(revision)
+  }
+}

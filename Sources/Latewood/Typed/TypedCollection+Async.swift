@@ -1,0 +1,75 @@
+/// Calls that do not block the caller's thread. Changes run one after the other on a Dispatch
+/// queue, and those that wait at the same time share a sync.
+extension TypedCollection {
+  /// Returns the current state of a document with its revision, without blocking the caller's
+  /// thread; nil if there is none.
+  public func document(_ id: Value.ID) async throws -> Stored<Value>? {
+    try await database.performing { try document(id) }
+  }
+
+  /// Returns the documents that a query wants, by id, without blocking the caller's thread;
+  /// default: all.
+  public func all(_ query: AllDocumentsQuery = AllDocumentsQuery()) async throws -> [Stored<Value>] {
+    try await database.performing { try all(query) }
+  }
+
+  /// Saves a new value without blocking the caller's thread. Otherwise like the blocking form.
+  @discardableResult
+  public func save(
+    _ value: Value, _ control: ConcurrencyControl = .failOnConflict
+  ) async throws -> Stored<Value> {
+    try saved(value, await documents.save(prepare(value, control)))
+  }
+
+  /// Saves a changed value without blocking the caller's thread. Otherwise like the blocking form.
+  @discardableResult
+  public func save(
+    _ document: Stored<Value>, _ control: ConcurrencyControl = .failOnConflict
+  ) async throws -> Stored<Value> {
+    try saved(document.value, await documents.save(prepare(document, control)))
+  }
+
+  /// Saves new values in one batch without blocking the caller's thread. Otherwise like the
+  /// blocking form.
+  @discardableResult
+  public func save(
+    contentsOf values: some Sequence<Value>, _ control: ConcurrencyControl = .failOnConflict
+  ) async throws -> [Stored<Value>] {
+    let edits = try values.map { ($0, try prepare($0, control)) }
+    return try await database.inBatch { try edits.map { try saved($0.0, documents.save($0.1)) } }
+  }
+
+  /// Reads a value, changes it and saves it, without blocking the caller's thread. Otherwise like
+  /// the blocking form; the change runs on a Dispatch queue.
+  @discardableResult
+  public func update(
+    _ id: Value.ID, _ change: @escaping @Sendable (inout Value) throws -> Void
+  ) async throws -> Stored<Value>? {
+    while true {
+      let prepared = try await database.performing {
+        try documents.document(documentID(id)).map { try PreparedChange($0, self, change) }
+      }
+      guard let prepared else { return nil }
+      guard let edit = prepared.edit else { return prepared.document }
+      do {
+        return try saved(prepared.document.value, await documents.save(edit))
+      } catch let error as DatabaseError where error.code == .conflict {}
+    }
+  }
+
+  /// Deletes a document without blocking the caller's thread. Otherwise like the blocking form.
+  public func delete(
+    _ document: Stored<Value>, _ control: ConcurrencyControl = .failOnConflict
+  ) async throws {
+    try await documents.save(prepareDeletion(document, control))
+  }
+
+  /// Deletes a document without blocking the caller's thread, whatever its current revision is.
+  /// Returns false if there was none.
+  @discardableResult
+  public func delete(_ id: Value.ID) async throws -> Bool { try await documents.delete(documentID(id)) }
+
+  /// Purges a document without blocking the caller's thread. Returns false if there was none.
+  @discardableResult
+  public func purge(_ id: Value.ID) async throws -> Bool { try await documents.purge(documentID(id)) }
+}

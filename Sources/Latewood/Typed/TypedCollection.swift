@@ -1,0 +1,307 @@
+import LatewoodDocuments
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A collection whose documents are values of one `Codable` type.
+///
+/// ```swift
+/// struct Person: Codable, Identifiable, Sendable {
+///   var id: String
+///   var name: String
+///   var city: String
+/// }
+/// let people = try database.collection("people", of: Person.self)
+/// try people.save(Person(id: "anna", name: "Anna", city: "Porto"))
+/// if var anna = try people.document("anna") {
+///   anna.city = "Lisboa"
+///   try people.save(anna)                                 // a conflict if it is stale
+/// }
+/// try people.update("anna") { $0.city = "Lisboa" }        // never one
+/// let there = try people.query().where { $0.city == "Lisboa" }.all()
+/// ```
+///
+/// The `id` of a value is the id of its document: a `String` or any other
+/// `LosslessStringConvertible` type as its text, a `UUID` as its `uuidString`, a type with a
+/// `String` as raw value as that. The rules of document ids apply to it: 1 to 240 bytes, no
+/// underscore at the start, no control characters.
+///
+/// A save writes the whole value: members of the document that the type does not have are lost.
+/// ``documents`` is the same collection without the type, for all that is not here: conflicts,
+/// indexes, expiry, revisions of other replicas.
+///
+/// Errors of all calls: ``DatabaseError``, the `EncodingError` of a value that cannot be stored,
+/// and the `DecodingError` of a document that is not of the type.
+///
+/// Thread safety: all calls from any thread.
+public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendable where Value.ID: Sendable {
+  /// The collection without the type.
+  public let documents: DocumentCollection
+  private let text: @Sendable (Value.ID) -> String
+
+  private init(_ documents: DocumentCollection, text: @escaping @Sendable (Value.ID) -> String) {
+    self.documents = documents
+    self.text = text
+  }
+
+  /// Creates a typed view of a collection.
+  public init(_ documents: DocumentCollection) where Value.ID: LosslessStringConvertible {
+    self.init(documents) { $0.description }
+  }
+
+  /// Creates a typed view of a collection.
+  public init(_ documents: DocumentCollection) where Value.ID == UUID {
+    self.init(documents) { $0.uuidString }
+  }
+
+  /// Creates a typed view of a collection.
+  @_disfavoredOverload
+  public init(_ documents: DocumentCollection) where Value.ID: RawRepresentable<String> {
+    self.init(documents) { $0.rawValue }
+  }
+
+  public var name: String { documents.name }
+  public var database: Database { documents.database }
+
+  /// Returns the id of the document of a value.
+  public func documentID(_ id: Value.ID) -> String { text(id) }
+
+  func stored(_ document: Document) throws -> Stored<Value> {
+    Stored(try document.decode(as: Value.self), document, try document.parsedRevision)
+  }
+
+  // MARK: Reading
+
+  /// Returns the current state of a document with its revision; nil if there is none. O(log n).
+  public func document(_ id: Value.ID) throws -> Stored<Value>? {
+    try documents.document(text(id)).map { try stored($0) }
+  }
+
+  /// The current value of an id; nil if there is none, or it cannot be read.
+  public subscript(id: Value.ID) -> Value? {
+    do { return try document(id)?.value } catch { return nil }
+  }
+
+  /// Returns whether there is a document of an id. O(log n), reads no content.
+  public func contains(_ id: Value.ID) throws -> Bool { try documents.contains(text(id)) }
+
+  /// The number of documents. O(log n).
+  public var count: Int { get throws { try documents.count } }
+
+  /// Returns the documents that a query wants, by id; default: all.
+  public func all(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws -> [Stored<Value>] {
+    var list: [Stored<Value>] = []
+    try forEach(query) { document in
+      list.append(document)
+      return true
+    }
+    return list
+  }
+
+  /// Calls a closure with the documents that a query wants, by id, all of one state of the
+  /// database, until it returns false. Keeps one in memory at a time. Deleted documents are left
+  /// out, whatever the query says.
+  public func forEach(
+    _ query: AllDocumentsQuery = AllDocumentsQuery(), _ body: (Stored<Value>) throws -> Bool
+  ) throws {
+    try documents.forEachDocument(query) { try $0.isDeleted || body(stored($0)) }
+  }
+
+  /// Returns a query of the collection: see ``Query``. Its results know their revisions.
+  public func query() -> Query<Stored<Value>> {
+    Query(documents) { found in
+      let document = Document(found.id, found.head, found.bytes)
+      return Stored(try document.decode(as: Value.self), document, found.head.winner)
+    }
+  }
+
+  /// Creates an index of stored members of the type: see
+  /// ``DocumentCollection/createIndex(_:of:where:unique:on:)``.
+  ///
+  /// ```swift
+  /// try people.createIndex("by city") { ($0.city, $0.name) }
+  /// ```
+  public func createIndex<each Field: IndexFieldSource>(
+    _ name: String, where condition: ((QueryDocument<Value>) -> QueryCondition)? = nil, unique: Bool = false,
+    on fields: (QueryDocument<Value>) -> (repeat each Field)
+  ) throws {
+    try documents.createIndex(name, of: Value.self, where: condition, unique: unique, on: fields)
+  }
+
+  // MARK: Writing
+
+  /// Saves a new value. If there is a document of its id, that is a conflict.
+  ///
+  /// - Parameters:
+  ///   - value: the value. A member with the coding key `_rev` names the revision that it edits.
+  ///   - control: the rule if there is a document; `.lastWriteWins` replaces it.
+  /// - Returns: the value with its revision. Change that, and save it again.
+  /// - Throws: ``DatabaseError`` `conflict`; `badDocumentID` if the id of the value is not valid.
+  @discardableResult
+  public func save(
+    _ value: Value, _ control: ConcurrencyControl = .failOnConflict
+  ) throws -> Stored<Value> {
+    try saved(value, documents.save(prepare(value, control)))
+  }
+
+  /// Saves a value that was read or saved before, changed. If somebody else has saved or deleted
+  /// the document since, that is a conflict.
+  ///
+  /// - Parameters:
+  ///   - document: the changed value.
+  ///   - control: the rule if somebody else has saved it since.
+  /// - Throws: ``DatabaseError`` `conflict`; `invalidParameter` if the id of the value was changed.
+  @discardableResult
+  public func save(
+    _ document: Stored<Value>, _ control: ConcurrencyControl = .failOnConflict
+  ) throws -> Stored<Value> {
+    try saved(document.value, documents.save(prepare(document, control)))
+  }
+
+  /// Saves new values in one batch: all or none, and far faster than one by one.
+  ///
+  /// - Throws: ``DatabaseError`` `conflict` if there is a document of one of the ids, or one id
+  ///   comes twice; then nothing is saved. With `.lastWriteWins` the last value of an id stays.
+  @discardableResult
+  public func save(
+    contentsOf values: some Sequence<Value>, _ control: ConcurrencyControl = .failOnConflict
+  ) throws -> [Stored<Value>] {
+    let edits = try values.map { ($0, try prepare($0, control)) }
+    return try database.inBatch { try edits.map { try saved($0.0, documents.save($0.1)) } }
+  }
+
+  /// Reads a value, changes it and saves it, and repeats that until nobody else has saved in
+  /// between. So no change is lost.
+  ///
+  /// - Parameters:
+  ///   - id: the id.
+  ///   - change: changes the value. It may be called more than once. It must not save.
+  /// - Returns: the saved value; nil if there is none of the id. If nothing was changed, nothing is
+  ///   saved, and this is the value as it was.
+  @discardableResult
+  public func update(_ id: Value.ID, _ change: (inout Value) throws -> Void) throws -> Stored<Value>? {
+    while true {
+      guard let current = try documents.document(text(id)) else { return nil }
+      let change = try PreparedChange(current, self, change)
+      guard let edit = change.edit else { return change.document }
+      do {
+        return try saved(change.document.value, documents.save(edit))
+      } catch let error as DatabaseError where error.code == .conflict {}
+    }
+  }
+
+  /// Deletes a document by a new revision, so that other replicas learn of it.
+  ///
+  /// - Parameters:
+  ///   - document: the document as it was read or saved. If somebody has saved it since, that is a
+  ///     conflict.
+  ///   - control: the rule if somebody has saved it since.
+  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, by whomever.
+  public func delete(_ document: Stored<Value>, _ control: ConcurrencyControl = .failOnConflict) throws {
+    try documents.save(prepareDeletion(document, control))
+  }
+
+  /// Deletes a document, whatever its current revision is. Returns false if there was none.
+  @discardableResult
+  public func delete(_ id: Value.ID) throws -> Bool { try documents.delete(text(id)) }
+
+  /// Removes a document and all its revisions without a trace. Other replicas are not told. Returns
+  /// false if there was none.
+  @discardableResult
+  public func purge(_ id: Value.ID) throws -> Bool { try documents.purge(text(id)) }
+}
+
+// MARK: Preparing
+
+extension TypedCollection {
+  func saved(_ value: Value, _ document: Document) throws -> Stored<Value> {
+    Stored(value, document, try document.parsedRevision)
+  }
+
+  func prepare(_ value: Value, _ control: ConcurrencyControl) throws -> PreparedEdit {
+    try documents.prepare(MutableDocument(id: text(value.id), encoding: value), control)
+  }
+
+  func prepare(_ document: Stored<Value>, _ control: ConcurrencyControl) throws -> PreparedEdit {
+    let id = text(document.value.id)
+    guard KeyText(id) == KeyText(document.documentID) else {
+      throw DatabaseError(
+        .invalidParameter, "the id of the value was changed from “\(document.documentID)” to “\(id)”",
+        advice: "Save the value itself as a new document, and delete the old one.")
+    }
+    let content = try DocumentCoding.encode(document.value).content
+    return try documents.prepare(
+      MutableDocument(checkedID: id, revision: document.revision, content: content), control)
+  }
+
+  func prepareDeletion(_ document: Stored<Value>, _ control: ConcurrencyControl) throws -> PreparedEdit {
+    let empty = MutableDocument(checkedID: document.documentID, content: [:])
+    return try PreparedEdit(
+      empty, deleting: document.revision, control, isStrict: database.configuration.isStrict)
+  }
+}
+
+/// A changed value, ready to be saved.
+struct PreparedChange<Value: Codable & Identifiable & Sendable>: Sendable where Value.ID: Sendable {
+  let document: Stored<Value>
+  /// Nil if nothing was changed.
+  let edit: PreparedEdit?
+
+  init(
+    _ current: Document, _ collection: TypedCollection<Value>, _ change: (inout Value) throws -> Void
+  ) throws {
+    var document = try collection.stored(current)
+    try change(&document.value)
+    let edit = try collection.prepare(document, .failOnConflict)
+    self.document = document
+    self.edit = edit.body == current.stored.bytes ? nil : edit
+  }
+}
+
+extension Database {
+  /// Returns the collection of a name as one of values of a type, creating it if there is none.
+  ///
+  /// - Parameters:
+  ///   - name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`; `_default` is that of
+  ///     ``defaultCollection``.
+  ///   - type: the type of the values. See ``TypedCollection`` for what becomes of their ids.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if
+  ///   there is no such collection in a database that was opened read-only.
+  public func collection<Value>(
+    _ name: String, of type: Value.Type
+  ) throws -> TypedCollection<Value> where Value.ID: LosslessStringConvertible {
+    TypedCollection(try self[name])
+  }
+
+  /// Returns the collection of a name as one of values of a type whose ids are `UUID`s, creating it
+  /// if there is none. Otherwise like the form for other ids.
+  public func collection<Value>(
+    _ name: String, of type: Value.Type
+  ) throws -> TypedCollection<Value> where Value.ID == UUID {
+    TypedCollection(try self[name])
+  }
+
+  /// Returns the collection of a name as one of values of a type whose ids have a `String` as raw
+  /// value, creating it if there is none. Otherwise like the form for other ids.
+  @_disfavoredOverload
+  public func collection<Value>(
+    _ name: String, of type: Value.Type
+  ) throws -> TypedCollection<Value> where Value.ID: RawRepresentable<String> {
+    TypedCollection(try self[name])
+  }
+
+  /// The collection of a name, created if there is none.
+  ///
+  /// ```swift
+  /// let people = try database["people"]
+  /// ```
+  ///
+  /// ``collection(_:)`` does not create it. Throws like ``createCollection(_:)``; `notWritable` if
+  /// there is no such collection in a database that was opened read-only.
+  public subscript(name: String) -> DocumentCollection {
+    get throws { try collection(name) ?? createCollection(name) }
+  }
+}

@@ -1,0 +1,92 @@
+import LatewoodFleece
+
+extension DocumentValue {
+  /// Creates a value from whatever Swift has: what `toDictionary()` gives, a `[String: Any]`, an
+  /// `[Any]`.
+  ///
+  /// - Parameter value: any ``DocumentValueConvertible`` value, what `JSONSerialization` gives, and
+  ///   arrays and dictionaries of such values, at any depth. Nil becomes a missing value; in an
+  ///   array, null.
+  /// - Throws: ``DatabaseError`` `invalidParameter`, with the path to a value of another type.
+  public init(plain value: Any?) throws {
+    self.init(unchecked: value)
+    if let fault { throw DatabaseError(.invalidParameter, fault) }
+  }
+
+  /// Creates a value of which parts may not be storable: writing it fails.
+  init(unchecked value: Any?) { self = Self.make(value, FieldTrail()) }
+
+  private var fault: String? {
+    if case .refused(let reason) = content { return reason }
+    return nil
+  }
+
+  /// Creates the value of an object as `JSONSerialization` makes them; nil for all other objects.
+  /// Known by the names of their classes, because not all of Foundation is imported here.
+  private init?(object: Any, _ type: String) {
+    if type == "NSNull" {
+      self = .null
+    } else if type == "__NSCFBoolean", let value = object as? Bool {
+      self.init(value)
+    } else if let value = object as? Int64 {
+      self.init(value)
+    } else if let value = object as? UInt64 {
+      self.init(value)
+    } else if let value = object as? Double {
+      self.init(value)
+    } else {
+      return nil
+    }
+  }
+
+  /// Converts a value with everything in it. A value that cannot be stored takes the place of the
+  /// whole, so that nothing is stored in part.
+  private static func make(_ value: Any?, _ trail: FieldTrail) -> DocumentValue {
+    switch value {
+    case nil: return .missing
+    // Casts to a protocol are slow. Not to numbers: an object that is a Boolean is one, too.
+    case let value as String: return value.documentValue
+    case let value as DocumentValue: return value
+    case let value as any DocumentValueConvertible: return value.documentValue
+    default: break
+    }
+    guard trail.names.count < FleeceLimits.depth else {
+      return DocumentValue(.refused("the values are nested more than \(FleeceLimits.depth) levels deep"))
+    }
+    switch value {
+    case let members as [String: Any?]:
+      var made: [String: DocumentValue] = [:]
+      for (key, member) in members {
+        let value = make(member, trail.adding(".\(key)"))
+        if value.fault != nil { return value }
+        made[key] = value
+      }
+      return DocumentValue(made)
+    case let elements as [Any?]:
+      var made: [DocumentValue] = []
+      for (index, element) in elements.enumerated() {
+        let value = make(element, trail.adding("[\(index)]"))
+        if value.fault != nil { return value }
+        made.append(value)
+      }
+      return DocumentValue(made)
+    default: break
+    }
+    let type = value.map { "\(Swift.type(of: $0))" } ?? "nil"
+    if let value, let object = DocumentValue(object: value, type) { return object }
+    return DocumentValue(.refused("a value of type \(type)\(trail.text) cannot be stored in a document"))
+  }
+}
+
+/// The way to a value in nested collections.
+private struct FieldTrail {
+  var names: [String] = []
+
+  func adding(_ name: String) -> FieldTrail { FieldTrail(names: names + [name]) }
+
+  var text: String {
+    guard !names.isEmpty else { return "" }
+    let path = names.joined()
+    return " at \(path.hasPrefix(".") ? String(path.dropFirst()) : path)"
+  }
+}

@@ -1,0 +1,81 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension Date: DocumentValueConvertible {
+  public var documentValue: DocumentValue {
+    DocumentValue(Timestamp.text(self).map { .string($0) } ?? .unstorable(timeIntervalSinceReferenceDate))
+  }
+  public init?(documentValue: DocumentValue) {
+    guard let value = documentValue.date else { return nil }
+    self = value
+  }
+}
+
+extension Data: DocumentValueConvertible {
+  public var documentValue: DocumentValue { DocumentValue(.data(Array(self))) }
+  public init?(documentValue: DocumentValue) {
+    guard let value = documentValue.data else { return nil }
+    self = value
+  }
+}
+
+extension UUID: DocumentValueConvertible {
+  public var documentValue: DocumentValue { DocumentValue(.string(uuidString)) }
+  public init?(documentValue: DocumentValue) {
+    guard let text = documentValue.string else { return nil }
+    self.init(uuidString: text)
+  }
+}
+
+extension URL: DocumentValueConvertible {
+  public var documentValue: DocumentValue { DocumentValue(.string(absoluteString)) }
+  public init?(documentValue: DocumentValue) {
+    guard let text = documentValue.string else { return nil }
+    self.init(string: text)
+  }
+}
+
+extension Decimal: DocumentValueConvertible {
+  public var documentValue: DocumentValue { DocumentValue(DecimalText.content(of: self)) }
+  public init?(documentValue: DocumentValue) {
+    guard let value = DecimalText.decimal(documentValue) else { return nil }
+    self = value
+  }
+}
+
+/// The stored form of decimal numbers: a number if reading that gives the same decimal number,
+/// otherwise its digits as text.
+enum DecimalText {
+  static let fault = "a decimal number that is no number cannot be stored"
+
+  static func content(of decimal: Decimal) -> DocumentValue.Content {
+    guard !decimal.isNaN else { return .refused(fault) }
+    let text = decimal.description
+    if let integer = Int64(text) { return .integer(integer) }
+    if let double = Double(text), double.isFinite, Self.decimal(double) == decimal { return .double(double) }
+    return .string(text)
+  }
+
+  static func decimal(_ value: DocumentValue) -> Decimal? {
+    switch value.number {
+    case .integer(let integer): Decimal(integer)
+    case .unsigned(let integer): Decimal(integer)
+    case .double(let double): decimal(double)
+    case nil: value.string.flatMap { decimal($0) }
+    }
+  }
+
+  /// By its shortest text: a conversion of the binary number would show its error.
+  private static func decimal(_ double: Double) -> Decimal? { decimal("\(double)") }
+
+  private static func decimal(_ text: String) -> Decimal? {
+    // The parser of Foundation accepts any text after the digits, and no digits at all.
+    guard text.utf8.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || "+-.eE".utf8.contains($0) }),
+      Double(text) != nil, let decimal = Decimal(string: text), !decimal.isNaN
+    else { return nil }
+    return decimal
+  }
+}
