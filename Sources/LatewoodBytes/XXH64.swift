@@ -89,6 +89,27 @@
     return finish(hash, source, at, count)
   }
 
+  /// The hashes of the same bytes with two seeds, in one pass over them.
+  package static func hashes(
+    _ source: UnsafeRawPointer, _ count: Int, seeds: (UInt64, UInt64)
+  ) -> (UInt64, UInt64) {
+    var at = 0
+    var hashes = (seeds.0 &+ prime5, seeds.1 &+ prime5)
+    if count >= 32 {
+      var lanes = (Lanes(seed: seeds.0), Lanes(seed: seeds.1))
+      while at &+ 32 <= count {
+        lanes.0.consume(source, at)
+        lanes.1.consume(source, at)
+        at &+= 32
+      }
+      hashes = (lanes.0.merged, lanes.1.merged)
+    }
+    return (
+      finish(hashes.0 &+ UInt64(count), source, at, count),
+      finish(hashes.1 &+ UInt64(count), source, at, count)
+    )
+  }
+
   /// The hash of `bytes`.
   package static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
     guard let start = bytes.baseAddress else { return Stream(seed: seed).finish() }

@@ -76,6 +76,12 @@ package struct FrameHeader: Sendable, Equatable {
     target.set(payloadLength, at: Offset.payloadLength)
   }
 
+  /// Writes all fields, the checksum too. `target` has room for 56 bytes.
+  func encodeWhole(into target: UnsafeMutableRawPointer) {
+    encodeFields(into: target)
+    target.set(checksum, at: Offset.checksum)
+  }
+
   /// Writes the header and its checksum over a payload that already stands behind it; returns the
   /// checksum.
   func encode(into target: UnsafeMutableRawPointer, seed: UInt64) -> UInt64 {

@@ -58,6 +58,18 @@ struct XXH64Tests {
     }
   }
 
+  @Test("hashes with two seeds in one pass are those of two passes")
+  func twoSeeds() {
+    for count in 0...100 {
+      let bytes = Array(XXH64Tests.sanityInput.prefix(count)) + [0]
+      let (first, second) = bytes.withUnsafeBytes { bytes in
+        bytes.baseAddress.map { XXH64.hashes($0, count, seeds: (0, 7)) } ?? (0, 0)
+      }
+      #expect(first == hash(bytes.dropLast(), seed: 0), "\(count) bytes")
+      #expect(second == hash(bytes.dropLast(), seed: 7), "\(count) bytes")
+    }
+  }
+
   @Test("bytes one at a time give the same hash")
   func single() {
     var stream = XXH64.Stream(seed: 0)

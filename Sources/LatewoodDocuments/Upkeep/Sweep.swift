@@ -19,7 +19,8 @@ package struct SweepReport: Sendable, Equatable {
 /// handle pins.
 ///
 /// The sweep uses ordinary transactions of bounded size, so that readers and writers continue and
-/// there are no races. The next compaction frees the space.
+/// there are no races. The next compaction frees the space. What is superseded while it runs may be
+/// left to the next sweep.
 extension DocumentCore {
   /// The number of records in one transaction.
   static let sweepSize = 1000
@@ -48,20 +49,24 @@ extension DocumentCore {
 
   private func sweepBodies(_ collection: DocumentCollection) throws(DocumentError) -> Int {
     var count = 0
+    var next = KeyRange.all
     while true {
-      let removed = try batch(.relaxed) { (writer) throws(DocumentError) in
+      let keys = try batch(.relaxed) { (writer) throws(DocumentError) in
         let work = try writer.work(collection)
-        let keys = try writer.keys(in: work.spaces.superseded, .all, DocumentCore.sweepSize)
+        // Each batch begins behind the keys that the ones before have deleted: to step over these
+        // again would take longer than everything else.
+        let keys = try writer.keys(in: work.spaces.superseded, next, DocumentCore.sweepSize)
         for key in keys {
           let place = try key.withUnsafeBytes { bytes in
             Result { () throws(DocumentError) in try SequenceEntry.sequence(ofKey: bytes) }
           }.get()
           try writer.removeBody(place, work)
         }
-        return keys.count
+        return keys
       }
-      count += removed
-      if removed < DocumentCore.sweepSize { return count }
+      count += keys.count
+      guard keys.count == DocumentCore.sweepSize, let last = keys.last else { return count }
+      next = KeyRange(lower: .excluded(last))
     }
   }
 

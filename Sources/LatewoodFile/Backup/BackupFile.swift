@@ -293,7 +293,21 @@ extension LogFile {
   fileprivate func has(_ frame: FrameHeader) throws(Fault) -> Bool {
     let (view, end) = (view, frame.ownOffset + UInt64(FrameHeader.length))
     guard end <= view.limit else { return false }
-    return try LogWalk.frame(at: frame.ownOffset, view: view, size: view.limit) == frame
-      || isPadding(frame.ownOffset..<end)
+    if try LogWalk.frame(at: frame.ownOffset, view: view, size: view.limit) == frame { return true }
+    // The frame may lie in several blocks, of which some were given back.
+    var expected = [UInt8](repeating: 0, count: FrameHeader.length)
+    expected.withUnsafeMutableBytes { bytes in bytes.baseAddress.map(frame.encodeWhole) }
+    var found = [UInt8](repeating: 0, count: FrameHeader.length)
+    try found.withUnsafeMutableBytes { bytes in
+      Result { () throws(Fault) in try view.read(into: bytes, at: frame.ownOffset) }
+    }.get()
+    var start = frame.ownOffset
+    while start < end {
+      let next = min(end, (start / device.blockLength + 1) * device.blockLength)
+      let part = Int(start - frame.ownOffset)..<Int(next - frame.ownOffset)
+      guard found[part] == expected[part] || found[part].allSatisfy({ $0 == 0 }) else { return false }
+      start = next
+    }
+    return true
   }
 }

@@ -39,7 +39,6 @@ final class CompactionRun {
   private var report = CompactionReport()
   private var progress = CompactionProgress()
   private var copiedAndTold: UInt64 = 0
-  private let readAhead: ReadAhead
   private let readBack: ReadBack
   /// The root of the copied tree, and the end of the new log after it.
   private var copied: (root: Subtree?, end: UInt64) = (nil, FileLayout.logStart)
@@ -67,7 +66,6 @@ final class CompactionRun {
     self.new = new
     target = try Engine(
       log: new, path: new.path, isReadOnly: false, options: options, environment: engine.environment)
-    readAhead = ReadAhead(start.root, in: old.view)
     readBack = ReadBack(new)
     report.bytesBefore = try old.device.size()
     progress.bytesTotal = start.root?.liveBytes ?? 0
@@ -94,16 +92,14 @@ final class CompactionRun {
   // MARK: Copy
 
   private func copy() throws(Fault) {
-    let (new, readAhead, readBack, options) = (new, readAhead, readBack, engine.options)
-    BackgroundThread.run { readAhead.run() }
-    defer { readAhead.stop() }
+    let (new, readBack, options) = (new, readBack, engine.options)
     new.continueTransactions(after: start.transaction)
     let copying = TreeCopy.Target(
       view: new.view, nodeSize: options.nodeSize, inlineValueLimit: options.inlineValueLimit,
       transaction: start.transaction,
       reserve: { (length) throws(Fault) in try new.reserveNodes(length: length) },
       // Nobody commits to this file meanwhile.
-      write: { (bytes, offset) throws(Fault) in try new.writeNodes(bytes, at: offset, pieces: 1 << 20) },
+      write: { (bytes, offset) throws(Fault) in try new.writeNodes(bytes, at: offset, pieces: 256 << 10) },
       didPlace: { (region) throws(Fault) in
         // Writes the frame headers too, so that the blocks they share with nodes are not written
         // again later.
@@ -120,7 +116,6 @@ final class CompactionRun {
   private func didCopy(_ bytes: UInt64) throws(Fault) {
     progress.bytesCopied += bytes
     if new.isReplacement { engine.compactionLag.allow(copied: progress.bytesCopied) }
-    readAhead.didTake(bytes)
     try engine.compaction.checkpoint()
     try throttle.pass(bytes, engine.compaction)
     guard progress.bytesCopied - copiedAndTold >= 1 << 20 else { return }

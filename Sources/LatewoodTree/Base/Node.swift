@@ -169,6 +169,9 @@ package struct Node {
         isExtent: tagged & 1 != 0))
   }
 
+  /// Whether a value of this leaf is an extent.
+  var hasExtents: Bool { (0..<count).contains { entry($0).value.isExtent } }
+
   /// The key of entry `index` of a leaf, after the prefix.
   @inline(__always) package func entrySuffix(_ index: Int) -> (UnsafeRawPointer, Int) {
     let cell = cell(index)

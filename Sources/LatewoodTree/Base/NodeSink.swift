@@ -12,7 +12,7 @@ protocol NodeSink: AnyObject {
   func room(for length: Int) throws(Fault) -> (target: UnsafeMutableRawPointer, provisional: UInt64)
   var placements: Int { get }
   func reference(of provisional: UInt64) -> NodeReference
-  /// Places the remaining nodes.
+  /// Places the nodes gathered so far. More may follow.
   func finish() throws(Fault)
 }
 

@@ -146,6 +146,12 @@ final class TreeBuilder {
     try push(BuilderItem(separator, child: subtree), level: level + 1)
   }
 
+  /// Places all nodes made so far, before the sink has gathered as many as it can.
+  func placeFinished() throws(Fault) {
+    try sink.finish()
+    resolvePlaced()
+  }
+
   /// Replaces provisional references with real ones, if the sink has placed nodes since the last
   /// call.
   func resolvePlaced() {

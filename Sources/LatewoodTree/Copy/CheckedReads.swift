@@ -136,19 +136,30 @@ final class CheckedReads {
     Fault.damaged(at: offset, "a value does not match its checksum")
   }
 
-  /// Brings an extent into the system's cache, without comparing its checksum.
-  func fetch(_ value: BaseValue) throws(Fault) {
+  /// Copies an extent to the caller's memory, and compares its checksum there. Returns the checksum
+  /// that it has in a file with another seed.
+  ///
+  /// Throws `damaged` if the checksum differs.
+  func copy(
+    _ value: BaseValue, to target: UnsafeMutableRawPointer, seed: UInt64
+  ) throws(Fault) -> UInt32 {
     let (offset, length) = (value.extentOffset, UInt64(value.length))
     guard length <= file.limit, offset <= file.limit - length, offset >= NodeLayout.firstFrame else {
       throw CheckedReads.outside(offset)
     }
-    if !file.isBuffered { return try file.makeReadable(offset, value.length) }
-    var done: UInt64 = 0
-    while done < length {
-      let count = min(length - done, UInt64(CheckedReads.pieceLength / 2))
-      _ = try piece(at: offset + done, Int(count))
-      done += count
+    var done = 0
+    while done < value.length {
+      let bytes = try piece(
+        at: offset + UInt64(done), min(value.length - done, CheckedReads.pieceLength / 2))
+      guard let start = bytes.baseAddress else { break }
+      (target + done).copyMemory(from: start, byteCount: bytes.count)
+      done += bytes.count
     }
+    let (here, there) = XXH64.hashes(target, value.length, seeds: (file.seed, seed))
+    guard UInt32(truncatingIfNeeded: here) == value.extentChecksum else {
+      throw CheckedReads.mismatch(offset)
+    }
+    return UInt32(truncatingIfNeeded: there)
   }
 
   /// Calls `body` with an extent piece by piece, in separate memory, and then compares its

@@ -44,7 +44,12 @@ final class ExtentWriter {
   func append(_ value: BaseValue, from reads: CheckedReads) throws(Fault) -> (
     offset: UInt64, checksum: UInt32
   ) {
-    if let bytes = try reads.whole(value) { return try append(bytes) }
+    if value.length <= ExtentWriter.capacity {
+      if value.length > ExtentWriter.capacity - used { try flush() }
+      let checksum = try reads.copy(value, to: memory + used, seed: seed)
+      defer { used += value.length }
+      return (start + UInt64(used), checksum)
+    }
     let offset = start + UInt64(used)
     var stream = XXH64.Stream(seed: seed)
     try reads.eachPiece(of: value) { bytes throws(Fault) in

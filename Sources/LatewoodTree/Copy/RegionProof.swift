@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodDevice
 import LatewoodFile
 
 /// The nodes of one region as the disk has them, each verified by itself, from which `TreeProof`
@@ -72,12 +73,15 @@ package final class RegionProof {
   private func readNode(
     at offset: UInt64, below limit: UInt64, into region: inout ProvedRegion
   ) throws(Fault) -> ProvedRegion.ProvedNode {
-    let header = try nodes.bytes(at: offset, NodeLayout.arrays, below: limit)
+    // Behind the region are extents of others.
+    let block = UInt64(directAlignment)
+    let end = min(limit, (region.range.upperBound + (block - 1)) & ~(block - 1))
+    let header = try nodes.bytes(at: offset, NodeLayout.arrays, below: end)
     let length = header.u32(NodeLayout.length)
     guard length <= NodeLayout.maximumLength, UInt64(length) <= region.range.upperBound - offset else {
       throw Fault.damaged(at: offset, "a node does not lie within its region")
     }
-    let base = try nodes.bytes(at: offset, Int(length), below: limit)
+    let base = try nodes.bytes(at: offset, Int(length), below: end)
     let checksum = UInt32(truncatingIfNeeded: base.u64(NodeLayout.checksum))
     let reference = NodeReference(offset: offset, length: length, checksum: checksum)
     try NodeValidation(

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodDevice
 import LatewoodFile
 
 /// The decision about an entry when its file is compacted or copied.
@@ -21,11 +22,13 @@ package typealias Rewriter =
 /// ```
 ///
 /// Full leaves without extents are copied unchanged except for offset and checksum; others are
-/// built again from their entries.
+/// built again from their entries. Nodes are written after at most 4 MiB of extents of theirs, or
+/// after those of one leaf, so that both can be read back while the copy goes on.
 ///
-/// It reads the old tree leaf by leaf into separate memory (`CheckedReads`), and verifies every
-/// byte there before it is written. So damage is an error, and never gets a new checksum. Memory: a
-/// region of nodes and a piece of extents, 2 MiB together, however large the tree or a value is.
+/// It reads the old tree leaf by leaf into separate memory (`CheckedLeaves`), and verifies every
+/// byte in the memory that it is written from. So damage is an error, and never gets a new
+/// checksum. Memory: a region of nodes and pieces of extents, 8 MiB together, however large the
+/// tree or a value is.
 ///
 /// Memory of replaced values stays until no waiting node can refer to it (`ReplacedValues`).
 package struct TreeCopy: ~Copyable {
@@ -70,11 +73,16 @@ package struct TreeCopy: ~Copyable {
     case newExtent([UInt8])
   }
 
+  /// The number of bytes of extents after which the nodes that name them are written.
+  private static let greatestSpread = 4 << 20
+
   private let reads: CheckedReads
   private let target: Target
   private let rewriters: [UInt32: Rewriter]
   private let builder: TreeBuilder
   private let extents: ExtentWriter
+  /// The number of bytes of extents written since nodes were.
+  private var spread = 0
   private var replaced = ReplacedValues()
   private var waiting: [(key: SplitKey, value: Value)] = []
   private var placed: [(offset: UInt64, length: UInt64, checksum: UInt32)] = []
@@ -87,10 +95,13 @@ package struct TreeCopy: ~Copyable {
     _ base: Subtree?, in file: FileView, to target: Target, rewriters: [UInt32: Rewriter] = [:]
   ) throws(Fault) -> Subtree? {
     var copy = TreeCopy(file, target, rewriters)
-    let reads = copy.reads
-    try reads.eachLeaf(under: base) { leaf throws(Fault) in
-      try copy.take(leaf)
-      return true
+    // Rewriters decide which extents are kept.
+    let leaves = CheckedLeaves(base, in: file, newSeed: rewriters.isEmpty ? target.view.seed : nil)
+    BackgroundThread.run { leaves.run() }
+    defer { leaves.stop() }
+    while let batch = try leaves.next() {
+      try copy.take(batch)
+      leaves.giveBack(batch)
     }
     return try copy.builder.finish()
   }
@@ -108,49 +119,57 @@ package struct TreeCopy: ~Copyable {
     extents = ExtentWriter(seed: target.view.seed, write: target.write)
   }
 
-  private mutating func take(_ copy: NodeCopy) throws(Fault) {
+  private mutating func take(_ batch: CheckedLeaves.Batch) throws(Fault) {
+    guard batch.hasExtents else {
+      for copy in batch.leaves { try rewrite(copy) }
+      return
+    }
+    // An empty extent has no place.
+    var offset = NodeLayout.firstFrame
+    if batch.length > 0 {
+      offset = try target.reserve(batch.length)
+      try target.write(batch.extents, offset)
+    }
+    var checksums = batch.checksums[...]
+    for copy in batch.leaves {
+      let start = offset
+      try append(copy, &offset, &checksums)
+      try target.step(UInt64(copy.node.length) + (offset - start))
+    }
+    try didWrite(extents: batch.length)
+  }
+
+  /// Appends the entries of a leaf.
+  ///
+  /// - Parameters:
+  ///   - offset: the place of its first extent in the new file; afterwards that of the next leaf's.
+  ///   - checksums: the checksums of its extents and of those behind them.
+  private mutating func append(
+    _ copy: NodeCopy, _ offset: inout UInt64, _ checksums: inout ArraySlice<UInt32>
+  ) throws(Fault) {
     builder.releaseUnused()
     let leaf = copy.node
-    if !rewriters.isEmpty { return try rewrite(copy) }
-    guard let extentLength = try placeExtents(of: leaf) else {
-      if try !builder.transplant(leaf) {
-        builder.keep(copy)
-        try builder.appendAll(of: leaf)
-      }
-      return try target.step(UInt64(leaf.length))
-    }
+    if !leaf.hasExtents, try builder.transplant(leaf) { return }
     builder.keep(copy)
-    var next = 0
     for index in 0..<leaf.count {
       let entry = leaf.entry(index)
       let key = SplitKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount)
       if entry.value.isExtent {
-        try append(key, placed[next])
-        next += 1
+        let length = UInt64(entry.value.length)
+        try builder.append(key, extent: offset, length: length, checksum: checksums.removeFirst())
+        offset += length
       } else {
         try builder.append(key, inline: entry.value.pointer, entry.value.length)
       }
     }
-    try target.step(UInt64(leaf.length) + UInt64(extentLength))
   }
 
-  /// Writes all extents of a leaf into reserved space of their exact length, which it returns; nil
-  /// if there are none.
-  private mutating func placeExtents(of leaf: Node) throws(Fault) -> Int? {
-    var (length, count) = (0, 0)
-    for index in 0..<leaf.count {
-      let value = leaf.entry(index).value
-      if value.isExtent { (length, count) = (length + value.length, count + 1) }
-    }
-    if count == 0 { return nil }
-    placed.removeAll(keepingCapacity: true)
-    if length > 0 { extents.begin(at: try target.reserve(length)) }
-    for index in 0..<leaf.count {
-      let value = leaf.entry(index).value
-      if value.isExtent { try place(value) }
-    }
-    try extents.flush()
-    return length
+  /// Writes the nodes made so far if they name many bytes of extents.
+  private mutating func didWrite(extents length: Int) throws(Fault) {
+    spread += length
+    guard spread >= TreeCopy.greatestSpread else { return }
+    spread = 0
+    try builder.placeFinished()
   }
 
   private func append(
@@ -177,9 +196,10 @@ package struct TreeCopy: ~Copyable {
     try extents.flush()
   }
 
-  /// Copies a leaf whose entries may be replaced or dropped. The total length of the extents
-  /// depends on the entries kept.
+  /// Copies a leaf whose entries may be replaced or dropped, or whose extents are too long to be in
+  /// memory together. Their total length depends on the entries kept.
   private mutating func rewrite(_ copy: NodeCopy) throws(Fault) {
+    builder.releaseUnused()
     let leaf = copy.node
     builder.keep(copy)
     waiting.removeAll(keepingCapacity: true)
@@ -204,6 +224,7 @@ package struct TreeCopy: ~Copyable {
       }
     }
     try target.step(UInt64(leaf.length) + UInt64(extentLength))
+    try didWrite(extents: extentLength)
   }
 
   /// Writes an extent of the old file into the reserved space.

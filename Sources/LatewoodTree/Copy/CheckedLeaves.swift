@@ -1,0 +1,200 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+
+/// The leaves of a tree in key order, with their extents, in separate memory in which both were
+/// verified. A separate thread reads them ahead of the thread that writes them.
+///
+/// ```
+/// separate thread    read, verify | read, verify | ...          one batch after the other
+/// copying thread                    write        | write ...    from the memory of the batch
+/// ```
+///
+/// Every byte is read once and verified once, and written from the memory in which it was verified.
+/// If there is no free thread, the copying thread reads the batches itself.
+///
+/// A batch has the extents of all its leaves, or one leaf alone whose extents are longer than a
+/// batch: the copying thread reads those itself, piece by piece.
+///
+/// Memory: 3 batches of at most 1 MiB of extents and 32 leaves.
+///
+/// Thread safety: `run` on a separate thread; everything else from the copying thread.
+// SAFETY: `state` is only touched with the monitor held. `reads`, `pending` and `waiting` belong to
+// the thread that has set `isReading`, and a batch to the thread that has taken it from `state`.
+final class CheckedLeaves: @unchecked Sendable {
+  /// Some leaves, in order, and their extents.
+  final class Batch {
+    static let capacity = 1 << 20
+    static let greatestCount = 32
+
+    fileprivate(set) var leaves: [NodeCopy] = []
+    /// The checksums of the extents in the new file, in order.
+    fileprivate(set) var checksums: [UInt32] = []
+    /// Whether the extents were read. If not, it is one leaf.
+    fileprivate(set) var hasExtents = true
+    /// The number of bytes of extents, which lie side by side in `memory`.
+    fileprivate(set) var length = 0
+    // SAFETY: freed in deinit; nobody keeps a pointer into it after giving back the batch.
+    fileprivate let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
+
+    var extents: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: length) }
+
+    deinit { memory.deallocate() }
+
+    fileprivate func clear() {
+      leaves.removeAll(keepingCapacity: true)
+      checksums.removeAll(keepingCapacity: true)
+      hasExtents = true
+      length = 0
+    }
+  }
+
+  private struct State {
+    /// Batches to read into.
+    var free: [Batch]
+    /// Batches that have been read, in order.
+    var ready: ArraySlice<Batch> = []
+    /// Whether a thread is reading a batch.
+    var isReading = false
+    var isStopped = false
+    /// Whether nothing comes after the ready batches, besides the fault.
+    var isAtEnd = false
+    var fault: Fault?
+  }
+
+  private let reads: CheckedReads
+  /// The seed of the file that the extents will be written to; nil if they are not read here.
+  private let newSeed: UInt64?
+  /// Subtrees to read, the next one last.
+  private var pending: [Subtree]
+  /// A leaf that has been read and belongs to the next batch.
+  private var waiting: NodeCopy?
+  private let monitor = Monitor()
+  private var state: State
+
+  /// - Parameters:
+  ///   - base: the tree, whose file the caller keeps mapped until `stop` has returned.
+  ///   - newSeed: the seed of the file that the extents will be written to; nil if the copying
+  ///     thread reads all extents itself.
+  init(_ base: Subtree?, in file: FileView, newSeed: UInt64?) {
+    reads = CheckedReads(NodeSource(file: file))
+    self.newSeed = newSeed
+    pending = base.map { [$0] } ?? []
+    state = State(free: (0..<3).map { _ in Batch() })
+  }
+
+  /// Reads ahead until the end of the tree, damage, or a call of `stop`.
+  func run() {
+    monitor.withLock {
+      while !state.isStopped, !state.isAtEnd {
+        if state.isReading || state.free.isEmpty { monitor.wait() } else { read() }
+      }
+    }
+  }
+
+  /// The next batch; nil at the end. Throws `damaged`, and errors of the device, for the leaves
+  /// behind those of all earlier batches.
+  func next() throws(Fault) -> Batch? {
+    try monitor.withLock { () throws(Fault) in
+      while true {
+        if let batch = state.ready.popFirst() { return batch }
+        if state.isAtEnd {
+          if let fault = state.fault { throw fault }
+          return nil
+        }
+        if state.isReading || state.free.isEmpty { monitor.wait() } else { read() }
+      }
+    }
+  }
+
+  /// Takes back a batch that has been written.
+  func giveBack(_ batch: Batch) {
+    batch.clear()
+    monitor.withLock {
+      state.free.append(batch)
+      monitor.broadcast()
+    }
+  }
+
+  /// Stops reading ahead and waits until no thread reads.
+  func stop() {
+    monitor.withLock {
+      state.isStopped = true
+      state.isAtEnd = true
+      monitor.broadcast()
+      while state.isReading { monitor.wait() }
+    }
+  }
+
+  // MARK: Reading
+
+  /// Reads a batch. The monitor is held on entry and on return, but not while reading.
+  private func read() {
+    let batch = state.free.removeLast()
+    state.isReading = true
+    monitor.unlock()
+    var fault: Fault?
+    var isAtEnd = false
+    do throws(Fault) { isAtEnd = try fill(batch) } catch { fault = error }
+    monitor.lock()
+    state.isReading = false
+    state.fault = fault
+    if isAtEnd || fault != nil { state.isAtEnd = true }
+    if batch.leaves.isEmpty { state.free.append(batch) } else { state.ready.append(batch) }
+    monitor.broadcast()
+  }
+
+  /// Reads the next leaves and their extents, as many as fit. Returns whether these were the last.
+  private func fill(_ batch: Batch) throws(Fault) -> Bool {
+    while batch.leaves.count < Batch.greatestCount {
+      guard let leaf = try nextLeaf() else { return true }
+      let length = extentLength(of: leaf.node)
+      guard newSeed != nil, length <= Batch.capacity - batch.length else {
+        if batch.leaves.isEmpty {
+          batch.hasExtents = false
+          batch.leaves.append(leaf)
+        } else {
+          waiting = leaf
+        }
+        return false
+      }
+      if length > 0 || leaf.node.hasExtents { try readExtents(of: leaf.node, into: batch) }
+      batch.leaves.append(leaf)
+    }
+    return false
+  }
+
+  private func nextLeaf() throws(Fault) -> NodeCopy? {
+    if let leaf = waiting {
+      waiting = nil
+      return leaf
+    }
+    while let subtree = pending.popLast() {
+      let copy = try reads.node(subtree)
+      let node = copy.node
+      if node.isLeaf { return copy }
+      for index in (0..<node.count).reversed() { pending.append(node.childSubtree(index)) }
+      withExtendedLifetime(copy) {}
+    }
+    return nil
+  }
+
+  private func extentLength(of leaf: Node) -> Int {
+    var length = 0
+    for index in 0..<leaf.count {
+      let value = leaf.entry(index).value
+      if value.isExtent { length += value.length }
+    }
+    return length
+  }
+
+  private func readExtents(of leaf: Node, into batch: Batch) throws(Fault) {
+    guard let newSeed else { return }
+    for index in 0..<leaf.count {
+      let value = leaf.entry(index).value
+      guard value.isExtent else { continue }
+      batch.checksums.append(try reads.copy(value, to: batch.memory + batch.length, seed: newSeed))
+      batch.length += value.length
+    }
+  }
+}
