@@ -3,7 +3,10 @@ import LatewoodStore
 
 extension OptionDescription {
   static let keyField = OptionDescription(
-    name: "--key", value: "FIELD", summary: "the member whose value becomes the key; a.b looks inside a")
+    name: "--key", value: "FIELD",
+    summary: "the member whose value becomes the key; a.b looks inside a, a+b takes both")
+  static let at = OptionDescription(
+    name: "--at", value: "PATH", summary: "where in SOURCE the array is: the member PATH; a.b looks inside a")
   static let importFormat = OptionDescription(
     name: "--format", value: "FORM", summary: "what SOURCE is, if not to be seen from itself",
     choices: ImportRecord.Shape.allCases.map(\.rawValue))
@@ -22,14 +25,17 @@ extension CommandDescription {
       .database, OperandDescription(name: "SOURCE", summary: "path of a JSON text; - reads standard input"),
     ],
     options: [
-      .keyspace, .keyField, .importFormat, .existing, .replace, .documents, .collection, .idField,
+      .keyspace, .at, .keyField, .importFormat, .existing, .replace, .documents, .collection, .idField,
     ],
     discussion: [
       "SOURCE is one of four forms. array: one array; each element becomes a value. lines: JSON texts one "
         + "after the other, best one to a line; each becomes a value. document: one JSON text of any kind, "
         + "which becomes one value. entries: lines as export writes them, {\"key\":...,\"value\":...}. The "
         + "form is seen from the text; --format says otherwise.",
-      "Keys: with --key, the text or the digits of that member. Without it, elements and lines are counted "
+      "With --at, SOURCE is one object, and the array is a member of it or of a member: --at result.films. "
+        + "What else the object has is checked and left out.",
+      "Keys: with --key, the text or the digits of that member; of several, title+year, with a slash "
+        + "between: Alien/1979. A backslash stands before a dot or plus that belongs to a name. Without --key, elements and lines are counted "
         + "(0000000000, 0000000001, ...), and a document goes under its file name. If two values have the "
         + "same key, the later replaces the earlier, and the report says how often; --existing keep or "
         + "fail does otherwise. Counted keys need an empty keyspace, or --replace.",
@@ -53,6 +59,9 @@ extension CommandDescription {
       ExampleDescription(
         line: "latewood import films.latewood movies.json --documents --collection films",
         explanation: "Each film as a document."),
+      ExampleDescription(
+        line: "latewood import my.latewood search.json --at result.films --key title+year",
+        explanation: "An array inside an object, with keys such as Alien/1979."),
       ExampleDescription(
         line: "gunzip -c log.json.gz | latewood import log.latewood -", explanation: "From a pipe."),
     ],
