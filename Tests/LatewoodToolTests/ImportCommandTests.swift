@@ -95,6 +95,44 @@ import Testing
     #expect(result.code == .badInput && result.error.contains(#"line 2: value 2 has no member "b""#))
   }
 
+  @Test(arguments: [["--key", "a"], ["--documents", "--id", "a"]])
+  func `a key that is in the source twice is refused before anything is written`(options: [String]) throws {
+    let tool = try ToolRun()
+    func source(_ json: String) throws -> String {
+      let path = "\(tool.directory)/\(json.count).json"
+      let device = try FileVolume().open(path, .createExclusive(permissions: 0o600))
+      try Array(json.utf8).withUnsafeBytes { try device.write($0, at: 0) }
+      device.close()
+      return path
+    }
+    let first = try source(#"[{"a":"x"},{"a":"y"}]"#)
+    try #expect(tool.run(["import", "@", first, "--unique"] + options).code == .success)
+    // More than a batch before the repeated one, and the keys are not new to the database.
+    let numbers = (0..<5_000).map { #"{"a":\#($0)}"# }.joined(separator: ",\n")
+    let repeated = try source("[\(numbers),\n{\"a\":\"x\"},\n{\"a\":7}]")
+    let before = try CapturedRun.read(tool.path)
+    let refused = try tool.run(["import", "@", repeated, "--unique"] + options)
+    #expect(refused.code == .badInput && refused.output.isEmpty)
+    #expect(refused.error.contains(#"line 5002: value 5002 has the key of value 8: "7""#), "\(refused.error)")
+    #expect(refused.error.contains("Nothing was imported"))
+    // Nor is anything written of a text that is wrong near its end.
+    let wrong = try source("[\(numbers),\n{\"a\":x}]")
+    #expect(try tool.run(["import", "@", wrong, "--unique"] + options).code == .badInput)
+    #expect(try CapturedRun.read(tool.path) == before)
+    let replaced = try tool.run(["import", "@", repeated] + options)
+    #expect(replaced.code == .success && replaced.output.contains("2 values replaced"), "\(replaced.output)")
+    // Keys that are there already, but only once in the source, are none of its business.
+    #expect(try tool.run(["import", "@", first, "--unique"] + options).output.contains("2 values replaced"))
+    try tool.expectSound()
+  }
+
+  @Test func `standard input is not read twice`() throws {
+    let tool = try ToolRun()
+    let result = try tool("import", "@", "-", "--unique", "--key", "a")
+    #expect(result.code == .usage && result.error.contains("standard input can be read only once"))
+    try #expect(!FileVolume().exists(tool.path))
+  }
+
   @Test func `objects around the array take from the depth that JSON may have`() throws {
     func nested(_ depth: Int) -> String {
       #"{"a":{"b":["# + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "]}}"
