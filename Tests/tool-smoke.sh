@@ -205,6 +205,11 @@ expect 6 "no such member" import k4.lw films.json --key deep.x ; has "which" "$e
 expect 6 "no member so deep" import k5.lw one.json --key a.b.c
 printf '{"a":{"b":"x"}}' >nested.json
 expect 0 "nested key" import k6.lw nested.json --key a.b ; expect 0 "by nested key" get k6.lw x
+printf '{"n":2,"in":{"films":[{"t":"A","y":1},{"t":"A","y":2}]},"x":null}' >inside.json
+expect 0 "an array inside, two members" import k7.lw inside.json --at in.films --key t+y
+expect 0 "by both members" get k7.lw A/2 ; is "of the array" "$out" '{"t":"A","y":2}'
+expect 0 "the array out" export k7.lw ; is "the array" "$out" $'[\n{"t":"A","y":1},\n{"t":"A","y":2}\n]'
+expect 6 "not there" import k8.lw inside.json --at films ; has "what is" "$err" '"n", "in", "x"'
 expect 6 "in use" import k.lw films.json ; has "what to do" "$err" "--replace"
 expect 0 "replace" import k.lw films.json --replace ; expect 0 "replaced" list k.lw --count ; is "three" "$out" 3
 expect 3 "target exists" export k.lw films.json

@@ -32,7 +32,7 @@ import Testing
     let value = Array(
       #"{"id":505874924095815681,"name":{"last":"\u00c5"},"ok":true,"none":null,"list":[1],"empty":""}"#.utf8)
     func key(_ field: String) throws(Failure) -> String {
-      String(decoding: try ImportKeys(field: Array(field.utf8)).key(of: value, at: 0), as: UTF8.self)
+      String(decoding: try ImportKeys(field, of: .keyField).key(of: value, at: 0), as: UTF8.self)
     }
     #expect(try key("id") == "505874924095815681")
     #expect(try key("name.last") == "Å")

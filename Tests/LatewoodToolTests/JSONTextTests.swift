@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct JSONTextTests {
   private func value(_ path: String, _ text: String) -> String? {
-    guard case .field(let names) = ImportKeys(field: Array(path.utf8)) else { return nil }
+    let names = path.split(separator: ".", omittingEmptySubsequences: false).map { Array($0.utf8) }
     return JSONText.value(at: names, in: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) }
   }
 

@@ -81,6 +81,9 @@ extension CommandDescription {
       due = try database.store.reads(collection).expiring(before: .max, limit: limit)
     } catch { throw Failure(error) }
     guard console.printsJSON else {
+      if due.isEmpty, limit > 0 {
+        try console.noteEmpty("No document of the collection \(collection.name) expires.")
+      }
       for entry in due { try console.line(line(entry.id, entry.seconds, in: console.width)) }
       return
     }

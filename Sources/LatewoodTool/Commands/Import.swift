@@ -3,7 +3,10 @@ import LatewoodStore
 
 extension OptionDescription {
   static let keyField = OptionDescription(
-    name: "--key", value: "FIELD", summary: "the member whose value becomes the key; a.b looks inside a")
+    name: "--key", value: "FIELD",
+    summary: "the member whose value becomes the key; a.b looks inside a, a+b takes both")
+  static let at = OptionDescription(
+    name: "--at", value: "PATH", summary: "where in SOURCE the array is: the member PATH; a.b looks inside a")
   static let importFormat = OptionDescription(
     name: "--format", value: "FORM", summary: "what SOURCE is, if not to be seen from itself",
     choices: ImportRecord.Shape.allCases.map(\.rawValue))
@@ -11,6 +14,8 @@ extension OptionDescription {
     name: "--existing", value: "WHAT",
     summary: "what to do with a key that is there already; replace if not given",
     choices: ImportWriter.Existing.allCases.map(\.rawValue))
+  static let uniqueKeys = OptionDescription(
+    name: "--unique", summary: "import nothing if two values of SOURCE have the same key or id")
   static let replace = OptionDescription(name: "--replace", summary: "remove what the keyspace holds first")
 }
 
@@ -22,17 +27,22 @@ extension CommandDescription {
       .database, OperandDescription(name: "SOURCE", summary: "path of a JSON text; - reads standard input"),
     ],
     options: [
-      .keyspace, .keyField, .importFormat, .existing, .replace, .documents, .collection, .idField,
+      .keyspace, .at, .keyField, .importFormat, .existing, .uniqueKeys, .replace, .documents, .collection,
+      .idField,
     ],
     discussion: [
       "SOURCE is one of four forms. array: one array; each element becomes a value. lines: JSON texts one "
         + "after the other, best one to a line; each becomes a value. document: one JSON text of any kind, "
         + "which becomes one value. entries: lines as export writes them, {\"key\":...,\"value\":...}. The "
         + "form is seen from the text; --format says otherwise.",
-      "Keys: with --key, the text or the digits of that member. Without it, elements and lines are counted "
+      "With --at, SOURCE is one object, and the array is a member of it or of a member: --at result.films. "
+        + "What else the object has is checked and left out.",
+      "Keys: with --key, the text or the digits of that member; of several, title+year, with a slash "
+        + "between: Alien/1979. A backslash stands before a dot or plus that belongs to a name. Without --key, elements and lines are counted "
         + "(0000000000, 0000000001, ...), and a document goes under its file name. If two values have the "
         + "same key, the later replaces the earlier, and the report says how often; --existing keep or "
-        + "fail does otherwise. Counted keys need an empty keyspace, or --replace.",
+        + "fail does otherwise. --unique reads SOURCE twice, the first time only to see whether it is JSON and "
+        + "no key is in it twice; all keys are then in memory. Counted keys need an empty keyspace, or --replace.",
       "Values are kept as JSON text without the white space between tokens: no digit, escape or order of "
         + "members changes. The text is checked strictly (RFC 8259, 512 levels) and read in pieces: memory holds one "
         + "value and one transaction. If it fails midway, what came before is in the database, and "
@@ -54,6 +64,9 @@ extension CommandDescription {
         line: "latewood import films.latewood movies.json --documents --collection films",
         explanation: "Each film as a document."),
       ExampleDescription(
+        line: "latewood import my.latewood search.json --at result.films --key title+year",
+        explanation: "An array inside an object, with keys such as Alien/1979."),
+      ExampleDescription(
         line: "gunzip -c log.json.gz | latewood import log.latewood -", explanation: "From a pipe."),
     ],
     json: [
@@ -71,6 +84,7 @@ extension CommandDescription {
     guard name != ImportRecord.keyspaceName else {
       throw .usage("the keyspace .imports is for the tool's own notes", advice: "Choose another name.")
     }
+    if arguments.has(.uniqueKeys) { try Importer.checkKeys(arguments, keyspaceName: name, on: console) }
     let source = try ImportSource(path: try arguments.text(1), console: console)
     var importer = Importer(from: source, keyspaceName: name, progress: Progress("Importing", on: console))
     // The first value is read before the database is opened, so that input that is not JSON creates

@@ -115,6 +115,10 @@ private enum IndexListing {
     let reads = try database.reads(collection)
     do throws(DocumentError) { indexes = try reads.indexList() } catch { throw Failure(error) }
     guard console.printsJSON else {
+      if indexes.isEmpty {
+        try console.noteEmpty(
+          "The collection \(collection.name) has no indexes; `latewood index create` makes one.")
+      }
       for index in indexes { try console.line(line(index, in: console.width)) }
       return
     }

@@ -57,6 +57,15 @@ extension CommandDescription {
           } catch { throw Failure(error) }
         }
         try listing.end()
+        if listing.count == 0, limit > 0 {
+          let all: Int
+          do { all = try snapshot.count(in: keyspace) } catch { throw Failure(error) }
+          let name = KeyText.shown(keyspace.name.utf8)
+          try console.noteEmpty(
+            all == 0
+              ? "The keyspace \(name) is empty."
+              : "No keys in this range; the keyspace \(name) has \(Quantity.count(all, "entry", "entries")).")
+        }
       }
     }
     return .success

@@ -106,6 +106,12 @@ final class Console {
     try error.flush()
   }
 
+  /// Says on standard error that a list is empty: standard output has only what is listed, for the
+  /// next program of a pipe. JSON says it by an empty array.
+  func noteEmpty(_ text: String) throws(Failure) {
+    if !printsJSON { try noteSentence(text) }
+  }
+
   func flush() throws(Failure) {
     try output.flush()
     try error.flush()

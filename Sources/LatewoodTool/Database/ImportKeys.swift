@@ -1,16 +1,44 @@
+import LatewoodQuery
+
 /// The source of the keys for imported values.
 enum ImportKeys: Equatable {
   /// The index in the source, from 0, in ten digits, so that keys are in the order of the source.
   case place
-  /// A member of the value, by its path.
-  case field([[UInt8]])
+  /// Members of the value, by their paths. A key of several has slashes between them.
+  case members([[[UInt8]]])
   /// A fixed key for a single value.
   case fixed([UInt8])
 
-  /// Parses a path: `a.b` is the member `b` of the member `a`.
-  init(field: [UInt8]) {
-    self = .field(
-      field.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map { Array($0) })
+  /// Parses the value of an option: paths with plus signs between. A backslash stands before a plus
+  /// sign that belongs to a name.
+  init(_ text: String, of option: OptionDescription) throws(Failure) {
+    var parts = [""]
+    var isEscaped = false
+    for character in text.unicodeScalars {
+      if character == "+", !isEscaped {
+        parts.append("")
+      } else {
+        parts[parts.count - 1].unicodeScalars.append(character)
+      }
+      isEscaped = character == "\\" && !isEscaped
+    }
+    var paths: [[[UInt8]]] = []
+    for part in parts { paths.append(try Self.path(part, of: option)) }
+    self = .members(paths)
+  }
+
+  /// Parses a path: `a.b` is the member `b` of the member `a`. A backslash stands before a dot that
+  /// belongs to a name.
+  static func path(_ text: String, of option: OptionDescription) throws(Failure) -> [[UInt8]] {
+    do throws(QueryError) {
+      return try FieldPath(parsing: text).steps.map { Array($0.name.utf8) }
+    } catch {
+      throw .usage(
+        "\(option.name): \(error.description)",
+        advice: option == .at
+          ? "Write the names of the members on the way with dots between: result.films"
+          : "Write the name of a member, a path such as contact.email, or several: title+year")
+    }
   }
 
   static func place(_ index: Int) -> [UInt8] {
@@ -24,23 +52,34 @@ enum ImportKeys: Equatable {
     switch self {
     case .place: return Self.place(index)
     case .fixed(let key): return key
-    case .field(let path):
-      let name = path.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ".")
-      guard let member = JSONText.value(at: path, in: value), let first = member.first else {
-        throw .badInput(
-          "value \(index + 1) has no member \(Arguments.quoted(Array(name.utf8)))",
-          advice: "Every value needs it to be its key; without --key, keys are counted.")
+    case .members(let paths):
+      var key: [UInt8] = []
+      for (number, path) in paths.enumerated() {
+        if number > 0 { key.append(UInt8(ascii: "/")) }
+        key += try Self.part(at: path, of: value, at: index)
       }
-      switch first {
-      case UInt8(ascii: "\""):
-        guard let key = JSONText.string(member), !key.isEmpty else {
-          throw .badInput("\(name) of value \(index + 1) is empty, or has half of a surrogate pair")
-        }
-        return key
-      case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"):
-        throw .badInput("\(name) of value \(index + 1) is not text, a number, true or false")
-      default: return Array(member)
+      return key
+    }
+  }
+
+  private static func part(
+    at path: [[UInt8]], of value: [UInt8], at index: Int
+  ) throws(Failure) -> [UInt8] {
+    let name = path.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ".")
+    guard let member = JSONText.value(at: path, in: value), let first = member.first else {
+      throw .badInput(
+        "value \(index + 1) has no member \(Arguments.quoted(Array(name.utf8)))",
+        advice: "Every value needs it for its key or id; without --key or --id they are counted.")
+    }
+    switch first {
+    case UInt8(ascii: "\""):
+      guard let part = JSONText.string(member), !part.isEmpty else {
+        throw .badInput("\(name) of value \(index + 1) is empty, or has half of a surrogate pair")
       }
+      return part
+    case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"):
+      throw .badInput("\(name) of value \(index + 1) is not text, a number, true or false")
+    default: return Array(member)
     }
   }
 }

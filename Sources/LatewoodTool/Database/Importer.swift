@@ -23,18 +23,33 @@ struct Importer {
   mutating func begin(_ arguments: Arguments) throws(Failure) {
     let wanted = try arguments.text(of: .importFormat).flatMap(ImportRecord.Shape.init(rawValue:))
     isOfDocuments = arguments.has(.documents)
-    let field = arguments.bytes(of: isOfDocuments ? .idField : .keyField)
+    let option = isOfDocuments ? OptionDescription.idField : .keyField
+    let field = try arguments.text(of: option)
+    let path = try arguments.text(of: .at).map { (text) throws(Failure) in
+      try ImportKeys.path(text, of: .at)
+    }
+    guard path == nil || wanted == nil || wanted == .array else {
+      throw .usage(
+        "--at and --format \(wanted?.rawValue ?? "") do not go together", advice: "--at names an array.")
+    }
     guard wanted != .entries || field == nil else {
       throw .usage("--key and --format entries do not go together", advice: "Entries bring their keys along.")
     }
+    let named = try field.map { (text) throws(Failure) in try ImportKeys(text, of: option) }
     do throws(Failure) {
-      let layout = try elements.begin(asSequence: wanted != nil && wanted != .array)
-      try readNext()
-      shape = if let wanted { wanted } else { try seen(layout, first: value, field: field) }
-      try check(layout)
+      if let path {
+        try elements.begin(at: path)
+        try readNext()
+        shape = .array
+      } else {
+        let layout = try elements.begin(asSequence: wanted != nil && wanted != .array)
+        try readNext()
+        shape = if let wanted { wanted } else { try seen(layout, first: value, hasKeys: named != nil) }
+        try check(layout)
+      }
     } catch { throw explained(error, imported: 0) }
-    if let field {
-      keys = ImportKeys(field: field)
+    if let named {
+      keys = named
     } else if shape == .document {
       keys = .fixed(Array(source.name.utf8))
     }
@@ -68,12 +83,12 @@ struct Importer {
   /// Determines the form of the source from its layout, its first value and whether another
   /// follows.
   private mutating func seen(
-    _ layout: JSONElements.Layout?, first: [UInt8]?, field: [UInt8]?
+    _ layout: JSONElements.Layout?, first: [UInt8]?, hasKeys: Bool
   ) throws(Failure) -> ImportRecord.Shape {
     if layout == .array { return .array }
     // An empty source is the export of an empty keyspace.
     guard let first else { return isOfDocuments ? .lines : .entries }
-    if field == nil, !isOfDocuments, ExportedEntry(first) != nil { return .entries }
+    if !hasKeys, !isOfDocuments, ExportedEntry(first) != nil { return .entries }
     return try elements.isAtEnd() ? .document : .lines
   }
 

@@ -54,7 +54,10 @@ struct BlobListing {
         return true
       }
     } catch { throw Failure(error) }
-    guard console.printsJSON else { return }
+    guard console.printsJSON else {
+      if count == 0, limit > 0 { try console.noteEmpty("The file has no blobs.") }
+      return
+    }
     writer.endArray()
     writer.member("bytes", total)
     writer.endObject()

@@ -39,7 +39,13 @@ struct ChangeFeed {
       writer.beginArray()
     }
     try take(reads, descending: descending)
-    guard console.printsJSON else { return }
+    guard console.printsJSON else {
+      if count == 0, limit > 0 {
+        let start = since > 0 ? " after sequence \(since)" : ""
+        try console.noteEmpty("The collection \(collection.name) has no changes\(start).")
+      }
+      return
+    }
     writer.endArray()
     do throws(DocumentError) { writer.member("lastSequence", try reads.lastSequence()) } catch {
       throw Failure(error)

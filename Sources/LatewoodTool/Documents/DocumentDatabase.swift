@@ -93,7 +93,7 @@ extension OptionDescription {
     name: "--collection", value: "NAME", summary: "with --documents: the collection; _default if not given")
   static let idField = OptionDescription(
     name: "--id", value: "FIELD",
-    summary: "with --documents: the member whose value becomes the id; a.b looks inside a")
+    summary: "with --documents: the member whose value becomes the id; a.b looks inside a, a+b takes both")
 }
 
 extension Arguments {

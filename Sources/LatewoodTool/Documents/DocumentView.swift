@@ -21,7 +21,12 @@ struct DocumentView {
     switch action {
     case "get": try console.output.write(try json(of: revision) + [UInt8(ascii: "\n")])
     case "revisions": try drawing().print(id, record.tree.nodes, on: console)
-    default: try drawing().print(id, record.tree.conflicts, on: console)
+    default:
+      let conflicts = record.tree.conflicts
+      if conflicts.isEmpty {
+        try console.noteEmpty("The document \(Arguments.quoted(Array(id.utf8))) has no conflicts.")
+      }
+      try drawing().print(id, conflicts, on: console)
     }
   }
 

@@ -54,7 +54,11 @@ struct FoundListing {
   /// - Parameter read: the number of documents that were looked at.
   mutating func end(read: Int) throws(Failure) {
     guard console.printsJSON else {
-      if countsOnly { try console.line("\(count)") }
+      if countsOnly {
+        try console.line("\(count)")
+      } else if count == 0 {
+        try console.noteEmpty("No documents were found in the collection \(collection).")
+      }
       return
     }
     if !countsOnly { writer.endArray() }

@@ -34,7 +34,10 @@ struct RowListing {
 
   /// - Parameter read: the number of documents that were looked at.
   mutating func end(read: Int) throws(Failure) {
-    guard console.printsJSON else { return }
+    guard console.printsJSON else {
+      if count == 0 { try console.noteEmpty("The statement gives no rows.") }
+      return
+    }
     writer.endArray()
     writer.member("count", count)
     writer.member("read", read)

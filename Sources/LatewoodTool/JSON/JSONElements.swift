@@ -1,5 +1,5 @@
 /// Splits a text into its top-level values: the elements of one array, or a sequence of values
-/// (JSON Lines and the like).
+/// (JSON Lines and the like). The array may be a member of an object.
 ///
 /// Keeps one element in memory at a time.
 struct JSONElements {
@@ -14,6 +14,8 @@ struct JSONElements {
   private var isComplete = false
   /// The offset at which the last element ends.
   private var endOfLast = 0
+  /// The names on the way to the array: each is a member of an object around it.
+  private var path: [[UInt8]] = []
 
   init(_ input: JSONInput) { scanner = JSONScanner(input: input) }
 
@@ -33,6 +35,32 @@ struct JSONElements {
       scanner.input.advance()
     }
     return layout
+  }
+
+  /// Skips to the array at a path of names in the one object of the text. Takes the place of
+  /// `begin(asSequence:)`.
+  ///
+  /// - Throws: `Failure` with the names that are there instead, or if it is not an array.
+  mutating func begin(at path: [[UInt8]]) throws(Failure) {
+    try scanner.input.skipByteOrderMark()
+    for (depth, name) in path.enumerated() {
+      let before = Array(path[..<depth])
+      try expect("{", before, is: "an object")
+      var others: [[UInt8]] = []
+      var otherCount = 0
+      while true {
+        guard let member = try nextMember(isFirst: otherCount == 0) else {
+          throw missing(name, in: before, others, of: otherCount)
+        }
+        if member == name { break }
+        otherCount += 1
+        if others.count < 8 { others.append(member) }
+        try skipValue()
+      }
+    }
+    try expect("[", path, is: "an array")
+    layout = .array
+    self.path = path
   }
 
   /// Replaces `element` by the next element in compact form; returns false at the end.
@@ -63,8 +91,10 @@ struct JSONElements {
     let byte = try scanner.input.peek()
     if byte == UInt8(ascii: "]") {
       scanner.input.advance()
+      try endObjects()
       guard try isAtEnd() else {
-        throw scanner.input.failure("something follows after the end of the array")
+        throw scanner.input.failure(
+          "something follows after the end of the \(path.isEmpty ? "array" : "object")")
       }
       return false
     }
@@ -77,7 +107,7 @@ struct JSONElements {
       try scanner.input.skipSpace()
     }
     line = scanner.input.line
-    try scanner.value(into: &element, depthLimit: JSONScanner.depthLimit - 1)
+    try scanner.value(into: &element, depthLimit: JSONScanner.depthLimit - 1 - path.count)
     return true
   }
 
@@ -89,5 +119,71 @@ struct JSONElements {
     line = scanner.input.line
     try scanner.value(into: &element)
     return true
+  }
+}
+
+extension JSONElements {
+  /// Reads to the ends of the objects around the array.
+  private mutating func endObjects() throws(Failure) {
+    for name in path.reversed() {
+      while let member = try nextMember(isFirst: false) {
+        guard member != name else {
+          throw scanner.input.failure("the member \(Arguments.quoted(name)) is there a second time")
+        }
+        try skipValue()
+      }
+    }
+  }
+
+  /// Returns the name of the next member of an object, which is empty if it is not Unicode; nil at
+  /// the end of the object.
+  private mutating func nextMember(isFirst: Bool) throws(Failure) -> [UInt8]? {
+    try scanner.input.skipSpace()
+    let byte = try scanner.input.peek()
+    if byte == UInt8(ascii: "}") {
+      scanner.input.advance()
+      return nil
+    }
+    if !isFirst {
+      guard let byte else { throw scanner.input.failure("the text ends inside an object") }
+      guard byte == UInt8(ascii: ",") else {
+        throw scanner.input.failure("\(JSONScanner.shown(byte)) stands where a comma or } should be")
+      }
+      scanner.input.advance()
+      try scanner.input.skipSpace()
+    }
+    var name: [UInt8] = []
+    try scanner.memberName(into: &name)
+    return JSONText.string(name.dropLast()) ?? []
+  }
+
+  private mutating func skipValue() throws(Failure) {
+    var value: [UInt8] = []
+    try scanner.value(into: &value, depthLimit: JSONScanner.depthLimit - 1)
+  }
+
+  private mutating func expect(
+    _ bracket: Unicode.Scalar, _ path: [[UInt8]], is what: String
+  ) throws(Failure) {
+    try scanner.input.skipSpace()
+    line = scanner.input.line
+    guard try scanner.input.peek() == UInt8(ascii: bracket) else {
+      throw failure(
+        "\(Self.shown(path)) is not \(what)",
+        advice: "--at a.b names an array that is the member b of the member a of one object.")
+    }
+    scanner.input.advance()
+  }
+
+  private func missing(_ name: [UInt8], in path: [[UInt8]], _ others: [[UInt8]], of count: Int) -> Failure {
+    let names = others.map { Arguments.quoted($0) }.joined(separator: ", ")
+    let more = count > others.count ? " and \(count - others.count) more" : ""
+    return failure(
+      "\(Self.shown(path)) has no member \(Arguments.quoted(name))",
+      advice: others.isEmpty ? "It has no members." : "It has \(names)\(more).")
+  }
+
+  private static func shown(_ path: [[UInt8]]) -> String {
+    path.isEmpty ? "the text" : Arguments.quoted(Array(path.joined(separator: ".".utf8)))
   }
 }

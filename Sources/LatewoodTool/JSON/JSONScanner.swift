@@ -69,7 +69,8 @@ struct JSONScanner {
     return false
   }
 
-  private mutating func memberName(into output: inout [UInt8]) throws(Failure) {
+  /// Reads the name of a member, and appends it in its quotes, with the colon.
+  mutating func memberName(into output: inout [UInt8]) throws(Failure) {
     guard let byte = try input.peek() else { throw input.failure("the text ends inside an object") }
     guard byte == UInt8(ascii: "\"") else {
       throw input.failure("\(Self.shown(byte)) stands where the name of a member should be, in double quotes")

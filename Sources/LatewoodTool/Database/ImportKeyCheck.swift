@@ -1,0 +1,44 @@
+/// The target of a first reading of the source, which writes nothing: refuses a key that an earlier
+/// value has.
+///
+/// Keeps all keys in memory.
+struct ImportKeyCheck: ImportTarget {
+  let added = 0
+  let replaced = 0
+  let kept = 0
+  /// The number of the value that has a key, from 1. Each value so far has added one.
+  private var numbers: [[UInt8]: Int] = [:]
+
+  mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure) {
+    let number = numbers.count + 1
+    guard let earlier = numbers.updateValue(number, forKey: key) else { return }
+    var failure = Failure(
+      .badInput, code: "keyRepeated",
+      "value \(number) has the key of value \(earlier): \(Arguments.quoted(key))",
+      advice: "Nothing was imported. Choose members that tell the values apart, such as title+year; "
+        + "without --unique the later value replaces the earlier.")
+    failure.line = line
+    throw failure
+  }
+
+  mutating func finish() {}
+}
+
+extension Importer {
+  /// Reads the source once and writes nothing, so that a key that is there twice, or a text that is
+  /// not JSON, is refused before anything is changed.
+  static func checkKeys(_ arguments: Arguments, keyspaceName: String, on console: Console) throws(Failure) {
+    let path = try arguments.text(1)
+    guard path != "-" else {
+      throw .usage(
+        "--unique reads SOURCE twice, and standard input can be read only once",
+        advice: "Write it into a file, and import that.")
+    }
+    var importer = Importer(
+      from: try ImportSource(path: path, console: console), keyspaceName: keyspaceName,
+      progress: Progress("Checking", on: console))
+    try importer.begin(arguments)
+    var check = ImportKeyCheck()
+    _ = try importer.run(into: &check)
+  }
+}

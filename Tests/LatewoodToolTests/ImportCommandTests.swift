@@ -1,0 +1,143 @@
+import LatewoodDevice
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodTool
+
+/// `latewood import`: arrays inside an object, and keys of several members.
+@Suite struct ImportCommandTests {
+  private func imported(_ json: String, _ options: String...) throws -> (ToolRun, ToolRun.Result) {
+    let tool = try ToolRun()
+    let source = "\(tool.directory)/source.json"
+    let device = try FileVolume().open(source, .createExclusive(permissions: 0o600))
+    try Array(json.utf8).withUnsafeBytes { try device.write($0, at: 0) }
+    device.close()
+    return (tool, try tool.run(["import", "@", source] + options))
+  }
+
+  private static let films = """
+    {"count": 3, "skipped": {"films": [0]},
+     "result": {"page": [1], "films": [
+       {"title":"Alien","year":1979}, {"title":"Alien","year":1992}, {"title":"Up","year":2009}
+     ], "next": null}, "end": "}"}
+    """
+
+  @Test func `the array at a path is imported, and what is around it is left out`() throws {
+    let (tool, result) = try imported(
+      Self.films, "--documents", "--at", "result.films", "--id", "title+year")
+    #expect(result.code == .success && result.output.hasPrefix("Imported 3 values"), "\(result.error)")
+    #expect(
+      try tool("find", "@", "--fields", "_id,year").lines == [
+        #"{"_id":"Alien/1979","year":1979}"#, #"{"_id":"Alien/1992","year":1992}"#,
+        #"{"_id":"Up/2009","year":2009}"#,
+      ])
+    #expect(try tool("export", "@", "--documents").output.hasPrefix("["))
+    try tool.expectSound()
+    let (entries, second) = try imported(Self.films, "--at", "result.films", "--key", "year+title")
+    #expect(second.code == .success)
+    #expect(try entries("list", "@", "--keys-only").lines == ["1979/Alien", "1992/Alien", "2009/Up"])
+    let (counted, third) = try imported(Self.films, "--at", "result.page", "--format", "array")
+    #expect(third.code == .success)
+    #expect(try counted("list", "@", "--keys-only").lines == ["0000000000"])
+  }
+
+  @Test func `a backslash takes a dot or a plus into a name`() throws {
+    let json = #"{"a.b":[{"x+y":1,"x":{"y\\":2}}]}"#
+    let (tool, result) = try imported(json, "--at", #"a\.b"#, "--key", #"x\+y+x.y\\"#)
+    #expect(result.code == .success, "\(result.error)")
+    #expect(try tool("list", "@", "--keys-only").lines == ["1/2"])
+  }
+
+  @Test(
+    arguments: [
+      (#"{"a":1,"b":2}"#, "c", #"the text has no member "c""#, #"It has "a", "b"."#),
+      (#"{"a":{"x":[]}}"#, "a.b", #""a" has no member "b""#, #"It has "x"."#),
+      ("{}", "a", #"no member "a""#, "It has no members."),
+      (#"{"a":{}}"#, "a", #""a" is not an array"#, "--at a.b names"),
+      (#"{"a":[]}"#, "a.b", #""a" is not an object"#, "--at a.b names"),
+      ("[1]", "a", "the text is not an object", "--at a.b names"),
+      ("", "a", "the text is not an object", "--at a.b names"),
+      (#"{"a":[1],"a":[2]}"#, "a", #"the member "a" is there a second time"#, ""),
+      (#"{"a":[1]}{"a":[2]}"#, "a", "something follows after the end of the object", ""),
+      (#"{"a":[1]"#, "a", "the text ends inside an object", ""),
+      (#"{"a":[1],}"#, "a", "where the name of a member should be", ""),
+      (#"{"a":[1] "b":2}"#, "a", "stands where a comma or } should be", ""),
+      (#"{"a":[1],"b":[}"#, "a", "} cannot start a value", ""),
+    ] as [(String, String, String, String)])
+  func `what is not at the path is refused, and the names that are there are told`(
+    json: String, path: String, message: String, advice: String
+  ) throws {
+    let (tool, result) = try imported(json, "--at", path)
+    #expect(result.code == .badInput && result.output.isEmpty)
+    #expect(result.error.contains(message) && result.error.contains("source.json, line 1"), "\(result.error)")
+    #expect(advice.isEmpty || result.error.contains(advice), "\(result.error)")
+    if !advice.isEmpty { try #expect(!FileVolume().exists(tool.path)) }
+  }
+
+  @Test(
+    arguments: [
+      (["--at", "a..b"], "a name is empty"), (["--at", ""], "is empty"),
+      (["--at", "a", "--format", "lines"], "--at and --format lines do not go together"),
+      (["--key", "a+"], "a name is empty"), (["--key", "+a"], "a name is empty"),
+      (["--key", "a++b"], "a name is empty"), (["--documents", "--id", "a."], "--id: a name is empty"),
+    ] as [([String], String)])
+  func `paths that cannot be are refused`(options: [String], message: String) throws {
+    let tool = try ToolRun()
+    let source = "\(tool.directory)/source.json"
+    try FileVolume().open(source, .createExclusive(permissions: 0o600)).close()
+    let result = try tool.run(["import", "@", source] + options)
+    #expect(result.code == .usage && result.error.contains(message), "\(result.error)")
+    try #expect(!FileVolume().exists(tool.path))
+  }
+
+  @Test func `a value without one of the members is refused with its place`() throws {
+    let (_, result) = try imported("[{\"a\":1,\"b\":2},\n{\"a\":1}]", "--key", "a+b")
+    #expect(result.code == .badInput && result.error.contains(#"line 2: value 2 has no member "b""#))
+  }
+
+  @Test(arguments: [["--key", "a"], ["--documents", "--id", "a"]])
+  func `a key that is in the source twice is refused before anything is written`(options: [String]) throws {
+    let tool = try ToolRun()
+    func source(_ json: String) throws -> String {
+      let path = "\(tool.directory)/\(json.count).json"
+      let device = try FileVolume().open(path, .createExclusive(permissions: 0o600))
+      try Array(json.utf8).withUnsafeBytes { try device.write($0, at: 0) }
+      device.close()
+      return path
+    }
+    let first = try source(#"[{"a":"x"},{"a":"y"}]"#)
+    try #expect(tool.run(["import", "@", first, "--unique"] + options).code == .success)
+    // More than a batch before the repeated one, and the keys are not new to the database.
+    let numbers = (0..<5_000).map { #"{"a":\#($0)}"# }.joined(separator: ",\n")
+    let repeated = try source("[\(numbers),\n{\"a\":\"x\"},\n{\"a\":7}]")
+    let before = try CapturedRun.read(tool.path)
+    let refused = try tool.run(["import", "@", repeated, "--unique"] + options)
+    #expect(refused.code == .badInput && refused.output.isEmpty)
+    #expect(refused.error.contains(#"line 5002: value 5002 has the key of value 8: "7""#), "\(refused.error)")
+    #expect(refused.error.contains("Nothing was imported"))
+    // Nor is anything written of a text that is wrong near its end.
+    let wrong = try source("[\(numbers),\n{\"a\":x}]")
+    #expect(try tool.run(["import", "@", wrong, "--unique"] + options).code == .badInput)
+    #expect(try CapturedRun.read(tool.path) == before)
+    let replaced = try tool.run(["import", "@", repeated] + options)
+    #expect(replaced.code == .success && replaced.output.contains("2 values replaced"), "\(replaced.output)")
+    // Keys that are there already, but only once in the source, are none of its business.
+    #expect(try tool.run(["import", "@", first, "--unique"] + options).output.contains("2 values replaced"))
+    try tool.expectSound()
+  }
+
+  @Test func `standard input is not read twice`() throws {
+    let tool = try ToolRun()
+    let result = try tool("import", "@", "-", "--unique", "--key", "a")
+    #expect(result.code == .usage && result.error.contains("standard input can be read only once"))
+    try #expect(!FileVolume().exists(tool.path))
+  }
+
+  @Test func `objects around the array take from the depth that JSON may have`() throws {
+    func nested(_ depth: Int) -> String {
+      #"{"a":{"b":["# + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "]}}"
+    }
+    #expect(try imported(nested(509), "--at", "a.b").1.code == .success)
+    #expect(try imported(nested(510), "--at", "a.b").1.code == .badInput)
+  }
+}
