@@ -98,7 +98,10 @@ struct ReadableWindow {
     let end = offset &+ length
     if offset >= range.lowerBound, end <= range.upperBound { return }
     let start = range.contains(offset) ? range.upperBound : offset
-    let ahead = min(max(end, start &+ ReadableWindow.length), max(end, view.limit))
+    // After a jump, as over nodes, what follows is probably not needed.
+    let isNext = offset <= range.upperBound && offset >= range.lowerBound
+    let wanted = isNext ? start &+ ReadableWindow.length : end
+    let ahead = min(max(end, wanted), max(end, view.limit))
     do throws(Fault) {
       try view.makeReadable(start, Int(ahead - start))
       range = start..<ahead
