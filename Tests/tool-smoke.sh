@@ -199,6 +199,8 @@ expect 0 "entries out" export en.lw ; is "entries out" "$out" "$(cat entries.jso
 is "the copy is equal" "$("$tool" export copy.lw)" "$("$tool" export a.lw)"
 expect 0 "key" import k.lw films.json --key id --json ; query "replaced" 'd["values"],d["added"],d["replaced"]' "(3, 2, 1)"
 expect 0 "by key" get k.lw b --json ; query "the later" 'd["value"]' '{"id":"b","n":1e400}'
+expect 6 "twice" import k9.lw films.json --key id --unique ; has "where" "$err" "films.json, line 3"
+expect 3 "nothing was made" info k9.lw
 expect 0 "keep" import k2.lw films.json --key id --existing keep ; expect 0 "the earlier" get k2.lw b ; has earlier "$out" 1.50
 expect 6 "fail" import k3.lw films.json --key id --existing fail ; has "where" "$err" "films.json, line 3"
 expect 6 "no such member" import k4.lw films.json --key deep.x ; has "which" "$err" "value 1"

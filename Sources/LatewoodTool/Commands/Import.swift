@@ -38,8 +38,8 @@ extension CommandDescription {
       "With --at, SOURCE is one object, and the array is a member of it or of a member: --at result.films. "
         + "What else the object has is checked and left out.",
       "Keys: with --key, the text or the digits of that member; of several, title+year, with a slash "
-        + "between: Alien/1979. A backslash stands before a dot or plus that belongs to a name. Without --key, elements and lines are counted "
-        + "(0000000000, 0000000001, ...), and a document goes under its file name. If two values have the "
+        + "between: Alien/1979. A backslash stands before a dot or plus that belongs to a name. Without --key, "
+        + "elements and lines are counted (0000000000, 0000000001, ...), and a document goes under its file name. If two values have the "
         + "same key, the later replaces the earlier, and the report says how often; --existing keep or "
         + "fail does otherwise. --unique reads SOURCE twice, the first time only to see whether it is JSON and "
         + "no key is in it twice; all keys are then in memory. Counted keys need an empty keyspace, or --replace.",
