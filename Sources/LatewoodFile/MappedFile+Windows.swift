@@ -11,6 +11,10 @@ import Synchronization
 extension MappedFile {
   private typealias Word = UnsafeMutablePointer<Atomic<UInt64>>
 
+  /// The number of windows that are made readable at once beyond what is asked for, when a file is
+  /// read in order. (First scan of 1,000,000 entries: 25 million a second without.)
+  private static let windowsAhead: UInt64 = 7
+
   private enum Note {
     static let isReadable: UInt64 = 1
     static let isBroken: UInt64 = 2
@@ -41,13 +45,28 @@ extension MappedFile {
     }
     if isReadable { return }
     noteProof()
+    // Who reads on where the last windows ended will probably read on.
+    if windowsEnd.exchange(windows.upperBound, ordering: .relaxed) == windows.lowerBound {
+      let ahead = windows.lowerBound..<min(windows.upperBound + MappedFile.windowsAhead, limit / length)
+      if makeWindows(ahead, bitmap, base) { return windowsEnd.store(ahead.upperBound, ordering: .relaxed) }
+    }
+    if makeWindows(windows, bitmap, base) { return }
+    note(Note.isBroken, windows, bitmap)
+    try ask(range, base)
+  }
+
+  /// Makes whole windows readable; returns false if part of them cannot be read.
+  private func makeWindows(
+    _ windows: Range<UInt64>, _ bitmap: UnsafeMutableRawPointer, _ base: UnsafeRawPointer
+  ) -> Bool {
+    let length = AddressSpace.windowLength
     do throws(Fault) {
       try ask(windows.lowerBound * length..<windows.upperBound * length, base)
     } catch {
-      note(Note.isBroken, windows, bitmap)
-      return try ask(range, base)
+      return false
     }
     note(Note.isReadable, windows, bitmap)
+    return true
   }
 
   private func ask(_ range: Range<UInt64>, _ base: UnsafeRawPointer) throws(Fault) {

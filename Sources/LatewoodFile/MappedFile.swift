@@ -30,6 +30,8 @@ package final class MappedFile: Sendable {
   private let newest: Atomic<Unmanaged<AddressSpace>>
   /// The lifetime of a proof, in nanoseconds; 0 if proofs live as long as this object.
   private let proofLifetime = Atomic<UInt64>(0)
+  /// The end of the windows that were made readable last.
+  let windowsEnd = Atomic<UInt64>(.max)
   /// Whether a timer will forget the proofs made since they were last forgotten.
   private let willForget = Atomic<Bool>(false)
 

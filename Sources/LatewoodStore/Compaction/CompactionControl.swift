@@ -12,6 +12,8 @@ final class CompactionControl: @unchecked Sendable {
     var runner: UInt = 0
     /// Whether it is a compaction, whose result other callers may share.
     var isShared = false
+    /// Whether the policy has started it.
+    var isAutomatic = false
     var isPaused = false
     var isCancelled = false
     /// Whether the store is closing, so that no other may begin.
@@ -32,25 +34,34 @@ final class CompactionControl: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - joins: whether the caller can share the result of a running compaction. If not, or while a
-  ///     copy or backup runs, this waits until it can begin a run of its own.
-  ///   - isCancelled: called once, at a point after which no `cancel()` is missed.
-  func begin(joins: Bool, unless isCancelled: () -> Bool) throws(Fault) -> CompactionReport? {
+  ///     copy or backup runs, this waits until it can begin a run of its own. So does a caller who
+  ///     has asked for a compaction, after the failure of one that the policy had started.
+  ///   - isAutomatic: whether the policy starts it.
+  ///   - isCancelled: called before each attempt, after which no `cancel()` is missed.
+  func begin(
+    joins: Bool, isAutomatic: Bool = false, unless isCancelled: () -> Bool
+  ) throws(Fault) -> CompactionReport? {
     monitor.lock()
     defer { monitor.unlock() }
-    while state.isRunning, !(joins && state.isShared), !state.isClosed { monitor.wait() }
-    guard !state.isClosed else { throw Engine.closedFault }
-    if isCancelled() { throw CompactionControl.cancelled }
-    guard state.isRunning else {
-      state.isRunning = true
-      state.runner = Monitor.currentThread
-      state.isShared = joins
-      state.isCancelled = false
-      state.progress = CompactionProgress()
-      return nil
+    while true {
+      while state.isRunning, !(joins && state.isShared), !state.isClosed { monitor.wait() }
+      guard !state.isClosed else { throw Engine.closedFault }
+      if isCancelled() { throw CompactionControl.cancelled }
+      guard state.isRunning else {
+        state.isRunning = true
+        state.runner = Monitor.currentThread
+        state.isShared = joins
+        state.isAutomatic = isAutomatic
+        state.isCancelled = false
+        state.progress = CompactionProgress()
+        return nil
+      }
+      let (number, wasAutomatic) = (state.ended, state.isAutomatic)
+      while state.ended == number { monitor.wait() }
+      do throws(Fault) { return try state.result?.get() } catch {
+        guard wasAutomatic, !isAutomatic, error.kind != .cancelled else { throw error }
+      }
     }
-    let number = state.ended
-    while state.ended == number { monitor.wait() }
-    return try state.result?.get()
   }
 
   func end(_ result: Result<CompactionReport, Fault>) {

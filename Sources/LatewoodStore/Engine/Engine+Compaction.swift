@@ -34,7 +34,9 @@ extension Engine {
   ) throws(Fault) -> CompactionReport {
     try checkOpen()
     try refuseInsideCompaction("a compaction or copy was asked for")
-    if let report = try compaction.begin(joins: joins, unless: isCancelled) { return report }
+    if let report = try compaction.begin(joins: joins, isAutomatic: isAutomatic, unless: isCancelled) {
+      return report
+    }
     let result: Result<CompactionReport, Fault>
     do throws(Fault) {
       result = .success(

@@ -1,0 +1,53 @@
+import Dispatch
+import LatewoodBytes
+import LatewoodDevice
+import Testing
+
+@testable import LatewoodStore
+
+/// Who waits for a running compaction, and what becomes of its failure.
+@Suite struct CompactionControlTests {
+  private static let full = Fault(.outOfSpace, "the disk is full")
+
+  /// Begins a run, lets another thread ask for a compaction meanwhile, and ends the run with
+  /// `result`. Returns what the other thread got.
+  private static func outcome(
+    isAutomatic: Bool, _ result: Result<CompactionReport, Fault>
+  ) throws -> Result<CompactionReport?, Fault> {
+    let control = CompactionControl()
+    #expect(try control.begin(joins: true, isAutomatic: isAutomatic, unless: { false }) == nil)
+    let other = Guarded<Result<CompactionReport?, Fault>?>(nil)
+    let (asked, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    DispatchQueue(label: "test.asks").async {
+      let got = Result { () throws(Fault) in
+        try control.begin(joins: true) {
+          asked.signal()
+          return false
+        }
+      }
+      other.withLock { $0 = got }
+      done.signal()
+    }
+    // It is asked under the lock that `end` needs, so that it waits by the time of the end.
+    asked.wait()
+    control.end(result)
+    done.wait()
+    return try #require(other.withLock { $0 })
+  }
+
+  @Test func `who asks for a compaction gets the report of a running one`() throws {
+    var report = CompactionReport()
+    report.bytesBefore = 17
+    for isAutomatic in [false, true] {
+      let got = try Self.outcome(isAutomatic: isAutomatic, .success(report)).get()
+      #expect(got == report)
+    }
+  }
+
+  @Test func `the failure of a compaction that the policy started is not told to who asks for one`() throws {
+    #expect(try Self.outcome(isAutomatic: true, .failure(Self.full)).get() == nil)
+    #expect(throws: Self.full) { try Self.outcome(isAutomatic: false, .failure(Self.full)).get() }
+    let cancelled = CompactionControl.cancelled
+    #expect(throws: cancelled) { try Self.outcome(isAutomatic: true, .failure(cancelled)).get() }
+  }
+}
