@@ -3,8 +3,10 @@ import LatewoodBytes
 /// The lock of the one writing process of a database: an exclusive `flock` on a separate file
 /// beside it.
 ///
-/// The lock file stays when the lock is released, because another process may just be locking it.
-/// The system releases the lock when the process ends, however it ends.
+/// The lock file stays when the lock is released, and is removed only with its database, by the
+/// process that holds the lock. Another process may have opened the file just before: so whoever
+/// gets the lock looks whether the file still has its name, and otherwise begins again. The system
+/// releases the lock when the process ends, however it ends.
 ///
 /// `flock` does not tell whether this process or another holds the lock, so there is a registry of
 /// this process's locks by device and inode of the lock file. A forked child inherits both, but it
@@ -12,6 +14,10 @@ import LatewoodBytes
 final class WriterLock: FileLock {
   private static let held = Guarded<[FileIdentity: UInt64]>([:])
 
+  /// How often the file may be removed under a process that is about to lock it.
+  private static let attempts = 100
+
+  private let path: String
   private let identity: FileIdentity
   private let forkGeneration = SystemCalls.forkGeneration
   private let descriptor: Guarded<Int32?>
@@ -19,26 +25,53 @@ final class WriterLock: FileLock {
   /// - Parameters:
   ///   - path: path of the lock file.
   ///   - database: path of the database, whose owner will own the lock file too.
-  init(path: String, of database: String) throws(Fault) {
+  ///   - didOpen: called between opening the file and locking it, so that a test can let others do
+  ///     something there.
+  init(path: String, of database: String, didOpen: () -> Void = {}) throws(Fault) {
+    self.path = path
+    for _ in 0..<WriterLock.attempts {
+      let (number, identity) = try WriterLock.open(path, of: database)
+      didOpen()
+      do throws(Fault) {
+        try WriterLock.take(number, identity, forkGeneration, path)
+      } catch {
+        SystemCalls.closeFile(number)
+        throw error
+      }
+      if WriterLock.isFile(identity, at: path) {
+        self.identity = identity
+        descriptor = Guarded(number)
+        return
+      }
+      WriterLock.release(number, identity)
+    }
+    throw Fault(.lockedByOtherProcess, "the lock file is removed again and again", path: path)
+  }
+
+  private static func open(
+    _ path: String, of database: String
+  ) throws(Fault) -> (number: Int32, identity: FileIdentity) {
     let number: Int32
     do {
-      number = try retried { () throws(ErrorNumber) in try WriterLock.openFile(path, of: database) }
+      number = try retried { () throws(ErrorNumber) in try openFile(path, of: database) }
     } catch {
       throw Fault(error, "open the lock file", path: path)
     }
     do {
-      identity = try SystemCalls.status(number).identity
+      return (number, try SystemCalls.status(number).identity)
     } catch {
       SystemCalls.closeFile(number)
       throw Fault(error, "open the lock file", path: path)
     }
-    do {
-      try WriterLock.take(number, identity, forkGeneration, path)
+  }
+
+  /// Whether a path leads to a file, as far as the system can tell.
+  private static func isFile(_ identity: FileIdentity, at path: String) -> Bool {
+    do throws(ErrorNumber) {
+      return try SystemCalls.status(ofPath: path, followLink: false).identity == identity
     } catch {
-      SystemCalls.closeFile(number)
-      throw error
+      return error != .noSuchFile
     }
-    descriptor = Guarded(number)
   }
 
   deinit { unlock() }
@@ -67,17 +100,26 @@ final class WriterLock: FileLock {
 
   var isOwnedByThisProcess: Bool { forkGeneration == SystemCalls.forkGeneration }
 
-  func unlock() {
+  func unlock() { end(removing: false) }
+
+  func remove() { end(removing: true) }
+
+  private func end(removing: Bool) {
     let number = descriptor.withLock { number in
       defer { number = nil }
       return number
     }
     guard let number else { return }
-    if isOwnedByThisProcess {
-      WriterLock.held.withLock { held in
-        SystemCalls.unlockFile(number)
-        held[identity] = nil
-      }
+    guard isOwnedByThisProcess else { return SystemCalls.closeFile(number) }
+    // While it is held: who gets it afterwards sees that the file has no name any more.
+    if removing, WriterLock.isFile(identity, at: path) { _ = try? SystemCalls.removeFile(path) }
+    WriterLock.release(number, identity)
+  }
+
+  private static func release(_ number: Int32, _ identity: FileIdentity) {
+    held.withLock { held in
+      SystemCalls.unlockFile(number)
+      held[identity] = nil
     }
     SystemCalls.closeFile(number)
   }

@@ -1,6 +1,9 @@
+import Dispatch
 import LatewoodBytes
-import LatewoodDevice
+import Synchronization
 import Testing
+
+@testable import LatewoodDevice
 
 #if canImport(Glibc)
   import Glibc
@@ -33,6 +36,48 @@ struct LockTests {
     try other.kill()
     #expect(try other.wait() == nil)
     try volume.lockForWriting(directory("db")).unlock()
+  }
+
+  @Test("a lock file that is removed before it is locked is not the lock")
+  func removedBefore() throws {
+    let path = directory("db.lock")
+    let first = Guarded<WriterLock?>(try WriterLock(path: path, of: directory("db")))
+    let second = try WriterLock(path: path, of: directory("db")) {
+      first.withLock { lock in
+        lock?.remove()
+        lock = nil
+      }
+    }
+    let fault = fault { _ = try WriterLock(path: path, of: directory("db")) }
+    #expect(fault?.kind == .lockedByThisProcess)
+    second.unlock()
+    try WriterLock(path: path, of: directory("db")).unlock()
+  }
+
+  @Test("while the lock file is removed again and again, one at a time has the lock")
+  func removing() throws {
+    let volume = FileVolume()
+    _ = try volume.open(directory("db"), newFile)
+    let path = directory("db")
+    let holders = Atomic<Int>(0)
+    let taken = Atomic<Int>(0)
+    let together = Atomic<Int>(0)
+    DispatchQueue.concurrentPerform(iterations: 4) { thread in
+      for round in 0..<400 {
+        guard let lock = try? volume.lockForWriting(path) else { continue }
+        taken.add(1, ordering: .relaxed)
+        if holders.add(1, ordering: .sequentiallyConsistent).oldValue != 0 {
+          together.add(1, ordering: .relaxed)
+        }
+        for _ in 0..<20 { Monitor.giveUpProcessor() }
+        holders.subtract(1, ordering: .sequentiallyConsistent)
+        if (round + thread) % 2 == 0 { lock.remove() } else { lock.unlock() }
+      }
+    }
+    #expect(together.load(ordering: .relaxed) == 0)
+    #expect(taken.load(ordering: .relaxed) > 0)
+    try volume.lockForWriting(path).remove()
+    #expect(try !volume.exists(path + ".lock"))
   }
 
   @Test("the lock is found through a symbolic link")

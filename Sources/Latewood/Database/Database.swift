@@ -124,11 +124,8 @@ public final class Database: Sendable {
     }
   }
 
-  /// Deletes a database that nobody has open for writing. Returns false if there was none. Readers
-  /// that have it open can continue.
-  ///
-  /// The lock file beside it stays: removing it could pull it from under a process that is just
-  /// about to lock it.
+  /// Deletes a database that nobody has open for writing, and its lock file. Returns false if there
+  /// was none. Readers that have it open can continue.
   ///
   /// - Throws: ``DatabaseError`` `busy` if it is open for writing, here or in another process;
   ///   `wrongFormat` if the file is not a database.
@@ -148,6 +145,7 @@ public final class Database: Sendable {
       }
       defer { lock.unlock() }
       try volume.remove(path)
+      lock.remove()
       try volume.syncDirectory(containing: path)
       return true
     } catch let error as StoreError {
