@@ -231,4 +231,37 @@ import Testing
     #expect(try await people.purge("c"))
     #expect(try await people.all().isEmpty)
   }
+
+  #if canImport(Observation)
+    @MainActor @Test func `an observed document shows what it is, also when it is deleted or purged`()
+      async throws
+    {
+      var observed: ObservedDocument<Person>? = ObservedDocument("anna", in: people)
+      weak let reference = observed
+      #expect(observed?.value == nil && observed?.isLoaded == false)
+      while observed?.isLoaded != true { await Task.yield() }
+      #expect(observed?.value == nil && observed?.error == nil)
+      try await people.save(Person(id: "ben", name: "Ben"))
+      try await people.save(Person(id: "anna", name: "Anna"))
+      while observed?.value == nil { await Task.yield() }
+      #expect(observed?.value?.name == "Anna")
+      try await people.update("anna") { $0.city = "Lisboa" }
+      while observed?.value?.city == "Porto" { await Task.yield() }
+      var mine = try #require(observed?.value)
+      mine.age = 31
+      try await people.save(mine)
+      while observed?.value?.age == 30 { await Task.yield() }
+      try await people.delete("anna")
+      while observed?.value != nil { await Task.yield() }
+      try await people.save(Person(id: "anna", name: "Anna Maria"))
+      while observed?.value == nil { await Task.yield() }
+      try await people.purge("anna")
+      while observed?.value != nil { await Task.yield() }
+      try await people.documents.save(MutableDocument(id: "anna", ["name": 7]))
+      while observed?.error == nil { await Task.yield() }
+      #expect(observed?.error is DecodingError)
+      observed = nil
+      while reference != nil { await Task.yield() }
+    }
+  #endif
 }
