@@ -42,9 +42,10 @@ import Testing
               for index in 0..<50 { try transaction.put("key\(index)", "\(round)", in: space) }
             }
           }
-          // On a busy machine the other threads start late, and a checkpoint may be there only
-          // briefly.
-          try Patience.wait { try reads.withLock { $0 } > 0 && store.history().count > 1 }
+          // On a busy machine the other threads and the checkpoints start late.
+          try Patience.wait {
+            try reads.withLock { $0 } > 0 && store.statistics().checkpointTransaction > 0
+          }
           isDone.set()
           return
         }
