@@ -125,7 +125,12 @@ struct SpaceReserve {
     device.reserve(offset: start, length: end - start)
     do throws(Fault) {
       guard try device.punch(offset: start, length: end - start) else { return false }
-    } catch { return false }
+    } catch {
+      // Some of the blocks may be gone.
+      keptThrough = tail
+      measure()
+      return false
+    }
     isLent = true
     keptThrough = tail
     coveredThrough = 0
@@ -145,6 +150,7 @@ struct SpaceReserve {
     case .full: return false
     case .unsupported:
       isSupported = false
+      isLow = false
       lengths = nil
       coveredThrough = .max
       freeingThrough = .max
