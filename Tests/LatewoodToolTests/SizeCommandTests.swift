@@ -1,3 +1,4 @@
+import Foundation
 import LatewoodDevice
 import LatewoodDocuments
 import LatewoodInspection
@@ -234,10 +235,51 @@ import Testing
       var bytes = sound
       bytes[Int(try #require(map.regions.first { $0.kind == part }).range.lowerBound) + 60] ^= 1
       try Repository.write(bytes, to: tool.path)
+      if part == .node { #expect(throws: Failure.self) { try FileParts(at: tool.path) } }
       let result = try tool("size", "@", "--json")
       #expect(result.code == .damaged && result.output.isEmpty, "\(part): \(result.error)")
       #expect(result.error.contains("latewood salvage"), "\(part): \(result.error)")
     }
+  }
+
+  @Test func `info, stats, a dry run and size say the same of one file`() throws {
+    struct Info: Decodable {
+      let kinds: [String: UInt64], logBytes, deadBytes, liveBytes, compactionSaves: UInt64
+    }
+    struct Sample: Decodable { let logBytes, deadBytes, liveBytes, fileBytes: UInt64 }
+    struct Dry: Decodable { let bytesBefore, bytesAfter: UInt64 }
+    func decoded<T: Decodable>(_ type: T.Type, _ words: String...) throws -> T {
+      let run = try tool.run(words + ["--json"])
+      #expect(run.code == .success, "\(words): \(run.error)")
+      return try JSONDecoder().decode(type, from: Data(run.output.utf8))
+    }
+    func compare() throws -> SizeReport {
+      let size = try survey()
+      let info = try decoded(Info.self, "info", "@")
+      let stats = try decoded(Sample.self, "stats", "@")
+      let dry = try decoded(Dry.self, "compact", "@", "--dry-run")
+      let (fileBytes, log) = (size.parts.fileBytes, size.parts.log)
+      #expect(info.logBytes == log && stats.logBytes == log)
+      let dead = size.parts.dead + size.parts.frames + size.parts.holes + size.parts.room
+      #expect(info.deadBytes == dead && stats.deadBytes == dead)
+      #expect(info.liveBytes == size.parts.live && stats.liveBytes == size.parts.live)
+      #expect(stats.fileBytes == fileBytes && dry.bytesBefore == fileBytes)
+      #expect(dry.bytesAfter == size.savings.compactedBytes)
+      // info goes by counters, and does not know of blobs.
+      let more = size.savings.unneeded.unneededBytes + (size.parts.allocatedBytes + log) / 20
+      let saves = size.allocatedBytesSaved
+      #expect(info.compactionSaves <= saves + fileBytes / 20 && saves <= info.compactionSaves + more)
+      return size
+    }
+    try makeDocuments()
+    // The tree of the last checkpoint lies behind its replay offset: that is no log.
+    #expect(try compare().parts.log == 0)
+    try change { store, collection in
+      try store.write { try $0.save("more", in: collection, body: tool.body(#"{"a":1}"#), parent: nil) }
+      #expect(try compare().parts.log > 0)
+    }
+    #expect(try tool("compact", "@").code == .success)
+    _ = try compare()
   }
 
   @Test func `every keyspace of documents has a kind`() throws {

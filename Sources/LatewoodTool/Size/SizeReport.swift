@@ -58,15 +58,19 @@ struct SizeReport {
   /// Surveys a database. Reads it all once; keeps only sums and the `limit` largest items besides
   /// the map of the file.
   static func of(_ path: String, limit: Int) throws(Failure) -> SizeReport {
-    var report = SizeReport(path: path, parts: try FileParts(at: path))
+    // The store first: it says best why a file cannot be opened.
     try Database.reading(path).closing { (database) throws(Failure) in
+      var report = SizeReport(path: path, parts: try FileParts(at: path))
       report.holdsDocuments = try database.holdsDocuments()
-      guard report.holdsDocuments else { return try report.survey(database, limit: limit) }
-      try DocumentDatabase.open(path: path, .readOnly).closing { (documents) throws(Failure) in
-        try report.survey(documents, limit: limit)
+      if report.holdsDocuments {
+        try DocumentDatabase.open(path: path, .readOnly).closing { (documents) throws(Failure) in
+          try report.survey(documents, limit: limit)
+        }
+      } else {
+        try report.survey(database, limit: limit)
       }
+      return report
     }
-    return report
   }
 
   private init(path: String, parts: FileParts) {

@@ -18,6 +18,8 @@ struct SizeSavings {
   /// The bytes that smaller depths would save.
   var pruning: [(depth: Int, bytes: UInt64)] = []
 
+  /// The length of header, copy and slots.
+  static let fixedBytes: UInt64 = 16 << 10
   static let triedDepths = [10, 5, 1]
 
   /// The bytes that a compaction of a file of documents leaves out, although the newest state of
