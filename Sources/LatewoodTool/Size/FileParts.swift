@@ -20,7 +20,8 @@ struct FileParts {
   private(set) var treeRest: UInt64 = 0
   private let totals: [Region.Kind: UInt64]
 
-  /// Reads the whole file once, but for its holes. Memory: some 50 bytes for each node.
+  /// Reads the whole file once, but for its holes. Memory: up to 150 bytes for each node and each
+  /// large value, as for a map of the file.
   ///
   /// - Throws: ``Failure`` `damaged` if the tree or the log is, so that nothing adds up.
   init(at path: String) throws(Failure) {
