@@ -65,7 +65,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry demo help; do
+for command in info size map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
@@ -433,6 +433,10 @@ query "salvage JSON" 'd["whole"], d["identity"], d["saved"] + d["missing"] >= 30
 expect 0 "both saved the same" diff saved.lw again.lw --json ; query "diff JSON" 'd' "{'added': 0, 'changed': 0, 'removed': 0}"
 expect 2 "diff with nothing" diff rows.lw ; expect 2 "a bad id" salvage rows.lw no.lw --file-id 12
 expect 0 "stats" stats rows.lw ; has "stats names the size" "$out" "size"
+expect 0 "size" size rows.lw ; has "size says what to do" "$out" "what to do"
+is "size fits" "$(printf '%s\n' "$out" | LC_ALL=C.UTF-8 grep -E '^.{81}')" ""
+expect 0 "size JSON" size rows.lw --json --limit 2
+query "the parts add up" 'sum(p["bytes"] for p in d["parts"]) == d["fileBytes"], len(d["largestEntries"])' "(True, 2)"
 expect 2 "stats that do not watch" stats rows.lw --count 2 ; expect 2 "a bad interval" stats rows.lw --watch --interval 0
 
 # --- demo

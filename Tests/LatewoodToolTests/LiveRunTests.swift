@@ -18,7 +18,7 @@ import Testing
   private static let runs = CurrentProcess.environmentVariable("LATEWOOD_LIVE_RUNS").flatMap { Int($0) } ?? 36
 
   private static let commands: [[String]] = [
-    ["verify"], ["info"], ["map"], ["frames", "--limit", "400"], ["tree"], ["stats"], ["history"],
+    ["verify"], ["info"], ["size"], ["map"], ["frames", "--limit", "400"], ["tree"], ["stats"], ["history"],
     ["verify", "--deep"], ["collections"], ["changes", "--descending", "--limit", "20", "--documents"],
     ["blobs"], ["expiry"], ["list", "--keyspace", "bodies/_default", "--limit", "30"],
     ["hex", "0", "--length", "16384"], ["compact", "--dry-run"], ["frame", "8192"], ["copy", "NEW"],

@@ -74,7 +74,7 @@ import Testing
     let database = try Database.open(path: directory.file("a"), .readOnly)
     var watch = StatisticsWatch(database)
     let first = try watch.sample()
-    #expect(first.commitsPerSecond == nil && first.isOpenForWriting)
+    #expect(first.commitsPerSecond == nil && first.space.hasWriter)
     for index in 0..<5 { try store.put("k\(index)", "v", in: fruit) }
     let second = try watch.sample()
     #expect(second.statistics.transaction == first.statistics.transaction + 5)

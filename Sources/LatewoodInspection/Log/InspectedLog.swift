@@ -96,3 +96,20 @@ package struct InspectedLog {
     return nil
   }
 }
+
+extension InspectedFile {
+  /// The length of the commit frames that no checkpoint contains, with the padding between them:
+  /// what a map shows as log, without reading anything else. O(frames of the log).
+  package func unmergedBytes() throws(Fault) -> UInt64 {
+    guard newestSlot != nil else { return 0 }
+    var bytes: UInt64 = 0
+    var walk = logFrames()
+    var start = walk.position.offset
+    while walk.position.offset < log.end.offset, let frame = try walk.next() {
+      let end = min(walk.position.offset, size)
+      if frame.kind == .commit { bytes += end - min(start, end) }
+      start = walk.position.offset
+    }
+    return bytes
+  }
+}

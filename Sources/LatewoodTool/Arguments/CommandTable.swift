@@ -3,11 +3,9 @@ import LatewoodBytes
 /// All commands of the tool, in the order of help.
 enum CommandTable {
   static let commands: [CommandDescription] = [
-    .info, .map, .tree, .frames, .frame, .hex, .stats, .verify, .salvage, .history, .diff, .get, .list, .put,
-    .delete, .importing, .exporting, .compact, .copy, .backup, .collections, .doc, .find, .query, .index,
-    .changes,
-    .blobs,
-    .expiry,
+    .info, .size, .map, .tree, .frames, .frame, .hex, .stats, .verify, .salvage, .history, .diff, .get,
+    .list, .put, .delete, .importing, .exporting, .compact, .copy, .backup, .collections, .doc, .find,
+    .query, .index, .changes, .blobs, .expiry,
     .shell, .demo, .completion, .help, .demoWriter, .complete,
   ]
 

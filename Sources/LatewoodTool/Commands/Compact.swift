@@ -18,6 +18,8 @@ extension CommandDescription {
       "Writes what is live into a new file, in the order of the keys, reads that back, and puts it in the "
         + "place of the old one. It needs as much free space as the live data takes. If it is interrupted, "
         + "the old file stays as it was. Earlier states (see history) do not come along.",
+      "--dry-run reads everything, and says what `latewood size` says: the sizes of the file before and after, "
+        + "as `ls` shows them, without bodies of old revisions and what else a compaction removes.",
       "An app that has the database open compacts it by itself; this is for a file that nobody has open.",
     ],
     examples: [
@@ -36,7 +38,7 @@ extension CommandDescription {
     let isDry = arguments.has(.dryRun)
     let report =
       try isDry
-      ? Database.reading(arguments).closing { (database) throws(Failure) in try estimate(database) }
+      ? estimate(arguments)
       : compact(arguments, rate: rate, on: console)
     let saved = report.bytesBefore - min(report.bytesBefore, report.bytesAfter)
     if console.printsJSON {
@@ -93,16 +95,12 @@ extension CommandDescription {
     }
   }
 
-  /// Estimates the compacted size: live data, header and slots. The log that no checkpoint contains
-  /// counts as live, so that the estimate promises too little rather than too much.
-  private static func estimate(_ database: Database) throws(Failure) -> CompactionReport {
-    let layout = try FileLayoutFacts(at: database.path)
-    do {
-      let statistics = try database.store.statistics()
-      var report = CompactionReport()
-      report.bytesBefore = statistics.fileSize
-      report.bytesAfter = min(statistics.fileSize, layout.bytesAfterCompaction(statistics))
-      return report
-    } catch { throw Failure(error) }
+  /// Estimates the compacted size, as `size` does.
+  private static func estimate(_ arguments: Arguments) throws(Failure) -> CompactionReport {
+    let size = try SizeReport.of(arguments.text(0), limit: 0)
+    var report = CompactionReport()
+    report.bytesBefore = size.parts.fileBytes
+    report.bytesAfter = size.savings.compactedBytes
+    return report
   }
 }

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodDocuments
 import LatewoodInspection
 import LatewoodStore
 
@@ -12,6 +13,8 @@ extension CommandDescription {
         + "holds yet; dead bytes belong to earlier states.",
       "What is dead is told by kind as `latewood map` shows it. Bytes of a keyspace are those of its nodes and "
         + "large values in the newest checkpoint. Everything before \"durable through\" survives a power cut.",
+      "What a compaction would save on disk is told from counters: `latewood size` reads everything, and says "
+        + "how much it is and why.",
       "The keyspace .imports is where import notes the form of what it read, for export.",
     ],
     examples: [
@@ -38,8 +41,11 @@ extension CommandDescription {
     let info = try Database.reading(arguments).closing { (database) throws(Failure) in
       var info = try DatabaseInfo(of: database)
       if try database.holdsDocuments() {
-        info.collections = try DocumentDatabase.reading(arguments).closing { (documents) throws(Failure) in
-          try CollectionFacts.all(of: documents.store)
+        try DocumentDatabase.reading(arguments).closing { (documents) throws(Failure) in
+          info.collections = try CollectionFacts.all(of: documents.store)
+          do throws(DocumentError) { info.reclaimable = try documents.store.reclaimableBytes() } catch {
+            throw Failure(error)
+          }
         }
       }
       return info
@@ -67,6 +73,8 @@ private struct DatabaseInfo {
   let layout: FileLayoutFacts
   var keyspaces: [(name: String, entries: Int, bytes: UInt64)] = []
   var collections: [CollectionFacts] = []
+  /// The bytes of bodies of old revisions, or so, which a compaction leaves out.
+  var reclaimable: UInt64 = 0
 
   init(of database: Database) throws(Failure) {
     path = database.path
@@ -100,8 +108,7 @@ private struct DatabaseInfo {
       ("dead", "\(Quantity.bytes(layout.deadBytes)), \(share) of the file"),
     ]
     fields += layout.deadByKind.map { ("", $0) }
-    let saves =
-      statistics.allocatedSize - min(statistics.allocatedSize, layout.bytesAfterCompaction(statistics))
+    let saves = layout.compactionSaves(statistics, reclaimable: reclaimable)
     fields += [
       (
         "compaction",
@@ -159,7 +166,7 @@ private struct DatabaseInfo {
     writer.member("logBytes", layout.logBytes)
     writer.member("deadBytes", layout.deadBytes)
     writer.member("treeHeight", statistics.treeHeight)
-    layout.write(statistics, to: &writer)
+    layout.write(statistics, reclaimable: reclaimable, to: &writer)
     writer.name("recovery")
     writer.beginObject()
     writer.member("replayedTransactions", recovery.replayedTransactions)

@@ -59,15 +59,17 @@ struct FileLayoutFacts {
     }
   }
 
-  /// Estimates the compacted size: live data and the fixed parts. The log counts as live, so that
-  /// the estimate promises too little rather than too much.
-  func bytesAfterCompaction(_ statistics: Statistics) -> UInt64 {
-    let fixed = (totals[.header] ?? 0) &+ (totals[.slot] ?? 0)
-    return fixed &+ statistics.liveBytes &+ (totals[.log] ?? 0)
+  /// Estimates the bytes on the disk that a compaction gives back, from counters alone. The log
+  /// counts as live, so that the estimate promises too little rather than too much.
+  ///
+  /// - Parameter reclaimable: the bytes of bodies of old revisions.
+  func compactionSaves(_ statistics: Statistics, reclaimable: UInt64) -> UInt64 {
+    let live = statistics.liveBytes &+ logBytes
+    let after = (totals[.header] ?? 0) &+ (totals[.slot] ?? 0) &+ (live - min(live, reclaimable))
+    return statistics.allocatedSize - min(statistics.allocatedSize, after)
   }
 
-  func write(_ statistics: Statistics, to writer: inout JSONWriter) {
-    let after = bytesAfterCompaction(statistics)
+  func write(_ statistics: Statistics, reclaimable: UInt64, to writer: inout JSONWriter) {
     writer.member("databaseID", databaseID)
     writer.name("checkpointTime")
     if let checkpointTime {
@@ -79,7 +81,7 @@ struct FileLayoutFacts {
     writer.member("newestCommit", newestCommit)
     writer.member("durableThrough", durableThrough)
     writer.member("hasWriter", hasWriter)
-    writer.member("compactionSaves", statistics.allocatedSize - min(statistics.allocatedSize, after))
+    writer.member("compactionSaves", compactionSaves(statistics, reclaimable: reclaimable))
     writer.name("kinds")
     writer.beginObject()
     for kind in Region.Kind.allCases { writer.member(kind.rawValue, totals[kind] ?? 0) }

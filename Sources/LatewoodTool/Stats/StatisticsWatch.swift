@@ -17,8 +17,8 @@ struct StatisticsWatch {
       let statistics = try database.store.statistics()
       let history = try database.store.history()
       var sample = StatisticsSample(
-        statistics: statistics, time: Environment.system.now(),
-        isOpenForWriting: try FileVolume().isLockedForWriting(database.path))
+        statistics: statistics, space: try SpaceSample(at: database.path),
+        time: Environment.system.now())
       if let before {
         let isSameFile = before.statistics.fileID == statistics.fileID
         let seconds = Double(max(now &- before.nanoseconds, 1)) / 1e9
@@ -43,9 +43,9 @@ struct StatisticsWatch {
 /// One sample of a database.
 struct StatisticsSample {
   var statistics: Statistics
+  var space: SpaceSample
   /// Microseconds since 1970-01-01 00:00 UTC.
   var time: UInt64
-  var isOpenForWriting: Bool
   /// Nil in the first sample.
   var commitsPerSecond: UInt64?
   var bytesPerSecond: UInt64?
@@ -66,29 +66,29 @@ struct StatisticsSample {
     let clock = Timestamp.shown(microseconds: time).suffix(8)
     return Self.row([
       String(clock), commitsPerSecond.map { Quantity.count($0) } ?? "-",
-      bytesPerSecond.map { Quantity.bytes($0) } ?? "-", Quantity.bytes(statistics.fileSize),
-      Quantity.bytes(statistics.liveBytes), Quantity.share(statistics.deadBytes, of: statistics.fileSize),
-      Quantity.bytes(statistics.logBytes), "\(checkpoints)", "\(compactions)",
+      bytesPerSecond.map { Quantity.bytes($0) } ?? "-", Quantity.bytes(space.fileBytes),
+      Quantity.bytes(space.liveBytes), Quantity.share(space.deadBytes, of: space.fileBytes),
+      Quantity.bytes(space.logBytes), "\(checkpoints)", "\(compactions)",
     ])
   }
 
   func fields(path: String) -> [(name: String, value: String)] {
     [
       ("file", KeyText.shown(path.utf8)), ("id", statistics.fileID),
-      ("open for writing", isOpenForWriting ? "yes" : "no"),
+      ("open for writing", space.hasWriter ? "yes" : "no"),
       ("transaction", Quantity.count(statistics.transaction)),
       (
         "checkpoint",
         statistics.checkpointTransaction == 0
           ? "none yet" : "of transaction \(Quantity.count(statistics.checkpointTransaction))"
       ),
-      ("size", Quantity.bytes(statistics.fileSize)), ("on disk", Quantity.bytes(statistics.allocatedSize)),
-      ("live", Quantity.bytes(statistics.liveBytes)),
+      ("size", Quantity.bytes(space.fileBytes)), ("on disk", Quantity.bytes(space.allocatedBytes)),
+      ("live", Quantity.bytes(space.liveBytes)),
       (
         "dead",
-        "\(Quantity.bytes(statistics.deadBytes)), \(Quantity.share(statistics.deadBytes, of: statistics.fileSize))"
+        "\(Quantity.bytes(space.deadBytes)), \(Quantity.share(space.deadBytes, of: space.fileBytes))"
       ),
-      ("log", "\(Quantity.bytes(statistics.logBytes)) since the checkpoint"),
+      ("log", "\(Quantity.bytes(space.logBytes)) since the checkpoint"),
       ("entries", "\(Quantity.count(statistics.entries)) in the checkpoint"),
       ("changes", "\(Quantity.count(statistics.pendingEntries)) keys since the checkpoint"),
     ]
@@ -100,17 +100,17 @@ struct StatisticsSample {
     writer.member("transaction", statistics.transaction)
     writer.optional("commitsPerSecond", commitsPerSecond)
     writer.optional("bytesPerSecond", bytesPerSecond)
-    writer.member("fileBytes", statistics.fileSize)
-    writer.member("allocatedBytes", statistics.allocatedSize)
-    writer.member("liveBytes", statistics.liveBytes)
-    writer.member("deadBytes", statistics.deadBytes)
-    writer.member("logBytes", statistics.logBytes)
+    writer.member("fileBytes", space.fileBytes)
+    writer.member("allocatedBytes", space.allocatedBytes)
+    writer.member("liveBytes", space.liveBytes)
+    writer.member("deadBytes", space.deadBytes)
+    writer.member("logBytes", space.logBytes)
     writer.member("entries", statistics.entries)
     writer.member("pendingEntries", statistics.pendingEntries)
     writer.member("checkpointTransaction", statistics.checkpointTransaction)
     writer.member("checkpoints", checkpoints)
     writer.member("compactions", compactions)
-    writer.member("isOpenForWriting", isOpenForWriting)
+    writer.member("isOpenForWriting", space.hasWriter)
     writer.member("fileID", statistics.fileID)
     writer.endObject()
   }

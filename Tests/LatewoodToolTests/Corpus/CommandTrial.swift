@@ -80,6 +80,6 @@ final class CommandTrial {
 
   /// Commands that begin by opening the file through the store.
   private static let opening: Set<String> = [
-    "info", "verify", "history", "get", "list", "delete", "export", "compact", "copy", "collections",
+    "info", "size", "verify", "history", "get", "list", "delete", "export", "compact", "copy", "collections",
   ]
 }

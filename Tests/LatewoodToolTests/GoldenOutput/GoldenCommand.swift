@@ -12,6 +12,7 @@ struct GoldenCommand {
   /// take no file.
   static let all: [GoldenCommand] = [
     GoldenCommand(name: "info", lines: [["info", "FILE"]]),
+    GoldenCommand(name: "size", lines: [["size", "FILE", "--limit", "3"]]),
     GoldenCommand(name: "map", lines: [["map", "FILE"]]),
     GoldenCommand(name: "tree", lines: [["tree", "FILE"]]),
     GoldenCommand(name: "frames", lines: [["frames", "FILE"]]),
@@ -42,6 +43,7 @@ struct GoldenCommand {
     GoldenCommand(name: "copy", lines: [["copy", "FILE", "NEW"]]),
     GoldenCommand(name: "backup", lines: [["backup", "FILE", "NEW"]]),
     GoldenCommand(name: "info-documents", source: .documents, lines: [["info", "FILE"]]),
+    GoldenCommand(name: "size-documents", source: .documents, lines: [["size", "FILE", "--limit", "3"]]),
     GoldenCommand(name: "verify-documents", source: .documents, lines: [["verify", "FILE", "--deep"]]),
     GoldenCommand(name: "salvage-documents", source: .documents, lines: [["salvage", "FILE", "NEW"]]),
     GoldenCommand(

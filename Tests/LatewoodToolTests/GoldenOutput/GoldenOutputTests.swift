@@ -109,6 +109,8 @@ private struct GoldenRun {
     text.replace(#/, on disk .*/#, with: ", on disk …")
     text.replace(#/(?m)^on disk  .*$/#, with: "on disk           …")
     text.replace(#/(?m)^compaction  .*$/#, with: "compaction        …")
+    text.replace(#/(?m)^  on the disk, as du shows it  .*$/#, with: "  on the disk, as du shows it  …")
+    text.replace(#/(?m)^  a compaction, on the disk  .*, to /#, with: "  a compaction, on the disk  …, to ")
     text.replace(#/\bin [\d.,]+ (ns|µs|ms|s)\b/#, with: "in … ms")
     if line[0] == "stats" { text.replace(#/"time":"[^"]*"/#, with: #""time":"…""#) }
     return text.isEmpty || text.hasSuffix("\n") ? text : text + "\n"

@@ -1,0 +1,105 @@
+import LatewoodStore
+
+/// The lengths of what one document keeps.
+package struct DocumentSize: Sendable, Equatable {
+  package var id = ""
+  /// The bytes of its record: the revision tree and the place in the feed, without the id.
+  package var recordBytes: UInt64 = 0
+  /// The number of revisions in the tree.
+  package var revisions = 0
+  /// The bytes of the bodies of leaves: of the current revision and of conflicts.
+  package var bodyBytes: UInt64 = 0
+  /// The bytes of the bodies of older revisions, which a sweep removes.
+  package var supersededBytes: UInt64 = 0
+  /// Whether it has expired and was not purged yet.
+  package var isExpired = false
+  /// The bytes that its record would lose by pruning to each of the depths that were asked about.
+  package var prunable: [UInt64] = []
+
+  package init() {}
+}
+
+/// Blobs that the next sweep removes.
+package struct UnneededBlobs: Sendable, Equatable {
+  /// The number of blobs whose content is here.
+  package var blobs = 0
+  package var blobBytes: UInt64 = 0
+  /// The number and bytes of those that no current body or local document refers to.
+  package var unneeded = 0
+  package var unneededBytes: UInt64 = 0
+
+  package init() {}
+}
+
+/// Reads for telling what a database spends its bytes on. Bodies are not decoded: only their
+/// lengths count.
+extension DocumentSnapshot {
+  /// The state of the store below.
+  package var stored: Snapshot { snapshot }
+
+  /// Calls a closure with each document of a collection, by id, also with those that have expired,
+  /// until it returns false. O(documents × log n + revisions).
+  ///
+  /// - Parameter depths: the depths to try pruning with, each at least 1.
+  /// - Throws: ``DocumentError``; errors of `body`.
+  package func forEachSize(
+    in collection: String, depths: [Int], _ body: (DocumentSize) throws -> Bool
+  ) throws {
+    let spaces = try CollectionSpaces(collection, in: snapshot)
+    let now = core.now
+    try snapshot.forEach(in: spaces.documents) { key, value in
+      let record = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }
+      var size = DocumentSize()
+      size.id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+      size.recordBytes = UInt64(value.byteCount)
+      size.revisions = record.tree.nodes.count
+      size.isExpired = record.isExpired(at: now)
+      for node in record.tree.nodes where node.body != 0 {
+        let length = try snapshot.withValue(SequenceKey(node.body), in: spaces.bodies) { $0.byteCount }
+        if node.isLeaf {
+          size.bodyBytes &+= UInt64(length ?? 0)
+        } else {
+          size.supersededBytes &+= UInt64(length ?? 0)
+        }
+      }
+      size.prunable = depths.map { depth in
+        var pruned = record
+        guard pruned.tree.prune(to: max(1, depth)) else { return 0 }
+        return size.recordBytes - min(size.recordBytes, UInt64(pruned.encoded().count))
+      }
+      return try body(size)
+    }
+  }
+
+  /// Counts blobs, and those that nothing will need after a sweep: only bodies that are superseded
+  /// refer to them, or nothing. O(blobs × collections × log n + references).
+  package func unneededBlobs() throws -> UnneededBlobs {
+    let shared = core.shared.withLock { $0 }
+    var spaces: [CollectionSpaces] = []
+    for name in try collectionNames() { spaces.append(try CollectionSpaces(name, in: snapshot)) }
+    var result = UnneededBlobs()
+    try snapshot.forEach(in: shared.blobs) { key, value in
+      guard let record = try value.reading({ (bytes) throws(DocumentError) in try BlobRecord(stored: bytes) })
+      else { return true }
+      result.blobs += 1
+      result.blobBytes &+= record.length
+      let digest = key.withUnsafeBytes { Array($0) }
+      for collection in spaces where try isNeeded(digest, collection) { return true }
+      result.unneeded += 1
+      result.unneededBytes &+= record.length
+      return true
+    }
+    return result
+  }
+
+  private func isNeeded(_ digest: [UInt8], _ spaces: CollectionSpaces) throws -> Bool {
+    var isNeeded = false
+    try snapshot.forEach(in: spaces.uses, .prefix(digest)) { key, _ in
+      let sequence = key.withUnsafeBytes { Array($0.dropFirst(digest.count).prefix(8)) }
+      // A local document has the sequence 0, which is never superseded.
+      isNeeded = try !snapshot.contains(sequence, in: spaces.superseded)
+      return !isNeeded
+    }
+    return isNeeded
+  }
+}

@@ -1,0 +1,66 @@
+extension CommandDescription {
+  static let size = CommandDescription(
+    name: "size",
+    summary: "why the file is as big as it is, and what to do about it",
+    operands: [.database],
+    options: [.limit],
+    discussion: [
+      "Divides every byte of the file by what it is for. Of documents: current bodies, bodies of old revisions, "
+        + "records with their revision trees, indexes, feed, blobs, local documents and times of expiry, by "
+        + "collection. Of plain entries: keys, values and large values, by keyspace. Then commits that no "
+        + "checkpoint has merged into the tree (log), what was replaced or deleted (dead), and holes, which `ls` "
+        + "counts and the disk does not. The parts add up to the size of the file.",
+      "The sizes in the file are those of the newest checkpoint; contents are those of the newest commit. Bodies "
+        + "in the file are divided into current and old by their lengths. --limit says how many of the largest "
+        + "documents or entries are listed; 10 if it is not given.",
+      "What a compaction gives back is an estimate. It takes bodies of old revisions, blobs that nothing current "
+        + "refers to, and documents past expiry with it; what they add up to is told below it. Pruning shortens "
+        + "the revision trees of records.",
+      "It only reads, and works beside a process that writes. Of a damaged "
+        + "file it tells nothing: `latewood map` does.",
+    ],
+    examples: [
+      ExampleDescription(
+        line: "latewood size films.latewood", explanation: "Where the bytes are, and what helps."),
+      ExampleDescription(
+        line: "latewood size films.latewood --limit 50", explanation: "With the fifty largest documents."),
+      ExampleDescription(
+        line: "latewood size films.latewood --json", explanation: "All the numbers, for programs."),
+    ],
+    json: [
+      #"{"path":"TEXT","holdsDocuments":true|false,"hasWriter":true|false,"#,
+      #"  "fileBytes":BYTES,"allocatedBytes":BYTES,"#,
+      #"  "parts":[{"part":"PART","bytes":BYTES}, ...],"#,
+      #"  "collections":[{"name":"NAME" or null,"documents":NUMBER,"#,
+      #"    "contentBytes":BYTES,"bytes":BYTES,"kinds":[{"kind":"PART","#,
+      #"    "entries":NUMBER,"contentBytes":BYTES,"bytes":BYTES}, ...]}, ...],"#,
+      #"  "largestDocuments":[{"collection":"NAME","id":"ID","bodyBytes":BYTES,"#,
+      #"    "supersededBytes":BYTES,"recordBytes":BYTES,"revisions":NUMBER}, ...],"#,
+      #"  "keyspaces":[{"name":"NAME","entries":NUMBER,"keyBytes":BYTES,"#,
+      #"    "valueBytes":BYTES,"bytes":BYTES,"largeValues":NUMBER,"#,
+      #"    "largeValueBytes":BYTES}, ...],"#,
+      #"  "largestEntries":[{"keyspace":"NAME","key":KEY,"#,
+      #"    "valueBytes":BYTES}, ...],"#,
+      #"  "savings":{"compactedBytes":BYTES,"compactionSaves":BYTES,"#,
+      #"    "supersededBytes":BYTES,"unneededBlobs":NUMBER,"#,
+      #"    "unneededBlobBytes":BYTES,"unfinishedUploadBytes":BYTES,"#,
+      #"    "expiredDocuments":NUMBER,"expiredBytes":BYTES,"#,
+      #"    "depth":NUMBER or null,"tooDeepBytes":BYTES,"#,
+      #"    "pruning":[{"depth":NUMBER,"bytes":BYTES}, ...]},"#,
+      #"  "advice":[{"text":"TEXT","command":"TEXT" or null}, ...]}"#,
+      "PART is currentBodies, supersededBodies, records, indexes, feed, blobs,",
+      "localDocuments, expiry, entries, catalog, tree, log, dead, holes, room,",
+      "header, damaged or rest: frame headers and padding. The parts add up",
+      "to fileBytes. bytes are those in the newest checkpoint.",
+    ]
+  ) { arguments, console throws(Failure) in
+    let limit = Int(clamping: try arguments.number(of: .limit) ?? 10)
+    let report = try SizeReport.of(try arguments.text(0), limit: limit)
+    if console.printsJSON {
+      try console.json { report.write(to: &$0) }
+    } else {
+      try report.print(on: console)
+    }
+    return .success
+  }
+}

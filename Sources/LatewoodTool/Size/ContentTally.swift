@@ -1,0 +1,96 @@
+import LatewoodDocuments
+import LatewoodStore
+
+/// The contents of one keyspace in the newest state, whether a checkpoint has merged them or not.
+struct KeyspaceContent {
+  let name: String
+  var entries: UInt64 = 0
+  var keyBytes: UInt64 = 0
+  var valueBytes: UInt64 = 0
+  var bytes: UInt64 { keyBytes &+ valueBytes }
+
+  /// Adds up the lengths of a keyspace's entries. O(entries).
+  ///
+  /// - Parameter visit: called with each key and the length of its value.
+  init(
+    of keyspace: Keyspace, in snapshot: Snapshot, _ visit: (RawSpan, UInt64) -> Void = { _, _ in }
+  ) throws(Failure) {
+    name = keyspace.name
+    var (entries, keyBytes, valueBytes): (UInt64, UInt64, UInt64) = (0, 0, 0)
+    do {
+      try snapshot.forEach(in: keyspace) { key, value in
+        let length = UInt64(value.byteCount)
+        entries += 1
+        keyBytes &+= UInt64(key.byteCount)
+        valueBytes &+= length
+        visit(key, length)
+        return true
+      }
+    } catch { throw Failure(error) }
+    (self.entries, self.keyBytes, self.valueBytes) = (entries, keyBytes, valueBytes)
+  }
+
+  /// The bytes that it takes in a file that was just compacted, without inner nodes: each entry has
+  /// a head, a slot and its lengths beside it.
+  var compactedBytes: UInt64 { bytes &+ entries &* Self.entryOverhead }
+  static let entryOverhead: UInt64 = 9
+}
+
+/// One of the largest entries of a database without documents.
+struct LargeEntry {
+  let keyspace: String
+  let key: [UInt8]
+  let valueBytes: UInt64
+}
+
+/// One of the largest documents.
+struct LargeDocument {
+  let collection: String
+  let size: DocumentSize
+}
+
+/// The documents of one collection, added up.
+struct CollectionTally {
+  let name: String
+  private(set) var documents: UInt64 = 0
+  private(set) var bodyBytes: UInt64 = 0
+  /// The number of documents that have expired and were not purged yet.
+  private(set) var expired: UInt64 = 0
+  /// The bytes of bodies and records of documents that have expired.
+  private(set) var expiredBytes: UInt64 = 0
+  /// The bytes that records would lose by pruning, for each depth that was asked about.
+  private(set) var prunable: [UInt64]
+
+  /// Adds up the documents of a collection. O(documents × log n + revisions).
+  static func of(
+    _ name: String, in snapshot: DocumentSnapshot, depths: [Int],
+    _ largest: inout LargestItems<LargeDocument>
+  ) throws(Failure) -> CollectionTally {
+    var tally = CollectionTally(name: name, prunable: [UInt64](repeating: 0, count: depths.count))
+    do {
+      try snapshot.forEachSize(in: name, depths: depths) { size in
+        tally.add(size)
+        largest.add(
+          size.bodyBytes &+ size.supersededBytes &+ size.recordBytes,
+          LargeDocument(collection: name, size: size))
+        return true
+      }
+    } catch { throw Failure(error) }
+    return tally
+  }
+
+  private init(name: String, prunable: [UInt64]) {
+    self.name = name
+    self.prunable = prunable
+  }
+
+  private mutating func add(_ size: DocumentSize) {
+    documents += 1
+    bodyBytes &+= size.bodyBytes
+    if size.isExpired {
+      expired += 1
+      expiredBytes &+= size.bodyBytes &+ size.recordBytes
+    }
+    for (index, bytes) in size.prunable.enumerated() { prunable[index] &+= bytes }
+  }
+}

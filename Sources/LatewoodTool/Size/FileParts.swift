@@ -1,0 +1,88 @@
+import LatewoodBytes
+import LatewoodInspection
+
+/// Every byte of a file, divided by what it is for: the same regions that `map` and `info` add up.
+///
+/// ```
+/// file = contents by keyspace + rest of the tree + log + dead + frames + holes + room + header
+/// ```
+///
+/// Invariant: the parts add up to the size of the file.
+struct FileParts {
+  let fileBytes: UInt64
+  let allocatedBytes: UInt64
+  let hasWriter: Bool
+  /// The bytes in the newest checkpoint, by the name of the keyspace; the catalog has a name that
+  /// no keyspace has.
+  private(set) var keyspaces: [(name: String, facts: LiveTree.KeyspaceFacts)] = []
+  private(set) var catalogBytes: UInt64 = 0
+  /// The inner nodes of the tree, and what nodes need that hold entries of several keyspaces.
+  private(set) var treeRest: UInt64 = 0
+  private let totals: [Region.Kind: UInt64]
+
+  /// Reads the whole file once, but for its holes. Memory: up to 150 bytes for each node and each
+  /// large value, as for a map of the file.
+  ///
+  /// - Throws: ``Failure`` `damaged` if the tree or the log is, so that nothing adds up.
+  init(at path: String) throws(Failure) {
+    let file = try InspectedFile.opened(at: path)
+    defer { file.close() }
+    let map: FileMap
+    do throws(Fault) {
+      map = try FileMap(file)
+      fileBytes = map.size
+      allocatedBytes = try file.allocatedSize()
+      hasWriter = try file.hasWriter()
+      if file.newestSlot == nil { throw file.faults.first ?? .damaged(at: 0, "no root slot is sound") }
+      if let fault = map.tree.faults.first ?? file.log.fault { throw fault }
+    } catch { throw Self.failure(error, path) }
+    totals = map.totals
+    let live = (totals[.node] ?? 0) &+ (totals[.extent] ?? 0)
+    var named: UInt64 = 0
+    for (number, facts) in map.tree.keyspaces.sorted(by: { $0.key < $1.key }) {
+      let (sum, overflow) = named.addingReportingOverflow(facts.bytes)
+      // Only where references lead to the same bytes twice.
+      guard !overflow, sum <= live else {
+        throw Self.failure(.damaged(at: 0, "parts of the tree overlap"), path)
+      }
+      named = sum
+      if number == 0 {
+        catalogBytes = facts.bytes
+      } else {
+        keyspaces.append((map.tree.name(of: number), facts))
+      }
+    }
+    treeRest = live - named
+  }
+
+  private static func failure(_ fault: Fault, _ path: String) -> Failure {
+    var failure = Failure(fault)
+    failure.path = failure.path ?? path
+    if failure.advice.isEmpty, fault.kind == .damaged { failure.advice = Failure.whatToDoAboutDamage }
+    return failure
+  }
+
+  private func sum(_ kinds: Region.Kind...) -> UInt64 { kinds.reduce(0) { $0 + (totals[$1] ?? 0) } }
+
+  /// Header, its copy and the root slots.
+  var fixed: UInt64 { sum(.header, .slot) }
+  /// The nodes and large values of the newest checkpoint.
+  var live: UInt64 { sum(.node, .extent) }
+  /// Commits that no checkpoint has merged.
+  var log: UInt64 { sum(.log) }
+  /// Nodes and commits of earlier states.
+  var dead: UInt64 { sum(.deadNode, .deadCommit) }
+  var frames: UInt64 { sum(.checkpoint, .frame) }
+  var holes: UInt64 { sum(.hole) }
+  /// What follows the log: reserved ahead, or left from writes that were never acknowledged.
+  var room: UInt64 { sum(.skipped, .reserved) }
+  var damaged: UInt64 { sum(.damaged) }
+}
+
+/// A line of the sum that makes up the file.
+struct FilePart: Equatable {
+  /// The name in JSON.
+  let name: String
+  let words: String
+  let bytes: UInt64
+}

@@ -1,0 +1,132 @@
+import LatewoodDocuments
+
+/// A sentence on what to do about the size of a file, and the command for it.
+struct SizeAdvice: Equatable {
+  let text: String
+  /// The exact command; nil if there is none.
+  var command: String?
+
+  /// Returns the advice about a file: at least one, what helps most first.
+  static func all(about report: SizeReport) -> [SizeAdvice] {
+    [
+      compaction(report), expiry(report), pruning(report), kinds(report), log(report), sparse(report),
+      damage(report),
+    ].compactMap { $0 }
+  }
+
+  private static func command(_ words: String, _ report: SizeReport) -> String {
+    "latewood \(words) \(ShellText.quoted(report.path))"
+  }
+
+  private static func collection(_ name: String?) -> String {
+    guard let name, name != DocumentCollection.defaultName else { return "" }
+    return " --collection \(ShellText.quoted(name))"
+  }
+
+  private static func indexBytes(_ collection: SizeReport.Collection) -> UInt64 {
+    collection.kinds.first { $0.kind == .indexes }?.fileBytes ?? 0
+  }
+
+  private static func compaction(_ report: SizeReport) -> SizeAdvice {
+    let saved = report.allocatedBytesSaved
+    guard saved >= 64 << 10, saved >= report.parts.allocatedBytes / 20 else {
+      return SizeAdvice(
+        text: "A compaction would give back little: the file is small anyway, or nearly all of it is live.")
+    }
+    let gain =
+      "A compaction gives back about \(Quantity.bytes(saved)), \(Quantity.share(saved, of: report.parts.allocatedBytes)) "
+      + "of the disk space, and needs \(Quantity.bytes(report.savings.compactedBytes)) free meanwhile. Nothing current "
+      + "is lost by it; old revisions and earlier states are."
+    guard report.parts.hasWriter else {
+      return SizeAdvice(text: gain, command: command("compact", report))
+    }
+    return SizeAdvice(
+      text: gain
+        + " A process has the database open for writing: it compacts by itself when its policy says so; "
+        + "or end it first, and run this.",
+      command: command("compact", report))
+  }
+
+  private static func expiry(_ report: SizeReport) -> SizeAdvice? {
+    guard report.savings.expired > 0 else { return nil }
+    return SizeAdvice(
+      text: Quantity.count(report.savings.expired, "document has", "documents have")
+        + " expired but not been removed, as no app has had the file open for writing since: about "
+        + "\(Quantity.bytes(report.savings.expiredBytes)). A compaction removes them first. This lists them.",
+      command: command("expiry", report) + collection(report.collectionWithExpired))
+  }
+
+  private static func pruning(_ report: SizeReport) -> SizeAdvice? {
+    guard let depth = report.savings.depth,
+      let best = report.savings.pruning.first(where: { worthwhile($0.bytes, report) })
+    else { return nil }
+    return SizeAdvice(
+      text:
+        "\(depth) generations of each document's revisions are kept. With \(best.depth) the records would "
+        + "be about \(Quantity.bytes(best.bytes)) smaller after a compaction; replicas that were away for longer "
+        + "than that see more conflicts. An app sets it: database.setRevisionDepth(\(best.depth)).")
+  }
+
+  private static func worthwhile(_ bytes: UInt64, _ report: SizeReport) -> Bool {
+    bytes >= 64 << 10 && bytes >= report.savings.compactedBytes / 20
+  }
+
+  /// Tells of a kind that takes much and can do without.
+  private static func kinds(_ report: SizeReport) -> SizeAdvice? {
+    func bytes(_ kind: SpaceKind) -> UInt64 { report.sum.first { $0.name == kind.rawValue }?.bytes ?? 0 }
+    let whole = max(report.parts.live, 1)
+    if bytes(.indexes) > 64 << 10, bytes(.indexes) > whole / 4 {
+      return SizeAdvice(
+        text:
+          "Indexes take \(Quantity.share(bytes(.indexes), of: whole)) of what is live. Drop those that no "
+          + "query uses with `latewood index drop`. This lists them.",
+        command: command("index", report)
+          + collection(report.collections.max { indexBytes($0) < indexBytes($1) }?.name))
+    }
+    if bytes(.blobs) > 64 << 10, bytes(.blobs) > whole / 2 {
+      return SizeAdvice(
+        text:
+          "Blobs take \(Quantity.share(bytes(.blobs), of: whole)) of what is live. One goes when no document "
+          + "refers to it any more. This lists them with their lengths.",
+        command: command("blobs", report))
+    }
+    return nil
+  }
+
+  private static func log(_ report: SizeReport) -> SizeAdvice? {
+    guard report.parts.log > 1 << 20, report.parts.log > report.parts.fileBytes / 4 else { return nil }
+    return SizeAdvice(
+      text:
+        "\(Quantity.bytes(report.parts.log)) are commits that no checkpoint has merged into the tree. The next "
+        + "checkpoint of the app does that, or its close; the sizes by kind are without them.")
+  }
+
+  private static func sparse(_ report: SizeReport) -> SizeAdvice? {
+    let parts = report.parts
+    guard parts.fileBytes > parts.allocatedBytes + parts.fileBytes / 10 else { return nil }
+    return SizeAdvice(
+      text:
+        "`ls` shows \(Quantity.bytes(parts.fileBytes)), but \(Quantity.bytes(parts.fileBytes - parts.allocatedBytes)) "
+        + "of that are holes, which take no space; `du` shows what does. A plain copy may fill them; this makes one "
+        + "without them.",
+      command: command("copy", report) + " COPY")
+  }
+
+  private static func damage(_ report: SizeReport) -> SizeAdvice? {
+    guard report.parts.damaged > 0 else { return nil }
+    return SizeAdvice(text: "A part of the file is damaged.", command: command("verify", report))
+  }
+}
+
+/// Text as an argument in a command that a shell is to read.
+enum ShellText {
+  static func quoted(_ text: String) -> String {
+    let shown = KeyText.shown(text.utf8)
+    let isPlain = shown.unicodeScalars.allSatisfy {
+      $0.properties.isAlphabetic || ("0"..."9").contains($0) || "/._-+,:@%".unicodeScalars.contains($0)
+    }
+    if isPlain, !shown.isEmpty, !shown.hasPrefix("-") { return shown }
+    return "'" + shown.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
+      + "'"
+  }
+}

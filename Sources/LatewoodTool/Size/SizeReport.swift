@@ -1,0 +1,225 @@
+import LatewoodDocuments
+import LatewoodInspection
+import LatewoodStore
+
+/// The answer to "why is my file so big?".
+struct SizeReport {
+  /// The share of one kind: of a collection, or of the database as a whole.
+  struct KindSize {
+    var kind: SpaceKind
+    var entries: UInt64 = 0
+    /// The bytes of keys and values in the newest state.
+    var contentBytes: UInt64 = 0
+    /// The bytes in the newest checkpoint, with the nodes around them.
+    var fileBytes: UInt64 = 0
+  }
+
+  /// A collection; one without a name is what belongs to no collection.
+  struct Collection {
+    var name: String?
+    var documents: UInt64 = 0
+    var kinds: [KindSize] = []
+    var fileBytes: UInt64 { kinds.reduce(0) { $0 &+ $1.fileBytes } }
+    var contentBytes: UInt64 { kinds.reduce(0) { $0 &+ $1.contentBytes } }
+
+    mutating func add(_ kind: SpaceKind, entries: UInt64 = 0, content: UInt64 = 0, file: UInt64 = 0) {
+      let place: Int
+      if let known = kinds.firstIndex(where: { $0.kind == kind }) {
+        place = known
+      } else {
+        kinds.append(KindSize(kind: kind))
+        place = kinds.count - 1
+      }
+      kinds[place].entries &+= entries
+      kinds[place].contentBytes &+= content
+      kinds[place].fileBytes &+= file
+    }
+  }
+
+  /// A keyspace of a database without documents.
+  struct KeyspaceSize {
+    var content: KeyspaceContent
+    var facts = LiveTree.KeyspaceFacts()
+  }
+
+  let path: String
+  let parts: FileParts
+  var holdsDocuments = false
+  /// By size; empty without documents.
+  var collections: [Collection] = []
+  /// By size; empty with documents.
+  var keyspaces: [KeyspaceSize] = []
+  /// A collection with documents that have expired.
+  var collectionWithExpired: String?
+  var largestDocuments = LargestItems<LargeDocument>(limit: 0)
+  var largestEntries = LargestItems<LargeEntry>(limit: 0)
+  var savings = SizeSavings()
+
+  /// Surveys a database. Reads it all once; keeps only sums and the `limit` largest items besides
+  /// the map of the file.
+  static func of(_ path: String, limit: Int) throws(Failure) -> SizeReport {
+    // The store first: it says best why a file cannot be opened.
+    try Database.reading(path).closing { (database) throws(Failure) in
+      var report = SizeReport(path: path, parts: try FileParts(at: path))
+      report.holdsDocuments = try database.holdsDocuments()
+      if report.holdsDocuments {
+        try DocumentDatabase.open(path: path, .readOnly).closing { (documents) throws(Failure) in
+          try report.survey(documents, limit: limit)
+        }
+      } else {
+        try report.survey(database, limit: limit)
+      }
+      return report
+    }
+  }
+
+  private init(path: String, parts: FileParts) {
+    self.path = path
+    self.parts = parts
+  }
+
+  // MARK: Entries
+
+  private mutating func survey(_ database: Database, limit: Int) throws(Failure) {
+    let snapshot = try database.newest()
+    defer { snapshot.close() }
+    var largest = LargestItems<LargeEntry>(limit: limit)
+    let facts = Dictionary(parts.keyspaces.map { ($0.name, $0.facts) }, uniquingKeysWith: { $1 })
+    for keyspace in try Self.keyspaces(of: snapshot) {
+      let content = try KeyspaceContent(of: keyspace, in: snapshot) { key, length in
+        largest.add(
+          UInt64(key.byteCount) &+ length,
+          LargeEntry(
+            keyspace: keyspace.name, key: key.withUnsafeBytes { Array($0) }, valueBytes: length))
+      }
+      keyspaces.append(KeyspaceSize(content: content, facts: facts[keyspace.name] ?? .init()))
+    }
+    largestEntries = largest
+    savings.estimate(parts, keyspaces.map(\.content))
+    keyspaces.sort { ($0.facts.bytes, $0.content.bytes) > ($1.facts.bytes, $1.content.bytes) }
+  }
+
+  private static func keyspaces(of snapshot: Snapshot) throws(Failure) -> [Keyspace] {
+    do { return try snapshot.keyspaces() } catch { throw Failure(error) }
+  }
+
+  // MARK: Documents
+
+  private mutating func survey(_ database: DocumentDatabase, limit: Int) throws(Failure) {
+    let snapshot: DocumentSnapshot
+    let names: [String]
+    do throws(DocumentError) {
+      snapshot = try database.store.snapshot()
+      names = try snapshot.collectionNames()
+    } catch { throw Failure(error) }
+    defer { snapshot.close() }
+    let depth = database.store.depth
+    let depths = [depth] + SizeSavings.triedDepths.filter { $0 < depth }
+    savings.depth = depth
+    var largest = LargestItems<LargeDocument>(limit: limit)
+    var tallies: [String: CollectionTally] = [:]
+    for name in names {
+      tallies[name] = try CollectionTally.of(name, in: snapshot, depths: depths, &largest)
+    }
+    largestDocuments = largest
+    var contents: [KeyspaceContent] = []
+    for keyspace in try Self.keyspaces(of: snapshot.stored) {
+      contents.append(try KeyspaceContent(of: keyspace, in: snapshot.stored))
+    }
+    do { savings.unneeded = try snapshot.unneededBlobs() } catch { throw Failure(error) }
+    let chunks = contents.first { $0.name == "chunks" }?.valueBytes ?? 0
+    savings.unfinishedUploadBytes = chunks - min(chunks, savings.unneeded.blobBytes)
+    collectionWithExpired = names.first { tallies[$0]?.expired ?? 0 > 0 }
+    for tally in tallies.values {
+      savings.expired += tally.expired
+      savings.expiredBytes &+= tally.expiredBytes
+      savings.tooDeepBytes &+= tally.prunable[0]
+    }
+    savings.pruning = depths.indices.dropFirst().map { index in
+      let bytes = tallies.values.reduce(0 as UInt64) { $0 &+ $1.prunable[index] }
+      return (depths[index], bytes - min(bytes, savings.tooDeepBytes))
+    }
+    divide(contents, tallies, names)
+    savings.estimate(parts, contents)
+  }
+
+  /// Divides keyspaces among collections and kinds.
+  private mutating func divide(
+    _ contents: [KeyspaceContent], _ tallies: [String: CollectionTally], _ names: [String]
+  ) {
+    var found: [String?: Collection] = [nil: Collection()]
+    for name in names { found[name] = Collection(name: name, documents: tallies[name]?.documents ?? 0) }
+    func change(_ name: String?, _ body: (inout Collection) -> Void) {
+      body(&found[name, default: Collection(name: name)])
+    }
+    let known = Dictionary(contents.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    for content in contents {
+      let role = SpaceRole(content.name, isOfDocuments: true)
+      change(role.collection) { collection in
+        guard role.kind == .currentBodies else {
+          // The list of superseded bodies counts with them, but not as so many more of them.
+          let isList = role.kind == .supersededBodies
+          let entries = isList ? 0 : content.entries
+          return collection.add(role.kind, entries: entries, content: content.bytes)
+        }
+        let list = known["superseded/\(role.collection ?? "")"]
+        let current = min(tallies[role.collection ?? ""]?.bodyBytes ?? 0, content.valueBytes)
+        let old = content.valueBytes - current
+        let oldEntries = min(list?.entries ?? 0, content.entries)
+        savings.supersededBytes &+= old &+ oldEntries &* (8 + KeyspaceContent.entryOverhead)
+        savings.supersededBytes &+= list?.compactedBytes ?? 0
+        let entries = content.entries - oldEntries
+        collection.add(.currentBodies, entries: entries, content: current &+ entries &* 8)
+        collection.add(.supersededBodies, entries: oldEntries, content: old &+ oldEntries &* 8)
+      }
+    }
+    for (name, facts) in parts.keyspaces {
+      let role = SpaceRole(name, isOfDocuments: true)
+      change(role.collection) { collection in
+        guard role.kind == .currentBodies else { return collection.add(role.kind, file: facts.bytes) }
+        // In the newest checkpoint bodies of both sorts lie side by side: by their lengths.
+        let content = known[name]
+        let all = content?.valueBytes ?? 0
+        let current = min(tallies[role.collection ?? ""]?.bodyBytes ?? 0, all)
+        let share = all == 0 ? 1 : Double(current) / Double(all)
+        let bytes = min(facts.bytes, UInt64(Double(facts.bytes) * share))
+        collection.add(.currentBodies, file: bytes)
+        collection.add(.supersededBodies, file: facts.bytes - bytes)
+      }
+    }
+    change(nil) { $0.add(.catalog, file: parts.catalogBytes) }
+    for name in found.keys {
+      found[name]?.kinds.removeAll { $0.entries == 0 && $0.contentBytes == 0 && $0.fileBytes == 0 }
+      found[name]?.kinds.sort { ($0.fileBytes, $0.contentBytes) > ($1.fileBytes, $1.contentBytes) }
+    }
+    collections = found.values.sorted {
+      ($0.fileBytes, $0.contentBytes, $1.name ?? "") > ($1.fileBytes, $1.contentBytes, $0.name ?? "")
+    }
+  }
+
+  // MARK: The sum
+
+  /// The parts of the file; they add up to its size.
+  var sum: [FilePart] {
+    var kinds: [SpaceKind: UInt64] = [:]
+    if holdsDocuments {
+      for collection in collections {
+        for kind in collection.kinds { kinds[kind.kind, default: 0] &+= kind.fileBytes }
+      }
+    } else {
+      kinds[.entries] = parts.keyspaces.reduce(0) { $0 &+ $1.facts.bytes }
+      kinds[.catalog] = parts.catalogBytes
+    }
+    return SpaceKind.allCases.map { FilePart(name: $0.rawValue, words: $0.words, bytes: kinds[$0] ?? 0) }
+      + [
+        FilePart(name: "tree", words: "rest of the tree: inner nodes", bytes: parts.treeRest),
+        FilePart(name: "log", words: "log that no checkpoint has merged", bytes: parts.log),
+        FilePart(name: "dead", words: "dead: replaced or deleted", bytes: parts.dead),
+        FilePart(name: "holes", words: "holes, given back to the disk", bytes: parts.holes),
+        FilePart(name: "room", words: "room behind the log", bytes: parts.room),
+        FilePart(name: "header", words: "header and root slots", bytes: parts.fixed),
+        FilePart(name: "damaged", words: "damaged", bytes: parts.damaged),
+        FilePart(name: "rest", words: "left over: frame headers, padding", bytes: parts.frames),
+      ]
+  }
+}

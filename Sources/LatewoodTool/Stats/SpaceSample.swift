@@ -1,0 +1,32 @@
+import LatewoodBytes
+import LatewoodInspection
+
+/// The space that a file takes at one moment, divided as `info`, `map` and `size` divide it.
+///
+/// The store's own `logBytes` is everything behind the replay offset, with the nodes of checkpoints
+/// that lie there too, which are live or dead: for a file that was just closed that can be most of
+/// it.
+struct SpaceSample {
+  let fileBytes: UInt64
+  let allocatedBytes: UInt64
+  let liveBytes: UInt64
+  let logBytes: UInt64
+  let hasWriter: Bool
+  /// Everything that is neither live nor log, without header and slots.
+  let deadBytes: UInt64
+
+  init(at path: String) throws(Failure) {
+    let file = try InspectedFile.opened(at: path)
+    defer { file.close() }
+    do throws(Fault) {
+      fileBytes = file.size
+      allocatedBytes = try file.allocatedSize()
+      // The numbers in the file are untrusted.
+      liveBytes = min(file.checkpoint?.record.root?.liveBytes ?? 0, file.size)
+      logBytes = try file.unmergedBytes()
+      hasWriter = try file.hasWriter()
+    } catch { throw Failure(error) }
+    let rest = fileBytes - min(fileBytes, SizeSavings.fixedBytes + logBytes)
+    deadBytes = rest - min(rest, liveBytes)
+  }
+}
