@@ -271,7 +271,8 @@ extension Volume {
 /// A lock that is held until `unlock`.
 package protocol FileLock: AnyObject, Sendable {
   func unlock()
-  /// Removes the lock's own file, if it has one, and releases the lock. For a database that is gone.
+  /// Removes the lock's own file, if it has one, and releases the lock. For a database that is
+  /// gone.
   func remove()
   /// Whether this process took the lock; false in a child process that inherited it by fork.
   var isOwnedByThisProcess: Bool { get }
