@@ -14,15 +14,15 @@ extension FileView {
     }.get()
   }
 
-  /// The end of the hole in which an offset lies; nil if it lies in none. Throws errors of the
-  /// device.
-  func endOfHole(at offset: UInt64) throws(Fault) -> UInt64? {
+  /// The end of the hole in which a part of a range lies; nil if there is none. Throws errors of
+  /// the device.
+  func endOfHole(in range: Range<UInt64>) throws(Fault) -> UInt64? {
     guard let owner else { return nil }
     // SAFETY: the owner lives as long as the mapping that this view is of.
     let hole = try owner._withUnsafeGuaranteedRef { owner in
-      Result { () throws(Fault) in try owner.device.nextHole(from: offset) }
+      Result { () throws(Fault) in try owner.device.nextHole(from: range.lowerBound) }
     }.get()
-    return hole.flatMap { $0.contains(offset) ? $0.upperBound : nil }
+    return hole.flatMap { $0.overlaps(range) ? $0.upperBound : nil }
   }
 
   /// Whether the bytes are those of a `PageCache`, which may release them once the reader that

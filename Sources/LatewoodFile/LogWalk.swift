@@ -152,7 +152,8 @@ struct LogWalk {
         try readable.need(offset, headerLength)
       } catch {
         // There is no memory for the zeros of a hole, which need not be looked at.
-        guard error.kind == .outOfSpace, let end = try view.endOfHole(at: offset) else { throw error }
+        guard error.kind == .outOfSpace, let end = try view.endOfHole(in: offset..<offset + headerLength)
+        else { throw error }
         at = max(at, end & ~(FileLayout.frameAlignment - 1))
         continue
       }

@@ -85,9 +85,8 @@ extension Store {
     /// or this process has it open a second time, and none that an open snapshot needs. Default:
     /// true.
     public var punchesHoles = true
-    /// Whether blocks are kept in reserve behind the log, for freeing a full disk. Off, because on
-    /// ext4 of Linux 6.18 a commit that `fdatasync` has made durable in such blocks did not always
-    /// survive a power cut: 5 of 400 cuts lost one, and none of 330 with `fsync`.
+    /// Whether blocks are kept in reserve behind the log, for freeing a full disk. Off, because it
+    /// is not yet shown that commits in such blocks survive power cuts as others do.
     package var keepsReserve = false
     /// The number of checkpoints, including the newest, that stay complete for ``Store/history()``
     /// and ``Store/snapshot(asOf:)``; at least 1. Under random overwrites each takes about as much
