@@ -16,13 +16,15 @@ import LatewoodSimulation
 ///   unwritten journal. Blocks that the file system has passed to its disk stay, whether or not it
 ///   asked for a flush: the disk has no cache of its own to lose. A sync in progress at that moment
 ///   may report success although it failed: Linux does not check again whether the journal was
-///   aborted (seen with a program of twenty lines in 27 of 209 cuts; never with the other kind).
-///   After a real power failure no process would hear of it, so acknowledgements after the
-///   beginning of the cut do not count here.
+///   aborted (seen with a program of twenty lines in 27 of 209 cuts).
 /// - A cut of the *outer* one also loses blocks that the inner file system wrote to its disk and
 ///   did not flush, because a flush of that disk is an fsync of its image. So this is a disk with a
 ///   volatile write cache. Before the cut, random parts of that cache are written out, so that
 ///   blocks survive in another order than they were written in.
+///
+/// After a real power failure no process would hear of a sync that was in progress, so
+/// acknowledgements after the beginning of a cut do not count. (When those after a cut of the outer
+/// one did, 3 of 900 cuts seemed to lose a commit; since then none of 870.)
 ///
 /// Its limits: blocks are lost or kept by pages of 4 KiB, so no sector is torn; the processor,
 /// memory and firmware of a real disk have no part in it; and the lower ext4 is trusted to keep
@@ -83,7 +85,7 @@ final class PowerStage: Stage {
     }
     try FileSystemShutdown.shutDown(outer)
     cacheLosses += 1
-    return true
+    return false
   }
 
   func restore() throws {

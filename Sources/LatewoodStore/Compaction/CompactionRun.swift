@@ -187,7 +187,9 @@ final class CompactionRun {
       self.tell(base + (0.99 - base) * min(share, 1))
     }
     if let fault = found.faults.first {
-      throw Fault.damaged(at: fault.offset, "the new file does not read as it was written: \(fault.what)")
+      let kind: Fault.Kind = fault.kind == .inputOutput ? .inputOutput : .damaged
+      throw Fault(
+        kind, "the new file does not read as it was written: \(fault.what)", offset: fault.offset)
     }
     try engine.compaction.checkpoint()
   }

@@ -168,7 +168,7 @@ extension Engine {
       report.entries = tree.entries
       report.extents = tree.extents
       report.bytesChecked = tree.bytes
-      report.faults = tree.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
+      report.faults = tree.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason, kind: $0.kind) }
     }
     // A reader may not know the newest checkpoint yet, and then needs more of the log.
     let known = isReadOnly ? punching.withLock { $0.replay } : nil
@@ -178,7 +178,7 @@ extension Engine {
     report.frames = frames.frames
     report.bytesChecked += frames.bytes
     report.tornTail = frames.tornTail.map { TornTail(range: $0.range, isDamage: $0.isDamage) }
-    report.faults += frames.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason) }
+    report.faults += frames.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason, kind: $0.kind) }
     report.faults.sort { $0.offset < $1.offset }
     report.faults.removeLast(max(0, report.faults.count - VerifyReport.faultLimit))
     progress?(VerifyProgress(bytesChecked: total, bytesTotal: total))
@@ -191,7 +191,7 @@ extension Engine {
     report.faults += catalog.faults
     // Damage in the tree has usually been reported already.
     if let damage = catalog.damage, !report.faults.contains(where: { $0.offset == damage.offset }) {
-      report.faults.append(VerifyFault(offset: damage.offset ?? 0, what: damage.reason))
+      report.faults.append(VerifyFault(offset: damage.offset ?? 0, what: damage.reason, kind: damage.kind))
     }
   }
 }

@@ -7,6 +7,8 @@ public struct VerifyFault: Sendable, Equatable {
   public var offset: UInt64
   /// A sentence that says what is wrong.
   public var what: String
+  /// `inputOutput` if the device could not read what is there.
+  package var kind = Fault.Kind.damaged
 }
 
 /// The progress of a verification.
