@@ -20,7 +20,8 @@ import Synchronization
 /// Invariants:
 /// 1. For every range in here there is a checkpoint that does not need it, and a slot that names
 ///    this checkpoint. Both are made durable before the range is given back, and by then both slots
-///    name such a checkpoint.
+///    name such a checkpoint. Nodes of a checkpoint that was given up before any slot named it are
+///    the exception: nothing has ever led to them.
 /// 2. No part of a checkpoint in `whole` has been given back, or will be before it is removed from
 ///    there.
 /// 3. A block is given back only if nothing else refers to it: see `Ownership`.

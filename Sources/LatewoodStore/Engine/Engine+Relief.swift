@@ -76,8 +76,7 @@ extension Engine {
     isTight.store(log.isTight, ordering: .relaxed)
   }
 
-  /// Frees space if little is left besides the reserve, and something may have become dead
-  /// since.
+  /// Frees space if little is left besides the reserve, and something may have become dead since.
   ///
   /// Throws only if the store can no longer write.
   func freeSpaceIfDue() throws(Fault) {
