@@ -64,6 +64,11 @@ package protocol Device: AnyObject, Sendable {
   /// `close`, like the mapping.
   func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault)
 
+  /// Whether bytes of the file are known to be in memory already, so that `makeReadable` would find
+  /// nothing to do. The parameters are those of `makeReadable`, for which this is no substitute: a
+  /// device that cannot tell says no.
+  func isInMemory(_ bytes: UnsafeRawBufferPointer) -> Bool
+
   /// The cache that fills the addresses returned by `map`; nil if they show the file itself.
   var cache: PageCache? { get }
 
@@ -167,6 +172,7 @@ extension Device {
   package var isRemote: Bool { false }
   package var file: any Device { self }
   package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {}
+  package func isInMemory(_ bytes: UnsafeRawBufferPointer) -> Bool { false }
   package func nextHole(from offset: UInt64) throws(Fault) -> Range<UInt64>? { nil }
   package func tryLockForReading() throws(Fault) -> Bool {
     try lockForReading()

@@ -6,6 +6,14 @@ extension FileDevice {
   private static let canPopulate = Atomic<Bool>(true)
   private static let pieceLength = 256 << 10
 
+  /// Asks the system, which knows without reading; mapping pages one by one where they are touched
+  /// takes less time than mapping all of them here. Only the owner of a file gets a true answer.
+  package func isInMemory(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let start = bytes.baseAddress, !bytes.isEmpty else { return true }
+    guard isOwnedByUser else { return false }
+    return SystemCalls.isInMemory(start, length: bytes.count) ?? false
+  }
+
   package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
     var canPopulate = FileDevice.canPopulate.load(ordering: .relaxed)

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import Synchronization
 
 /// A file of the operating system.
 ///
@@ -14,7 +15,15 @@ package final class FileDevice: Device {
   let descriptor: OpenDescriptor
   private let calls: FileCalls
   private let direct: DirectReads
+  /// The user to whom the file belonged when it was opened; nil if the system did not tell.
+  private let owner: UInt32?
+  /// The offset up to which writes stay within the process's limit for file lengths, as far as is
+  /// known.
+  private let allowedEnd = Atomic<UInt64>(0)
 
+  /// The number of bytes behind a write that are taken to be allowed too if the limit allows them:
+  /// asking the system before every write costs a microsecond.
+  private static let allowedAhead: UInt64 = 1 << 20
   /// The greatest number of bytes for one call. Systems transfer at most about 2 GiB at once, and
   /// some refuse more.
   private static let longestCall = 1 << 30
@@ -30,6 +39,7 @@ package final class FileDevice: Device {
     currentPath = Guarded(path)
     self.calls = calls
     direct = DirectReads(identity: identity)
+    owner = FileDevice.owner(of: number)
   }
 
   var path: String { currentPath.withLock { $0 } }
@@ -68,7 +78,7 @@ package final class FileDevice: Device {
         let piece = min(bytes.count - done, FileDevice.longestCall)
         let position = offset + UInt64(done)
         do throws(ErrorNumber) {
-          try FileDevice.checkLimit(position + UInt64(piece))
+          try checkLimit(position + UInt64(piece))
           let count = try calls.write(number, .init(rebasing: bytes[done..<done + piece]), Int64(position))
           // Nothing written and no error: no system returns that for a file, and a retry might loop
           // forever.
@@ -85,9 +95,13 @@ package final class FileDevice: Device {
 
   /// Throws if a write would exceed the process's limit for file lengths. The system would not only
   /// refuse it but also end the process with a signal, unless that is ignored, and a library must
-  /// not change that for a whole process.
-  private static func checkLimit(_ end: UInt64) throws(ErrorNumber) {
-    if let limit = SystemCalls.fileLengthLimit, end > limit { throw .fileTooBig }
+  /// not change that for a whole process. A limit that is lowered while the file is open is noticed
+  /// within `allowedAhead` bytes.
+  private func checkLimit(_ end: UInt64) throws(ErrorNumber) {
+    if end <= allowedEnd.load(ordering: .relaxed) { return }
+    let limit = SystemCalls.fileLengthLimit ?? .max
+    guard end <= limit else { throw .fileTooBig }
+    allowedEnd.store(min(limit, end + FileDevice.allowedAhead), ordering: .relaxed)
   }
 
   package func sync() throws(Fault) {
@@ -116,6 +130,13 @@ package final class FileDevice: Device {
       return error == .noSuchFile || error == .notADirectory ? .lost : .unknown
     }
   }
+
+  private static func owner(of number: Int32) -> UInt32? {
+    do throws(ErrorNumber) { return try SystemCalls.status(number).user } catch { return nil }
+  }
+
+  /// Whether the file belongs to the user whose rights this process has now.
+  var isOwnedByUser: Bool { owner == SystemCalls.effectiveUser }
 
   private func status() throws(Fault) -> SystemCalls.Status {
     try descriptor.use { number throws(Fault) in
@@ -157,7 +178,7 @@ package final class FileDevice: Device {
 
   package func reserve(offset: UInt64, length: UInt64) {
     guard let position = Int64(exactly: offset), let count = Int64(exactly: length) else { return }
-    do throws(ErrorNumber) { try FileDevice.checkLimit(offset + length) } catch { return }
+    do throws(ErrorNumber) { try checkLimit(offset + length) } catch { return }
     advise { SystemCalls.reserve($0, position, count) }
   }
 

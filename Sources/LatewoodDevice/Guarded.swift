@@ -4,12 +4,12 @@
 /// third of the time, and the thread sanitizer understands it.
 // SAFETY: `value` is only accessed in `withLock`.
 package final class Guarded<Value>: @unchecked Sendable {
-  private let monitor = Monitor()
-  private var value: Value
+  @usableFromInline let monitor = Monitor()
+  @usableFromInline var value: Value
 
   package init(_ value: Value) { self.value = value }
 
-  package func withLock<Result, Failure: Error>(
+  @inlinable package func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     monitor.lock()

@@ -59,7 +59,7 @@ package final class Monitor: @unchecked Sendable {
     monitor.unlock()
   }
 
-  package func withLock<Result: ~Copyable, Failure: Error>(
+  @inlinable package func withLock<Result: ~Copyable, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
     lock()

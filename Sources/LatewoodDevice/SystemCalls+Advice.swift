@@ -120,6 +120,24 @@ extension SystemCalls {
     #endif
   }
 
+  /// Returns whether all pages of a part of a mapping are in memory, so that touching them reads
+  /// nothing from the disk; nil if the system does not say. Linux says yes in any case to whom the
+  /// file neither belongs nor is writable (mincore(2)).
+  static func isInMemory(_ start: UnsafeRawPointer, length: Int) -> Bool? {
+    #if canImport(Glibc) || canImport(Musl)
+      let skipped = Int(UInt(bitPattern: start) & UInt(pageLength - 1))
+      let (first, count) = (start - skipped, (length + skipped + Int(pageLength) - 1) / Int(pageLength))
+      return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { pages in
+        guard mincore(UnsafeMutableRawPointer(mutating: first), length + skipped, pages.baseAddress) == 0
+        else { return nil }
+        // SAFETY: a call that succeeds sets a byte for each page.
+        return pages.allSatisfy { $0 & 1 == 1 }
+      }
+    #else
+      return nil
+    #endif
+  }
+
   /// The page length of the machine, in bytes.
   static let pageLength = UInt64(max(4096, sysconf(Int32(_SC_PAGESIZE))))
 

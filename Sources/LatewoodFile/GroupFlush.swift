@@ -172,7 +172,8 @@ final class GroupFlush: @unchecked Sendable {
   /// return.
   ///
   /// - Parameter isSyncing: whether a sync follows: then space is preallocated for the next
-  ///   commits, and the file must still be at its path.
+  ///   commits, the disk begins to write, and meanwhile the path is checked: the file must still be
+  ///   there. So a file that was moved may have a commit that was refused.
   private func leadWrite(isSyncing: Bool) {
     let from = state.pointee.writtenThrough
     let through = state.pointee.closedThrough
@@ -182,9 +183,11 @@ final class GroupFlush: @unchecked Sendable {
     frameWrites.wrappingAdd(1, ordering: .relaxed)
     let fault = unlocked { () throws(Fault) in
       try checkOwner()
-      if isSyncing { try checkPlace() }
       if let room { device.reserve(offset: room.lowerBound, length: room.upperBound - room.lowerBound) }
       try writeFrames(sealed, open, from: from, through: through)
+      guard isSyncing else { return }
+      device.startWriteback(offset: from, length: through - from)
+      try checkPlace()
     }
     frameWrites.wrappingAdd(1, ordering: .relaxed)
     if let fault {

@@ -5,9 +5,16 @@ import Synchronization
 /// Makes a mapping readable by whole windows, so that one system call serves everything in a window
 /// that is read for the first time.
 ///
+/// ```
+/// unknown -- all of it is in memory, or was read --> readable      nothing more is asked
+///    |
+///    '------ only a part is, or can be read -------> partial       each read asks for its own bytes
+/// ```
+///
 /// A window is noted once all of it was readable. Like proofs, notes are forgotten after a while
-/// (`setProofLifetime`). What cannot be read is an error only for those who need it: if a window
-/// cannot be read as a whole, every later call asks for its own bytes alone.
+/// (`setProofLifetime`). Windows with holes stay partial while their other bytes are in memory:
+/// reading a hole would fill memory with zeros. What cannot be read is an error only for those who
+/// need it.
 extension MappedFile {
   private typealias Word = UnsafeMutablePointer<Atomic<UInt64>>
 
@@ -17,7 +24,7 @@ extension MappedFile {
 
   private enum Note {
     static let isReadable: UInt64 = 1
-    static let isBroken: UInt64 = 2
+    static let isPartial: UInt64 = 2
     static let windowsPerWord: UInt64 = 32
   }
 
@@ -40,18 +47,22 @@ extension MappedFile {
       let notes =
         MappedFile.notes(bitmap, window).word.pointee.load(ordering: .relaxed)
         &>> MappedFile.notes(bitmap, window).shift
-      if notes & Note.isBroken != 0 { return try ask(range, base) }
+      if notes & Note.isPartial != 0 { return try ask(range, base) }
       if notes & Note.isReadable == 0 { isReadable = false }
     }
     if isReadable { return }
     noteProof()
+    if isInMemory(windows.lowerBound * length..<windows.upperBound * length, base) {
+      return note(Note.isReadable, windows, bitmap)
+    }
+    if isInMemory(range, base) { return note(Note.isPartial, windows, bitmap) }
     // Who reads on where the last windows ended will probably read on.
     if windowsEnd.exchange(windows.upperBound, ordering: .relaxed) == windows.lowerBound {
       let ahead = windows.lowerBound..<min(windows.upperBound + MappedFile.windowsAhead, limit / length)
       if makeWindows(ahead, bitmap, base) { return windowsEnd.store(ahead.upperBound, ordering: .relaxed) }
     }
     if makeWindows(windows, bitmap, base) { return }
-    note(Note.isBroken, windows, bitmap)
+    note(Note.isPartial, windows, bitmap)
     try ask(range, base)
   }
 
@@ -70,9 +81,15 @@ extension MappedFile {
   }
 
   private func ask(_ range: Range<UInt64>, _ base: UnsafeRawPointer) throws(Fault) {
-    let start = base + Int(truncatingIfNeeded: range.lowerBound)
-    try device.makeReadable(
-      UnsafeRawBufferPointer(start: start, count: range.count), at: range.lowerBound)
+    try device.makeReadable(MappedFile.bytes(range, base), at: range.lowerBound)
+  }
+
+  private func isInMemory(_ range: Range<UInt64>, _ base: UnsafeRawPointer) -> Bool {
+    device.isInMemory(MappedFile.bytes(range, base))
+  }
+
+  private static func bytes(_ range: Range<UInt64>, _ base: UnsafeRawPointer) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: base + Int(truncatingIfNeeded: range.lowerBound), count: range.count)
   }
 
   private func note(_ what: UInt64, _ windows: Range<UInt64>, _ bitmap: UnsafeMutableRawPointer) {

@@ -38,4 +38,48 @@ import Testing
     device.close()
     try device.makeReadable(bytes(0..<10_000), at: 0)
   }
+
+  #if os(Linux)
+    @Test func `what is in memory is known without reading, and neither holes nor a cut end count`() throws {
+      let path = directory("a")
+      let device = try FileVolume().open(path, .createExclusive(permissions: 0o600))
+      try [UInt8](repeating: 7, count: 100_000).withUnsafeBytes { try device.write($0, at: 0) }
+      try [UInt8](repeating: 7, count: 100_000).withUnsafeBytes { try device.write($0, at: 1 << 20) }
+      try device.sync()
+      let space = try device.map(capacity: 2 << 20)
+      let isInMemory = { (range: Range<Int>) in
+        device.isInMemory(UnsafeRawBufferPointer(start: space.base + range.lowerBound, count: range.count))
+      }
+      for range in [0..<1, 0..<100_000, 4095..<4097, 50_000..<50_000, 1 << 20..<(1 << 20) + 100_000] {
+        #expect(isInMemory(range))
+      }
+      #expect(!isInMemory(0..<200_000))
+      #expect(!isInMemory(150_000..<150_001))
+      #expect(!isInMemory(0..<(1 << 20) + 1))
+      device.dropCache(0..<100_000)
+      #expect(!isInMemory(0..<100_000))
+      try device.makeReadable(.init(start: space.base, count: 100_000), at: 0)
+      #expect(isInMemory(0..<100_000))
+      #expect(truncate(path, 50_000) == 0)
+      #expect(!isInMemory(0..<100_000))
+      device.close()
+    }
+
+    @Test func `the user who does not own a file is not told what is in memory`() throws {
+      let path = directory("a")
+      let device = try FileVolume().open(path, .createExclusive(permissions: 0o644))
+      try [UInt8](repeating: 7, count: 10_000).withUnsafeBytes { try device.write($0, at: 0) }
+      let space = try device.map(capacity: 1 << 20)
+      #expect(device.isInMemory(.init(start: space.base, count: 10_000)))
+      // Only the superuser can give a file away.
+      guard getuid() == 0 else { return }
+      #expect(chown(path, 12_345, 12_345) == 0)
+      let other = try FileVolume().open(path, .readOnly)
+      let mapped = try other.map(capacity: 1 << 20)
+      #expect(!other.isInMemory(.init(start: mapped.base, count: 10_000)))
+      try other.makeReadable(.init(start: mapped.base, count: 10_000), at: 0)
+      other.close()
+      device.close()
+    }
+  #endif
 }
