@@ -172,8 +172,7 @@ final class GroupFlush: @unchecked Sendable {
   /// return.
   ///
   /// - Parameter isSyncing: whether a sync follows: then space is preallocated for the next
-  ///   commits, the disk begins to write, and meanwhile the path is checked: the file must still be
-  ///   there. So a file that was moved may have a commit that was refused.
+  ///   commits, and the file must still be at its path.
   private func leadWrite(isSyncing: Bool) {
     let from = state.pointee.writtenThrough
     let through = state.pointee.closedThrough
@@ -183,11 +182,9 @@ final class GroupFlush: @unchecked Sendable {
     frameWrites.wrappingAdd(1, ordering: .relaxed)
     let fault = unlocked { () throws(Fault) in
       try checkOwner()
+      if isSyncing { try checkPlace() }
       if let room { device.reserve(offset: room.lowerBound, length: room.upperBound - room.lowerBound) }
       try writeFrames(sealed, open, from: from, through: through)
-      guard isSyncing else { return }
-      device.startWriteback(offset: from, length: through - from)
-      try checkPlace()
     }
     frameWrites.wrappingAdd(1, ordering: .relaxed)
     if let fault {
