@@ -9,12 +9,6 @@ import LatewoodStore
 struct FullRun {
   private static let room = 8 << 20
 
-  private static var options: Store.Options {
-    var options = Store.Options()
-    options.keepsReserve = true
-    return options
-  }
-
   private let programs: MountPrograms
   private let root: String
   private var disk: String { "\(root)/disk" }
@@ -81,7 +75,7 @@ struct FullRun {
 
   private func entries(_ length: Int, _ isFilledByOthers: Bool) throws {
     try leave(FullRun.room)
-    var store = try Store.open(at: path, mode: .createNew, options: Self.options)
+    var store = try Store.open(at: path, mode: .createNew)
     let space = try store.keyspace("a")
     let batch = max(1, 2000 / length)
     var all: [Int] = []
@@ -114,7 +108,7 @@ struct FullRun {
     for reopens in [false, true] {
       if reopens {
         try store.close()
-        store = try Store.open(at: path, mode: .openExisting, options: Self.options)
+        store = try Store.open(at: path, mode: .openExisting)
       }
       let space = try store.keyspace("a")
       guard try store.count(in: space) == left.count else { throw Failure("another count") }
@@ -129,9 +123,7 @@ struct FullRun {
 
   private func documents(purges: Bool) throws {
     try leave(FullRun.room)
-    var documentOptions = DocumentOptions()
-    documentOptions.store = Self.options
-    let store = try DocumentStore.open(at: path, mode: .createNew, options: documentOptions)
+    let store = try DocumentStore.open(at: path, mode: .createNew)
     let collection = try store.createCollection("a")
     let text = String(repeating: "x", count: 900)
     func save(_ number: Int) throws {

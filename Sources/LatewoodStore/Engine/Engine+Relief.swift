@@ -46,7 +46,7 @@ extension Engine {
 
   /// The reserve for the live data. Under the writer lock.
   func fitReserve() {
-    guard !isReadOnly, options.punchesHoles, options.keepsReserve else { return }
+    guard !isReadOnly, options.punchesHoles else { return }
     let live = liveBytes.load(ordering: .relaxed)
     let frozen = unfinished == nil ? 0 : frozenBytes.load(ordering: .relaxed)
     let log = log

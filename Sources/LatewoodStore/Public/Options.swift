@@ -82,12 +82,9 @@ extension Store {
     /// Whether unused parts of the file are given back to the file system after checkpoints, where
     /// it supports that (Linux and Apple systems). The file then has holes and takes less space on
     /// the disk than its size says. No space is given back while another process has the file open,
-    /// or this process has it open a second time, and none that an open snapshot needs. Default:
-    /// true.
+    /// or this process has it open a second time, and none that an open snapshot needs. If false,
+    /// no blocks are kept in reserve for freeing a full disk either. Default: true.
     public var punchesHoles = true
-    /// Whether blocks are kept in reserve behind the log, for freeing a full disk. Off, because it
-    /// is not yet shown that commits in such blocks survive power cuts as others do.
-    package var keepsReserve = false
     /// The number of checkpoints, including the newest, that stay complete for ``Store/history()``
     /// and ``Store/snapshot(asOf:)``; at least 1. Under random overwrites each takes about as much
     /// space as all live data. If no space is given back, all stay complete. Default: 1.

@@ -5,11 +5,12 @@ import LatewoodTree
 public struct Statistics: Sendable, Equatable {
   /// The size of the file, in bytes.
   public var fileSize: UInt64 = 0
-  /// The number of bytes that the file takes on the disk; less than `fileSize` if it has holes.
+  /// The number of bytes that the file takes on the disk, with `reservedBytes`; less than
+  /// `fileSize` if it has holes.
   public var allocatedSize: UInt64 = 0
-  /// The number of bytes that are allocated behind the end of the log, so that a full disk can be
-  /// freed by deleting.
-  package var reservedBytes: UInt64 = 0
+  /// The number of bytes that are allocated behind the end of the log since the store was opened,
+  /// so that a full disk can be freed by deleting; see ``Store/Options/punchesHoles``.
+  public var reservedBytes: UInt64 = 0
   /// The number of bytes of the nodes and large values that the newest checkpoint refers to.
   public var liveBytes: UInt64 = 0
   /// The number of bytes of log that are not in the newest checkpoint.

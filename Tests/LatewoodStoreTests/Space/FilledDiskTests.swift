@@ -27,7 +27,6 @@ import Testing
   private static func open(_ volume: SimulatedVolume, checkpoints: Bool = false) throws -> Store {
     var options = Store.Options()
     options.checkpointsInBackground = checkpoints
-    options.keepsReserve = true
     return try Store.open(at: path, on: volume, mode: .openOrCreate, options: options, environment: .system)
   }
 
