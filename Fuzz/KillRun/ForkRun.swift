@@ -51,12 +51,12 @@ enum ForkRun {
 
   /// Runs in the child.
   private static func attempt(_ store: Store, _ keyspace: Keyspace, reading key: String) -> Verdict {
-    do throws(StoreError) {
+    do {
       guard try store.get(key, in: keyspace) == Array("here".utf8) else { return .misread }
       try store.put("child", "here", in: keyspace)
       return .took
     } catch {
-      return error.code == .lockedByOtherProcess ? .refused : .otherError
+      return (error as? StoreError)?.code == .lockedByOtherProcess ? .refused : .otherError
     }
   }
 

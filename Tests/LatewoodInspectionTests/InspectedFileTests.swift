@@ -13,7 +13,7 @@ import Testing
     let store: Store
     do {
       store = try Store.open(at: GoldenFiles.path(name), mode: .readOnly)
-    } catch {
+    } catch let error as StoreError {
       do {
         let file = try InspectedFile(path: GoldenFiles.path(name))
         #expect(error.code == .damaged, "\(name)")

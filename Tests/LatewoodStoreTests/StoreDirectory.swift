@@ -87,3 +87,8 @@ func refusal(
 
 /// Thrown by tests to end a transaction.
 struct OnPurpose: Error {}
+
+extension Error {
+  /// The code of an error of the store; nil if it is another error.
+  var storeCode: StoreError.Code? { (self as? StoreError)?.code }
+}

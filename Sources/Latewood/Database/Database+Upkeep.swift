@@ -47,7 +47,7 @@ extension Database {
     do {
       return try documents.store.backup(to: path, bytesPerSecond: bytesPerSecond, progress: progress)
     } catch {
-      throw DatabaseError(error)
+      throw DatabaseError.translated(error)
     }
   }
 
@@ -67,6 +67,6 @@ extension Database {
 
   /// Returns sizes and counts of the file.
   public func statistics() throws -> Statistics {
-    do { return try documents.store.statistics() } catch { throw DatabaseError(error) }
+    do { return try documents.store.statistics() } catch { throw DatabaseError.translated(error) }
   }
 }

@@ -86,9 +86,9 @@ package final class BlobWriter {
     try core.batch(.relaxed) { (writer) throws(DocumentError) in
       try writer.checkUpload(number, chunks: chunk)
       writer.changeCount += 1
-      do throws(StoreError) {
+      do {
         try writer.transaction.put(key, pending, in: spaces.chunks)
-      } catch { throw DocumentError(error) }
+      } catch { throw DocumentError.from(error) }
     }
     chunk += 1
     pending.removeAll(keepingCapacity: true)
@@ -128,12 +128,12 @@ package final class BlobWriter {
 extension DocumentWriter {
   /// Throws if an upload, or the last of its chunks, was part of a batch that has failed.
   func checkUpload(_ number: UInt64, chunks: UInt64) throws(DocumentError) {
-    do throws(StoreError) {
+    do {
       if try transaction.contains(DatabaseFacts.uploadPrefix + String(number), in: shared.database) {
         if chunks == 0 { return }
         if try transaction.contains(BlobRecord.chunkKey(number, chunks - 1), in: shared.chunks) { return }
       }
-    } catch { throw DocumentError(error) }
+    } catch { throw DocumentError.from(error) }
     throw DocumentError(
       .notFound, "the batch in which this blob was being written has failed: write it again from the start")
   }
@@ -143,22 +143,22 @@ extension DocumentWriter {
   func putBlob(_ digest: BlobDigest, _ record: BlobRecord) throws(DocumentError) {
     let isThere = try core.blobRecord(digest, shared, transaction) != nil
     changeCount += 1
-    do throws(StoreError) {
+    do {
       if isThere {
         try transaction.deleteRange(.prefix(SequenceEntry.key(record.number)), in: shared.chunks)
       } else {
         try transaction.put(digest.bytes, record.encoded, in: shared.blobs)
       }
       try transaction.delete(DatabaseFacts.uploadPrefix + String(record.number), in: shared.database)
-    } catch { throw DocumentError(error) }
+    } catch { throw DocumentError.from(error) }
   }
 
   /// Removes the remains of an upload.
   func dropUpload(_ number: UInt64) throws(DocumentError) {
     noteRemoval()
-    do throws(StoreError) {
+    do {
       try transaction.deleteRange(.prefix(SequenceEntry.key(number)), in: shared.chunks)
       try transaction.delete(DatabaseFacts.uploadPrefix + String(number), in: shared.database)
-    } catch { throw DocumentError(error) }
+    } catch { throw DocumentError.from(error) }
   }
 }

@@ -51,9 +51,9 @@ final class CollectionSpaces: Sendable {
   /// The keyspaces of a collection that exists in `source`.
   convenience init(_ collection: String, in source: some Readable) throws(DocumentError) {
     try self.init(collection) { (name) throws(DocumentError) in
-      do throws(StoreError) {
+      do {
         if let keyspace = try source.existingKeyspace(name) { return keyspace }
-      } catch { throw DocumentError(error) }
+      } catch { throw DocumentError.from(error) }
       throw DocumentError(.corruptData, "the keyspace \(name) of the collection \(collection) is missing")
     }
   }
@@ -82,7 +82,7 @@ struct DatabaseSpaces: Sendable {
   /// mebibyte.
   let chunks: Keyspace
 
-  init(_ find: (String) throws(StoreError) -> Keyspace) throws(StoreError) {
+  init(_ find: (String) throws -> Keyspace) throws {
     database = try find("database")
     blobs = try find("blobs")
     chunks = try find("chunks")

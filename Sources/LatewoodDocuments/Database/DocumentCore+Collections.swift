@@ -56,8 +56,8 @@ extension DocumentCore {
   /// fast.
   func renew(_ handles: [DocumentCollection]) {
     for handle in handles { handle.refresh(from: store) }
-    do throws(StoreError) {
-      let fresh = try DatabaseSpaces { (name) throws(StoreError) in try store.keyspace(name) }
+    do {
+      let fresh = try DatabaseSpaces { name in try store.keyspace(name) }
       shared.withLock { $0 = fresh }
     } catch {
       // The old handles still work.

@@ -59,7 +59,7 @@ final class DocumentCore: Sendable {
         }
         try DocumentCore.create(in: store, options)
       }
-      let spaces = try DatabaseSpaces { (name) throws(StoreError) in try store.keyspace(name) }
+      let spaces = try DatabaseSpaces { name in try store.keyspace(name) }
       let format = try DatabaseFacts.number(DatabaseFacts.formatKey, in: spaces, store)
       guard let format else {
         throw DocumentError(.wrongFormat, "the file does not say in what format its documents are")
@@ -78,7 +78,7 @@ final class DocumentCore: Sendable {
   private static func create(in store: Store, _ options: DocumentOptions) throws(DocumentError) {
     try DocumentError.typed {
       try store.write { transaction in
-        let spaces = try DatabaseSpaces { (name) throws(StoreError) in try transaction.keyspace(name) }
+        let spaces = try DatabaseSpaces { name in try transaction.keyspace(name) }
         let identity =
           SequenceEntry.key(options.environment.random()) + SequenceEntry.key(options.environment.random())
         try transaction.put(DatabaseFacts.identityKey, identity, in: spaces.database)
@@ -97,8 +97,8 @@ final class DocumentCore: Sendable {
   @discardableResult
   static func createCollection(
     _ name: String, _ identity: CollectionIdentity, _ transaction: Transaction, _ shared: DatabaseSpaces
-  ) throws(StoreError) -> CollectionSpaces {
-    let spaces = try CollectionSpaces(name) { (name) throws(StoreError) in try transaction.keyspace(name) }
+  ) throws -> CollectionSpaces {
+    let spaces = try CollectionSpaces(name) { name in try transaction.keyspace(name) }
     try transaction.put(CollectionState.key(name), CollectionState(identity).encoded(), in: shared.database)
     return spaces
   }
@@ -108,7 +108,7 @@ final class DocumentCore: Sendable {
   var isWorkingHere: Bool { store.isWorkingHere }
 
   /// The state that this thread reads: its batch, or the newest commit.
-  func source() throws(StoreError) -> ReadSource {
+  func source() throws -> ReadSource {
     if let writer = currentWriter { return .transaction(writer.transaction) }
     return .state(try store.held())
   }
@@ -123,6 +123,6 @@ final class DocumentCore: Sendable {
 
   func shutDown() throws(DocumentError) {
     alarm.cancel()
-    do { try store.close() } catch { throw DocumentError(error) }
+    do { try store.close() } catch { throw DocumentError.from(error) }
   }
 }

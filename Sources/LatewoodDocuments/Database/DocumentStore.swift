@@ -197,7 +197,7 @@ package final class DocumentStore: Sendable {
     let spaces = core.shared.withLock { $0 }
     do {
       return try core.source().get(DatabaseFacts.identityKey, in: spaces.database) ?? []
-    } catch { throw DocumentError(error) }
+    } catch { throw DocumentError.from(error) }
   }
 
   /// Gives the database a new identity: for a copy.
@@ -326,6 +326,6 @@ package final class DocumentStore: Sendable {
   /// Returns a snapshot of the newest state of all collections.
   package func snapshot() throws(DocumentError) -> DocumentSnapshot {
     let core = try openedForReading()
-    do { return DocumentSnapshot(try core.store.snapshot(), core) } catch { throw DocumentError(error) }
+    do { return DocumentSnapshot(try core.store.snapshot(), core) } catch { throw DocumentError.from(error) }
   }
 }

@@ -212,8 +212,8 @@ struct FindPlanner {
   }
 
   private func count(_ keyspace: Keyspace, _ range: KeyRange) throws(DocumentError) -> Int {
-    do throws(StoreError) { return try reads.source.count(in: keyspace, range) } catch {
-      throw DocumentError(error)
+    do { return try reads.source.count(in: keyspace, range) } catch {
+      throw DocumentError.from(error)
     }
   }
 

@@ -41,12 +41,12 @@ extension DocumentWriter {
       }
     }
     changeCount += 1
-    do throws(StoreError) {
+    do {
       try transaction.deleteRange(.prefix(prefix), in: shared.database)
       for keyspace in try transaction.keyspaces() where keyspace.name.hasPrefix("entries/\(work.name)/") {
         try transaction.dropKeyspace(keyspace)
       }
-    } catch { throw DocumentError(error) }
+    } catch { throw DocumentError.from(error) }
     work.state.indexes = 0
     work.state.indexChanges += 1
     work.indexes = nil

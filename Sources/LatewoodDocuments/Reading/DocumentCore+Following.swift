@@ -107,7 +107,7 @@ extension DocumentCore {
     }
     do throws(DocumentError) {
       let isNew: Bool
-      do { isNew = try store.refresh() } catch { throw DocumentError(error) }
+      do { isNew = try store.refresh() } catch { throw DocumentError.from(error) }
       if isNew { try takeIn(following) }
       following.hasFailed.store(false, ordering: .relaxed)
       return isNew

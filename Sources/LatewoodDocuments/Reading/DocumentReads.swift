@@ -99,7 +99,7 @@ package struct DocumentReads {
       return try source.withValue(SequenceKey(place), in: spaces.bodies, body)
     }
     defer { withExtendedLifetime(state) {} }
-    let value = try SequenceKey(place).withBytes { (key) throws(StoreError) in
+    let value = try SequenceKey(place).withBytes { key in
       try state.find(key, in: spaces.bodies)
     }
     // SAFETY: the bytes live as long as the state, which is kept to the end of the call.
@@ -114,7 +114,7 @@ package struct DocumentReads {
 
   /// Returns the body of a local document; nil if there is none.
   package func local(_ name: String) throws(DocumentError) -> [UInt8]? {
-    do { return try source.get(name, in: spaces.local) } catch { throw DocumentError(error) }
+    do { return try source.get(name, in: spaces.local) } catch { throw DocumentError.from(error) }
   }
 
   /// Returns the names of the local documents, ordered by their bytes.
@@ -184,8 +184,8 @@ package struct DocumentReads {
     return try key.withBytes { (key) throws(DocumentError) in
       try state.reading { () throws(DocumentError) -> R? in
         let value: UnsafeRawBufferPointer?
-        do throws(StoreError) { value = try state.find(key, in: keyspace) } catch {
-          throw DocumentError(error)
+        do { value = try state.find(key, in: keyspace) } catch {
+          throw DocumentError.from(error)
         }
         // SAFETY: the bytes live until the closure returns.
         guard let value else { return nil }

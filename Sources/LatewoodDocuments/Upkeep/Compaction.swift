@@ -11,7 +11,7 @@ extension DocumentStore {
   ) throws(DocumentError) -> CompactionReport {
     let core = try openedForWriting()
     do { return try core.store.compact(bytesPerSecond: bytesPerSecond, progress: progress) } catch {
-      throw DocumentError(error)
+      throw DocumentError.from(error)
     }
   }
 

@@ -67,8 +67,8 @@ extension DocumentWriter {
     }
     guard var record, record.tree.prune(to: depth) else { return }
     noteRemoval()
-    do throws(StoreError) {
+    do {
       try transaction.put(key, record.encoded(), in: documents)
-    } catch { throw DocumentError(error) }
+    } catch { throw DocumentError.from(error) }
   }
 }

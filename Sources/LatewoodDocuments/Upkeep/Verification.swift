@@ -82,7 +82,7 @@ struct DatabaseCheck {
         report.add(DocumentFault("it lacks \(missing.joined(separator: ", "))", collection: name))
         continue
       }
-      let spaces = try CollectionSpaces(name) { (keyspace) throws(StoreError) in
+      let spaces = try CollectionSpaces(name) { keyspace in
         try snapshot.existingKeyspace(keyspace) ?? shared.database
       }
       var check = CollectionCheck(name, spaces, snapshot, shared, report)

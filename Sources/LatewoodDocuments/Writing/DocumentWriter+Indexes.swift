@@ -31,7 +31,7 @@ extension DocumentWriter {
     }
     if head.isDeleted || kind == .purged { noteRemoval() } else { changeCount += 1 }
     let entry = SequenceEntry(sequence: sequence, id: id, head: head)
-    do throws(StoreError) {
+    do {
       let spaces = work.spaces
       if let body {
         try transaction.put(SequenceEntry.key(sequence), body.bytes, in: spaces.bodies)
@@ -60,7 +60,7 @@ extension DocumentWriter {
         try transaction.delete(CollectionSpaces.expiryKey(ended, id), in: spaces.expiry)
       }
       try mark(id, work, old?.head, head)
-    } catch { throw DocumentError(error) }
+    } catch { throw DocumentError.from(error) }
     work.changed(DocumentChange(entry, kind), old: old?.sequence)
     return head
   }
@@ -72,7 +72,7 @@ extension DocumentWriter {
   ///   - use: the key in `uses`.
   func addReference(
     _ reference: [UInt8], _ use: [UInt8], to digest: BlobDigest, _ work: CollectionWork
-  ) throws(StoreError) {
+  ) throws {
     try transaction.put(reference, [UInt8](), in: work.spaces.references)
     try transaction.put(use, [UInt8](), in: work.spaces.uses)
     work.state.references += 1
@@ -81,7 +81,7 @@ extension DocumentWriter {
     }
   }
 
-  private func supersede(_ body: UInt64, _ work: CollectionWork) throws(StoreError) {
+  private func supersede(_ body: UInt64, _ work: CollectionWork) throws {
     try transaction.put(SequenceEntry.key(body), [UInt8](), in: work.spaces.superseded)
     work.state.superseded += 1
   }
@@ -90,7 +90,7 @@ extension DocumentWriter {
   /// before or after.
   func mark(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord.Head?, _ new: DocumentRecord.Head?
-  ) throws(StoreError) {
+  ) throws {
     let marks = work.spaces.marks
     let (wasDeleted, isDeleted) = (old?.isDeleted ?? false, new?.isDeleted ?? false)
     if wasDeleted != isDeleted {
@@ -139,7 +139,7 @@ extension DocumentWriter {
       }
     }
     noteRemoval()
-    do throws(StoreError) {
+    do {
       try transaction.delete(key, in: spaces.bodies)
       work.state.bodies &-= 1
       work.state.bodyBytes &-= UInt64(size)
@@ -148,24 +148,24 @@ extension DocumentWriter {
         try transaction.delete(digest + key, in: spaces.uses)
         work.state.references &-= 1
       }
-    } catch { throw DocumentError(error) }
+    } catch { throw DocumentError.from(error) }
     try unlistSuperseded(key, work)
   }
 
   private func unlistSuperseded(_ key: [UInt8], _ work: CollectionWork) throws(DocumentError) {
-    do throws(StoreError) {
+    do {
       guard try transaction.contains(key, in: work.spaces.superseded) else { return }
       noteRemoval()
       try transaction.delete(key, in: work.spaces.superseded)
       work.state.superseded &-= 1
-    } catch { throw DocumentError(error) }
+    } catch { throw DocumentError.from(error) }
   }
 
   /// Returns those of some blobs that a body does not refer to.
   func blobs(
     _ blobs: [BlobDigest], without body: UInt64, _ work: CollectionWork
   ) throws(DocumentError) -> [BlobDigest] {
-    do throws(StoreError) {
+    do {
       var rest: [BlobDigest] = []
       for digest in blobs {
         let key = SequenceEntry.key(body) + digest.bytes
@@ -176,7 +176,7 @@ extension DocumentWriter {
         }
       }
       return rest
-    } catch { throw DocumentError(error) }
+    } catch { throw DocumentError.from(error) }
   }
 }
 

@@ -60,7 +60,7 @@ extension Store {
   @discardableResult
   public func backup(
     to path: String, bytesPerSecond: UInt64? = nil, progress: ((BackupProgress) -> Void)? = nil
-  ) throws(StoreError) -> BackupReport {
+  ) throws -> BackupReport {
     do throws(Fault) {
       return try engine.backup(to: path, bytesPerSecond: bytesPerSecond, progress)
     } catch { throw StoreError(error, path: error.path ?? engine.path) }

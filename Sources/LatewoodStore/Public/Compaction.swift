@@ -112,7 +112,7 @@ extension Store {
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
-  ) throws(StoreError) -> CompactionReport {
+  ) throws -> CompactionReport {
     do throws(Fault) {
       return try engine.compact(bytesPerSecond: bytesPerSecond, progress)
     } catch { throw StoreError(error, path: engine.path) }
@@ -160,7 +160,7 @@ extension Store {
   @discardableResult
   public func copy(
     to path: String, bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
-  ) throws(StoreError) -> CompactionReport {
+  ) throws -> CompactionReport {
     do throws(Fault) {
       return try engine.copy(to: path, bytesPerSecond: bytesPerSecond, progress)
     } catch {
@@ -183,7 +183,7 @@ extension Store {
   public func setCompactionRewriter(
     for keyspace: Keyspace,
     _ rewrite: (@Sendable (_ key: RawSpan, _ value: RawSpan) throws -> CompactedEntry)?
-  ) throws(StoreError) {
+  ) throws {
     try read { (state) throws(Fault) in try state.check(keyspace) }
     let rewriter = rewrite.map { EntryRewriter(keyspace: keyspace.name, rewrite: $0) }
     // The previous one is released outside the lock: it may hold the last reference to an object of

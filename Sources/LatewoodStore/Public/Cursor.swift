@@ -61,7 +61,7 @@ public final class Cursor {
   ///
   /// - Returns: whether there is one in the range.
   @discardableResult
-  public func seek(to key: some ByteSource) throws(StoreError) -> Bool {
+  public func seek(to key: some ByteSource) throws -> Bool {
     try move { cursor throws(Fault) in
       let full = Catalog.firstKey(of: cursor.keyspace) + key.copied
       try cursor.seekForward(RangeLimit.later(full, cursor.low))
@@ -70,7 +70,7 @@ public final class Cursor {
 
   /// Moves to the last entry whose key is less than `key`. O(log n).
   @discardableResult
-  public func seek(before key: some ByteSource) throws(StoreError) -> Bool {
+  public func seek(before key: some ByteSource) throws -> Bool {
     try move { cursor throws(Fault) in
       let full = Catalog.firstKey(of: cursor.keyspace) + key.copied
       try cursor.seekBackward(RangeLimit.earlier(full, cursor.high))
@@ -79,19 +79,19 @@ public final class Cursor {
 
   /// Moves to the first entry of the range. O(log n).
   @discardableResult
-  public func seekFirst() throws(StoreError) -> Bool {
+  public func seekFirst() throws -> Bool {
     try move { cursor throws(Fault) in try cursor.seekForward(cursor.low) }
   }
 
   /// Moves to the last entry of the range. O(log n).
   @discardableResult
-  public func seekLast() throws(StoreError) -> Bool {
+  public func seekLast() throws -> Bool {
     try move { cursor throws(Fault) in try cursor.seekBackward(cursor.high) }
   }
 
   /// Moves to the next entry; before any seek, to the first.
   @discardableResult
-  public func next() throws(StoreError) -> Bool {
+  public func next() throws -> Bool {
     if isPastEnd { return try stay() }
     let isFirst = !isPlaced
     return try move { cursor throws(Fault) in
@@ -106,7 +106,7 @@ public final class Cursor {
 
   /// Moves to the previous entry; before any seek, to the last.
   @discardableResult
-  public func previous() throws(StoreError) -> Bool {
+  public func previous() throws -> Bool {
     if isPastEnd { return try stay() }
     let isFirst = !isPlaced
     return try move { cursor throws(Fault) in
@@ -125,7 +125,7 @@ public final class Cursor {
   ///
   /// - Throws: ``StoreError`` `invalidRange` if there is no current entry, or it has been deleted.
   ///   The cursor keeps its place all the same.
-  public func key() throws(StoreError) -> [UInt8] {
+  public func key() throws -> [UInt8] {
     do {
       let ticket = try begin()
       defer { ticket.leave() }
@@ -135,7 +135,7 @@ public final class Cursor {
   }
 
   /// The value of the current entry, copied.
-  public func value() throws(StoreError) -> [UInt8] {
+  public func value() throws -> [UInt8] {
     do {
       let ticket = try begin()
       defer { ticket.leave() }
@@ -145,7 +145,7 @@ public final class Cursor {
   }
 
   /// The key and the value of the current entry, copied.
-  public func entry() throws(StoreError) -> Entry { Entry(key: try key(), value: try value()) }
+  public func entry() throws -> Entry { Entry(key: try key(), value: try value()) }
 
   /// Calls `body` with the value in place, without a copy. `body` must not change the transaction
   /// that it reads.
@@ -287,11 +287,12 @@ public final class Entries: Sequence {
   }
 
   private func advance(_ cursor: Cursor) -> Entry? {
-    do throws(StoreError) {
+    do {
       let isThere = isReversed ? try cursor.previous() : try cursor.next()
       return isThere ? try cursor.entry() : nil
     } catch {
-      failure = error
+      // A cursor throws nothing else.
+      failure = error as? StoreError
       return nil
     }
   }

@@ -6,7 +6,7 @@ extension Readable {
   ///
   /// - Parameter name: 1 to 1,024 bytes of UTF-8; names are compared by bytes.
   /// - Throws: ``StoreError`` `invalidName`, and as all reads do.
-  public func existingKeyspace(_ name: String) throws(StoreError) -> Keyspace? {
+  public func existingKeyspace(_ name: String) throws -> Keyspace? {
     try read { (state) throws(Fault) in
       try Catalog.checkName(name)
       return try Catalog.number(of: name, in: state.view).map { state.handle(name, $0) }
@@ -14,7 +14,7 @@ extension Readable {
   }
 
   /// Returns all keyspaces of this state, by name. O(number of keyspaces).
-  public func keyspaces() throws(StoreError) -> [Keyspace] {
+  public func keyspaces() throws -> [Keyspace] {
     try read { (state) throws(Fault) in
       try Catalog.all(in: state.view).map { state.handle($0.name, $0.number) }
     }

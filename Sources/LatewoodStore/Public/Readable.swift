@@ -50,7 +50,7 @@ extension Readable {
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: the keyspace to read.
-  @inlinable public func get(_ key: some ByteSource, in keyspace: Keyspace) throws(StoreError) -> [UInt8]? {
+  @inlinable public func get(_ key: some ByteSource, in keyspace: Keyspace) throws -> [UInt8]? {
     try key.withBytes { (key) throws(StoreError) in
       let found = try _find(key, in: keyspace)
       defer { _end(found.ticket) }
@@ -85,7 +85,7 @@ extension Readable {
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: the keyspace to read.
-  @inlinable public func contains(_ key: some ByteSource, in keyspace: Keyspace) throws(StoreError) -> Bool {
+  @inlinable public func contains(_ key: some ByteSource, in keyspace: Keyspace) throws -> Bool {
     try key.withBytes { (key) throws(StoreError) in
       let found = try _find(key, in: keyspace)
       _end(found.ticket)
@@ -139,7 +139,7 @@ extension Readable {
   ///   - reversed: whether to go from the last key to the first.
   public func entries(
     in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false
-  ) throws(StoreError) -> Entries {
+  ) throws -> Entries {
     Entries(try cursor(in: keyspace, range), isReversed: reversed)
   }
 
@@ -148,7 +148,7 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the range that the cursor stays in; default: all keys.
-  public func cursor(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Cursor {
+  public func cursor(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Cursor {
     let reader = try _reader()
     do { try reader.state.check(keyspace) } catch { throw StoreError(error, path: reader.path) }
     return Cursor(reader, range.fullKeys(in: keyspace.id), keyspace.id)
@@ -159,7 +159,7 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
-  public func first(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Entry? {
+  public func first(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Entry? {
     try read { (state) throws(Fault) in try state.edge(of: keyspace, range, isLast: false) }
   }
 
@@ -168,7 +168,7 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
-  public func last(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Entry? {
+  public func last(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Entry? {
     try read { (state) throws(Fault) in try state.edge(of: keyspace, range, isLast: true) }
   }
 
@@ -178,7 +178,7 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
-  public func count(in keyspace: Keyspace, _ range: KeyRange = .all) throws(StoreError) -> Int {
+  public func count(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Int {
     try read { (state) throws(Fault) in
       try state.check(keyspace)
       let (low, high) = range.fullKeys(in: keyspace.id)
@@ -196,7 +196,7 @@ extension Readable {
   ///   - range: the keys to read; default: all keys.
   public func key(
     at index: Int, in keyspace: Keyspace, _ range: KeyRange = .all
-  ) throws(StoreError) -> [UInt8]? {
+  ) throws -> [UInt8]? {
     try read { (state) throws(Fault) in
       try state.check(keyspace)
       guard index >= 0 else { return nil }
@@ -212,7 +212,7 @@ extension Readable {
   /// - Parameters:
   ///   - key: a key of any length.
   ///   - keyspace: the keyspace to read.
-  public func rank(of key: some ByteSource, in keyspace: Keyspace) throws(StoreError) -> Int {
+  public func rank(of key: some ByteSource, in keyspace: Keyspace) throws -> Int {
     try count(in: keyspace, .upTo(key))
   }
 }

@@ -83,7 +83,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
 
 extension Store: Readable {
   /// Returns a snapshot of the newest commit.
-  public func snapshot() throws(StoreError) -> Snapshot {
+  public func snapshot() throws -> Snapshot {
     do { return Snapshot(engine, try engine.current()) } catch { throw StoreError(error, path: engine.path) }
   }
 

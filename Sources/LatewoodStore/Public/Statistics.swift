@@ -65,7 +65,7 @@ public struct Statistics: Sendable, Equatable {
 
 extension Store {
   /// Returns sizes and counters of the store. O(pending ranges).
-  public func statistics() throws(StoreError) -> Statistics {
+  public func statistics() throws -> Statistics {
     do { return try engine.statistics() } catch { throw StoreError(error, path: engine.path) }
   }
 
@@ -77,7 +77,7 @@ extension Store {
   /// ``Checkpoint/isOlderLost`` is set.
   ///
   /// - Throws: ``StoreError`` `closed`; `damaged` if the newest one cannot be read.
-  public func history() throws(StoreError) -> [Checkpoint] {
+  public func history() throws -> [Checkpoint] {
     do { return try engine.history() } catch { throw StoreError(error, path: engine.path) }
   }
 
@@ -88,7 +88,7 @@ extension Store {
   ///
   /// - Throws: ``StoreError`` `notFound` if part of it was given back since; `damaged` if there is
   ///   no checkpoint at its offset.
-  public func snapshot(asOf checkpoint: Checkpoint) throws(StoreError) -> Snapshot {
+  public func snapshot(asOf checkpoint: Checkpoint) throws -> Snapshot {
     do {
       return Snapshot(engine, try engine.version(asOf: checkpoint))
     } catch { throw StoreError(error, path: engine.path) }

@@ -67,7 +67,7 @@ extension Store {
   /// - Throws: ``StoreError`` as ``Transaction/put(_:_:in:)`` and a commit do.
   public func put(
     _ key: some ByteSource, _ value: some ByteSource, in keyspace: Keyspace, durability: Durability? = nil
-  ) throws(StoreError) {
+  ) throws {
     do {
       try write(durability: durability) { try $0.put(key, value, in: keyspace) }
     } catch { throw StoreError.from(error) }
@@ -82,7 +82,7 @@ extension Store {
   /// - Throws: ``StoreError`` as ``Transaction/delete(_:in:)`` and a commit do.
   public func delete(
     _ key: some ByteSource, in keyspace: Keyspace, durability: Durability? = nil
-  ) throws(StoreError) {
+  ) throws {
     do {
       try write(durability: durability) { try $0.delete(key, in: keyspace) }
     } catch { throw StoreError.from(error) }
@@ -95,7 +95,7 @@ extension Store {
   /// - Parameter name: 1 to 1,024 bytes of UTF-8; names are compared by bytes.
   /// - Throws: ``StoreError`` `invalidName`; `noSuchKeyspace` if it does not exist and the store is
   ///   read-only.
-  public func keyspace(_ name: String) throws(StoreError) -> Keyspace {
+  public func keyspace(_ name: String) throws -> Keyspace {
     if let existing = try existingKeyspace(name) { return existing }
     if isReadOnly {
       throw StoreError(.noSuchKeyspace, "there is no keyspace named \(name), and the store is read-only")
@@ -108,7 +108,7 @@ extension Store {
 
   /// Deletes a keyspace and all its entries, in a transaction of its own. Its space becomes free
   /// with the next checkpoint.
-  public func dropKeyspace(_ keyspace: Keyspace) throws(StoreError) {
+  public func dropKeyspace(_ keyspace: Keyspace) throws {
     do {
       try write { try $0.dropKeyspace(keyspace) }
     } catch { throw StoreError.from(error) }

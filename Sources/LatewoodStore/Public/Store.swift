@@ -55,14 +55,14 @@ public final class Store: Sendable {
   ///   be read.
   public static func open(
     at path: String, mode: OpenMode = .openOrCreate, options: Options = Options()
-  ) throws(StoreError) -> Store {
+  ) throws -> Store {
     try open(at: path, on: FileVolume(), mode: mode, options: options, environment: .system)
   }
 
   /// Makes a database in memory, which exists as long as the store.
   ///
   /// - Throws: ``StoreError`` `outOfMemory` if the system has no address space for it.
-  public static func inMemory(options: Options = Options()) throws(StoreError) -> Store {
+  public static func inMemory(options: Options = Options()) throws -> Store {
     var options = options
     options.reading = .mapped
     return try open(
@@ -113,7 +113,7 @@ public final class Store: Sendable {
   ///   same, and acknowledged commits are in the file: the next open finds them in the log.
   ///   `invalidRange` inside the closure of a transaction or of a compaction; then the store stays
   ///   open.
-  public func close() throws(StoreError) {
+  public func close() throws {
     do { try engine.close() } catch { throw StoreError(error, path: engine.path) }
   }
 
@@ -133,7 +133,7 @@ public final class Store: Sendable {
   ///
   /// - Throws: ``StoreError`` `inputOutput` or `outOfSpace`; then the store is `poisoned` for
   ///   writing. `fileMoved` if the file is no longer at its path.
-  public func sync() throws(StoreError) {
+  public func sync() throws {
     do { try engine.sync() } catch { throw StoreError(error, path: engine.path) }
   }
 
@@ -146,7 +146,7 @@ public final class Store: Sendable {
   ///   merged, and the store is `poisoned` for writing, because recovery would not find commits
   ///   after the damage. `outOfSpace`, after which it can be tried again; `inputOutput`,
   ///   `poisoned`, `fileMoved`, `readOnly`, `closed`.
-  public func checkpoint() throws(StoreError) {
+  public func checkpoint() throws {
     do { try engine.requestCheckpoint() } catch { throw StoreError(error, path: engine.path) }
   }
 
@@ -154,7 +154,7 @@ public final class Store: Sendable {
   ///
   /// - Returns: whether there were new commits.
   @discardableResult
-  public func refresh() throws(StoreError) -> Bool {
+  public func refresh() throws -> Bool {
     do { return try engine.refresh() } catch { throw StoreError(error, path: engine.path) }
   }
 }

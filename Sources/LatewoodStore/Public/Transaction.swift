@@ -62,7 +62,7 @@ public final class Transaction: Readable, ReadGate {
   ///   `outOfSpace` or `inputOutput` if a large transaction is already being written out.
   @inlinable public func put(
     _ key: some ByteSource, _ value: some ByteSource, in keyspace: Keyspace
-  ) throws(StoreError) {
+  ) throws {
     try key.withBytes { (key) throws(StoreError) in
       try value.withBytes { (value) throws(StoreError) in try put(bytes: key, value, in: keyspace) }
     }
@@ -75,7 +75,7 @@ public final class Transaction: Readable, ReadGate {
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: the keyspace of the key.
   /// - Throws: as ``put(_:_:in:)``.
-  @inlinable public func delete(_ key: some ByteSource, in keyspace: Keyspace) throws(StoreError) {
+  @inlinable public func delete(_ key: some ByteSource, in keyspace: Keyspace) throws {
     try key.withBytes { (key) throws(StoreError) in try delete(bytes: key, in: keyspace) }
   }
 
@@ -128,7 +128,7 @@ public final class Transaction: Readable, ReadGate {
   ///   - range: the keys to delete; default: all keys.
   ///   - keyspace: the keyspace of the range.
   /// - Throws: as ``put(_:_:in:)``; `keyTooLong` if a bound is.
-  public func deleteRange(_ range: KeyRange = .all, in keyspace: Keyspace) throws(StoreError) {
+  public func deleteRange(_ range: KeyRange = .all, in keyspace: Keyspace) throws {
     let (low, high) = range.fullKeys(in: keyspace.id)
     do {
       try begin(keyspace)
@@ -159,7 +159,7 @@ public final class Transaction: Readable, ReadGate {
   /// - Parameter name: 1 to 1,024 bytes of UTF-8.
   /// - Throws: ``StoreError`` `invalidName`, `transactionFinished`; `unsupported` if 4,294,967,294
   ///   have been created.
-  public func keyspace(_ name: String) throws(StoreError) -> Keyspace {
+  public func keyspace(_ name: String) throws -> Keyspace {
     do {
       try Catalog.checkName(name)
       let found = try looking { (state) throws(Fault) in
@@ -187,7 +187,7 @@ public final class Transaction: Readable, ReadGate {
   /// - Parameter keyspace: the keyspace to delete. All its handles throw `noSuchKeyspace` from here
   ///   on, even if a keyspace of the same name is created later.
   /// - Throws: ``StoreError`` `noSuchKeyspace`, `transactionFinished`.
-  public func dropKeyspace(_ keyspace: Keyspace) throws(StoreError) {
+  public func dropKeyspace(_ keyspace: Keyspace) throws {
     do {
       try begin(keyspace)
       let number = try looking { (state) throws(Fault) in
@@ -344,7 +344,7 @@ public final class Transaction: Readable, ReadGate {
     committed.active = buffer.finish()
     engine.head = committed
     engine.didLog(log.transactionLength)
-    engine.didCommit(to: log, removes: removes)
+    engine.didCommit(to: log)
   }
 
   /// Drops the changes; `committed` and `position` then describe the state that the transaction

@@ -68,7 +68,7 @@ extension Store {
   /// - Parameter progress: called now and then.
   /// - Returns: a report with all faults by offset. Faults are not thrown.
   /// - Throws: ``StoreError`` `closed`, `inputOutput`.
-  public func verify(progress: ((VerifyProgress) -> Void)? = nil) throws(StoreError) -> VerifyReport {
+  public func verify(progress: ((VerifyProgress) -> Void)? = nil) throws -> VerifyReport {
     do { return try engine.verify(progress) } catch { throw StoreError(error, path: engine.path) }
   }
 }

@@ -88,7 +88,7 @@ extension CommandDescription {
   private static func compact(
     _ store: Store, at path: String, rate: UInt64?, on console: Console
   ) throws(Failure) -> CompactionReport {
-    try shown("Compacting", into: path, on: console) { (progress) throws(StoreError) in
+    try shown("Compacting", into: path, on: console) { progress in
       try store.compact(bytesPerSecond: rate) { state in
         progress(UInt64(state.fraction * Double(state.bytesTotal)), state.bytesTotal)
       }

@@ -25,7 +25,7 @@ extension CommandDescription {
   ) { arguments, console throws(Failure) in
     let (target, rate) = (try arguments.text(1), try arguments.number(of: .rate))
     let report = try Database.reading(arguments).closing { (database) throws(Failure) in
-      try shown("Copying", into: target, on: console) { (progress) throws(StoreError) in
+      try shown("Copying", into: target, on: console) { progress in
         try database.store.copy(to: target, bytesPerSecond: rate) { state in
           progress(UInt64(state.fraction * Double(state.bytesTotal)), state.bytesTotal)
         }
@@ -68,7 +68,7 @@ extension CommandDescription {
   ) { arguments, console throws(Failure) in
     let (target, rate) = (try arguments.text(1), try arguments.number(of: .rate))
     let report = try Database.open(arguments, .openExisting).closing { (database) throws(Failure) in
-      try shown("Backing up", into: target, on: console) { (progress) throws(StoreError) in
+      try shown("Backing up", into: target, on: console) { progress in
         try database.store.backup(to: target, bytesPerSecond: rate) { state in
           progress(UInt64(state.fraction * Double(state.bytesTotal)), state.bytesTotal)
         }
@@ -96,12 +96,12 @@ extension CommandDescription {
   /// target file.
   static func shown<R>(
     _ title: String, into target: String, on console: Console,
-    _ body: (_ progress: @escaping (_ done: UInt64, _ total: UInt64) -> Void) throws(StoreError) -> R
+    _ body: (_ progress: @escaping (_ done: UInt64, _ total: UInt64) -> Void) throws -> R
   ) throws(Failure) -> R {
     let progress = Progress(title, on: console)
     let result: R
-    do throws(StoreError) {
-      result = try EndingSignals.removing(Store.unfinishedFiles(beside: target)) { () throws(StoreError) in
+    do {
+      result = try EndingSignals.removing(Store.unfinishedFiles(beside: target)) {
         try body { done, total in
           // A progress line that cannot be written is no reason to stop.
           do { try progress.update(done, of: total, unit: Quantity.bytes) } catch {}

@@ -93,7 +93,7 @@ struct SalvageRun {
     let store: Store
     var options = Store.Options()
     options.compaction = .manual
-    do throws(StoreError) {
+    do {
       store = try Store.open(at: unfinished, mode: .createNew, options: options)
     } catch { throw Failure(error) }
     do {

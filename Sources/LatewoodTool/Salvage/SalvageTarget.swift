@@ -31,7 +31,7 @@ final class SalvageTarget: SalvageSink {
 
   init(
     _ store: Store, _ catalog: SalvagedCatalog, progress: @escaping (UInt64, UInt64) throws(Failure) -> Void
-  ) throws(StoreError) {
+  ) throws {
     self.store = store
     self.catalog = catalog
     show = progress
@@ -72,7 +72,7 @@ final class SalvageTarget: SalvageSink {
   func saved(_ key: [UInt8]) throws(Fault) -> (value: [UInt8], trust: SalvageTrust)? {
     guard let keyspace = keyspaces[Self.number(key)] else { return nil }
     try flush()
-    return try translated { () throws(StoreError) in
+    return try translated {
       guard let value = try store.get(Array(key.dropFirst(4)), in: keyspace) else { return nil }
       let trust = hasSuspects ? try store.get(Self.suspect(key), in: suspects) : nil
       return (value, trust.map(Self.decode) ?? .certain)
@@ -81,7 +81,7 @@ final class SalvageTarget: SalvageSink {
 
   func count(from low: [UInt8], to high: [UInt8]?) throws(Fault) -> UInt64 {
     try flush()
-    return try translated { () throws(StoreError) in
+    return try translated {
       var count = 0
       for (keyspace, range) in parts(low, high) { count += try store.count(in: keyspace, range) }
       return UInt64(count)
@@ -157,7 +157,7 @@ final class SalvageTarget: SalvageSink {
       return nil
     }
     try flush()
-    let made = try translated { () throws(StoreError) in try store.keyspace(catalog.madeUpName(of: number)) }
+    let made = try translated { try store.keyspace(catalog.madeUpName(of: number)) }
     keyspaces[number] = made
     return made
   }
@@ -187,7 +187,7 @@ final class SalvageTarget: SalvageSink {
     bytes.isEmpty ? .unproven : .older(bytes.bigEndian())
   }
 
-  private func translated<R>(_ body: () throws(StoreError) -> R) throws(Fault) -> R {
+  private func translated<R>(_ body: () throws -> R) throws(Fault) -> R {
     do { return try body() } catch { throw Self.fault(error) }
   }
 

@@ -82,7 +82,7 @@ import Testing
         if lost == nil { break }
       } catch {
         refused += 1
-        #expect(error.code == .inputOutput || error.code == .damaged, "\(error)")
+        #expect(error.storeCode == .inputOutput || error.storeCode == .damaged, "\(error)")
       }
       volume.clearFaults()
       volume.crash()

@@ -43,7 +43,7 @@ import Testing
     return (store, fruit)
   }
 
-  private func compact(_ store: Store, _ fruit: Keyspace, _ way: Way) throws(StoreError) {
+  private func compact(_ store: Store, _ fruit: Keyspace, _ way: Way) throws {
     var isFirst = true
     try store.compact { _ in
       guard isFirst, way == .withCheckpoints else { return }
@@ -80,7 +80,7 @@ import Testing
       } catch {
         succeeded = false
         refused += 1
-        #expect(error.code == .damaged, "\(error)")
+        #expect(error.storeCode == .damaged, "\(error)")
       }
       volume.clearFaults()
       #expect(try store.content() == content)
@@ -115,7 +115,7 @@ import Testing
       let first = volume.readCount + read
       for number in first..<first + 16 { volume.failRead(number) }
       do { try compact(store, fruit, .behind) } catch {
-        #expect(error.code == .inputOutput, "\(error)")
+        #expect(error.storeCode == .inputOutput, "\(error)")
         failures += 1
       }
       volume.clearFaults()

@@ -48,7 +48,7 @@ import Testing
   /// only later commits are still missing.
   @discardableResult private func compact(
     _ atLast: @escaping @Sendable () -> Void
-  ) throws(StoreError) -> CompactionReport {
+  ) throws -> CompactionReport {
     let isVerified = Atomic<Bool>(false)
     let isCalled = Atomic<Bool>(false)
     volume.beforeAccess = { access in
@@ -58,7 +58,7 @@ import Testing
       atLast()
     }
     defer { volume.beforeAccess = nil }
-    let result = Result { () throws(StoreError) in
+    let result = Result {
       try store.compact { if $0.fraction > 0.98 { isVerified.store(true, ordering: .relaxed) } }
     }
     let wasCalled = isCalled.load(ordering: .relaxed)
@@ -202,7 +202,7 @@ import Testing
     try compact {
       inBackground {
         // The store has switched to the new file, but has not published it yet.
-        let seen = try store.engine.punching.withLock { (_) throws(StoreError) in
+        let seen = try store.engine.punching.withLock { _ in
           isHeld.store(true, ordering: .relaxed)
           Patience.wait { store.engine.log !== old }
           Patience.wait { store.engine.finishing.isNone }

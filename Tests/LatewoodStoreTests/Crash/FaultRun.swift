@@ -113,7 +113,7 @@ final class FaultRun {
       errors += 1
       if errors >= FaultRun.patience { volume.spaceLimit = nil }
       if wasOver, !isPoisoned { report("\(error) of a compaction, although the disk works") }
-      if ![.inputOutput, .outOfSpace, .poisoned].contains(error.code) { report("\(error) of a compaction") }
+      if ![.inputOutput, .outOfSpace, .poisoned].contains(error.storeCode) { report("\(error) of a compaction") }
       let wasPoisoned = isPoisoned
       try probe(store)
       let faults = volume.trace.dropFirst(first).filter { $0.fault != nil }
@@ -134,7 +134,7 @@ final class FaultRun {
       try store.checkpoint()
       progress.makeDurable()
     } catch {
-      if error.code == .poisoned { isPoisoned = true } else { check(error) }
+      if error.storeCode == .poisoned { isPoisoned = true } else { check(error) }
     }
   }
 
@@ -162,7 +162,8 @@ final class FaultRun {
   }
 
   /// Checks the error of a call that failed while the disk did.
-  private func check(_ error: StoreError) {
+  private func check(_ error: any Error) {
+    guard let error = error as? StoreError else { return report("\(error) is not an error of the store") }
     errors += 1
     if errors >= FaultRun.patience { volume.spaceLimit = nil }
     // A failed punch does not fail the call that tried it.

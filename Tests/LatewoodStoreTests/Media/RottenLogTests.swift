@@ -173,13 +173,13 @@ import Testing
     rotten.readAll("after the checkpoint")
     try store.close()
     // Opening the file gives no wrong answer: it is refused, or later commits are missing.
-    do throws(StoreError) {
+    do {
       let again = try Store.open(
         at: "db", on: rotten.volume.process(2), mode: .readOnly, options: .init(), environment: .system)
       #expect(try again.get("z", in: again.keyspace("early")) == nil)
       try again.close()
     } catch {
-      #expect(error.code == .damaged)
+      #expect(error.storeCode == .damaged)
     }
   }
 
@@ -257,9 +257,9 @@ import Testing
     for offset in stride(from: start, to: end - 512, by: 512) {
       try noise.withUnsafeBytes { try device.write($0, at: offset) }
       for number in 0..<200 where Int(offset) % 3 == number % 3 {
-        do throws(StoreError) {
+        do {
           #expect(try store.get("number \(number)", in: space) == [UInt8](repeating: 7, count: 50))
-        } catch { #expect(error.code == .damaged) }
+        } catch { #expect(error.storeCode == .damaged) }
       }
       refusal(.damaged) { try store.forEach(in: space) { _, _ in true } }
     }

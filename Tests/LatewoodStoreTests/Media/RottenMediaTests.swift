@@ -145,11 +145,11 @@ import Testing
     #expect(try again.get("key 1234", in: space) == value(1234, place))
     try volume.corrupt("db", at: offset + 20, xor: 0x10)
     let isFound = Patience.wait {
-      do throws(StoreError) {
+      do {
         _ = try again.get("key 1234", in: space)
         return false
       } catch {
-        return error.code == .damaged
+        return error.storeCode == .damaged
       }
     }
     #expect(isFound)

@@ -153,7 +153,7 @@ import Testing
       _ = try Store.open(at: path)
       Issue.record("a file was made in /sys")
     } catch {
-      #expect([.readOnlyMedia, .permissionDenied].contains(error.code), "\(error)")
+      #expect([.readOnlyMedia, .permissionDenied].contains(error.storeCode), "\(error)")
     }
   }
 

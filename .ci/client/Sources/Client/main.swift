@@ -27,6 +27,22 @@ let keys = try store.entries(in: fruit, .prefix("p")).map { String(decoding: $0.
 try check(keys == ["plum"], "a prefix range sees the delete")
 try check(try snapshot.count(in: fruit) == 3, "a snapshot does not")
 let length = try store.withValue("plum", in: fruit) { value in value.byteCount }
+
+/// Reads in the loop that a user writes whose snapshots may be closed elsewhere; with typed errors it
+/// would make Swift 6.3.1 crash, as the loops for documents below.
+func readAgain(_ key: String, from first: Snapshot) throws -> [UInt8]? {
+  var snapshot = first
+  while true {
+    do {
+      return try snapshot.get(key, in: fruit)
+    } catch let error as StoreError where error.code == .snapshotClosed {
+      snapshot = try store.snapshot()
+    }
+  }
+}
+let closed = try store.snapshot()
+closed.close()
+try check(try readAgain("plum", from: closed) == Array("blue".utf8), "a closed snapshot is noticed")
 try check(length == 4, "a value is read without a copy")
 do {
   try store.write { transaction in
