@@ -305,6 +305,9 @@ package final class DocumentStore: Sendable {
     try await opened().perform(body)
   }
 
+  /// Whether this thread is in a batch of the database.
+  package var isInBatch: Bool { core.currentWriter != nil }
+
   /// Calls a closure at the end of this thread's batch, telling whether it was committed; outside
   /// of a batch, calls it at once with true.
   package func atEndOfBatch(_ action: @escaping (_ isCommitted: Bool) -> Void) {
