@@ -96,7 +96,8 @@ extension CommandDescription {
         try importer.run(database, arguments)
       }
       : Database.open(arguments, .openOrCreate).closing { (database) throws(Failure) in
-        try database.refusingDocuments()
+        try database.refusingDocuments(
+          instead: "`latewood import --documents` imports each value as a document.")
         return try importer.run(database, arguments)
       }
     let nanoseconds = MonotonicClock.nanoseconds &- start

@@ -78,11 +78,13 @@ extension Database {
   }
 
   /// Refuses a file of documents: for commands that write plain entries.
-  func refusingDocuments() throws(Failure) {
+  ///
+  /// - Parameter instead: the command for documents, and what it does.
+  func refusingDocuments(instead: String) throws(Failure) {
     guard try holdsDocuments() else { return }
     throw Failure(
       .badInput, code: "holdsDocuments", "the file holds documents, and this command writes plain entries",
-      advice: "Use `latewood import --documents`, or another file for the entries.", path: path)
+      advice: "\(instead) Plain entries need a file of their own.", path: path)
   }
 }
 
