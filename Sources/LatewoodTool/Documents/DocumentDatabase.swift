@@ -106,8 +106,24 @@ extension Arguments {
     for option in wrong where has(option) {
       throw .usage("\(option.name) \(has(.documents) ? "does not go" : "goes only") with --documents")
     }
-    if has(.documents), try text(of: .importFormat) == ImportRecord.Shape.entries.rawValue {
+    if has(.documents), try text(of: .importFormat) == ImportForm.entries.rawValue {
       throw .usage("--format entries does not go with --documents")
     }
+  }
+
+  /// Returns the form that `--format` or the ending of the source's name tells; nil to see it from
+  /// the text.
+  func importForm(of source: ImportSource) throws(Failure) -> ImportForm? {
+    var form = try text(of: .importFormat).flatMap(ImportForm.init(rawValue:))
+    if form == nil, source.name.lowercased().hasSuffix(".csv") { form = .csv }
+    if let form, form.needsDocuments, !has(.documents) {
+      throw .usage(
+        "a source of the form \(form.rawValue) has documents, and without --documents import makes entries",
+        advice: "Add --documents.")
+    }
+    if has(.cellTypes), form != .csv {
+      throw .usage("--types goes only with CSV", advice: "Add --format csv if SOURCE is CSV.")
+    }
+    return form
   }
 }
