@@ -79,7 +79,7 @@ import Testing
       ("a,b\n1,2\n\n3,\"x\ny\n", "line 4, column 3: the quote that begins here is not closed", "Close it"),
       ("a,b\n1,2\r3,4\n", "line 2, column 5: a carriage return stands here", "CR LF"),
     ])
-  func `a failure says where it is and what to do, and makes no database`(
+  func `a failure says where it is and what to do, and keeps nothing`(
     text: String, message: String, advice: String
   ) throws {
     let (tool, result) = try imported(Array(text.utf8))
