@@ -283,6 +283,17 @@ expect 2 "no such action" doc fetch doc.lw none
 expect 0 "revisions" doc revisions doc.lw 0000000001 --collection films ; has "one" "$out" "winner"
 expect 0 "revisions JSON" doc revisions doc.lw 0000000001 --collection films --json
 query "one" '[(r["leaf"],r["parent"]) for r in d["revisions"]]' "[(True, None)]"
+expect 0 "doc list" doc list doc.lw films --fields id ; is "columns" "$out" $'0000000000\tb\n0000000001\ta'
+expect 0 "doc list JSON" doc list doc.lw films --json --limit 1
+query "next" '[x["document"]["id"] for x in d["documents"]],d["count"],d["next"]' "(['b'], 1, '0000000000')"
+expect 0 "doc get --pretty" doc get doc.lw 0000000001 --collection films --pretty ; has "indented" "$out" $'{\n  "big": 18'
+printf 'id,n,t\r\nx,1.5,"a ""b"",\nc"\r\ny,,\r\n' >table.csv
+expect 0 "CSV" import csv.lw table.csv --documents --id id --json ; query "form" 'd["format"],d["added"]' "('csv', 2)"
+expect 0 "a record" doc get csv.lw x ; query "members" 'd["n"],d["t"]' "(1.5, 'a \"b\",\\nc')"
+printf 'a,b\n1,"2\n' >open.csv ; expect 6 "an open quote" import csv2.lw open.csv --documents ; has "place" "$err" "line 2, column 3"
+printf '{"total_rows":1,"rows":[{"id":"z","doc":{"_id":"z","_rev":"1-a","n":1}}]}' >couch.json
+expect 0 "CouchDB" import csv.lw couch.json --documents --format couchdb
+expect 0 "its document" doc get csv.lw z ; is "without _id and _rev" "$out" '{"n":1}'
 expect 0 "conflicts" doc conflicts doc.lw 0000000001 --collection films ; is "none" "$out" ""
 expect 1 "no such collection" export doc.lw --documents --collection none
 if [ -d "$data" ]; then

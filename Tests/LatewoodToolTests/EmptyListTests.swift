@@ -53,7 +53,7 @@ import Testing
     try #expect(tool("doc", "put", "@", "a", "{}").code == .success)
     let result = try tool.run(arguments)
     #expect(result.code == .no && result.output.isEmpty)
-    #expect(result.error.contains("`latewood find` lists them"), "\(result.error)")
+    #expect(result.error.contains("`latewood doc list` lists them"), "\(result.error)")
     #expect(!result.error.contains("give --documents"))
     try #expect(tool("find", "@").code == .success)
     try #expect(tool("export", "@", "--documents").code == .success)

@@ -12,14 +12,18 @@ extension DocumentReads {
   ///
   /// - Parameters:
   ///   - since: the sequence after which to begin.
+  ///   - before: the sequence before which to end; nil for the end of the feed.
   ///   - descending: whether to go from the latest change to the earliest.
   ///   - body: receives the entry and returns whether to continue.
   package func forEachChange(
-    since: UInt64 = 0, descending: Bool = false, _ body: (SequenceEntry) throws -> Bool
+    since: UInt64 = 0, before: UInt64? = nil, descending: Bool = false,
+    _ body: (SequenceEntry) throws -> Bool
   ) throws {
-    guard since < .max else { return }
+    guard since < .max, before.map({ since + 1 < $0 }) ?? true else { return }
+    let first = SequenceKey(since + 1)
+    let range = before.map { KeyRange.between(first, SequenceKey($0)) } ?? .from(first)
     let expired = Set(try expired())
-    try source.forEach(in: spaces.sequences, .from(SequenceKey(since + 1)), reversed: descending) {
+    try source.forEach(in: spaces.sequences, range, reversed: descending) {
       key, value in
       let entry = try key.reading { (key) throws(DocumentError) in
         try value.reading { (value) throws(DocumentError) in try SequenceEntry(key: key, value: value) }

@@ -27,6 +27,8 @@ struct OperandDescription: Sendable {
   var isOptional = false
   /// The only accepted words; empty to accept any.
   var choices: [String] = []
+  /// The kinds that it has behind some of the words of the first operand, if they differ.
+  var kinds: [String: ArgumentKind] = [:]
   /// Whether it is a database with another name: the shell fills in the first such operand.
   var isDatabase = false
 

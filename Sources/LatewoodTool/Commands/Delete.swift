@@ -18,7 +18,8 @@ extension CommandDescription {
     let key = try arguments.key(1)
     let name = try Database.keyspaceName(arguments)
     let deleted = try Database.open(arguments, .openExisting).closing { (database) throws(Failure) in
-      try database.refusingDocuments()
+      try database.refusingDocuments(
+        instead: "`latewood doc delete DATABASE ID` deletes a document.")
       let keyspace = try database.keyspace(arguments)
       do {
         guard try database.store.contains(key, in: keyspace) else { return false }

@@ -8,6 +8,18 @@ extension OptionDescription {
     name: "--force", summary: "put: replace whatever is there; the last to write wins")
   static let file = OptionDescription(
     name: "--file", value: "FILE", summary: "put, delete, resolve: read the JSON from a file")
+  static let idPrefix = OptionDescription(
+    name: "--prefix", value: "ID", summary: "list: only ids that start like this")
+  static let startAfter = OptionDescription(
+    name: "--start-after", value: "ID", summary: "list: go on behind this id, which need not exist any more")
+  static let listLimit = OptionDescription(
+    name: "--limit", value: "NUMBER", summary: "list: at most so many; on a terminal 20 if not given")
+  static let onlyConflicts = OptionDescription(
+    name: "--conflicts", summary: "list: only documents in conflict")
+  static let bySequence = OptionDescription(
+    name: "--by-sequence", summary: "list: in the order of their latest changes, the newest first")
+  static let beforeSequence = OptionDescription(
+    name: "--before", value: "SEQUENCE", summary: "list --by-sequence: go on with what was changed before it")
   static let documentCollection = OptionDescription(
     name: "--collection", value: "NAME", summary: "the collection; _default if not given")
 }
@@ -15,18 +27,30 @@ extension OptionDescription {
 extension CommandDescription {
   static let doc = CommandDescription(
     name: "doc",
-    summary: "get, put, delete or purge a document; its revisions and conflicts",
+    summary: "get, list, put, delete or purge documents; revisions and conflicts",
     operands: [
       OperandDescription(
-        name: "ACTION", summary: "get, put, delete, purge, revisions, conflicts or resolve",
-        choices: ["get", "put", "delete", "purge", "revisions", "conflicts", "resolve"]),
-      .database, OperandDescription(name: "ID", summary: "of the document"),
+        name: "ACTION", summary: "get, list, put, delete, purge, revisions, conflicts or resolve",
+        choices: ["get", "list", "put", "delete", "purge", "revisions", "conflicts", "resolve"]),
+      .database,
+      OperandDescription(
+        name: "ID", summary: "of the document; list: the collection, _default if not given", isOptional: true,
+        kinds: ["list": .collection]),
       OperandDescription(
         name: "JSON", summary: "put, delete, resolve: the document; - reads standard input", isOptional: true),
     ],
-    options: [.documentCollection, .revision, .force, .file],
+    options: [
+      .documentCollection, .revision, .force, .file, .idPrefix, .startAfter, .listLimit, .fields,
+      .onlyConflicts, .bySequence, .beforeSequence, .pretty, .compactJSON,
+    ],
     discussion: [
       "get prints the document as JSON, or the revision that --revision names.",
+      "list prints the documents in the order of their ids, a row for each: its id, its revision, whether it "
+        + "is in conflict, and its contents; or with --fields title,address.city what is at these paths, and "
+        + "nothing where there is nothing. A terminal shows 20, and below them how to go on. Elsewhere all are "
+        + "printed, with tabs between the cells; in a text, \\t \\n \\r and \\\\ stand for a tab, line breaks and "
+        + "a backslash. --by-sequence reads only the latest changes.",
+      "JSON is indented on a terminal, and compact elsewhere: --pretty and --compact choose.",
       "put makes the next revision and prints it. A new document needs no --revision; to change one, name "
         + "the revision that you have read. If somebody has changed it since, that is a conflict: nothing "
         + "is written, and the exit code is 1. The database and the collection are made if need be.",
@@ -36,9 +60,14 @@ extension CommandDescription {
       "revisions draws the tree of the revisions, each under the one that it edits. conflicts lists those "
         + "that wait to be merged. resolve ends a conflict in one step: JSON is saved over the winner, or "
         + "over --revision, and the other branches are deleted; without JSON the revision stays as it is.",
-      "get, revisions and conflicts work beside an app that has the database open.",
+      "get, list, revisions and conflicts work beside an app that has the database open.",
     ],
     examples: [
+      ExampleDescription(
+        line: "latewood doc list films.latewood --prefix film-1 --fields title,year",
+        explanation: "The title and the year of each, in columns."),
+      ExampleDescription(
+        line: "latewood doc list films.latewood --by-sequence --limit 5", explanation: "The five latest."),
       ExampleDescription(
         line: "latewood doc put films.latewood alien --file alien.json", explanation: "A new document."),
       ExampleDescription(
@@ -52,6 +81,10 @@ extension CommandDescription {
     ],
     json: [
       #"get: the document itself, with or without --json"#,
+      #"list: {"collection":"NAME","documents":[{"id":"ID","revision":"REV","#,
+      #"  "sequence":NUMBER,"conflict":true|false,"document":{...}}, ...],"#,
+      #"  "count":NUMBER,"next":"ID" or null}, for --start-after;"#,
+      #"  with --by-sequence next is a number, for --before"#,
       #"put, delete, resolve: {"id":"ID","collection":"NAME","revision":"REV","#,
       #"  "sequence":NUMBER,"new":true|false}"#,
       #"purge: {"id":"ID","collection":"NAME","purged":["REV", ...]}, the leaves"#,
@@ -65,13 +98,28 @@ extension CommandDescription {
     let words = try ActionArguments(
       arguments, of: "doc",
       [
-        .init(name: "get", operands: place, options: [.revision]),
+        .init(name: "get", operands: place, options: [.revision, .pretty, .compactJSON]),
+        .init(
+          name: "list", operands: ["DATABASE", "[COLLECTION]"],
+          options: [
+            .idPrefix, .startAfter, .listLimit, .fields, .onlyConflicts, .bySequence, .beforeSequence,
+            .pretty,
+            .compactJSON,
+          ]),
         .init(name: "put", operands: place + ["[JSON]"], options: edits + [.force]),
         .init(name: "delete", operands: place + ["[JSON]"], options: edits),
         .init(name: "purge", operands: place, options: [.revision]),
         .init(name: "revisions", operands: place), .init(name: "conflicts", operands: place),
         .init(name: "resolve", operands: place + ["[JSON]"], options: edits),
       ])
+    try console.chooseLayout(arguments)
+    if words.action == "list" {
+      var listing = try DocumentListing(words, arguments, console)
+      try DocumentDatabase.open(path: try words.text(0), .readOnly).closing { (database) throws(Failure) in
+        try listing.run(database)
+      }
+      return .success
+    }
     let id = try words.documentID(1)
     switch words.action {
     case "put", "delete", "purge", "resolve":

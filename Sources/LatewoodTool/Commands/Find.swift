@@ -25,7 +25,9 @@ extension CommandDescription {
       OperandDescription(
         name: "SELECTOR", summary: "what to find, in JSON; all documents if not given", isOptional: true),
     ],
-    options: [.documentCollection, .sort, .fields, .limit, .skip, .countOnly, .explain],
+    options: [
+      .documentCollection, .sort, .fields, .limit, .skip, .countOnly, .explain, .pretty, .compactJSON,
+    ],
     discussion: [
       "A selector is that of CouchDB's Mango: an object of fields and conditions, all of which must hold. "
         + "A bare value means that the field is equal to it; a field that is missing matches nothing but "
@@ -33,7 +35,7 @@ extension CommandDescription {
       "Conditions: $eq $ne $lt $lte $gt $gte, $in $nin, $exists, $type, $size, $mod, $regex, $beginsWith, "
         + "$all, $elemMatch, $allMatch, $keyMapMatch; and around them $and $or $nor $not.",
       "Values of all types have one order: null, false, true, numbers, strings by their bytes, arrays, "
-        + "objects. Each document is one line of JSON. Every document is read unless the selector says "
+        + "objects. Each document is one line of JSON, and indented on a terminal. Every document is read unless the selector says "
         + "something of _id, or an index helps: see `latewood help index`.",
     ],
     examples: [
@@ -56,6 +58,7 @@ extension CommandDescription {
       #"  "suggestion":"FIELDS" or null}"#,
     ]
   ) { arguments, console throws(Failure) in
+    try console.chooseLayout(arguments)
     let request = try FindRequest(arguments)
     let fields = try FindFields.paths(of: .fields, arguments)
     if arguments.has(.countOnly), fields != nil || arguments.has(.sort) {
@@ -138,7 +141,7 @@ extension FindRequest {
 }
 
 /// The lists of fields in the arguments.
-private enum FindFields {
+enum FindFields {
   /// Returns the paths in an option; nil if it is not given.
   static func paths(of option: OptionDescription, _ arguments: Arguments) throws(Failure) -> [FieldPath]? {
     guard let text = try arguments.text(of: option) else { return nil }

@@ -9,7 +9,11 @@ extension OptionDescription {
     name: "--at", value: "PATH", summary: "where in SOURCE the array is: the member PATH; a.b looks inside a")
   static let importFormat = OptionDescription(
     name: "--format", value: "FORM", summary: "what SOURCE is, if not to be seen from itself",
-    choices: ImportRecord.Shape.allCases.map(\.rawValue))
+    choices: ImportForm.allCases.map(\.rawValue))
+  static let cellTypes = OptionDescription(
+    name: "--types", value: "WHAT",
+    summary: "with CSV: infer makes numbers, true and false of cells that look so; text does not",
+    choices: CSVRecords.Types.allCases.map(\.rawValue))
   static let existing = OptionDescription(
     name: "--existing", value: "WHAT",
     summary: "what to do with a key that is there already; replace if not given",
@@ -22,19 +26,20 @@ extension OptionDescription {
 extension CommandDescription {
   static let importing = CommandDescription(
     name: "import",
-    summary: "read JSON into a database",
+    summary: "read JSON or CSV into a database",
     operands: [
-      .database, OperandDescription(name: "SOURCE", summary: "path of a JSON text; - reads standard input"),
+      .database,
+      OperandDescription(name: "SOURCE", summary: "path of a JSON text or of CSV; - reads standard input"),
     ],
     options: [
       .keyspace, .at, .keyField, .importFormat, .existing, .uniqueKeys, .replace, .documents, .collection,
-      .idField,
+      .idField, .cellTypes,
     ],
     discussion: [
-      "SOURCE is one of four forms. array: one array; each element becomes a value. lines: JSON texts one "
+      "SOURCE is one of these forms. array: one array; each element becomes a value. lines: JSON texts one "
         + "after the other, best one to a line; each becomes a value. document: one JSON text of any kind, "
         + "which becomes one value. entries: lines as export writes them, {\"key\":...,\"value\":...}. The "
-        + "form is seen from the text; --format says otherwise.",
+        + "form is seen from the text; --format says otherwise. csv and couchdb need --documents: see below.",
       "With --at, SOURCE is one object, and the array is a member of it or of a member: --at result.films. "
         + "What else the object has is checked and left out.",
       "Keys: with --key, the text or the digits of that member; of several, title+year, with a slash "
@@ -52,6 +57,15 @@ extension CommandDescription {
         + "takes the place of --key; without it ids are counted like keys, and a document goes under its "
         + "file name. A document that is there already gets a new revision. Numbers become 64-bit integers "
         + "or doubles, and members are put in order. A file holds either entries or documents.",
+      "csv, which a name that ends in .csv tells: the first line names the columns, and each further record "
+        + "becomes a document with these members (RFC 4180: commas; quotes around cells with commas, quotes or "
+        + "line breaks). A cell that is a number as JSON writes it, true or false becomes that, in quotes or "
+        + "not; 007, +1 and integers beyond 64 bits stay text, and with --types text everything does. An "
+        + "empty cell gives no member. A failure names line and column, and nothing of its batch, at most a "
+        + "thousand documents, is kept.",
+      "couchdb is what CouchDB gives for _all_docs?include_docs=true. _id becomes the id; _rev and all other "
+        + "members that begin with an underscore are left out, and each document gets a first revision of its "
+        + "own. Deleted documents, design documents and attachments are left out, and the report counts them.",
     ],
     examples: [
       ExampleDescription(
@@ -64,6 +78,12 @@ extension CommandDescription {
         line: "latewood import films.latewood movies.json --documents --collection films",
         explanation: "Each film as a document."),
       ExampleDescription(
+        line: "latewood import films.latewood films.csv --documents --id title+year",
+        explanation: "The records of a table, with ids such as Alien/1979."),
+      ExampleDescription(
+        line: "latewood import films.latewood dump.json --documents --format couchdb",
+        explanation: "The documents of a CouchDB database."),
+      ExampleDescription(
         line: "latewood import my.latewood search.json --at result.films --key title+year",
         explanation: "An array inside an object, with keys such as Alien/1979."),
       ExampleDescription(
@@ -71,8 +91,10 @@ extension CommandDescription {
     ],
     json: [
       #"{"keyspace":"NAME" (with --documents "collection"),"#,
-      #"  "format":"array|lines|document|entries","values":NUMBER,"#,
+      #"  "format":"array|lines|document|entries|csv|couchdb","values":NUMBER,"#,
       #"  "added":NUMBER,"replaced":NUMBER,"kept":NUMBER,"nanoseconds":NUMBER}"#,
+      #"with --format couchdb also "leftOut":NUMBER, of values, and"#,
+      #"  "withoutAttachments":NUMBER, of documents whose attachments were left out"#,
     ]
   ) { arguments, console throws(Failure) in
     let start = MonotonicClock.nanoseconds
@@ -96,7 +118,8 @@ extension CommandDescription {
         try importer.run(database, arguments)
       }
       : Database.open(arguments, .openOrCreate).closing { (database) throws(Failure) in
-        try database.refusingDocuments()
+        try database.refusingDocuments(
+          instead: "`latewood import --documents` imports each value as a document.")
         return try importer.run(database, arguments)
       }
     let nanoseconds = MonotonicClock.nanoseconds &- start
@@ -113,14 +136,23 @@ extension CommandDescription {
 
 /// The result of an import.
 struct ImportReport: Equatable {
-  var shape: ImportRecord.Shape
+  /// What a dump of CouchDB has and an import leaves out.
+  struct LeftOut: Equatable {
+    /// The number of deleted documents and design documents.
+    var documents = 0
+    /// The number of documents whose attachments were left out.
+    var attachments = 0
+  }
+
+  var form: ImportForm
   var values: Int
   var added: Int
   var replaced: Int
   var kept: Int
+  var leftOut = LeftOut()
 
   func print(on console: Console, keyspace: String, nanoseconds: UInt64) throws(Failure) {
-    var text = "Imported \(Quantity.count(values, "value", "values")) (\(shape.rawValue)) into "
+    var text = "Imported \(Quantity.count(values, "value", "values")) (\(form.rawValue)) into "
     text +=
       "\(DisplayWidth.fitted(KeyText.shown(keyspace.utf8), to: 30)) in \(Quantity.duration(nanoseconds: nanoseconds))."
     try console.line(text)
@@ -131,6 +163,14 @@ struct ImportReport: Equatable {
     if kept > 0 {
       try console.line("\(Quantity.count(kept, "value", "values")) left out: the key was there already.")
     }
+    if leftOut.documents > 0 {
+      try console.line(
+        "\(Quantity.count(leftOut.documents, "value", "values")) left out: deleted and design documents.")
+    }
+    if leftOut.attachments > 0 {
+      try console.line(
+        "The attachments of \(Quantity.count(leftOut.attachments, "document", "documents")) left out.")
+    }
   }
 
   func write(
@@ -138,11 +178,15 @@ struct ImportReport: Equatable {
   ) {
     writer.beginObject()
     writer.member(place, name)
-    writer.member("format", shape.rawValue)
+    writer.member("format", form.rawValue)
     writer.member("values", values)
     writer.member("added", added)
     writer.member("replaced", replaced)
     writer.member("kept", kept)
+    if form == .couchdb {
+      writer.member("leftOut", leftOut.documents)
+      writer.member("withoutAttachments", leftOut.attachments)
+    }
     writer.member("nanoseconds", nanoseconds)
     writer.endObject()
   }

@@ -29,7 +29,8 @@ extension CommandDescription {
     let name = try Database.keyspaceName(arguments)
     let (replaced, transaction) = try Database.open(arguments, .openOrCreate).closing {
       (database) throws(Failure) in
-      try database.refusingDocuments()
+      try database.refusingDocuments(
+        instead: "`latewood doc put DATABASE ID JSON` saves a document.")
       do {
         let replaced = try database.store.write { transaction in
           let keyspace = try transaction.keyspace(name)

@@ -15,7 +15,7 @@ extension CommandDescription {
     operands: [
       .database, OperandDescription(name: "STATEMENT", summary: "what to ask: SELECT ... FROM ..."),
     ],
-    options: [.parameter, .explain],
+    options: [.parameter, .explain, .pretty, .compactJSON],
     discussion: [
       "SELECT [DISTINCT] columns FROM collection [UNNEST array AS name] WHERE ... GROUP BY ... HAVING ... "
         + "ORDER BY ... LIMIT ... OFFSET ..., as in Couchbase Lite. The default collection is _. "
@@ -24,7 +24,7 @@ extension CommandDescription {
         + "ANY x IN array SATISFIES ... END, EVERY, EXISTS, AND, OR, NOT, CASE. Aggregates: COUNT SUM AVG MIN "
         + "MAX. meta() has id, sequence, expiration and revisionID.",
       "What a document does not have is missing, which is not null; comparisons with either are not true. "
-        + "Each row is one line of JSON. A sort without LIMIT holds its rows in memory: at most 64 MiB.",
+        + "Each row is one line of JSON, and indented on a terminal. A sort without LIMIT holds its rows in memory: at most 64 MiB.",
     ],
     examples: [
       ExampleDescription(
@@ -45,6 +45,7 @@ extension CommandDescription {
       #"  "suggestion":"FIELDS" or null}"#,
     ]
   ) { arguments, console throws(Failure) in
+    try console.chooseLayout(arguments)
     let program = try SQLProgram(arguments)
     try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
       let collection = try database.collection(program.collection)

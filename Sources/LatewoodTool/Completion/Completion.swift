@@ -52,7 +52,9 @@ struct Completion: Equatable {
         completion.offer(option.name, option.summary, partial)
       }
     } else if let operand = line.nextOperand {
-      completion.offerValues(operand.kind, operand.choices, partial, prefix: "", line.database, names)
+      completion.offerValues(
+        line.firstOperand.flatMap { operand.kinds[$0] } ?? operand.kind, operand.choices, partial, prefix: "",
+        line.database, names)
     } else if partial.isEmpty, !line.onlyOperands {
       for option in command.allOptions where !line.options.contains(option.name) {
         completion.offer(option.name, option.summary, partial)
@@ -101,6 +103,8 @@ private struct UnfinishedLine {
   /// An option whose value is the next word.
   var openOption: OptionDescription?
   var nextOperand: OperandDescription?
+  /// The first operand of the line, if it is not the database.
+  var firstOperand: String?
   var onlyOperands = false
   /// The path on the line, or the one that the shell fills in.
   var database: String?
@@ -119,6 +123,7 @@ private struct UnfinishedLine {
         if self.database == nil, place < operands.count, operands[place].kind == .database {
           self.database = word
         }
+        if place == 0 { firstOperand = word }
         place += 1
       } else if word == "--" {
         onlyOperands = true

@@ -15,6 +15,8 @@ final class Console {
   let errorWidth: Int
   /// Whether `--json` was given.
   var printsJSON = false
+  /// Makes the JSON of documents readable; nil to print it as it is stored, compact.
+  var indenter: JSONIndenter?
 
   /// Creates a console on the standard streams of this process.
   init(_ streams: StandardStreams) {

@@ -50,8 +50,8 @@ struct Database {
       let names = try store.keyspaces().map(\.name).filter { $0 != ImportRecord.keyspaceName }
       let advice =
         try holdsDocuments()
-        ? "The file holds documents: `latewood find` lists them, `latewood doc` reads or deletes one, and "
-          + "`latewood export --documents` writes them all out."
+        ? "The file holds documents: `latewood doc list` lists them, `latewood doc get` prints one, "
+          + "`latewood doc delete` deletes one, and `latewood export --documents` writes them all out."
         : names.isEmpty
           ? "The database has no keyspaces yet; `latewood put` and `latewood import` make them."
           : "There are: \(Self.shownList(names)). Choose one with --keyspace."

@@ -6,11 +6,16 @@ struct Importer {
   private let keyspaceName: String
   private let progress: Progress
   private var elements: JSONElements
-  private(set) var shape = ImportRecord.Shape.entries
+  /// The records, if the source is CSV; `elements` is then not read.
+  private var records: CSVRecords?
+  private(set) var form = ImportForm.entries
+  var shape: ImportRecord.Shape { form.shape }
   private(set) var keys = ImportKeys.place
   private var isOfDocuments = false
   /// The value that was read last; nil after the end.
   private var value: [UInt8]? = []
+  /// What has been left out of a dump of CouchDB.
+  private var leftOut = ImportReport.LeftOut()
 
   init(from source: ImportSource, keyspaceName: String, progress: Progress) {
     self.source = source
@@ -21,12 +26,16 @@ struct Importer {
 
   /// Reads the first value and determines the form of the source.
   mutating func begin(_ arguments: Arguments) throws(Failure) {
-    let wanted = try arguments.text(of: .importFormat).flatMap(ImportRecord.Shape.init(rawValue:))
+    let wanted = try arguments.importForm(of: source)
     isOfDocuments = arguments.has(.documents)
     let option = isOfDocuments ? OptionDescription.idField : .keyField
     let field = try arguments.text(of: option)
     let path = try arguments.text(of: .at).map { (text) throws(Failure) in
       try ImportKeys.path(text, of: .at)
+    }
+    if wanted == .couchdb, field != nil {
+      throw .usage(
+        "--id and --format couchdb do not go together", advice: "The documents bring their ids along.")
     }
     guard path == nil || wanted == nil || wanted == .array else {
       throw .usage(
@@ -37,20 +46,33 @@ struct Importer {
     }
     let named = try field.map { (text) throws(Failure) in try ImportKeys(text, of: option) }
     do throws(Failure) {
-      if let path {
+      if wanted == .csv {
+        let types = try arguments.text(of: .cellTypes).flatMap(CSVRecords.Types.init(rawValue:))
+        let source = source
+        var records = CSVRecords(
+          JSONInput { target throws(Failure) in try source.read(into: target) }, types ?? .infer)
+        try records.begin()
+        self.records = records
+        form = .csv
+        try readNext()
+      } else if wanted == .couchdb {
+        try beginRows()
+      } else if let path {
         try elements.begin(at: path)
         try readNext()
-        shape = .array
+        form = .array
       } else {
         let layout = try elements.begin(asSequence: wanted != nil && wanted != .array)
         try readNext()
-        shape = if let wanted { wanted } else { try seen(layout, first: value, hasKeys: named != nil) }
+        form = if let wanted { wanted } else { try seen(layout, first: value, hasKeys: named != nil) }
         try check(layout)
       }
     } catch { throw explained(error, imported: 0) }
     if let named {
       keys = named
-    } else if shape == .document {
+    } else if form == .couchdb {
+      keys = .members([[Array("_id".utf8)]])
+    } else if form == .document {
       keys = .fixed(Array(source.name.utf8))
     }
   }
@@ -72,19 +94,43 @@ struct Importer {
     } catch { throw explained(error, imported: writer.added + writer.replaced) }
     try progress.finish()
     return ImportReport(
-      shape: shape, values: elements.count, added: writer.added, replaced: writer.replaced, kept: writer.kept)
+      form: form, values: count, added: writer.added, replaced: writer.replaced, kept: writer.kept,
+      leftOut: leftOut)
   }
 
   private mutating func readNext() throws(Failure) {
     var next: [UInt8] = []
-    value = try elements.next(into: &next) ? next : nil
+    let isThere =
+      if form == .csv { try records?.next(into: &next) ?? false } else { try elements.next(into: &next) }
+    value = isThere ? next : nil
+  }
+
+  /// The number of values that have been read.
+  private var count: Int { records?.count ?? elements.count }
+  /// The line of the last value.
+  private var line: Int { records?.line ?? elements.line }
+
+  private func failure(_ reason: String, advice: String) -> Failure {
+    var failure = Failure.badInput(reason, advice: advice)
+    failure.line = line
+    return failure
+  }
+
+  private mutating func beginRows() throws(Failure) {
+    form = .couchdb
+    do throws(Failure) { try elements.begin(at: CouchDBRow.rows) } catch {
+      var failure = error
+      if failure.code != "invalidJSON" { failure.advice = CouchDBRow.advice }
+      throw failure
+    }
+    try readNext()
   }
 
   /// Determines the form of the source from its layout, its first value and whether another
   /// follows.
   private mutating func seen(
     _ layout: JSONElements.Layout?, first: [UInt8]?, hasKeys: Bool
-  ) throws(Failure) -> ImportRecord.Shape {
+  ) throws(Failure) -> ImportForm {
     if layout == .array { return .array }
     // An empty source is the export of an empty keyspace.
     guard let first else { return isOfDocuments ? .lines : .entries }
@@ -93,11 +139,11 @@ struct Importer {
   }
 
   private mutating func check(_ layout: JSONElements.Layout?) throws(Failure) {
-    if shape == .array, layout != .array {
+    if form == .array, layout != .array {
       throw elements.failure(
         "this is not an array", advice: "Leave --format away, or choose lines or document.")
     }
-    if shape == .document {
+    if form == .document {
       guard value != nil else {
         throw elements.failure("there is no JSON text here", advice: "Check that SOURCE is what you meant.")
       }
@@ -122,7 +168,7 @@ struct Importer {
         if !isEmpty, old?.shape != shape { record.shape = .entries }
       }
     } catch { throw Failure(error) }
-    if shape != .entries, keys == .place, !isEmpty {
+    if form != .entries, keys == .place, !isEmpty {
       throw Failure(
         .badInput, code: "keyspaceInUse", "the keyspace \(KeyText.shown(keyspaceName.utf8)) is not empty",
         advice:
@@ -134,21 +180,34 @@ struct Importer {
       removesOld: arguments.has(.replace))
   }
 
-  private func put(_ value: [UInt8], into writer: inout some ImportTarget) throws(Failure) {
-    let line = elements.line
-    guard shape == .entries else {
+  private mutating func put(_ value: [UInt8], into writer: inout some ImportTarget) throws(Failure) {
+    if form == .couchdb { return try putRow(value, into: &writer) }
+    guard form == .entries else {
       let key: [UInt8]
-      do throws(Failure) { key = try keys.key(of: value, at: elements.count - 1) } catch {
-        throw elements.failure(error.message, advice: error.advice)
+      do throws(Failure) { key = try keys.key(of: value, at: count - 1) } catch {
+        throw failure(error.message, advice: error.advice)
       }
       return try writer.put(key, value, line: line)
     }
     guard let entry = ExportedEntry(value) else {
-      throw elements.failure(
+      throw failure(
         "this is not of the form {\"key\":...,\"value\":...} that export writes",
         advice: "If the lines are data of your own, choose --format lines.")
     }
     try writer.put(entry.key, entry.value, line: line)
+  }
+
+  private mutating func putRow(_ value: [UInt8], into writer: inout some ImportTarget) throws(Failure) {
+    let row: CouchDBRow
+    do throws(Failure) { row = try CouchDBRow(value) } catch {
+      throw failure(error.message, advice: error.advice)
+    }
+    guard let document = row.document else {
+      leftOut.documents += 1
+      return
+    }
+    if row.hasAttachments { leftOut.attachments += 1 }
+    try writer.put(row.id, document, line: line)
   }
 
   /// Adds the name of the source to a failure, and the number of values that were imported before

@@ -78,11 +78,13 @@ extension Database {
   }
 
   /// Refuses a file of documents: for commands that write plain entries.
-  func refusingDocuments() throws(Failure) {
+  ///
+  /// - Parameter instead: the command for documents, and what it does.
+  func refusingDocuments(instead: String) throws(Failure) {
     guard try holdsDocuments() else { return }
     throw Failure(
       .badInput, code: "holdsDocuments", "the file holds documents, and this command writes plain entries",
-      advice: "Use `latewood import --documents`, or another file for the entries.", path: path)
+      advice: "\(instead) Plain entries need a file of their own.", path: path)
   }
 }
 
@@ -104,8 +106,24 @@ extension Arguments {
     for option in wrong where has(option) {
       throw .usage("\(option.name) \(has(.documents) ? "does not go" : "goes only") with --documents")
     }
-    if has(.documents), try text(of: .importFormat) == ImportRecord.Shape.entries.rawValue {
+    if has(.documents), try text(of: .importFormat) == ImportForm.entries.rawValue {
       throw .usage("--format entries does not go with --documents")
     }
+  }
+
+  /// Returns the form that `--format` or the ending of the source's name tells; nil to see it from
+  /// the text.
+  func importForm(of source: ImportSource) throws(Failure) -> ImportForm? {
+    var form = try text(of: .importFormat).flatMap(ImportForm.init(rawValue:))
+    if form == nil, source.name.lowercased().hasSuffix(".csv") { form = .csv }
+    if let form, form.needsDocuments, !has(.documents) {
+      throw .usage(
+        "a source of the form \(form.rawValue) has documents, and without --documents import makes entries",
+        advice: "Add --documents.")
+    }
+    if has(.cellTypes), form != .csv {
+      throw .usage("--types goes only with CSV", advice: "Add --format csv if SOURCE is CSV.")
+    }
+    return form
   }
 }

@@ -19,7 +19,7 @@ struct DocumentView {
 
   func show(_ action: String, revision: String?, on console: Console) throws(Failure) {
     switch action {
-    case "get": try console.output.write(try json(of: revision) + [UInt8(ascii: "\n")])
+    case "get": try console.writeJSON(try json(of: revision) + [UInt8(ascii: "\n")])
     case "revisions": try drawing().print(id, record.tree.nodes, on: console)
     default:
       let conflicts = record.tree.conflicts
@@ -33,7 +33,7 @@ struct DocumentView {
   static func missing(_ id: String, _ what: String) -> Failure {
     Failure(
       .no, code: "notFound", "\(what) \(Arguments.quoted(Array(id.utf8)))",
-      advice: "`latewood changes` lists the documents of a collection.")
+      advice: "`latewood doc list` lists those of a collection.")
   }
 
   /// Returns the revision with an id, or with an id that starts with the given digits.

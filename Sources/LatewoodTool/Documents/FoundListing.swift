@@ -35,9 +35,9 @@ struct FoundListing {
     do throws(FleeceError) { text = try json(of: document) } catch { throw Failure(error) }
     if console.printsJSON {
       writer.raw(text)
-      try console.output.write(writer.take())
+      try console.writeJSON(writer.take())
     } else {
-      try console.output.write(text + [UInt8(ascii: "\n")])
+      try console.writeJSON(text + [UInt8(ascii: "\n")])
     }
   }
 
@@ -66,6 +66,6 @@ struct FoundListing {
     writer.member("read", read)
     writer.endObject()
     writer.lineBreak()
-    try console.output.write(writer.take())
+    try console.writeJSON(writer.take())
   }
 }

@@ -26,9 +26,9 @@ struct RowListing {
     do throws(FleeceError) { text = try JSON.text(of: row.bytes) } catch { throw Failure(error) }
     if console.printsJSON {
       writer.raw(text)
-      try console.output.write(writer.take())
+      try console.writeJSON(writer.take())
     } else {
-      try console.output.write(text + [UInt8(ascii: "\n")])
+      try console.writeJSON(text + [UInt8(ascii: "\n")])
     }
   }
 
@@ -43,6 +43,6 @@ struct RowListing {
     writer.member("read", read)
     writer.endObject()
     writer.lineBreak()
-    try console.output.write(writer.take())
+    try console.writeJSON(writer.take())
   }
 }

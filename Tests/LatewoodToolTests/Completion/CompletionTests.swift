@@ -38,6 +38,8 @@ import Testing
     #expect(words("list other --keyspace ").isEmpty && words("list --keyspace ").isEmpty)
     #expect(words("export db --documents --collection f") == ["films"])
     #expect(words("doc get db --collection ") == ["_default", "films"])
+    #expect(words("doc list db ") == ["_default", "films"] && words("doc get db ") == [])
+    #expect(words("doc list f", inShellOf: "db") == ["films"])
   }
 
   @Test func choicesAndCommandsAreOffered() {

@@ -115,8 +115,11 @@ private struct SchemaPlace {
     }
     try Repository.write(Array(#"[{"a":1}]"#.utf8), to: place("text"))
     try Repository.write(Array(#"[{"a":}]"#.utf8), to: place("wrong"))
+    let rows = #"{"total_rows":1,"offset":0,"rows":[{"id":"a","doc":{"_id":"a","_rev":"1-a"}}]}"#
+    try Repository.write(Array(rows.utf8), to: place("couchdb"))
     let paths = [
       "ENTRIES": place("db"), "DOCUMENTS": place("documents"), "TEXT": place("text"), "WRONG": place("wrong"),
+      "COUCHDB": place("couchdb"),
       "NEW": place("new"), "TORN": Repository.path("Tests/golden/torn-tail.latewood"),
       "COMPACTED": Repository.path("Tests/golden/compacted.latewood"),
       "DAMAGED": Repository.path("Tests/golden/damaged-node.latewood"),

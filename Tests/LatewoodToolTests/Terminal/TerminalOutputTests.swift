@@ -93,6 +93,23 @@ import Testing
     #expect(!piped.contains("\u{1B}") && piped.contains("keyspaces"))
   }
 
+  @Test func documentsAreIndentedAndColouredOnATerminalAlone() throws {
+    let place = try Workplace()
+    #expect(BuiltTool.run(["doc", "put", place("films"), "a", #"{"n":[1]}"#]).code == .success)
+    let get = ["doc", "get", place("films"), "a"]
+    let shown = try screen(get, columns: 80)
+    #expect(shown.hasColour && shown.rows.contains(#"  "n": ["#))
+    let plain = try screen(get, columns: 80, ["NO_COLOR": "1"])
+    #expect(!plain.hasColour && plain.rows == shown.rows)
+    let compact = try screen(get + ["--compact"], columns: 80)
+    #expect(!compact.hasColour && compact.rows.first == #"{"n":[1]}"#)
+    for (options, output) in [("", "{\"n\":[1]}\n"), ("--pretty", "{\n  \"n\": [\n    1\n  ]\n}\n")] {
+      let (piped, _) = try InstalledProgram.shell(
+        "\"$1\" doc get \"$2\" a \(options)", [try BuiltTool.path(), place("films")])
+      #expect(piped == output)
+    }
+  }
+
   @Test func theProgressLineFitsIsDrawnOverAndGoes() throws {
     for width in [40, 80, 200] {
       let console = Console(

@@ -1,0 +1,274 @@
+import LatewoodDocuments
+import LatewoodFleece
+import LatewoodQuery
+import LatewoodStore
+
+/// The documents of a collection, as `doc list` shows them: by id, or the latest change first.
+struct DocumentListing {
+  /// The number of documents that a terminal shows if no number is asked for.
+  static let screenful: UInt64 = 20
+
+  private let console: Console
+  private let collectionName: String
+  private let prefix: String
+  private let startAfter: String?
+  private let limit: UInt64
+  private let fields: [FieldPath]?
+  private let projection: Projection?
+  private let onlyConflicts: Bool
+  private let isBySequence: Bool
+  private let before: UInt64?
+  private var table: ColumnTable
+  private var writer = JSONWriter()
+  private var count: UInt64 = 0
+  /// The last document that was printed.
+  private var last: (id: String, sequence: UInt64)?
+  private var hasMore = false
+
+  init(_ words: ActionArguments, _ arguments: Arguments, _ console: Console) throws(Failure) {
+    self.console = console
+    if words.operand(1) != nil {
+      if arguments.has(.documentCollection) {
+        throw .usage("the collection is given twice, as an argument and in --collection")
+      }
+      collectionName = try words.text(1)
+      if let fault = NameRules.fault(ofCollection: collectionName) {
+        throw .usage("the name of the collection \(fault)")
+      }
+    } else {
+      collectionName = try DocumentDatabase.collectionName(arguments)
+    }
+    prefix = try arguments.text(of: .idPrefix) ?? ""
+    startAfter = try arguments.text(of: .startAfter)
+    before = try arguments.number(of: .beforeSequence)
+    isBySequence = arguments.has(.bySequence)
+    if isBySequence, startAfter != nil {
+      throw .usage(
+        "--start-after goes on in the order of ids, and --by-sequence has another",
+        advice: "With --by-sequence, --before SEQUENCE goes on.")
+    }
+    if !isBySequence, before != nil {
+      throw .usage(
+        "--before goes only with --by-sequence", advice: "In the order of ids, --start-after ID goes on.")
+    }
+    limit = try arguments.number(of: .listLimit) ?? (console.isOutputTerminal ? Self.screenful : .max)
+    fields = try FindFields.paths(of: .fields, arguments)
+    projection = fields.map { Projection($0) }
+    onlyConflicts = arguments.has(.onlyConflicts)
+    table = ColumnTable(
+      console, headings: ["id"] + (fields.map { $0.map(\.text) } ?? ["revision", "", "document"]))
+  }
+
+  mutating func run(_ database: DocumentDatabase) throws(Failure) {
+    let reads = try database.reads(try database.collection(collectionName))
+    if console.printsJSON {
+      writer.beginObject()
+      writer.member("collection", collectionName)
+      writer.name("documents")
+      writer.beginArray()
+    }
+    do {
+      try forEach(reads) { id, head in
+        guard count < limit else {
+          hasMore = true
+          return false
+        }
+        count += 1
+        last = (id, head.sequence)
+        try add(id, head, reads)
+        return true
+      }
+    } catch { throw Failure(error) }
+    try end(reads)
+  }
+
+  private func forEach(
+    _ reads: DocumentReads, _ body: (String, DocumentRecord.Head) throws -> Bool
+  ) throws {
+    guard isBySequence else {
+      var query = query
+      // One more than is printed says whether there is more.
+      query.limit = min(query.limit, Int(clamping: limit == .max ? limit : limit + 1))
+      return try reads.forEachDocument(query, body)
+    }
+    try reads.forEachChange(before: before, descending: true) { entry in
+      guard !entry.isDeleted, entry.hasConflicts || !onlyConflicts,
+        prefix.isEmpty || entry.id.utf8.starts(with: prefix.utf8), let head = try reads.head(of: entry.id)
+      else { return true }
+      return try body(entry.id, head)
+    }
+  }
+
+  private var query: DocumentQuery {
+    var query = DocumentQuery()
+    query.range = KeyRange.prefix(Array(prefix.utf8))
+    if let startAfter = startAfter.map({ Array($0.utf8) }) {
+      if case .included(let low) = query.range.lower, startAfter.lexicographicallyPrecedes(low) {
+      } else {
+        query.range.lower = .excluded(startAfter)
+      }
+      // Behind the last id with the prefix there is nothing.
+      if case .excluded(let high) = query.range.upper, !startAfter.lexicographicallyPrecedes(high) {
+        query.limit = 0
+      }
+    }
+    query.onlyConflicts = onlyConflicts
+    return query
+  }
+
+  private mutating func add(
+    _ id: String, _ head: DocumentRecord.Head, _ reads: DocumentReads
+  ) throws {
+    guard let body = try reads.body(at: head.body) else {
+      throw Failure(.damaged, code: "damaged", "the body of the document \(id) is missing")
+    }
+    guard console.printsJSON else { return try addRow(id, head, body) }
+    writer.beginObject()
+    writer.member("id", id)
+    writer.member("revision", "\(head.winner)")
+    writer.member("sequence", head.sequence)
+    writer.member("conflict", head.hasConflicts)
+    writer.name("document")
+    if let projection {
+      var fleece = FleeceWriter()
+      try FleeceBody(body).withRoot { root throws(FleeceError) in
+        try projection.write(Fields(id: id, head: head, root: root), to: &fleece)
+      }
+      writer.raw(try JSON.text(of: try fleece.finish()))
+    } else {
+      writer.raw(try JSON.text(of: body))
+    }
+    writer.endObject()
+    try console.writeJSON(writer.take())
+  }
+
+  private mutating func addRow(_ id: String, _ head: DocumentRecord.Head, _ body: [UInt8]) throws {
+    var row = [console.isOutputTerminal ? KeyText.shown(id.utf8) : id]
+    if let fields {
+      row += try FleeceBody(body).withRoot { root throws(FleeceError) in
+        let document = Fields(id: id, head: head, root: root)
+        var cells: [String] = []
+        for field in fields {
+          cells.append(
+            try document.withField(field) { lookup throws(FleeceError) in
+              try lookup.value.map { value throws(FleeceError) in try cell(value) } ?? ""
+            })
+        }
+        return cells
+      }
+    } else {
+      let revision = "\(head.winner)"
+      row += [
+        console.isOutputTerminal ? DisplayWidth.fitted(revision, to: 14) : revision,
+        head.hasConflicts ? "conflict" : "", cell(json: try JSON.text(of: body)),
+      ]
+    }
+    try table.add(row)
+  }
+
+  /// Returns a value as a cell: a string as its text, everything else as JSON.
+  private func cell(_ value: FleeceValue) throws(FleeceError) -> String {
+    let json = try JSON.text(of: value)
+    guard value.kind == .string, let text = JSONText.string(json[...]) else { return cell(json: json) }
+    return console.isOutputTerminal ? cell(json: text) : Self.escaped(text)
+  }
+
+  /// Returns JSON text as a cell; on a terminal as much of it as can be seen.
+  private func cell(json: [UInt8]) -> String {
+    guard console.isOutputTerminal else { return String(decoding: json, as: UTF8.self) }
+    return json.withUnsafeBytes { ValueText.shown($0.bytes, in: console.width) }
+  }
+
+  /// Returns text without the characters that end a cell or a row: \t, \n, \r and \\ stand for
+  /// them.
+  private static func escaped(_ text: [UInt8]) -> String {
+    var result: [UInt8] = []
+    for byte in text {
+      switch byte {
+      case UInt8(ascii: "\t"): result += Array("\\t".utf8)
+      case UInt8(ascii: "\n"): result += Array("\\n".utf8)
+      case UInt8(ascii: "\r"): result += Array("\\r".utf8)
+      case UInt8(ascii: "\\"): result += Array("\\\\".utf8)
+      default: result.append(byte)
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  private mutating func end(_ reads: DocumentReads) throws(Failure) {
+    if console.printsJSON {
+      writer.endArray()
+      writer.member("count", count)
+      writer.name("next")
+      if let last, hasMore {
+        if isBySequence { writer.number(last.sequence) } else { writer.string(last.id) }
+      } else {
+        writer.null()
+      }
+      writer.endObject()
+      writer.lineBreak()
+      return try console.writeJSON(writer.take())
+    }
+    try table.end()
+    if count == 0, limit > 0 {
+      let what = onlyConflicts ? "documents in conflict" : "documents"
+      let narrowed = !prefix.isEmpty || startAfter != nil || before != nil
+      try console.noteEmpty(
+        "The collection \(collectionName) has no \(what)\(narrowed ? " in this range" : "").")
+    }
+    if hasMore, console.isOutputTerminal { try sayHowToGoOn(reads) }
+  }
+
+  private func sayHowToGoOn(_ reads: DocumentReads) throws(Failure) {
+    guard let last else { return }
+    try console.flush()
+    if isBySequence {
+      return try console.noteSentence("There are more: --before \(last.sequence) goes on.")
+    }
+    var rest = query
+    rest.range.lower = .excluded(Array(last.id.utf8))
+    let more: Int
+    do throws(DocumentError) { more = try reads.count(rest) } catch { throw Failure(error) }
+    try console.noteSentence(
+      "\(Quantity.count(more)) more: --start-after \(ShellQuoting.quoted(last.id)) goes on.")
+  }
+}
+
+/// A document of the listing as the source of its fields.
+private struct Fields: FieldSource {
+  let id: String
+  let head: DocumentRecord.Head
+  let root: FleeceValue
+
+  func withField<R>(
+    _ path: FieldPath, _ body: (Lookup) throws(FleeceError) -> R
+  ) throws(FleeceError) -> R {
+    let text: String
+    switch path {
+    case FoundDocument.idField: text = id
+    case FoundDocument.revisionField: text = "\(head.winner)"
+    default: return try body(path.lookup(in: root))
+    }
+    var writer = FleeceWriter()
+    try writer.string(text)
+    return try FleeceBody(written: try writer.finish()).withRoot { root throws(FleeceError) in
+      try body(.value(root))
+    }
+  }
+}
+
+/// Words for the command line of a shell.
+enum ShellQuoting {
+  /// Returns a word as it is typed: in single quotes if it has characters that a shell may take for
+  /// something else.
+  static func quoted(_ word: String) -> String {
+    let isPlain = word.unicodeScalars.allSatisfy { scalar in
+      switch scalar {
+      case "a"..."z", "A"..."Z", "0"..."9", "_", "-", ".", "/", ":", "@", "%", "+", ",": true
+      default: !scalar.isASCII
+      }
+    }
+    if isPlain, !word.isEmpty { return word }
+    return "'" + word.replacing("'", with: #"'\''"#) + "'"
+  }
+}
