@@ -113,7 +113,9 @@ final class FaultRun {
       errors += 1
       if errors >= FaultRun.patience { volume.spaceLimit = nil }
       if wasOver, !isPoisoned { report("\(error) of a compaction, although the disk works") }
-      if ![.inputOutput, .outOfSpace, .poisoned].contains(error.storeCode) { report("\(error) of a compaction") }
+      if ![.inputOutput, .outOfSpace, .poisoned].contains(error.storeCode) {
+        report("\(error) of a compaction")
+      }
       let wasPoisoned = isPoisoned
       try probe(store)
       let faults = volume.trace.dropFirst(first).filter { $0.fault != nil }
