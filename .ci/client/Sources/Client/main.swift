@@ -28,8 +28,8 @@ try check(keys == ["plum"], "a prefix range sees the delete")
 try check(try snapshot.count(in: fruit) == 3, "a snapshot does not")
 let length = try store.withValue("plum", in: fruit) { value in value.byteCount }
 
-/// Reads in the loop that a user writes whose snapshots may be closed elsewhere; with typed errors it
-/// would make Swift 6.3.1 crash, as the loops for documents below.
+/// Reads in the loop that a user writes whose snapshots may be closed elsewhere. With typed errors
+/// Swift 6.3.1 would crash on it, as on the loops for documents below.
 func readAgain(_ key: String, from first: Snapshot) throws -> [UInt8]? {
   var snapshot = first
   while true {
