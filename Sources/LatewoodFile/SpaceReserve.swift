@@ -69,11 +69,10 @@ struct SpaceReserve {
   /// The number of bytes that are allocated behind `tail`.
   func length(at tail: UInt64) -> UInt64 { keptThrough - min(keptThrough, tail) }
 
-  /// Whether less than the greatest step, or a quarter of the full reserve, can be appended at
-  /// `tail` without asking for more blocks, on a disk that has little space.
+  /// Whether less than the greatest step can be appended at `tail` without asking for more blocks,
+  /// on a disk that has little space.
   func isTight(at tail: UInt64) -> Bool {
-    isLow
-      && coveredThrough - min(coveredThrough, tail) < max(SpaceReserve.greatestStep, (lengths?.full ?? 0) / 4)
+    isLow && coveredThrough - min(coveredThrough, tail) < SpaceReserve.greatestStep
   }
 
   /// The length of the reserve behind `end`.

@@ -5,28 +5,32 @@ import LatewoodFile
 /// What has happened since a full disk was last freed, and the decision to try that again.
 ///
 /// Freeing takes a checkpoint, which may find little to give back. So it is tried after the first
-/// transaction, and then after twice as many each time; and after a refused commit, if anything was
-/// committed meanwhile. Transactions that remove nothing count, too: what they replace is dead once
-/// it is merged, and is given back before there is no space for a commit.
+/// transaction that removes something, and then after twice as many each time; and after a refused
+/// commit, if anything was committed meanwhile.
 struct Relief {
   private static let greatestDue = 64
 
-  /// The number of transactions since.
-  private var commits = 0
+  /// The number of transactions that removed something.
+  private var removals = 0
   private var due = 1
   private var isWanted = false
+  private var hasCommits = false
 
-  mutating func didCommit() { commits += 1 }
+  mutating func didCommit(removes: Bool) {
+    hasCommits = true
+    if removes { removals += 1 }
+  }
 
   mutating func wasRefused() { isWanted = true }
 
   /// Whether freeing should be tried now; if so, the next time is later.
   mutating func take() -> Bool {
-    let isDue = commits >= due
-    guard isDue || (isWanted && commits > 0) else { return false }
+    let isDue = removals >= due
+    guard isDue || (isWanted && hasCommits) else { return false }
     if isDue { due = min(2 * due, Relief.greatestDue) }
-    commits = 0
+    removals = 0
     isWanted = false
+    hasCommits = false
     return true
   }
 }
@@ -54,9 +58,11 @@ extension Engine {
   }
 
   /// Notes what a commit found out about the space. Under the writer lock.
-  func didCommit(to log: LogFile) {
+  ///
+  /// - Parameter removes: whether it only freed space.
+  func didCommit(to log: LogFile, removes: Bool) {
     noteSpace(of: log)
-    if log.isTight { relief.withLock { $0.didCommit() } }
+    if log.isTight { relief.withLock { $0.didCommit(removes: removes) } }
   }
 
   /// Notes that there was no space for a commit besides the reserve. Under the writer lock.

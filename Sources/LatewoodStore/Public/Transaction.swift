@@ -344,7 +344,7 @@ public final class Transaction: Readable, ReadGate {
     committed.active = buffer.finish()
     engine.head = committed
     engine.didLog(log.transactionLength)
-    engine.didCommit(to: log)
+    engine.didCommit(to: log, removes: removes)
   }
 
   /// Drops the changes; `committed` and `position` then describe the state that the transaction
