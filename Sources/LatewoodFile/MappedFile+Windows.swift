@@ -6,9 +6,9 @@ import Synchronization
 /// that is read for the first time.
 ///
 /// ```
-/// unknown -- all of it is in memory, or was read --> readable      nothing more is asked
+/// unknown -- all of it is in memory, or was read --> readable   nothing more is asked
 ///    |
-///    '------ only a part is, or can be read -------> partial       each read asks for its own bytes
+///    '------ only a part is, or can be read -------> partial    each read asks for its own bytes
 /// ```
 ///
 /// A window is noted once all of it was readable. Like proofs, notes are forgotten after a while

@@ -1,7 +1,8 @@
 /// One row of what CouchDB's `_all_docs?include_docs=true` gives, in compact JSON.
 ///
 /// ```
-/// {"id":"alien","key":"alien","value":{"rev":"1-…"},"doc":{"_id":"alien","_rev":"1-…","title":"Alien"}}
+/// {"id":"alien","key":"alien","value":{"rev":"1-…"},
+///   "doc":{"_id":"alien","_rev":"1-…","title":"Alien"}}
 /// ```
 struct CouchDBRow {
   /// The path of the rows in the text.
