@@ -68,7 +68,7 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
     return DocumentError(.store, String(describing: error))
   }
 
-  /// Runs calls of the store whose closures have untyped errors.
+  /// Runs calls of the store, and throws their errors as those of this layer.
   static func typed<R>(_ body: () throws -> R) throws(DocumentError) -> R {
     do { return try body() } catch { throw from(error) }
   }

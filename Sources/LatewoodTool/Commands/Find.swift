@@ -35,7 +35,8 @@ extension CommandDescription {
       "Conditions: $eq $ne $lt $lte $gt $gte, $in $nin, $exists, $type, $size, $mod, $regex, $beginsWith, "
         + "$all, $elemMatch, $allMatch, $keyMapMatch; and around them $and $or $nor $not.",
       "Values of all types have one order: null, false, true, numbers, strings by their bytes, arrays, "
-        + "objects. Each document is one line of JSON, and indented on a terminal. Every document is read unless the selector says "
+        + "objects. Each document is one line of JSON, and indented on a terminal. "
+        + "Every document is read unless the selector says "
         + "something of _id, or an index helps: see `latewood help index`.",
     ],
     examples: [

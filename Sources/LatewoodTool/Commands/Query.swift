@@ -24,7 +24,8 @@ extension CommandDescription {
         + "ANY x IN array SATISFIES ... END, EVERY, EXISTS, AND, OR, NOT, CASE. Aggregates: COUNT SUM AVG MIN "
         + "MAX. meta() has id, sequence, expiration and revisionID.",
       "What a document does not have is missing, which is not null; comparisons with either are not true. "
-        + "Each row is one line of JSON, and indented on a terminal. A sort without LIMIT holds its rows in memory: at most 64 MiB.",
+        + "Each row is one line of JSON, and indented on a terminal. A sort without LIMIT holds its rows in "
+        + "memory: at most 64 MiB.",
     ],
     examples: [
       ExampleDescription(
