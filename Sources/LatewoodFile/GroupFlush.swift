@@ -241,13 +241,16 @@ final class GroupFlush: @unchecked Sendable {
     }
   }
 
+  /// As many zeros as are written ahead at once.
+  private static let zeros = [UInt8](repeating: 0, count: Int(LogFile.reservedLength))
+
   /// Writes zeros, which a walk takes for space that was never used. A lack of space is ignored:
   /// the next commits will report it.
   func writeRoom(_ range: Range<UInt64>) throws(Fault) {
-    let zeros = [UInt8](repeating: 0, count: Int(range.upperBound - range.lowerBound))
-    let fault: Fault? = zeros.withUnsafeBytes { bytes in
+    let length = Int(range.upperBound - range.lowerBound)
+    let fault: Fault? = GroupFlush.zeros.withUnsafeBytes { bytes in
       do throws(Fault) {
-        try device.write(bytes, at: range.lowerBound)
+        try device.write(UnsafeRawBufferPointer(rebasing: bytes[..<length]), at: range.lowerBound)
         return nil
       } catch {
         return error

@@ -13,5 +13,14 @@ package struct CollectionIdentity: Sendable, Hashable {
   }
 
   /// The 16 bytes as they are stored.
-  package var bytes: [UInt8] { SequenceEntry.key(high) + SequenceEntry.key(low) }
+  package var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    append(to: &bytes)
+    return bytes
+  }
+
+  /// Appends the 16 bytes as they are stored.
+  func append(to bytes: inout [UInt8]) {
+    withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { bytes.append(contentsOf: $0) }
+  }
 }

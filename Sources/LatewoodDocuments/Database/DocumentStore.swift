@@ -283,10 +283,19 @@ package final class DocumentStore: Sendable {
   ///   - body: the work. Its argument must not escape.
   /// - Throws: any error of the closure; ``DocumentError``.
   @discardableResult
-  package func write<R>(
+  @inlinable package func write<R>(
     durability: Durability? = nil, _ body: (DocumentWriter) throws -> R
   ) throws -> R {
-    try openedForWriting().write(BatchDurability(asked: durability, usual: self.durability), body)
+    var result: R?
+    try run(durability) { result = try body($0) }
+    guard let result else { preconditionFailure("the closure of a committed batch has run") }
+    return result
+  }
+
+  @usableFromInline func run(
+    _ durability: Durability?, _ body: (DocumentWriter) throws -> Void
+  ) throws {
+    try openedForWriting().run(BatchDurability(asked: durability, usual: self.durability), body)
   }
 
   /// Runs a batch without blocking the caller's thread. Batches of this form run one after the

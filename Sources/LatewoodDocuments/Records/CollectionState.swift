@@ -28,11 +28,8 @@ struct CollectionState: Sendable, Equatable {
   /// given to the latest index.
   var indexChanges: UInt64 = 0
 
-  private var numbers: [UInt64] {
-    [
-      lastSequence, documents, tombstones, bodies, bodyBytes, superseded, references, indexes, indexChanges,
-    ]
-  }
+  /// The length, in bytes, of most encoded states; a larger one takes a second allocation.
+  private static let usualLength = 64
 
   /// The approximate number of bytes that a sweep would free.
   var reclaimableBytes: UInt64 {
@@ -41,8 +38,19 @@ struct CollectionState: Sendable, Equatable {
   }
 
   func encoded() -> [UInt8] {
-    var bytes = [CollectionState.format] + identity.bytes
-    for number in numbers { bytes.append(varint: number) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(CollectionState.usualLength)
+    bytes.append(CollectionState.format)
+    identity.append(to: &bytes)
+    bytes.append(varint: lastSequence)
+    bytes.append(varint: documents)
+    bytes.append(varint: tombstones)
+    bytes.append(varint: bodies)
+    bytes.append(varint: bodyBytes)
+    bytes.append(varint: superseded)
+    bytes.append(varint: references)
+    bytes.append(varint: indexes)
+    bytes.append(varint: indexChanges)
     return bytes
   }
 
@@ -72,6 +80,6 @@ struct CollectionState: Sendable, Equatable {
     let number =
       lastSequence | documents | tombstones | bodies | bodyBytes | superseded | references | indexes
       | indexChanges
-    guard number < 1 << 62 else { throw source.fault("it counts \(numbers)") }
+    guard number < 1 << 62 else { throw source.fault("one of its counts is too large") }
   }
 }

@@ -34,7 +34,8 @@ extension DocumentRecord {
   }
 
   private func check(_ head: Head, _ source: HostileBytes) throws(DocumentError) {
-    if tree.nodes.count > 1 {
+    // The generations of one branch differ.
+    if tree.nodes.count(where: \.isLeaf) > 1 {
       var seen = Set<RevisionID>(minimumCapacity: tree.nodes.count)
       for node in tree.nodes where !seen.insert(node.id).inserted {
         throw source.fault("the revision \(node.id) comes twice")

@@ -4,9 +4,8 @@ extension DocumentRecord {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(24 + 24 * tree.nodes.count)
     bytes.append(DocumentRecord.format)
-    let leaves = tree.nodes.indices.filter { tree.nodes[$0].isLeaf }.sorted {
-      RevisionTree.precedes(tree.nodes[$0], tree.nodes[$1])
-    }
+    var leaves = tree.nodes.indices.filter { tree.nodes[$0].isLeaf }
+    if leaves.count > 1 { leaves.sort { RevisionTree.precedes(tree.nodes[$0], tree.nodes[$1]) } }
     let hasConflicts = leaves.count > 1 && !tree.nodes[leaves[1]].isDeleted
     bytes.append((hasConflicts ? Flag.hasConflicts : 0) | (expiry == nil ? 0 : Flag.expires))
     bytes.append(varint: sequence)

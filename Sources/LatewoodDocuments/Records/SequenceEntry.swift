@@ -1,3 +1,5 @@
+import LatewoodStore
+
 /// One entry of a collection's feed: a document at its latest change.
 ///
 /// The key is the sequence, 8 bytes big-endian; the value
@@ -21,6 +23,17 @@ package struct SequenceEntry: Sendable, Equatable {
   /// Returns the key of a sequence, in every keyspace that is ordered by sequence.
   static func key(_ sequence: UInt64) -> [UInt8] {
     withUnsafeBytes(of: sequence.bigEndian) { Array($0) }
+  }
+
+  /// The key of a sequence, without memory of its own.
+  struct Key: ByteSource {
+    private let bigEndian: UInt64
+
+    init(_ sequence: UInt64) { bigEndian = sequence.bigEndian }
+
+    func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+      try withUnsafeBytes(of: bigEndian, body)
+    }
   }
 
   /// Returns the sequence of a key.

@@ -10,12 +10,21 @@ extension DocumentCore {
 
   /// Runs a batch, or joins the one that this thread is in.
   func write<R>(_ durability: BatchDurability, _ body: (DocumentWriter) throws -> R) throws -> R {
+    var result: R?
+    try run(durability) { result = try body($0) }
+    guard let result else { preconditionFailure("the closure of a committed batch has run") }
+    return result
+  }
+
+  /// Runs a batch whose result is kept elsewhere, or joins the one that this thread is in.
+  func run(_ durability: BatchDurability, _ body: (DocumentWriter) throws -> Void) throws {
     if let outer = currentWriter { return try outer.join(durability, body) }
     let batch = RunningBatch(self, durability)
-    let result = Result {
+    var failure: (any Error)?
+    do {
       try store.write(durability: durability.forStore) { try batch.run(in: $0, body) }
-    }
-    return try batch.end(result).get()
+    } catch { failure = error }
+    if let failure = batch.end(failure) { throw failure }
   }
 
   /// Runs a batch in its turn, without blocking the caller's thread. Batches that wait at the same
@@ -28,7 +37,13 @@ extension DocumentCore {
       store.enqueue(durability: durability.forStore) {
         try batch.run(in: $0, body)
       } completion: {
-        continuation.resume(with: batch.end($0))
+        switch $0 {
+        case .success(let value):
+          _ = batch.end(nil)
+          continuation.resume(returning: value)
+        case .failure(let error):
+          continuation.resume(throwing: batch.end(error) ?? error)
+        }
       }
     }
   }

@@ -34,7 +34,7 @@ extension DocumentWriter {
     do {
       let spaces = work.spaces
       if let body {
-        try transaction.put(SequenceEntry.key(sequence), body.bytes, in: spaces.bodies)
+        try transaction.put(SequenceEntry.Key(sequence), body.bytes, in: spaces.bodies)
         work.state.bodies += 1
         work.state.bodyBytes += UInt64(body.bytes.count)
         for digest in Set(body.blobs) {
@@ -51,10 +51,10 @@ extension DocumentWriter {
         if tree[node.id]?.isLeaf != true { try supersede(node.body, work) }
       }
       if let old {
-        try transaction.delete(SequenceEntry.key(old.sequence), in: spaces.sequences, wasThere: true)
+        try transaction.delete(SequenceEntry.Key(old.sequence), in: spaces.sequences, wasThere: true)
       }
       try transaction.put(
-        SequenceEntry.key(sequence), entry.encoded(), in: spaces.sequences, wasThere: false)
+        SequenceEntry.Key(sequence), entry.encoded(), in: spaces.sequences, wasThere: false)
       try transaction.put(id, record.encoded(), in: spaces.documents, wasThere: old != nil)
       if let ended = old?.expiry, expiry == nil {
         try transaction.delete(CollectionSpaces.expiryKey(ended, id), in: spaces.expiry)
@@ -82,7 +82,7 @@ extension DocumentWriter {
   }
 
   private func supersede(_ body: UInt64, _ work: CollectionWork) throws {
-    try transaction.put(SequenceEntry.key(body), [UInt8](), in: work.spaces.superseded)
+    try transaction.put(SequenceEntry.Key(body), [UInt8](), in: work.spaces.superseded)
     work.state.superseded += 1
   }
 

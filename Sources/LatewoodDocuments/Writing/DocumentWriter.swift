@@ -51,11 +51,11 @@ package final class DocumentWriter {
 
   /// Runs a batch inside this one. If another handle began it, the stricter durability of the two
   /// applies to both.
-  func join<R>(_ other: BatchDurability, _ body: (DocumentWriter) throws -> R) throws -> R {
+  func join(_ other: BatchDurability, _ body: (DocumentWriter) throws -> Void) throws {
     let needed = other.asked ?? (other.usual == durability ? nil : other.usual)
     if needed == .synchronous { transaction.isSynchronous = true }
     let before = changeCount
-    do { return try body(self) } catch {
+    do { try body(self) } catch {
       if changeCount != before { failure = failure ?? error }
       throw error
     }
@@ -120,17 +120,16 @@ package final class DocumentWriter {
 
   /// The announcements for observers, valid once this is committed.
   var announcements: [Announcement] {
-    let dropped = droppedNames.map {
+    var announcements = droppedNames.map {
       Announcement.event(CollectionEvent(kind: .dropped, collection: $0), nil)
     }
-    return dropped
-      + works.values.filter { !$0.changes.isEmpty }.map { work in
-        .event(
-          CollectionEvent(
-            kind: .changed, collection: work.name, changes: work.newestChanges,
-            lastSequence: work.state.lastSequence),
-          core.changes(of: work.collection))
-      }
+    for work in works.values where !work.changes.isEmpty {
+      let event = CollectionEvent(
+        kind: .changed, collection: work.name, changes: work.newestChanges,
+        lastSequence: work.state.lastSequence)
+      announcements.append(.event(event, core.changes(of: work.collection)))
+    }
+    return announcements
   }
 }
 
@@ -144,8 +143,8 @@ final class CollectionWork {
   var indexes: [CollectionIndex]?
   /// The changes, in the order in which they were made.
   private(set) var changes: [DocumentChange] = []
-  /// The index in `changes` of the entry with a sequence.
-  private var places: [UInt64: Int] = [:]
+  /// The index in `changes` of the entry with a sequence; nil until a document changes again.
+  private var places: [UInt64: Int]?
   private var replaced: Set<Int> = []
 
   init(_ collection: DocumentCollection, _ spaces: CollectionSpaces, _ state: CollectionState) {
@@ -164,11 +163,21 @@ final class CollectionWork {
 
   /// - Parameter old: the sequence that the document had before.
   func changed(_ change: DocumentChange, old: UInt64?) {
-    if let old, old > startState.lastSequence, let place = places.removeValue(forKey: old) {
-      replaced.insert(place)
+    if let old, old > startState.lastSequence {
+      var known = places.take() ?? placesBySequence()
+      if let place = known.removeValue(forKey: old) { replaced.insert(place) }
+      places = known
     }
-    if change.sequence > 0 { places[change.sequence] = changes.count }
+    if change.sequence > 0 { places?[change.sequence] = changes.count }
     changes.append(change)
+  }
+
+  private func placesBySequence() -> [UInt64: Int] {
+    var places: [UInt64: Int] = [:]
+    for (place, change) in changes.enumerated() where change.sequence > 0 {
+      places[change.sequence] = place
+    }
+    return places
   }
 
   /// The changes without those that later ones of the same batch have replaced.

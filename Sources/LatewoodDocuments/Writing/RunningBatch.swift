@@ -40,19 +40,18 @@ final class RunningBatch: @unchecked Sendable {
   /// Tells the parts of the database, and then observers, how the batch has ended. Called once,
   /// under no lock.
   ///
-  /// - Returns: the result for the caller.
-  func end<R>(_ result: Result<R, any Error>) -> Result<R, any Error> {
+  /// - Parameter failure: the reason why it was not committed; nil if it was.
+  /// - Returns: the error for the caller.
+  func end(_ failure: (any Error)?) -> (any Error)? {
     defer { if let ticket { core.hub.deliver(ticket, announcements) } }
-    switch result {
-    case .success:
+    guard let failure else {
       // It is committed: nothing from here on may report a failure.
       writer?.end(isCommitted: true)
       if let alarmTime { core.setAlarm(for: alarmTime) }
-      return result
-    case .failure(let error):
-      announcements = []
-      writer?.end(isCommitted: false)
-      return .failure((error as? StoreError).map { DocumentError($0) } ?? error)
+      return nil
     }
+    announcements = []
+    writer?.end(isCommitted: false)
+    return (failure as? StoreError).map { DocumentError($0) } ?? failure
   }
 }

@@ -4,10 +4,11 @@ import LatewoodFile
 import LatewoodTree
 
 extension Engine {
-  /// A transaction whose closure has run, and its result for the caller.
-  struct Ended<R> {
+  /// A transaction whose closure has run.
+  struct Ended {
     let transaction: Transaction
-    let result: Result<R, any Error>
+    /// The error of the closure for the caller; nil if it succeeded.
+    let failure: (any Error)?
     /// The durability that the log must reach before the state that the transaction left, or found,
     /// is published and its caller continues. Nil if that state is already published.
     let awaited: Durability?
@@ -15,7 +16,7 @@ extension Engine {
 
   /// Runs a transaction: the closure under the writer lock, then the flush, then publishes the
   /// commit.
-  func write<R>(_ durability: Durability, _ body: (Transaction) throws -> R) throws -> R {
+  func write(_ durability: Durability, _ body: (Transaction) throws -> Void) throws {
     do {
       let ended = try runAlone(durability, body)
       if let awaited = ended.awaited {
@@ -23,20 +24,19 @@ extension Engine {
           try finish(ended.transaction, awaited)
         } catch {
           // The closure's own error matters more to the caller than a failure here.
-          _ = try ended.result.get()
-          throw error
+          throw ended.failure ?? error
         }
       }
-      return try ended.result.get()
+      if let failure = ended.failure { throw failure }
     } catch { throw told(error) }
   }
 
   /// The error that the caller of a transaction gets: a `Fault` becomes a `StoreError`.
   func told(_ error: any Error) -> any Error { (error as? Fault).map { StoreError($0, path: path) } ?? error }
 
-  private func runAlone<R>(
-    _ durability: Durability, _ body: (Transaction) throws -> R
-  ) throws -> Ended<R> {
+  private func runAlone(
+    _ durability: Durability, _ body: (Transaction) throws -> Void
+  ) throws -> Ended {
     try lockForTransaction()
     defer { unlockTransaction() }
     return try run(durability, body)
@@ -47,17 +47,16 @@ extension Engine {
   ///
   /// A transaction that changes nothing, or throws, may have read a commit that is not published
   /// yet. Its caller may act on that, so a later read must see the commit too.
-  func run<R>(_ durability: Durability, _ body: (Transaction) throws -> R) throws -> Ended<R> {
+  func run(_ durability: Durability, _ body: (Transaction) throws -> Void) throws -> Ended {
     let transaction = try Transaction(engine: self)
-    let result: R
     do {
-      result = try body(transaction)
+      try body(transaction)
       if let fault = transaction.failure { throw fault }
     } catch {
       transaction.leave()
       checkpointIfDue()
       let isHidden = (try? hasPublishedHead()) == false
-      return ended(transaction, .failure(error), isHidden ? .relaxed : nil)
+      return ended(transaction, error, isHidden ? .relaxed : nil)
     }
     let durability = transaction.isSynchronous ? .synchronous : durability
     if transaction.hasOperations {
@@ -65,18 +64,18 @@ extension Engine {
       if durability == .synchronous {
         synchronousEnd.store(transaction.position.offset, ordering: .relaxed)
       }
-      return ended(transaction, .success(result), durability)
+      return ended(transaction, nil, durability)
     }
     transaction.leave()
     let isSettled = try hasPublishedHead() && durability == .relaxed
-    return ended(transaction, .success(result), isSettled ? nil : durability)
+    return ended(transaction, nil, isSettled ? nil : durability)
   }
 
-  private func ended<R>(
-    _ transaction: Transaction, _ result: Result<R, any Error>, _ awaited: Durability?
-  ) -> Ended<R> {
+  private func ended(
+    _ transaction: Transaction, _ failure: (any Error)?, _ awaited: Durability?
+  ) -> Ended {
     if awaited != nil { finishing.begin() }
-    return Ended(transaction: transaction, result: result, awaited: awaited)
+    return Ended(transaction: transaction, failure: failure, awaited: awaited)
   }
 
   /// Whether the newest state is published. Under the writer lock. Throws if it never will be,

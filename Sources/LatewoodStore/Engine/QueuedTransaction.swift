@@ -78,11 +78,13 @@ final class QueuedWrite<R: Sendable>: QueuedTransaction {
   func run(in engine: Engine) -> QueuedOutcome? {
     guard let tell = leave(for: .taken) else { return nil }
     do {
-      let ended = try engine.run(durability, body)
-      return QueuedOutcome(awaited: ended.awaited.map { (ended.transaction, $0) }) { failure in
+      var value: R?
+      let ended = try engine.run(durability) { value = try body($0) }
+      return QueuedOutcome(awaited: ended.awaited.map { (ended.transaction, $0) }) { [value] failure in
         // The closure's own error matters more to the caller than another failure.
-        let result = ended.result.flatMap { value in failure.map { .failure($0) } ?? .success(value) }
-        tell(result.mapError { engine.told($0) })
+        if let error = ended.failure ?? failure { return tell(.failure(engine.told(error))) }
+        guard let value else { preconditionFailure("the closure has run and has not failed") }
+        tell(.success(value))
       }
     } catch {
       return QueuedOutcome(awaited: nil) { _ in tell(.failure(engine.told(error))) }

@@ -20,9 +20,18 @@ extension Store {
   ///   `fileMoved` if the file is no longer at its path, which a relaxed commit does not check;
   ///   `closed`, `readOnly`.
   @discardableResult
-  public func write<R>(
+  @inlinable public func write<R>(
     durability: Durability? = nil, _ body: (Transaction) throws -> R
   ) throws -> R {
+    var result: R?
+    try run(durability) { result = try body($0) }
+    guard let result else { preconditionFailure("the closure of a committed transaction has run") }
+    return result
+  }
+
+  /// Runs a transaction whose result is kept elsewhere: with a generic type of result, each commit
+  /// would look up the metadata of several types.
+  @usableFromInline func run(_ durability: Durability?, _ body: (Transaction) throws -> Void) throws {
     try engine.write(durability ?? engine.options.durability, body)
   }
 
