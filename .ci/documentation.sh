@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Converts the documentation of the library products; a warning is a failure.
+# Converts the documentation of the library products. A warning is a failure, and so is a public
+# symbol without documentation.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 graphs=.build-documentation/graphs
@@ -10,6 +11,7 @@ for product in LatewoodStore Latewood; do
   swift build --target "$product" --scratch-path .build-documentation \
     -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$PWD/$graphs"
   find "$graphs" -type f ! -name "$product*.symbols.json" -delete
+  .ci/symbols-documented.py "$graphs" "$product"
   catalog=Sources/$product/$product.docc
   docc=$(dirname "$(readlink -f "$(command -v swift)")")/docc
   "$docc" convert ${catalog:+"$catalog"} --additional-symbol-graph-dir "$graphs" \

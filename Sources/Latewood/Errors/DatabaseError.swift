@@ -54,6 +54,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case notUnique = 20001
   }
 
+  /// The kind of the error.
   public var code: Code
   /// One sentence that says what is wrong.
   public var message: String

@@ -29,6 +29,7 @@ public struct DatabaseMigrator: Sendable {
 
   private(set) var migrations: [Migration] = []
 
+  /// Creates a migrator without migrations.
   public init() {}
 
   /// Registers a migration that changes the documents of a collection one by one.

@@ -24,6 +24,7 @@
     public private(set) var error: (any Error)?
     @ObservationIgnored private let task = Guarded<Task<Void, Never>?>(nil)
 
+    /// Watches the results of a query.
     public init(_ query: Query<Value>) {
       let updates = query.live()
       let task = Task { [weak self] in

@@ -53,12 +53,14 @@ extension Stored: Identifiable where Value: Identifiable {
 
 /// Equal values of the same revision of the same document.
 extension Stored: Equatable where Value: Equatable {
+  /// Whether both are equal values of the same revision of the same document.
   public static func == (a: Stored, b: Stored) -> Bool {
     KeyText(a.documentID) == KeyText(b.documentID) && a.revision == b.revision && a.value == b.value
   }
 }
 
 extension Stored: Hashable where Value: Hashable {
+  /// Hashes the value and its revision.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(value)
     hasher.combine(revision)
