@@ -11,11 +11,11 @@ for product in LatewoodStore Latewood; do
   swift build --target "$product" --scratch-path .build-documentation \
     -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$PWD/$graphs"
   find "$graphs" -type f ! -name "$product*.symbols.json" -delete
-  .ci/symbols-documented.py "$graphs" "$product"
   catalog=Sources/$product/$product.docc
   docc=$(dirname "$(readlink -f "$(command -v swift)")")/docc
   "$docc" convert ${catalog:+"$catalog"} --additional-symbol-graph-dir "$graphs" \
     --fallback-display-name "$product" --fallback-bundle-identifier "$product" \
     --warnings-as-errors --output-path .build-documentation/archive
+  .ci/symbols-documented.py "$graphs" .build-documentation/archive "$product"
 done
 echo "documentation: converted without warnings"

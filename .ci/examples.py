@@ -20,6 +20,7 @@ and say how the next fence is compiled, if not like the others:
     <!-- example: endless -->         in a task that is cancelled after a moment
     <!-- example: skipped: REASON --> not at all
 """
+import os
 import pathlib
 import re
 import shutil
@@ -152,7 +153,11 @@ def main():
     build()
     with tempfile.TemporaryDirectory(prefix="latewood-examples-") as directory:
         program = scratch / "debug/Examples"
-        done = subprocess.run([program, directory, *sys.argv[1:]], stdout=subprocess.PIPE, text=True)
+        # Where `DatabaseDirectory.standard` has the data of applications.
+        environment = {**os.environ, "XDG_DATA_HOME": f"{directory}/data"}
+        done = subprocess.run(
+            [program, directory, *sys.argv[1:]], stdout=subprocess.PIPE, text=True, env=environment
+        )
     if done.returncode:
         print("\n".join(done.stdout.splitlines()[-20:]))
         sys.exit("examples: they do not run")

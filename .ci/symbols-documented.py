@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Finds public symbols that lack documentation, in the symbol graphs of a product.
+"""Finds what lacks in the documentation of a product: in its symbol graphs, and in what docc made.
 
-A symbol that the sources declare must have a text, one that throws must have a text for what it
-throws, and a list of topics in the product's articles must have each symbol at the top level.
+A public symbol that the sources declare must have a text, and one that throws must say what. The
+page of the module, and those of types whose topics the articles list, must list all that they have:
+docc puts the rest into groups of its own.
 
-usage: .ci/symbols-documented.py DIRECTORY PRODUCT
+usage: .ci/symbols-documented.py GRAPHS ARCHIVE PRODUCT
 """
 import json
 import pathlib
-import re
 import sys
 
-directory, product = sys.argv[1:]
+graphs, archive, product = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
 root = pathlib.Path(__file__).resolve().parent.parent
-sources = (root / "Sources" / product).as_uri()
+sources = root / "Sources" / product
 
 
 def throws(fragments):
@@ -27,37 +27,45 @@ def throws(fragments):
     return False
 
 
-top_level = set()
+def symbols():
+    for path in [graphs / f"{product}.symbols.json", *graphs.glob(f"{product}@*.symbols.json")]:
+        for symbol in json.loads(path.read_text(encoding="utf-8"))["symbols"]:
+            uri = symbol.get("location", {}).get("uri", "")
+            # What the compiler makes by itself has no place in our sources.
+            if "::SYNTHESIZED::" not in symbol["identifier"]["precise"] and uri.startswith(sources.as_uri()):
+                yield symbol
+
+
 faults = []
 count = 0
-files = [f"{product}.symbols.json", *(path.name for path in pathlib.Path(directory).glob(f"{product}@*"))]
-for file in files:
-    graph = json.loads((pathlib.Path(directory) / file).read_text(encoding="utf-8"))
-    for symbol in graph["symbols"]:
-        place = symbol.get("location", {"uri": ""})
-        # What the compiler makes by itself has no place in our sources.
-        if "::SYNTHESIZED::" in symbol["identifier"]["precise"] or not place["uri"].startswith(sources):
-            continue
-        count += 1
-        path = ".".join(symbol["pathComponents"])
-        if len(symbol["pathComponents"]) == 1:
-            top_level.add(path)
-        text = "\n".join(line["text"] for line in symbol.get("docComment", {}).get("lines", []))
-        where = f"{place['uri'].removeprefix(root.as_uri() + '/')}:{place['position']['line'] + 1}"
-        if not text:
-            faults.append(f"{where}: {path} has no documentation")
-        elif throws(symbol.get("declarationFragments", [])) and "- Throws:" not in text:
-            faults.append(f"{where}: {path} does not say what it throws")
+for symbol in symbols():
+    count += 1
+    place = symbol["location"]
+    path = ".".join(symbol["pathComponents"])
+    text = "\n".join(line["text"] for line in symbol.get("docComment", {}).get("lines", []))
+    where = f"{place['uri'].removeprefix(root.as_uri() + '/')}:{place['position']['line'] + 1}"
+    if not text:
+        faults.append(f"{where}: {path} has no documentation")
+    elif throws(symbol.get("declarationFragments", [])) and "- Throws:" not in text:
+        faults.append(f"{where}: {path} does not say what it throws")
 
-page = (root / f"Sources/{product}/{product}.docc/{product}.md").read_text(encoding="utf-8")
-listed = set(re.findall(r"^- ``([^`]+)``$", page, re.M))
-for name in sorted(top_level - listed):
-    faults.append(f"{product}.md: no topic lists {name}")
-for article in sorted((root / f"Sources/{product}/{product}.docc").glob("*.md")):
-    if article.stem != product and f"- <doc:{article.stem}>" not in page:
-        faults.append(f"{product}.md: no topic lists the article {article.stem}")
+catalog = sources / f"{product}.docc"
+pages = archive / "data/documentation"
+for article, page in [
+    (catalog / f"{product}.md", f"{product}.json"),
+    *((path, f"{product}/{path.stem}.json") for path in sorted(catalog.glob("Extensions/*.md"))),
+]:
+    content = json.loads((pages / page.lower()).read_text(encoding="utf-8"))
+    for section in content["topicSections"]:
+        if section.get("generated") and section["title"] != "Default Implementations":
+            for name in section["identifiers"]:
+                faults.append(f"{article.relative_to(root)}: no topic lists {name.split('/')[-1]}")
 
-for fault in sorted(faults):
-    print(fault)
+overview = (catalog / f"{product}.md").read_text(encoding="utf-8")
+for article in sorted(catalog.glob("*.md")):
+    if article.stem != product and f"- <doc:{article.stem}>" not in overview:
+        faults.append(f"{catalog.relative_to(root)}/{product}.md: no topic lists the article {article.stem}")
+
+print("\n".join(sorted(faults)), end="\n" if faults else "")
 print(f"{product}: {count} public symbols, {len(faults)} faults in their documentation")
 sys.exit(1 if faults else 0)

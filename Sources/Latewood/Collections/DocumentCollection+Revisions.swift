@@ -33,9 +33,9 @@ extension DocumentCollection {
   /// Returns a given revision; nil if it is no longer kept, or its content is gone. A compaction
   /// removes the content of revisions that are not current.
   ///
-  /// - Throws: ``DatabaseError`` `badRevisionID` if the text is no id of a revision; `notOpen` once
-  ///   the database is closed; `notFound` once the collection is dropped; `corruptData` or
-  ///   `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` `badRevisionID` if there is a document, and the text is no id of a
+  ///   revision; `notOpen` once the database is closed; `notFound` once the collection is dropped;
+  ///   `corruptData` or `inputOutput` if the file cannot be read.
   public func document(_ id: String, revision: String) throws -> Document? {
     guard let record = try record(of: id) else { return nil }
     return try document(id, RevisionID(checking: revision), record)
