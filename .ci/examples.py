@@ -19,6 +19,9 @@ and say how the next fence is compiled, if not like the others:
     <!-- example: blocking -->        in a function that is not async
     <!-- example: endless -->         in a task that is cancelled after a moment
     <!-- example: skipped: REASON --> not at all
+
+The examples in comments of the public sources are compiled too, each by itself, but not run. What
+they leave out is in .ci/client/comments.txt.
 """
 import os
 import pathlib
@@ -111,6 +114,48 @@ def translate(path, name, imports):
     return "\n".join(text), count, skipped
 
 
+def comment_examples(path):
+    """Yields (line, lines of Swift) of the examples in the comments of a source file."""
+    example = None
+    for number, text in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+        comment = re.match(r"\s*/// ?(.*)", text)
+        if comment is None:
+            example = None
+        elif comment[1] == "```swift" and example is None:
+            example = []
+        elif comment[1].startswith("```"):
+            if example:
+                yield number - len(example), example
+            example = None
+        elif example is not None:
+            example.append(comment[1])
+
+
+def translate_comments(product, imports):
+    """Returns the source text of the examples in the comments of a product, and their number."""
+    set_up, path = {}, None
+    for text in (client / "comments.txt").read_text(encoding="utf-8").split("\n"):
+        if text.startswith("=="):
+            path = text.removeprefix("==").strip()
+        elif path is not None:
+            set_up[path] = [*set_up.get(path, []), text]
+    folder = root / "Sources" / product
+    text, count = [f"import {module}" for module in imports], 0
+    for file in sorted((folder / "Public" if (folder / "Public").is_dir() else folder).rglob("*.swift")):
+        own = set_up.get(str(file.relative_to(root)), [])
+        for line, code in comment_examples(file):
+            count += 1
+            place = f'#sourceLocation(file: "{file}", line: {line})'
+            code = [place, *code, "#sourceLocation()"]
+            if code[1].startswith("extension "):
+                text += [*own, *code]
+                continue
+            effects = "async throws" if any("await " in line for line in code) else "throws"
+            text += [f"private func comment{count}() {effects} {{"]
+            text += [*(set_up[""] if product == "Latewood" else []), "do {", *own, "do {", *code, "}", "}", "}"]
+    return "\n".join([*text, ""]), count
+
+
 def extract():
     """Writes the sources; returns the number of examples and of those that are skipped."""
     shutil.rmtree(generated, ignore_errors=True)
@@ -130,9 +175,14 @@ def extract():
         names.append(name)
         total += count
         total_skipped += skipped
+    in_comments = 0
+    for product, imports in products.items():
+        text, count = translate_comments(product, imports)
+        (generated / f"{product}_comments.swift").write_text(text, encoding="utf-8")
+        in_comments += count
     entries = "".join(f'  Page(name: "{name}", run: {name}),\n' for name in names)
     (generated / "Pages.swift").write_text(f"let pages: [Page] = [\n{entries}]\n", encoding="utf-8")
-    return len(names), total, total_skipped
+    return len(names), total, total_skipped, in_comments
 
 
 def build():
@@ -149,7 +199,7 @@ def build():
 
 
 def main():
-    pages, count, skipped = extract()
+    pages, count, skipped, in_comments = extract()
     build()
     with tempfile.TemporaryDirectory(prefix="latewood-examples-") as directory:
         program = scratch / "debug/Examples"
@@ -161,7 +211,8 @@ def main():
     if done.returncode:
         print("\n".join(done.stdout.splitlines()[-20:]))
         sys.exit("examples: they do not run")
-    print(f"examples: {count - skipped} of {pages} pages compiled and run, {skipped} skipped")
+    print(f"examples: {count - skipped} of {pages} pages compiled and run, {skipped} skipped;")
+    print(f"          {in_comments} in comments compiled")
 
 
 main()

@@ -65,7 +65,7 @@ public final class DocumentCollection: Sendable {
   /// ```swift
   /// var settings = try people.mutableDocument("settings")
   /// settings["theme"] = "dark"
-  /// try people.save(settings)
+  /// try await people.save(settings)
   /// ```
   ///
   /// - Throws: ``DatabaseError`` `badDocumentID` if the id is not valid.

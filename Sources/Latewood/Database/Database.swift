@@ -7,12 +7,13 @@ import LatewoodStore
 /// A database of documents in one file.
 ///
 /// ```swift
-/// let database = try Database.open(at: "people.latewood")
-/// let people = try database.defaultCollection
-/// var anna = try MutableDocument(id: "anna", ["name": "Anna", "city": "Porto"])
-/// try people.save(anna)
-/// let city = try people.document("anna")?["city"].string
+/// let database = try await Database.open(at: "people.latewood")
+/// let people = try database["people"]
+/// try await people.save(MutableDocument(id: "anna", ["name": "Anna", "city": "Porto"]))
+/// let city = try await people.document("anna")?["city"].string
 /// ```
+///
+/// Outside of async functions, the same calls without `await` block the thread.
 ///
 /// Every save is one transaction: after a crash all of it is there or nothing. When `save` returns,
 /// the change survives a power failure, unless the configuration says otherwise; several saves can

@@ -4,7 +4,7 @@ import LatewoodFleece
 ///
 /// ```swift
 /// do {
-///   try people.save(anna)
+///   try await people.save(anna)
 /// } catch let error as DatabaseError where error.code == .conflict {
 ///   // somebody else has saved it
 /// }

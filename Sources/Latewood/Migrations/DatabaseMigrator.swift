@@ -9,7 +9,7 @@
 ///   document["last"] = parts.dropFirst().first
 ///   document["name"] = nil
 /// }
-/// try migrator.migrate(database)
+/// try await migrator.migrate(database)
 /// ```
 ///
 /// Each migration runs once per database, in the order of registration. Never rename, remove or

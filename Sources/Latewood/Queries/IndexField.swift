@@ -4,8 +4,8 @@ import LatewoodQuery
 /// A field of an index: a path such as `"address.city"`, ascending or descending.
 ///
 /// ```swift
-/// ["address.city", .descending("age")]
-/// [.each("cast")]                         // one entry for each element of the array
+/// try people.createIndex("by city", on: ["address.city", .descending("age")])
+/// try movies.createIndex("by actor", on: [.each("cast")])    // one entry for each element
 /// ```
 public struct IndexField: Sendable, ExpressibleByStringLiteral {
   let part: Result<IndexDefinition.Part, DatabaseError>

@@ -6,7 +6,7 @@
   ///
   /// ```swift
   /// struct RecentMovies: View {
-  ///   @State var movies = ObservedQuery(recent)
+  ///   @State var movies: ObservedQuery<Movie>            // ObservedQuery(recent)
   ///   var body: some View {
   ///     List(movies.values.indices, id: \.self) { Text(movies.values[$0].title) }
   ///   }

@@ -10,7 +10,7 @@ import Synchronization
 ///   .where { $0.year >= 1975 && $0.cast.contains("Harrison Ford") }
 ///   .sorted { ($0.year.descending, $0.title) }
 ///   .limit(20)
-/// let list = try recent.all()                                   // [Movie]
+/// let list = try await recent.all()                             // [Movie]
 /// let rows = try recent.select { ($0.title, $0.year) }.rows()   // [(String, Int)]
 /// ```
 ///

@@ -109,7 +109,7 @@ extension Database {
   /// ```swift
   /// let films = try database.query(
   ///   "SELECT title, year FROM films WHERE year >= $since ORDER BY year LIMIT 20", ["since": 1975])
-  /// for row in try films.rows() { print(row["title"].string ?? "") }
+  /// for row in try await films.rows() { print(row["title"].string ?? "") }
   /// ```
   ///
   /// See <doc:AskingInSQL> for the statements that are supported.

@@ -3,9 +3,9 @@ import LatewoodDocuments
 /// A value together with the revision of the document that it was read from or saved as.
 ///
 /// ```swift
-/// guard var anna = try people.document("anna") else { return }   // Stored<Person>
-/// anna.city = "Porto"                                            // members are those of the value
-/// anna = try people.save(anna)                                   // a conflict if it is stale
+/// guard var anna = try await people.document("anna") else { return }   // Stored<Person>
+/// anna.city = "Porto"                                          // members are those of the value
+/// anna = try await people.save(anna)                           // a conflict if it is stale
 /// ```
 ///
 /// It is what ``TypedCollection`` gives out and takes back: because it knows its revision, saving

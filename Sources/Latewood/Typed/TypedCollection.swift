@@ -15,13 +15,13 @@ import LatewoodDocuments
 ///   var city: String
 /// }
 /// let people = try database.collection("people", of: Person.self)
-/// try people.save(Person(id: "anna", name: "Anna", city: "Porto"))
-/// if var anna = try people.document("anna") {
+/// try await people.save(Person(id: "anna", name: "Anna", city: "Porto"))
+/// if var anna = try await people.document("anna") {
 ///   anna.city = "Lisboa"
-///   try people.save(anna)                                 // a conflict if it is stale
+///   try await people.save(anna)                           // a conflict if it is stale
 /// }
-/// try people.update("anna") { $0.city = "Lisboa" }        // never one
-/// let there = try people.query().where { $0.city == "Lisboa" }.all()
+/// try await people.update("anna") { $0.city = "Lisboa" }  // never one
+/// let there = try await people.query().where { $0.city == "Lisboa" }.all()
 /// ```
 ///
 /// The `id` of a value is the id of its document: a `String` or any other

@@ -2,7 +2,7 @@ import LatewoodBytes
 
 /// A range of keys in byte order.
 ///
-/// ```swift
+/// ```
 /// .all                          every key of the keyspace
 /// .prefix("user/")              keys that start with these bytes
 /// .from("m")                    "m" and the keys after it
