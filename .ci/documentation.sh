@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Converts the documentation of the library products; a warning is a failure.
+# Converts the documentation of the library products. A warning is a failure, and so is a public
+# symbol without documentation.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 graphs=.build-documentation/graphs
@@ -15,5 +16,6 @@ for product in LatewoodStore Latewood; do
   "$docc" convert ${catalog:+"$catalog"} --additional-symbol-graph-dir "$graphs" \
     --fallback-display-name "$product" --fallback-bundle-identifier "$product" \
     --warnings-as-errors --output-path .build-documentation/archive
+  .ci/symbols-documented.py "$graphs" .build-documentation/archive "$product"
 done
 echo "documentation: converted without warnings"

@@ -13,7 +13,13 @@ let package = Package(
       dependencies: [
         .product(name: "Latewood", package: "Latewood"), .product(name: "LatewoodStore", package: "Latewood"),
       ],
-      swiftSettings: [.treatAllWarnings(as: .error)])
+      swiftSettings: [.treatAllWarnings(as: .error)]),
+    // The code of the documentation: see .ci/examples.py.
+    .executableTarget(
+      name: "Examples",
+      dependencies: [
+        .product(name: "Latewood", package: "Latewood"), .product(name: "LatewoodStore", package: "Latewood"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

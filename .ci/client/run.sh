@@ -5,7 +5,7 @@ cd "$(dirname "$0")"
 scratch=../../.build-client
 mkdir -p "$scratch"
 for configuration in debug release; do
-  swift build -c "$configuration" --scratch-path "$scratch"
+  swift build -c "$configuration" --product Client --scratch-path "$scratch"
   rm -f "$scratch"/client.latewood*
   "$scratch/$configuration/Client" "$scratch/client.latewood"
 done

@@ -8,6 +8,9 @@ import LatewoodDocuments
 /// `CancellationError`.
 extension DocumentCollection {
   /// Saves a document without blocking the caller's thread. Otherwise like the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   @discardableResult
   public func save(
     _ document: MutableDocument, _ control: ConcurrencyControl = .failOnConflict
@@ -17,6 +20,9 @@ extension DocumentCollection {
 
   /// Saves a document without blocking the caller's thread, and asks a handler if somebody else has
   /// saved it since. Otherwise like the blocking form; the handler runs on a Dispatch queue.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   @discardableResult
   public func save(
     _ document: MutableDocument,
@@ -39,6 +45,9 @@ extension DocumentCollection {
 
   /// Reads a document, changes it and saves it, without blocking the caller's thread. Otherwise
   /// like the blocking form; the change runs on a Dispatch queue.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   @discardableResult
   public func update<Answer>(
     _ id: String, _ change: @escaping @Sendable (inout MutableDocument) throws -> Answer
@@ -57,6 +66,9 @@ extension DocumentCollection {
 
   /// Saves an `Encodable` value under an id without blocking the caller's thread. Otherwise like
   /// the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   @discardableResult
   public func save(
     _ value: some Encodable, as id: String, _ control: ConcurrencyControl = .lastWriteWins
@@ -67,6 +79,9 @@ extension DocumentCollection {
 
   /// Saves documents in one batch without blocking the caller's thread. Otherwise like the blocking
   /// form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   @discardableResult
   public func save(
     contentsOf documents: some Sequence<MutableDocument>, _ control: ConcurrencyControl = .failOnConflict
@@ -76,6 +91,9 @@ extension DocumentCollection {
   }
 
   /// Deletes a document without blocking the caller's thread. Otherwise like the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict
@@ -85,6 +103,9 @@ extension DocumentCollection {
 
   /// Deletes a document without blocking the caller's thread, whatever its current revision is.
   /// Returns false if there was none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   @discardableResult
   public func delete(_ id: String) async throws -> Bool {
     try await database.inBatch { try self.delete(id) }
@@ -92,6 +113,9 @@ extension DocumentCollection {
 
   /// Purges a document without blocking the caller's thread. Otherwise like the blocking form.
   /// Returns false if there was none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   @discardableResult
   public func purge(_ id: String) async throws -> Bool {
     try await database.inBatch { try self.purge(id) }
@@ -101,16 +125,25 @@ extension DocumentCollection {
 
   /// Returns the current revision of a document without blocking the caller's thread; nil if there
   /// is none or it is deleted.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
   public func document(_ id: String) async throws -> Document? {
     try await database.performing { [self] in try document(id) }
   }
 
   /// Returns the documents that a query wants, without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
   public func documents(_ query: AllDocumentsQuery = AllDocumentsQuery()) async throws -> [Document] {
     try await database.performing { [self] in try documents(query) }
   }
 
   /// Returns the ids of the documents that a query wants, without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
   public func documentIDs(_ query: AllDocumentsQuery = AllDocumentsQuery()) async throws -> [String] {
     try await database.performing { [self] in try documentIDs(query) }
   }
@@ -118,6 +151,9 @@ extension DocumentCollection {
   // MARK: Revisions
 
   /// Resolves a conflict without blocking the caller's thread. Otherwise like the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   @discardableResult
   public func resolveConflicts(with merged: MutableDocument) async throws -> Document {
     try await database.inBatch { [self] in try resolveConflicts(with: merged) }
@@ -125,12 +161,18 @@ extension DocumentCollection {
 
   /// Resolves a conflict by choosing one of the revisions, without blocking the caller's thread.
   /// Otherwise like the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   public func resolveConflicts(choosing document: Document) async throws {
     try await database.inBatch { [self] in try resolveConflicts(choosing: document) }
   }
 
   /// Inserts a revision of another replica without blocking the caller's thread. Otherwise like the
   /// blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   @discardableResult
   public func insert(
     _ document: MutableDocument, history: [String], isDeleted: Bool = false

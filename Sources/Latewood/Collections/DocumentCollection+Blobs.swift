@@ -14,6 +14,10 @@ extension Database {
   /// The content stays as long as a document refers to it, which may be a local or a deleted one.
   /// Until then it stays as long as this database is open: each call of `saveBlob` is good for one
   /// place in a document. In a batch it is part of the batch, and can be read there.
+  ///
+  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
+  ///   full or its file is gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the
+  ///   file cannot be read or written.
   public func saveBlob(_ content: Data, contentType: String? = nil) throws -> Blob {
     let writer = try makeBlobWriter(contentType: contentType)
     try writer.write(content)
@@ -21,6 +25,9 @@ extension Database {
   }
 
   /// Starts a blob of any length, whose content is written in pieces.
+  ///
+  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only; `notOpen` once
+  ///   it is closed.
   public func makeBlobWriter(contentType: String? = nil) throws -> BlobOutput {
     let writer = try translating { () throws(DocumentError) in try documents.makeBlobWriter() }
     return BlobOutput(writer, contentType: contentType, of: self)
@@ -47,6 +54,9 @@ extension Database {
   }
 
   /// Returns whether the content of a blob is in this database. O(log n).
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `corruptData` or
+  ///   `inputOutput` if the file cannot be read.
   public func hasContent(of blob: Blob) throws -> Bool {
     guard let digest = blob.sum.flatMap({ BlobDigest($0) }) else { return false }
     return try handle(of: digest) != nil
@@ -99,6 +109,11 @@ public final class BlobOutput {
   }
 
   /// Appends bytes. Uses a mebibyte of memory at most.
+  ///
+  /// - Throws: ``DatabaseError`` `notFound` if a batch has failed in which part of the blob was
+  ///   written; `notWritable` if the database was opened read-only, its disk is full or its file is
+  ///   gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read
+  ///   or written.
   public func write(_ bytes: Data) throws {
     // A closure passed to Foundation cannot have a typed error.
     let result = bytes.withUnsafeBytes { bytes in
@@ -108,6 +123,11 @@ public final class BlobOutput {
   }
 
   /// Ends the blob and returns it, to be put into a document.
+  ///
+  /// - Throws: ``DatabaseError`` `notFound` if a batch has failed in which part of the blob was
+  ///   written; `notWritable` if the database was opened read-only, its disk is full or its file is
+  ///   gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read
+  ///   or written.
   public func finish() throws -> Blob {
     let handle = try translating { () throws(DocumentError) in try writer.finish() }
     database.hold(handle)
@@ -125,16 +145,27 @@ public final class BlobContent: Sendable {
   public var length: UInt64 { handle.length }
 
   /// Returns the whole content. Throws `corruptData` if it does not match the digest.
+  ///
+  /// - Throws: ``DatabaseError`` `corruptData` if the content does not match the digest; `notFound`
+  ///   if the batch that saved it has failed; `notOpen`, `inputOutput`.
   public func data() throws -> Data { try data(in: 0..<length) }
 
   /// Returns the bytes of a range, or as much of it as exists. They are checked against the digest
   /// only if the range covers all of the content.
+  ///
+  /// - Throws: ``DatabaseError`` `corruptData` if the file is damaged, or all of the content does
+  ///   not match the digest; `notFound` if the batch that saved it has failed; `notOpen`,
+  ///   `inputOutput`.
   public func data(in range: Range<UInt64>) throws -> Data {
     Data(try translating { () throws(DocumentError) in try handle.read(range) })
   }
 
   /// Calls a closure with pieces of up to a mebibyte, in order, until it returns false. Throws
   /// `corruptData` after the last piece if the content does not match the digest.
+  ///
+  /// - Throws: errors of the closure; ``DatabaseError`` `corruptData` after the last piece if the
+  ///   content does not match the digest; `notFound` if the batch that saved it has failed;
+  ///   `notOpen`, `inputOutput`.
   public func forEachPiece(_ body: (Data) throws -> Bool) throws {
     do {
       try handle.forEachVerifiedCopy { try body(Data($0)) }

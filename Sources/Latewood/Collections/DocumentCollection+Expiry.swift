@@ -57,6 +57,8 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - date: the time before which they expire; default: any.
   ///   - limit: the greatest number of documents to return.
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func expirations(before date: Date? = nil, limit: Int = .max) throws -> [(id: String, date: Date)] {
     let end = date.map { $0.timeIntervalSince1970.rounded(.up) } ?? .infinity
     let reads = try reads()
@@ -67,6 +69,9 @@ extension DocumentCollection {
 
   /// Returns the time at which a document is purged; nil for never, or if there is no such
   /// document, or no longer.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func expiration(of id: String) throws -> Date? {
     let reads = try reads()
     let seconds = try translating { () throws(DocumentError) in try reads.expiry(of: id) }
@@ -77,6 +82,9 @@ extension DocumentCollection {
 /// Local documents: without history, in no feed, and not replicated.
 extension DocumentCollection {
   /// Returns the content of a local document; nil if there is none.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func localDocument(_ name: String) throws -> DocumentValue? {
     let reads = try reads()
     let body = try translating { () throws(DocumentError) in try reads.local(name) }
@@ -88,6 +96,11 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - name: a name that obeys the rules of document ids. Throws `badDocumentID` otherwise.
   ///   - members: the whole content. Blobs in it stay as long as it does.
+  /// - Throws: ``DatabaseError`` `badDocumentID` if the name is not valid; `corruptRevisionData` if
+  ///   a member has a reserved name; `invalidParameter` if a value cannot be stored; `notWritable`
+  ///   if the database was opened read-only, its disk is full or its file is gone; `notOpen` once
+  ///   it is closed; `notFound` once the collection is dropped; `corruptData` or `inputOutput` if
+  ///   the file cannot be read or written.
   public func setLocalDocument(
     _ name: String, _ members: [String: DocumentValue]
   ) throws {
@@ -100,12 +113,19 @@ extension DocumentCollection {
   }
 
   /// Deletes a local document. Returns false if there was none.
+  ///
+  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
+  ///   full or its file is gone; `notOpen` once it is closed; `notFound` once the collection is
+  ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
   @discardableResult
   public func deleteLocalDocument(_ name: String) throws -> Bool {
     try write { (writer) throws(DocumentError) in try writer.deleteLocal(name, in: spaces) }
   }
 
   /// The names of all local documents, in the order of their bytes.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public var localDocumentNames: [String] {
     get throws {
       let reads = try reads()

@@ -4,9 +4,11 @@ import LatewoodQuery
 
 /// An index of a collection.
 public struct DocumentIndex: Sendable, Equatable {
+  /// The name.
   public let name: String
   /// The fields in their text form: `address.city`, `age:desc`, `cast[]`.
   public let fields: [String]
+  /// Whether no two documents in it have the same values.
   public let isUnique: Bool
   /// Whether it contains only documents that meet a condition.
   public let isPartial: Bool
@@ -67,6 +69,9 @@ extension DocumentCollection {
   /// try movies.createIndex("by year", of: Movie.self) { ($0.year.descending, $0.title) }
   /// try movies.createIndex("by actor", of: Movie.self) { $0.cast.each }
   /// ```
+  ///
+  /// - Throws: as ``createIndex(_:on:where:unique:progress:)``; `invalidParameter` also if a member
+  ///   is not stored under the name of its property.
   public func createIndex<Value, each Field: IndexFieldSource>(
     _ name: String, of type: Value.Type,
     where condition: ((QueryDocument<Value>) -> QueryCondition)? = nil, unique: Bool = false,
@@ -80,6 +85,8 @@ extension DocumentCollection {
 
   /// Creates an index without blocking the caller's thread. If the task is cancelled before the
   /// index is built, the index is dropped and this throws `CancellationError`.
+  ///
+  /// - Throws: as ``createIndex(_:on:where:unique:progress:)``; `CancellationError`.
   public func createIndex(
     _ name: String, on fields: [IndexField],
     where condition: ((QueryDocument<Document>) -> QueryCondition)? = nil, unique: Bool = false
@@ -123,12 +130,19 @@ extension DocumentCollection {
   /// Drops an index. O(log n). Throws `busy` in a batch.
   ///
   /// - Returns: false if there is no index of that name.
+  /// - Throws: ``DatabaseError`` `busy` inside of a batch; `notWritable` if the database was opened
+  ///   read-only, its disk is full or its file is gone; `notOpen` once it is closed; `notFound`
+  ///   once the collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or
+  ///   written.
   @discardableResult
   public func dropIndex(_ name: String) throws -> Bool {
     try translating { () throws(DocumentError) in try documents.dropIndex(name, in: spaces) }
   }
 
   /// The indexes, by name.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public var indexes: [DocumentIndex] {
     get throws {
       let reads = try reads()

@@ -18,6 +18,9 @@ public struct Revision: Sendable, Hashable, Identifiable {
 extension DocumentCollection {
   /// Returns all kept revisions of a document, the newest generation first; empty if there is no
   /// document.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func revisions(of id: String) throws -> [Revision] {
     guard let record = try record(of: id) else { return [] }
     return record.tree.nodes.sorted { $0.id > $1.id }.map { node in
@@ -29,12 +32,20 @@ extension DocumentCollection {
 
   /// Returns a given revision; nil if it is no longer kept, or its content is gone. A compaction
   /// removes the content of revisions that are not current.
+  ///
+  /// - Throws: ``DatabaseError`` `badRevisionID` if there is a document, and the text is no id of a
+  ///   revision; `notOpen` once the database is closed; `notFound` once the collection is dropped;
+  ///   `corruptData` or `inputOutput` if the file cannot be read.
   public func document(_ id: String, revision: String) throws -> Document? {
     guard let record = try record(of: id) else { return nil }
     return try document(id, RevisionID(checking: revision), record)
   }
 
   /// Returns the revision that a document was made from; nil if it is no longer kept.
+  ///
+  /// - Throws: ``DatabaseError`` `badRevisionID` if a document has no revisions, as a local one;
+  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
+  ///   `corruptData` or `inputOutput` if the file cannot be read.
   public func parent(of document: Document) throws -> Document? {
     guard let record = try record(of: document.id),
       let parent = record.tree.parent(of: try document.parsedRevision)
@@ -44,6 +55,10 @@ extension DocumentCollection {
 
   /// Returns the newest revision from which two revisions of one document both follow: the base of
   /// a three-way merge. Nil if it is no longer kept.
+  ///
+  /// - Throws: ``DatabaseError`` `badRevisionID` if a document has no revisions, as a local one;
+  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
+  ///   `corruptData` or `inputOutput` if the file cannot be read.
   public func commonAncestor(_ a: Document, _ b: Document) throws -> Document? {
     guard let record = try record(of: a.id),
       let ancestor = record.tree.commonAncestor(try a.parsedRevision, try b.parsedRevision)
@@ -53,6 +68,9 @@ extension DocumentCollection {
 
   /// Returns the revisions of a document that lost against the current one and wait to be merged;
   /// empty if there is no conflict.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func conflicts(of id: String) throws -> [Document] {
     guard let record = try record(of: id) else { return [] }
     var list: [Document] = []
@@ -88,6 +106,11 @@ extension DocumentCollection {
   }
 
   /// Resolves a conflict by choosing one of the revisions as it is.
+  ///
+  /// - Throws: ``DatabaseError`` `conflict` if that revision is deleted or no longer a leaf;
+  ///   `notFound` if there is no such document; `notWritable` if the database was opened read-only,
+  ///   its disk is full or its file is gone; `notOpen` once it is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
   public func resolveConflicts(choosing document: Document) throws {
     let kept = try document.parsedRevision
     let tombstone = try MutableDocument(id: document.id).encodedBody()
@@ -128,6 +151,10 @@ extension DocumentCollection {
 
   /// Returns those of some revisions of a document that are not here, and the ones here from which
   /// they may follow.
+  ///
+  /// - Throws: ``DatabaseError`` `badRevisionID` if a text is no id of a revision; `notOpen` once
+  ///   the database is closed; `notFound` once the collection is dropped; `corruptData` or
+  ///   `inputOutput` if the file cannot be read.
   public func missingRevisions(
     of id: String, among revisions: [String]
   ) throws -> (missing: [String], possibleAncestors: [String]) {
@@ -142,6 +169,10 @@ extension DocumentCollection {
   /// leaves. Other replicas are not told.
   ///
   /// - Returns: the leaves that were removed.
+  /// - Throws: ``DatabaseError`` `badRevisionID` if a text is no id of a revision; `notWritable` if
+  ///   the database was opened read-only, its disk is full or its file is gone; `notOpen` once it
+  ///   is closed; `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the
+  ///   file cannot be read or written.
   @discardableResult
   public func purge(_ id: String, leaves: [String]) throws -> [String] {
     var ids: [RevisionID] = []

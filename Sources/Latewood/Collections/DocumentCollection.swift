@@ -16,8 +16,10 @@ public enum ConcurrencyControl: Sendable, Equatable {
 ///
 /// Thread safety: all calls from any thread.
 public final class DocumentCollection: Sendable {
+  /// The database that the collection belongs to.
   public let database: Database
   let spaces: LatewoodDocuments.DocumentCollection
+  /// The name of the collection.
   public var name: String { spaces.name }
   /// The identity of the collection: 32 hexadecimal digits that no other collection has, not even a
   /// later one of the same name. Use it as a key for records about the collection that are kept
@@ -41,6 +43,9 @@ public final class DocumentCollection: Sendable {
   // MARK: Reading
 
   /// Returns the current revision of a document; nil if there is none or it is deleted. O(log n).
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func document(_ id: String) throws -> Document? {
     let reads = try reads()
     return try translating { () throws(DocumentError) in
@@ -60,7 +65,7 @@ public final class DocumentCollection: Sendable {
   /// ```swift
   /// var settings = try people.mutableDocument("settings")
   /// settings["theme"] = "dark"
-  /// try people.save(settings)
+  /// try await people.save(settings)
   /// ```
   ///
   /// - Throws: ``DatabaseError`` `badDocumentID` if the id is not valid.
@@ -69,12 +74,18 @@ public final class DocumentCollection: Sendable {
   }
 
   /// Returns whether there is a document that is not deleted. O(log n), reads no content.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func contains(_ id: String) throws -> Bool {
     let reads = try reads()
     return try translating { () throws(DocumentError) in try reads.head(of: id)?.isDeleted == false }
   }
 
   /// The number of documents that are not deleted. O(log n).
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public var count: Int {
     get throws {
       let reads = try reads()
@@ -124,6 +135,8 @@ public final class DocumentCollection: Sendable {
   ///     otherwise nothing is saved. It is called again if somebody else has saved in the meantime.
   ///     It must not save.
   /// - Returns: the saved document; nil if the handler returned false.
+  /// - Throws: any error of the handler; ``DatabaseError`` as saving a document does,
+  ///   except `conflict`.
   @discardableResult
   public func save(
     _ document: MutableDocument, conflictHandler handler: (inout MutableDocument, Document?) throws -> Bool
@@ -159,6 +172,8 @@ public final class DocumentCollection: Sendable {
   ///     false if nothing is to be saved, and true or nothing at all otherwise. It may be called
   ///     more than once. It must not save.
   /// - Returns: the saved document; nil if the change returned false.
+  /// - Throws: any error of the change; ``DatabaseError`` as saving a document does,
+  ///   except `conflict`; `badDocumentID` if there is no document and the id is not valid.
   @discardableResult
   public func update<Answer>(
     _ id: String, _ change: (inout MutableDocument) throws -> Answer
@@ -183,6 +198,8 @@ public final class DocumentCollection: Sendable {
   ///   - value: the value; see ``MutableDocument/init(id:encoding:)``.
   ///   - id: the id of the document.
   ///   - control: the rule if there is a document; default: the value replaces it.
+  /// - Throws: the `EncodingError` of a value that cannot be stored; ``DatabaseError``
+  ///   `badDocumentID` if the id is not valid, and as saving a document does.
   @discardableResult
   public func save(
     _ value: some Encodable, as id: String, _ control: ConcurrencyControl = .lastWriteWins
@@ -197,6 +214,7 @@ public final class DocumentCollection: Sendable {
   ///   - control: the rule if somebody else has saved one of them since it was read. With
   ///     `.failOnConflict` nothing is saved then.
   /// - Returns: the saved documents, in the same order.
+  /// - Throws: ``DatabaseError`` as saving a document does; then nothing is saved.
   @discardableResult
   public func save(
     contentsOf documents: some Sequence<MutableDocument>, _ control: ConcurrencyControl = .failOnConflict
@@ -206,6 +224,10 @@ public final class DocumentCollection: Sendable {
   }
 
   /// Returns a document decoded as any `Decodable` type; nil if there is none.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read; the
+  ///   `DecodingError` of a document that is not of the type.
   public func decode<T: Decodable>(_ type: T.Type, from id: String) throws -> T? {
     try document(id)?.decode(as: type)
   }
@@ -225,6 +247,11 @@ public final class DocumentCollection: Sendable {
   }
 
   /// Deletes a document, whatever its current revision is. Returns false if there was none.
+  ///
+  /// - Throws: ``DatabaseError`` `badDocumentID` if the id is not valid; `notWritable` if the
+  ///   database was opened read-only, its disk is full or its file is gone; `notOpen` once it is
+  ///   closed; `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the
+  ///   file cannot be read or written.
   @discardableResult
   public func delete(_ id: String) throws -> Bool {
     let body = try MutableDocument(id: id).encodedBody()
@@ -238,6 +265,10 @@ public final class DocumentCollection: Sendable {
 
   /// Removes a document and all its revisions without a trace. Other replicas are not told. Returns
   /// false if there was none.
+  ///
+  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
+  ///   full or its file is gone; `notOpen` once it is closed; `notFound` once the collection is
+  ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
   @discardableResult
   public func purge(_ id: String) throws -> Bool {
     try write { (writer) throws(DocumentError) in try writer.purge(id, in: spaces) }
@@ -245,6 +276,10 @@ public final class DocumentCollection: Sendable {
 
   /// Removes a document and all its revisions without a trace, also those that were saved since it
   /// was read. Other replicas are not told. Returns false if there was none.
+  ///
+  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
+  ///   full or its file is gone; `notOpen` once it is closed; `notFound` once the collection is
+  ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
   @discardableResult
   public func purge(_ document: some DocumentContent) throws -> Bool { try purge(document.id) }
 }

@@ -9,6 +9,7 @@ public struct AllDocumentsQuery: Sendable {
   public var through: String?
   /// A prefix that ids must have; nil for all ids.
   public var prefix: String?
+  /// The greatest number of documents to list; default: all.
   public var limit = Int.max
   /// Whether to go from the last id to the first.
   public var descending = false
@@ -17,6 +18,7 @@ public struct AllDocumentsQuery: Sendable {
   /// Whether only documents in conflict are listed.
   public var onlyConflicts = false
 
+  /// Creates a query; by default, of all documents that are not deleted.
   public init(
     from: String? = nil, through: String? = nil, prefix: String? = nil, limit: Int = .max,
     descending: Bool = false, includesDeleted: Bool = false, onlyConflicts: Bool = false
@@ -68,12 +70,19 @@ public struct AllDocumentsQuery: Sendable {
 /// Listing documents.
 extension DocumentCollection {
   /// Returns the documents that a query wants.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func documents(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws -> [Document] {
     try list(query.query, reads())
   }
 
   /// Calls a closure with the documents that a query wants, all of one state of the database, until
   /// it returns false. Keeps one in memory at a time.
+  ///
+  /// - Throws: errors of the closure; ``DatabaseError`` `notOpen` once the database is closed;
+  ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file cannot
+  ///   be read.
   public func forEachDocument(
     _ query: AllDocumentsQuery = AllDocumentsQuery(), _ body: (Document) throws -> Bool
   ) throws {
@@ -107,6 +116,9 @@ extension DocumentCollection {
   }
 
   /// Returns the ids of the documents that a query wants. Reads no content.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func documentIDs(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws -> [String] {
     let reads = try reads()
     var list: [String] = []
@@ -124,6 +136,9 @@ extension DocumentCollection {
   }
 
   /// Returns the number of documents that a query wants, ignoring its limit. O(log n).
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func count(_ query: AllDocumentsQuery) throws -> Int {
     let reads = try reads()
     return try translating { () throws(DocumentError) in try reads.count(query.query) }

@@ -4,10 +4,12 @@ import LatewoodStore
 /// The documents of a collection one after the other, read as a loop asks for them: see
 /// ``DocumentCollection/stream(_:)``.
 public struct DocumentStream: AsyncSequence, Sendable {
+  /// A document.
   public typealias Element = Document
   let collection: DocumentCollection
   let query: AllDocumentsQuery
 
+  /// Starts at the first document. Nothing is read before the first is asked for.
   public func makeAsyncIterator() -> Iterator { Iterator(collection, query.query) }
 
   /// A position in the sequence. It keeps the state of the database that it reads, and so the space
@@ -27,6 +29,10 @@ public struct DocumentStream: AsyncSequence, Sendable {
     }
 
     /// Returns the next document; nil after the last.
+    ///
+    /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+    ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read;
+    ///   `CancellationError` if the task is cancelled.
     public mutating func next() async throws -> Document? {
       if page.isEmpty { try await readPage() }
       return page.popLast()

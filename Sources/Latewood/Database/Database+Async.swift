@@ -14,6 +14,9 @@ extension Database {
   /// Opens a database, creating it if there is none, without blocking the caller's thread.
   /// Otherwise like the blocking form. If the task is cancelled before the database is open, it is
   /// closed again, and this throws `CancellationError`.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the database is open.
   public static func open(
     at path: String, mode: OpenMode = .openOrCreate, configuration: Configuration = Configuration()
   ) async throws -> Database {
@@ -37,6 +40,9 @@ extension Database {
   ///
   /// If the task is cancelled before the closure has returned, nothing is changed, and this throws
   /// `CancellationError`.
+  ///
+  /// - Throws: any error of the closure, unchanged; ``DatabaseError``; `CancellationError` if the
+  ///   task is cancelled before the closure has returned.
   @discardableResult
   public func inBatch<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await cancellable { database, check in
@@ -50,12 +56,18 @@ extension Database {
   }
 
   /// Saves binary content without blocking the caller's thread. Otherwise like the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   public func saveBlob(_ content: Data, contentType: String? = nil) async throws -> Blob {
     try await inBatch { try self.saveBlob(content, contentType: contentType) }
   }
 
   /// Compacts the file without blocking the caller's thread. Otherwise like the blocking form. A
   /// compaction that has begun continues when the task is cancelled.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: (@Sendable (CompactionProgress) -> Void)? = nil
@@ -65,6 +77,9 @@ extension Database {
 
   /// Makes or updates a backup without blocking the caller's thread. Otherwise like the blocking
   /// form. A backup that has begun continues when the task is cancelled.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
   @discardableResult
   public func backup(
     to path: String, bytesPerSecond: UInt64? = nil, progress: (@Sendable (BackupProgress) -> Void)? = nil
@@ -74,6 +89,9 @@ extension Database {
 
   /// Verifies the whole file without blocking the caller's thread. Otherwise like the blocking
   /// form. A verification that has begun continues when the task is cancelled.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
   public func verify(
     progress: (@Sendable (VerifyProgress) -> Void)? = nil
   ) async throws -> DatabaseVerification {

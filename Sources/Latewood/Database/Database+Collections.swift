@@ -2,6 +2,9 @@ import LatewoodDocuments
 
 extension Database {
   /// The default collection, `_default`, with which every database is created.
+  ///
+  /// - Throws: ``DatabaseError`` `notFound` if the collection has been dropped; `notOpen` once the
+  ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
   public var defaultCollection: DocumentCollection {
     get throws {
       guard let collection = try collection(CollectionName.standard) else {
@@ -12,6 +15,9 @@ extension Database {
   }
 
   /// Returns the collection of a name; nil if there is none.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notOpen` once the
+  ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func collection(_ name: String) throws -> DocumentCollection? {
     try CollectionName.check(name)
     let spaces = try translating { () throws(DocumentError) in try documents.collection(name) }
@@ -23,6 +29,9 @@ extension Database {
   ///
   /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`. Throws
   ///   `invalidParameter` otherwise.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if the
+  ///   database was opened read-only, its disk is full or its file is gone; `notOpen` once it is
+  ///   closed; `corruptData` or `inputOutput` if the file cannot be read or written.
   public func createCollection(_ name: String) throws -> DocumentCollection {
     try CollectionName.check(name)
     let spaces = try translating { () throws(DocumentError) in try documents.createCollection(name) }
@@ -30,6 +39,9 @@ extension Database {
   }
 
   /// The names of all collections, in the order of their bytes.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `corruptData` or
+  ///   `inputOutput` if the file cannot be read.
   public var collectionNames: [String] {
     get throws {
       try translating { () throws(DocumentError) in try documents.collectionNames() }
@@ -37,6 +49,11 @@ extension Database {
   }
 
   /// Deletes a collection with all its documents, at once. Returns false if there was none.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `busy` inside of a
+  ///   batch; `notWritable` if the database was opened read-only, its disk is full or its file is
+  ///   gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read
+  ///   or written.
   @discardableResult
   public func dropCollection(_ name: String) throws -> Bool {
     try CollectionName.check(name)

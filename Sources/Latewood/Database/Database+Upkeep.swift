@@ -5,7 +5,9 @@ import LatewoodStore
 public struct DatabaseVerification: Sendable {
   /// One sentence for each fault; empty if there are none.
   public var faults: [String]
+  /// The number of documents that are not deleted.
   public var documents: Int
+  /// The number of bodies: of contents of revisions.
   public var bodies: Int
   /// The number of blobs whose content is here.
   public var blobs: Int
@@ -15,6 +17,7 @@ public struct DatabaseVerification: Sendable {
   /// The bytes that a crash has left after the last commit. They alone are no fault either.
   public var tornTail: TornTail?
 
+  /// Whether there are no faults.
   public var isSound: Bool { faults.isEmpty }
 }
 
@@ -24,6 +27,12 @@ extension Database {
   ///
   /// Afterwards the content of revisions that are not current is gone, except that of unresolved
   /// conflicts, and so are blobs that nothing refers to.
+  ///
+  /// - Throws: ``DatabaseError`` `notWritable` if the disk has no space for it and nothing could be
+  ///   given back in place, if the file was moved or has a second name, or if this process may not
+  ///   give a file the owner of this one; `corruptData` if the file is damaged; `invalidParameter`
+  ///   if it is cancelled because the database is closed, and inside of a batch; `inputOutput`,
+  ///   `notOpen`. The file then stays as it was.
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
@@ -53,6 +62,9 @@ extension Database {
 
   /// Verifies the whole file: the checksum of every byte that is read, that every document can be
   /// decoded, and that documents, feed, indexes and blobs agree. O(size of the live data).
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen`, `inputOutput`. Faults of the file are in the result,
+  ///   not thrown.
   public func verify(progress: ((VerifyProgress) -> Void)? = nil) throws
     -> DatabaseVerification
   {
@@ -66,6 +78,9 @@ extension Database {
   }
 
   /// Returns sizes and counts of the file.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen`; `inputOutput` if the system cannot tell the sizes of
+  ///   the file.
   public func statistics() throws -> Statistics {
     do { return try documents.store.statistics() } catch { throw DatabaseError.translated(error) }
   }

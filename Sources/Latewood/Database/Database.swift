@@ -7,12 +7,13 @@ import LatewoodStore
 /// A database of documents in one file.
 ///
 /// ```swift
-/// let database = try Database.open(at: "people.latewood")
-/// let people = try database.defaultCollection
-/// var anna = try MutableDocument(id: "anna", ["name": "Anna", "city": "Porto"])
-/// try people.save(anna)
-/// let city = try people.document("anna")?["city"].string
+/// let database = try await Database.open(at: "people.latewood")
+/// let people = try database["people"]
+/// try await people.save(MutableDocument(id: "anna", ["name": "Anna", "city": "Porto"]))
+/// let city = try await people.document("anna")?["city"].string
 /// ```
+///
+/// Outside of async functions, the same calls without `await` block the thread.
 ///
 /// Every save is one transaction: after a crash all of it is there or nothing. When `save` returns,
 /// the change survives a power failure, unless the configuration says otherwise; several saves can
@@ -55,6 +56,7 @@ public final class Database: Sendable {
     /// file is known to be on another machine.
     public var reading = Store.Options().reading
 
+    /// Creates the default settings.
     public init() {}
   }
 
@@ -100,6 +102,8 @@ public final class Database: Sendable {
   }
 
   /// Creates a database in memory, which is gone with its last reference.
+  ///
+  /// - Throws: ``DatabaseError`` `inputOutput` if the system has no memory for it.
   public static func inMemory(
     configuration: Configuration = Configuration()
   ) throws -> Database {
@@ -110,6 +114,8 @@ public final class Database: Sendable {
   }
 
   /// Opens a database; nil if there is none. Throws like `open`.
+  ///
+  /// - Throws: ``DatabaseError`` as `open` does.
   public static func existing(
     at path: String, configuration: Configuration = Configuration()
   ) throws -> Database? {
@@ -118,6 +124,8 @@ public final class Database: Sendable {
   }
 
   /// Returns whether there is a file at a path.
+  ///
+  /// - Throws: ``DatabaseError`` `notWritable` or `inputOutput` if the system does not tell.
   public static func exists(at path: String) throws -> Bool {
     do { return try FileVolume().exists(path) } catch {
       throw DatabaseError(StoreError(error, path: path))
@@ -220,6 +228,9 @@ public final class Database: Sendable {
 
   /// The identity of the database: 32 hexadecimal digits that no other database has. A copy has its
   /// own.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `corruptData` or
+  ///   `inputOutput` if the file cannot be read.
   public var identity: String {
     get throws {
       try translating { () throws(DocumentError) in try documents.identity() }
@@ -232,6 +243,10 @@ public final class Database: Sendable {
 
   /// Sets the number of generations to keep, at least 1. A document is pruned at its next change,
   /// others by the next compaction.
+  ///
+  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
+  ///   full or its file is gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the
+  ///   file cannot be read or written.
   public func setRevisionDepth(_ depth: Int) throws {
     try translating { () throws(DocumentError) in try documents.setDepth(depth) }
   }
@@ -251,6 +266,10 @@ public final class Database: Sendable {
   }
 
   /// Makes everything saved with `.relaxed` durability survive a power failure.
+  ///
+  /// - Throws: ``DatabaseError`` `inputOutput` or `notWritable` if the sync fails or the file is
+  ///   gone: nothing can be saved then until the database is opened again. `notOpen` once it is
+  ///   closed.
   public func sync() throws {
     try translating { () throws(DocumentError) in try documents.sync() }
   }

@@ -61,6 +61,8 @@ public struct DatabaseDirectory: Sendable {
 
   /// Returns the path of a database, whether or not it exists. Throws `invalidParameter` if the
   /// name is not valid.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid.
   public func path(of name: String) throws -> String {
     try Self.check(name)
     let file = name.utf8.map { $0 == UInt8(ascii: "/") ? UInt8(ascii: ":") : $0 }
@@ -69,6 +71,9 @@ public struct DatabaseDirectory: Sendable {
 
   /// Opens a database, creating it if there is none. Throws like
   /// `Database.open`.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; and as
+  ///   `Database.open` does.
   public func open(
     _ name: String, configuration: Database.Configuration = Database.Configuration()
   ) throws -> Database {
@@ -76,6 +81,9 @@ public struct DatabaseDirectory: Sendable {
   }
 
   /// Opens a database; nil if there is none.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; and as
+  ///   `Database.open` does.
   public func existing(
     _ name: String, configuration: Database.Configuration = Database.Configuration()
   ) throws -> Database? {
@@ -84,6 +92,9 @@ public struct DatabaseDirectory: Sendable {
 
   /// Opens a database, creating it if there is none, without blocking the caller's thread.
   /// Otherwise like the blocking form.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; what `Database.open`
+  ///   throws; `CancellationError` if the task is cancelled before the database is open.
   public func open(
     _ name: String, configuration: Database.Configuration = Database.Configuration()
   ) async throws -> Database {
@@ -91,13 +102,22 @@ public struct DatabaseDirectory: Sendable {
   }
 
   /// Returns whether there is a database of a name.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` or
+  ///   `inputOutput` if the system does not tell.
   public func exists(_ name: String) throws -> Bool { try Database.exists(at: path(of: name)) }
 
   /// Deletes a database. Returns false if there was none. Throws like ``Database/delete(at:)``.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; and as
+  ///   ``Database/delete(at:)`` does.
   @discardableResult
   public func delete(_ name: String) throws -> Bool { try Database.delete(at: path(of: name)) }
 
   /// Returns the names of all databases in the directory, sorted.
+  ///
+  /// - Throws: ``DatabaseError`` `notFound` if the directory does not exist; `notWritable` if this
+  ///   user may not read it; `inputOutput`.
   public func names() throws -> [String] {
     let files: [String]
     do { files = try Directories.names(in: path) } catch { throw DatabaseError(fault: error, path: path) }

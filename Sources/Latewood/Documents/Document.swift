@@ -6,6 +6,7 @@ import LatewoodFleece
 /// Its content is read in place on demand, so a document costs little until then, however large it
 /// is. To change it, take a copy with `toMutable()` and save that.
 public struct Document: DocumentContent {
+  /// The id of the document in its collection.
   public let id: String
   /// The revision id, `generation-digest`. It changes with every save, and is the same wherever the
   /// same edit was made.
@@ -74,6 +75,8 @@ public struct Document: DocumentContent {
   public func toMutable() -> MutableDocument { MutableDocument(copying: self) }
 
   /// Reads all of the content and throws `corruptRevisionData` if any of it is damaged. O(n).
+  ///
+  /// - Throws: ``DatabaseError`` `corruptRevisionData`, with the offset in the content.
   public func validate() throws {
     do throws(FleeceError) {
       try root.validate()

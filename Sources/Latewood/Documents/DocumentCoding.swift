@@ -66,6 +66,9 @@ extension DocumentValue {
 
   /// Returns the value as any `Decodable` type; a missing value as null. Throws `DecodingError`
   /// with the path to the value that does not fit.
+  ///
+  /// - Throws: `DecodingError` with the path to the value that does not fit; ``DatabaseError``
+  ///   `invalidParameter` if the value cannot be stored.
   public func decode<Value: Decodable>(as type: Value.Type) throws -> Value {
     try FleeceDecoder(special: SpecialTypes()).decode(type, from: element())
   }

@@ -25,6 +25,7 @@ extension DocumentContent {
   /// The number of members.
   public var count: Int { body.count }
 
+  /// Whether there are no members.
   public var isEmpty: Bool { count == 0 }
 
   /// The keys of the members, in the order of their bytes.
@@ -42,6 +43,8 @@ extension DocumentContent {
   /// text in base64.
   ///
   /// - Parameter isIndented: whether to write a line for each member and element instead.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if a value cannot be stored;
+  ///   `corruptRevisionData` if one is damaged.
   public func toJSON(isIndented: Bool = false) throws -> String {
     try body.toJSON(isIndented: isIndented)
   }
@@ -59,27 +62,44 @@ extension DocumentContent {
   /// `UUID` from text, a `Decimal` from a number or text, a ``Blob`` from its description. Members
   /// of the type with the coding keys `_id` and `_rev` get the ids of the document and of its
   /// revision.
+  ///
+  /// - Throws: `DecodingError` with the path to the value that does not fit; ``DatabaseError``
+  ///   `invalidParameter` if a value cannot be stored.
   public func decode<T: Decodable>(as type: T.Type) throws -> T {
     let revision = (self as? Document)?.revision ?? (self as? MutableDocument)?.revision
     return try DocumentCoding.decode(type, from: body.element(), id: id, revision: revision)
   }
 
+  /// The id and the content as JSON.
   public var description: String { "\(id) \(body)" }
 }
 
 /// Members as Swift types, or a default if they are missing or of another type.
 extension DocumentContent {
+  /// Returns a member as a Boolean.
   public func bool(_ key: String, default value: Bool = false) -> Bool { body[key].bool ?? value }
+  /// Returns a member as an integer.
   public func int(_ key: String, default value: Int = 0) -> Int { body[key].int ?? value }
+  /// Returns a member as an integer of 64 bits.
   public func int64(_ key: String, default value: Int64 = 0) -> Int64 { body[key].int64 ?? value }
+  /// Returns a member as an integer of 64 bits without sign.
   public func uint64(_ key: String, default value: UInt64 = 0) -> UInt64 { body[key].uint64 ?? value }
+  /// Returns a member as the nearest `Float`.
   public func float(_ key: String, default value: Float = 0) -> Float { body[key].float ?? value }
+  /// Returns a member as the nearest `Double`.
   public func double(_ key: String, default value: Double = 0) -> Double { body[key].double ?? value }
+  /// Returns a member as a string; nil if it is missing or of another type.
   public func string(_ key: String) -> String? { body[key].string }
+  /// Returns a member as a string.
   public func string(_ key: String, default value: String) -> String { body[key].string ?? value }
+  /// Returns a member as a point in time; nil if it is missing or of another type.
   public func date(_ key: String) -> Date? { body[key].date }
+  /// Returns a member as binary data; nil if it is missing or of another type.
   public func data(_ key: String) -> Data? { body[key].data }
+  /// Returns a member as a blob; nil if it is missing or of another type.
   public func blob(_ key: String) -> Blob? { body[key].blob }
+  /// Returns a member as an array; nil if it is missing or of another type.
   public func array(_ key: String) -> [DocumentValue]? { body[key].array }
+  /// Returns a member as a dictionary; nil if it is missing or of another type.
   public func dictionary(_ key: String) -> [String: DocumentValue]? { body[key].dictionary }
 }

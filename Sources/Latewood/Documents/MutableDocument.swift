@@ -13,6 +13,7 @@ import LatewoodFleece
 ///
 /// It is a value type: a copy is a separate document, and nothing is stored before it is saved.
 public struct MutableDocument: DocumentContent {
+  /// The id of the document in its collection.
   public let id: String
   /// The id of the revision that this is a copy of; nil for a new document. Saving fails if that
   /// revision is no longer current.
@@ -58,6 +59,7 @@ public struct MutableDocument: DocumentContent {
   ///   - id: 1 to 240 bytes of UTF-8, no underscore at the start, no control characters; otherwise
   ///     throws `badDocumentID`. Default: a random id.
   ///   - content: the members.
+  /// - Throws: ``DatabaseError`` `badDocumentID`.
   public init(id: String? = nil, _ content: [String: DocumentValue] = [:]) throws {
     if let id { try DocumentID.check(id) }
     self.init(checkedID: id ?? DocumentID.random(), content: DocumentValue(content))
@@ -65,6 +67,8 @@ public struct MutableDocument: DocumentContent {
 
   /// Creates a document with the members of a JSON object. Throws `invalidJSON`, with line and
   /// column, and `badDocumentID`.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidJSON` with line and column; `badDocumentID`.
   public init(id: String? = nil, json: String) throws {
     try self.init(id: id)
     try setJSON(json)
@@ -100,6 +104,7 @@ public struct MutableDocument: DocumentContent {
       advice: "Save the value in a document of its own id.")
   }
 
+  /// All members, as one dictionary.
   public var body: DocumentValue { content }
 
   /// The value of a member; missing if there is none.
@@ -112,12 +117,16 @@ public struct MutableDocument: DocumentContent {
     _modify { yield &content[key] }
   }
 
+  /// Removes a member, if there is one.
   public mutating func removeValue(forKey key: String) { content.removeValue(forKey: key) }
 
+  /// Removes all members.
   public mutating func removeAll() { content = [:] }
 
   /// Replaces all members by those of a JSON object. Throws `invalidJSON`, with line and column,
   /// and then changes nothing.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidJSON` with line and column.
   public mutating func setJSON(_ json: String) throws {
     let parsed = try DocumentValue(json: json)
     guard parsed.kind == .dictionary else {
@@ -128,6 +137,10 @@ public struct MutableDocument: DocumentContent {
 
   /// Replaces all members by those of an `Encodable` value; see `init(id:encoding:)`. A member
   /// `_rev` is ignored.
+  ///
+  /// - Throws: `EncodingError` with the path to the value that cannot be stored; ``DatabaseError``
+  ///   `invalidParameter` if the value has a member `_id` that is not the id of this document,
+  ///   `badRevisionID`. Nothing is changed then.
   public mutating func setContent(encoding value: some Encodable) throws {
     let encoded = try DocumentCoding.encode(value)
     if let own = encoded.id, KeyText(id) != KeyText(own) { throw Self.otherID(own, id) }

@@ -4,7 +4,7 @@ import LatewoodFleece
 ///
 /// ```swift
 /// do {
-///   try people.save(anna)
+///   try await people.save(anna)
 /// } catch let error as DatabaseError where error.code == .conflict {
 ///   // somebody else has saved it
 /// }
@@ -54,6 +54,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case notUnique = 20001
   }
 
+  /// The kind of the error.
   public var code: Code
   /// One sentence that says what is wrong.
   public var message: String

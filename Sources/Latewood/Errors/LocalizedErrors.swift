@@ -11,7 +11,9 @@ import LatewoodStore
 extension DatabaseError: LocalizedError {
   /// Path, message and place.
   public var errorDescription: String? { summary }
+  /// What is wrong, without the place.
   public var failureReason: String? { message }
+  /// What to do about it.
   public var recoverySuggestion: String? { advice }
 }
 
@@ -20,6 +22,8 @@ extension DatabaseError: LocalizedError {
 extension StoreError: LocalizedError {
   /// Path, message and place.
   public var errorDescription: String? { summary }
+  /// What is wrong, without the place.
   public var failureReason: String? { message }
+  /// What to do about it.
   public var recoverySuggestion: String? { advice.isEmpty ? nil : advice }
 }

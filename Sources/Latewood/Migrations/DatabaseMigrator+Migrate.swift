@@ -32,6 +32,7 @@ extension DatabaseMigrator {
   /// - Parameters:
   ///   - database: the database, open for writing.
   ///   - progress: called after each committed batch, in the caller's task.
+  /// - Throws: what the blocking form throws; `CancellationError`.
   public func migrate(
     _ database: Database, progress: (@Sendable (MigrationProgress) -> Void)? = nil
   ) async throws {

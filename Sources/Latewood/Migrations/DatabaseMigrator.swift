@@ -9,7 +9,7 @@
 ///   document["last"] = parts.dropFirst().first
 ///   document["name"] = nil
 /// }
-/// try migrator.migrate(database)
+/// try await migrator.migrate(database)
 /// ```
 ///
 /// Each migration runs once per database, in the order of registration. Never rename, remove or
@@ -29,6 +29,7 @@ public struct DatabaseMigrator: Sendable {
 
   private(set) var migrations: [Migration] = []
 
+  /// Creates a migrator without migrations.
   public init() {}
 
   /// Registers a migration that changes the documents of a collection one by one.

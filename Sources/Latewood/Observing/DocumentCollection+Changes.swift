@@ -7,6 +7,7 @@ import LatewoodDocuments
 public struct DocumentFeedEntry: Sendable {
   /// The sequence of the change, counted in its collection from 1.
   public let sequence: UInt64
+  /// The id of the document.
   public let id: String
   /// Whether the document is deleted.
   public let isDeleted: Bool
@@ -38,6 +39,7 @@ public struct FeedOptions: Sendable {
   /// Whether entries include the ids of all leaves, also of conflicting and deleted ones.
   public var includesAllLeaves = false
 
+  /// Creates options; by default, entries have no extra parts.
   public init(includesDocuments: Bool = false, includesAllLeaves: Bool = false) {
     self.includesDocuments = includesDocuments
     self.includesAllLeaves = includesAllLeaves
@@ -47,6 +49,9 @@ public struct FeedOptions: Sendable {
 /// The feed of a collection.
 extension DocumentCollection {
   /// The last sequence that was given out. Purges do not take it back.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public var lastSequence: UInt64 {
     get throws {
       let reads = try reads()
@@ -62,6 +67,9 @@ extension DocumentCollection {
   ///   - descending: whether to go from the latest change to the earliest.
   ///   - options: the parts of the entries that cost extra reads.
   ///   - filter: the entries to return; those that it refuses do not count towards the limit.
+  /// - Throws: errors of the filter; ``DatabaseError`` `notOpen` once the database is closed;
+  ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file cannot
+  ///   be read.
   public func changes(
     since: UInt64 = 0, limit: Int = .max, descending: Bool = false, _ options: FeedOptions = FeedOptions(),
     where filter: ((DocumentFeedEntry) throws -> Bool)? = nil
@@ -77,6 +85,10 @@ extension DocumentCollection {
 
   /// Calls a closure with the changes after a sequence, all of one state of the database, until it
   /// returns false. Keeps one in memory at a time.
+  ///
+  /// - Throws: errors of the closure; ``DatabaseError`` `notOpen` once the database is closed;
+  ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file cannot
+  ///   be read.
   public func forEachChange(
     since: UInt64 = 0, descending: Bool = false, _ options: FeedOptions = FeedOptions(),
     _ body: (DocumentFeedEntry) throws -> Bool
@@ -155,12 +167,14 @@ extension DocumentCollection {
 
 /// A live feed: see ``DocumentCollection/feed(since:_:where:)``.
 public struct DocumentFeed: AsyncSequence, Sendable {
+  /// The latest change of a document.
   public typealias Element = DocumentFeedEntry
   let changes: LiveChanges
   let collection: DocumentCollection
   let options: FeedOptions
   let filter: (@Sendable (DocumentFeedEntry) throws -> Bool)?
 
+  /// Starts at the first change that the feed is to have.
   public func makeAsyncIterator() -> Iterator {
     Iterator(
       changes: changes.makeAsyncIterator(), collection: collection, options: options, filter: filter)
@@ -174,6 +188,10 @@ public struct DocumentFeed: AsyncSequence, Sendable {
     let filter: (@Sendable (DocumentFeedEntry) throws -> Bool)?
 
     /// Waits for the next change and returns it; nil if the task is cancelled.
+    ///
+    /// - Throws: errors of the filter; ``DatabaseError`` `notOpen` once the database is closed;
+    ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file
+    ///   cannot be read.
     public mutating func next() async throws -> DocumentFeedEntry? {
       do {
         while let entry = try await changes.next() {

@@ -15,13 +15,17 @@ public struct CollectionChange: Sendable, Equatable {
 
   /// One document, as the commit left it.
   public struct Entry: Sendable, Equatable {
+    /// The id of the document.
     public let id: String
     /// The sequence of the change; nil if the document is gone.
     public let sequence: UInt64?
     /// The id of the current revision; nil if the document is gone.
     public let revisionID: String?
+    /// Whether the current revision deletes the document.
     public let isDeleted: Bool
+    /// Whether other revisions are waiting to be merged with the current one.
     public let hasConflicts: Bool
+    /// The reason why the document is listed.
     public let reason: Reason
   }
 
@@ -91,6 +95,8 @@ extension Database {
   ///     default: a serial queue of the listener's own.
   ///   - handler: may use the database, even to save.
   /// - Returns: a token to keep: the listener ends with it.
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; in one that is open
+  ///   read-only, `corruptData` or `inputOutput` if the file cannot be read.
   public func addListener(
     on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (CollectionChange) -> Void
   ) throws -> ListenerToken {
@@ -114,6 +120,9 @@ extension Database {
 extension DocumentCollection {
   /// Calls a handler after each commit that has changed documents of this collection. Otherwise
   /// like ``Database/addListener(on:_:)``.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; in one that is open
+  ///   read-only, `corruptData` or `inputOutput` if the file cannot be read.
   public func addListener(
     on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (CollectionChange) -> Void
   ) throws -> ListenerToken {
@@ -122,6 +131,9 @@ extension DocumentCollection {
 
   /// Calls a handler after each commit that has changed one document. Otherwise like
   /// ``Database/addListener(on:_:)``.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; in one that is open
+  ///   read-only, `corruptData` or `inputOutput` if the file cannot be read.
   public func addListener(
     for id: String, on queue: DispatchQueue? = nil,
     _ handler: @escaping @Sendable (CollectionChange.Entry) -> Void

@@ -6,9 +6,9 @@
   ///
   /// ```swift
   /// struct PersonCard: View {
-  ///   @State var anna = ObservedDocument("anna", in: people)
+  ///   @State var person: ObservedDocument<Person>        // ObservedDocument("anna", in: people)
   ///   var body: some View {
-  ///     if let person = anna.value { Text(person.name) } else { Text("gone") }
+  ///     Text(person.value?.name ?? "nobody")
   ///   }
   /// }
   /// ```

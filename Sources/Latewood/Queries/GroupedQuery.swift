@@ -32,6 +32,10 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
   }
 
   /// Returns the sum of a field in each group. See ``Query/sum(_:)``.
+  ///
+  /// - Throws: `DecodingError` if a field is missing or of another type than its own;
+  ///   ``DatabaseError`` `invalidParameter` if a sum of integers does not fit into an `Int`;
+  ///   otherwise like ``Query``.
   public func sum<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) throws -> [Key: Number.Total] {
@@ -39,6 +43,9 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
   }
 
   /// Returns the mean of a field in each group that has the field. See ``Query/average(_:)``.
+  ///
+  /// - Throws: `DecodingError` if the field of the group is missing, or a field is of another type
+  ///   than its own; otherwise like ``Query``.
   public func average<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) throws -> [Key: Double] {
@@ -46,6 +53,9 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
   }
 
   /// Returns the least value of a field in each group that has the field, as Swift compares.
+  ///
+  /// - Throws: `DecodingError` if the field of the group is missing, or a field is of another type
+  ///   than its own; otherwise like ``Query``.
   public func min<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) throws -> [Key: Member] {
@@ -53,6 +63,9 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
   }
 
   /// Returns the greatest value of a field in each group that has the field, as Swift compares.
+  ///
+  /// - Throws: `DecodingError` if the field of the group is missing, or a field is of another type
+  ///   than its own; otherwise like ``Query``.
   public func max<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) throws -> [Key: Member] {

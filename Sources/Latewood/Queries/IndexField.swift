@@ -4,8 +4,8 @@ import LatewoodQuery
 /// A field of an index: a path such as `"address.city"`, ascending or descending.
 ///
 /// ```swift
-/// ["address.city", .descending("age")]
-/// [.each("cast")]                         // one entry for each element of the array
+/// try people.createIndex("by city", on: ["address.city", .descending("age")])
+/// try movies.createIndex("by actor", on: [.each("cast")])    // one entry for each element
 /// ```
 public struct IndexField: Sendable, ExpressibleByStringLiteral {
   let part: Result<IndexDefinition.Part, DatabaseError>
@@ -37,20 +37,24 @@ public struct IndexField: Sendable, ExpressibleByStringLiteral {
 /// A field for an index: a ``QueryField``, its `ascending`, `descending` or `each`, or an
 /// ``IndexField``.
 public protocol IndexFieldSource {
+  /// The field as it goes into an index.
   var indexField: IndexField { get }
 }
 
 extension IndexField: IndexFieldSource {
+  /// This field.
   public var indexField: IndexField { self }
 }
 
 extension QueryOrder: IndexFieldSource {
+  /// The field in this order.
   public var indexField: IndexField {
     IndexField(order.map { IndexDefinition.Part($0.path, isDescending: $0.isDescending) })
   }
 }
 
 extension QueryField: IndexFieldSource {
+  /// The field, ascending.
   public var indexField: IndexField { ascending.indexField }
 }
 
@@ -60,6 +64,7 @@ extension QueryField where Value: Sequence {
 }
 
 extension AnyQueryField: IndexFieldSource {
+  /// The field, ascending.
   public var indexField: IndexField { ascending.indexField }
   /// One entry for each element of the array, for an index.
   public var each: IndexField { IndexField(path.map { IndexDefinition.Part($0, isEach: true) }) }

@@ -26,6 +26,7 @@ import LatewoodDocuments
 /// task is cancelled. It throws `notOpen` when the database through which the query was made is
 /// closed, `notFound` when the collection is dropped, and otherwise the same errors as ``Query``.
 public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
+  /// The results after a commit.
   public typealias Element = LiveUpdate<Value>
 
   private let collection: DocumentCollection
@@ -41,6 +42,7 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
     self.make = make
   }
 
+  /// Starts with the current results, which are read when they are asked for.
   public func makeAsyncIterator() -> Iterator {
     Iterator(
       collection: collection,
@@ -54,6 +56,11 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
     fileprivate var find: Result<LiveFind<Value>, any Error>
 
     /// Waits for the next update and returns it; nil if the task is cancelled.
+    ///
+    /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
+    ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
+    ///   `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a
+    ///   document that is not of the type.
     public mutating func next() async throws -> LiveUpdate<Value>? {
       var live = try find.get()
       do {
@@ -106,9 +113,12 @@ public struct LiveValues<Value: Sendable>: RandomAccessCollection, Sendable {
 
   init(_ update: LiveFind<Value>.Update) { (rows, range) = (update.rows, update.range) }
 
+  /// The position of the first value: 0.
   public var startIndex: Int { 0 }
+  /// The position after the last value: their number.
   public var endIndex: Int { range.count }
 
+  /// The value at a position, which must be one of a value. O(log n).
   public subscript(position: Int) -> Value { row(position).value }
 
   /// Returns the id of the document at a position.

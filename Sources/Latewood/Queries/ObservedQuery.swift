@@ -6,7 +6,7 @@
   ///
   /// ```swift
   /// struct RecentMovies: View {
-  ///   @State var movies = ObservedQuery(recent)
+  ///   @State var movies: ObservedQuery<Movie>            // ObservedQuery(recent)
   ///   var body: some View {
   ///     List(movies.values.indices, id: \.self) { Text(movies.values[$0].title) }
   ///   }
@@ -24,6 +24,7 @@
     public private(set) var error: (any Error)?
     @ObservationIgnored private let task = Guarded<Task<Void, Never>?>(nil)
 
+    /// Watches the results of a query.
     public init(_ query: Query<Value>) {
       let updates = query.live()
       let task = Task { [weak self] in

@@ -8,6 +8,10 @@ import LatewoodQuery
 extension Query {
   /// Returns whether the query finds any document. Reads at most one document; O(log n) if an index
   /// contains exactly the documents of the query.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
+  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
+  ///   `corruptData` or `inputOutput` if the file cannot be read.
   public func exists() throws -> Bool {
     guard most > 0 else { return false }
     var query = unprepared
@@ -53,6 +57,8 @@ extension Query {
 
   /// Returns the greatest value of a field, in the order in which queries sort; nil if no document
   /// that is found has the field. Otherwise the same as `min`.
+  ///
+  /// - Throws: the same as `min`.
   public func max<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) throws -> Member? {
@@ -169,6 +175,8 @@ extension Query {
 
   /// Returns the greatest value of an optional field, in the order in which queries sort; nil if no
   /// document that is found has the field. Otherwise the same as `min`.
+  ///
+  /// - Throws: the same as `min`.
   public func max<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member?>
   ) throws -> Member? {

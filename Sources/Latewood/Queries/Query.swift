@@ -10,7 +10,7 @@ import Synchronization
 ///   .where { $0.year >= 1975 && $0.cast.contains("Harrison Ford") }
 ///   .sorted { ($0.year.descending, $0.title) }
 ///   .limit(20)
-/// let list = try recent.all()                                   // [Movie]
+/// let list = try await recent.all()                             // [Movie]
 /// let rows = try recent.select { ($0.title, $0.year) }.rows()   // [(String, Int)]
 /// ```
 ///
@@ -99,6 +99,11 @@ public struct Query<Value: Sendable>: Sendable {
   // MARK: Running
 
   /// Returns the documents that are found, in order.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
+  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
+  ///   `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a document
+  ///   that is not of the type.
   public func all() throws -> [Value] {
     var list: [Value] = []
     try forEach { value in
@@ -109,6 +114,11 @@ public struct Query<Value: Sendable>: Sendable {
   }
 
   /// Returns the first document that is found; nil if there is none.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
+  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
+  ///   `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a document
+  ///   that is not of the type.
   public func first() throws -> Value? {
     var query = unprepared
     query.most = Swift.min(most, 1)
@@ -120,6 +130,10 @@ public struct Query<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - start: the number of documents to skip, at least 0.
   ///   - count: the greatest number of documents to return, at least 0.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
+  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
+  ///   `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a document
+  ///   that is not of the type.
   public func page(at start: Int, of count: Int) throws -> [Value] {
     var query = unprepared
     let (sum, overflow) = skipped.addingReportingOverflow(Swift.max(0, start))
@@ -130,6 +144,10 @@ public struct Query<Value: Sendable>: Sendable {
 
   /// Returns the number of documents that are found. O(log n) if an index has exactly those
   /// documents; otherwise reads documents, but does not decode them.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
+  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
+  ///   `corruptData` or `inputOutput` if the file cannot be read.
   public func count() throws -> Int {
     let find = try preparedFind()
     do { return try collection.reads().count(find) } catch { throw DatabaseError.translated(error) }
@@ -137,11 +155,19 @@ public struct Query<Value: Sendable>: Sendable {
 
   /// Returns how the query would be answered in the current state of the database: by which
   /// indexes, and with which work left. O(log n) for each index.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
+  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
+  ///   `corruptData` or `inputOutput` if the file cannot be read.
   public func explain() throws -> QueryPlan {
     try explainRows(nil)
   }
 
   /// Returns the ids of the documents that are found, in order. Does not decode documents.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
+  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
+  ///   `corruptData` or `inputOutput` if the file cannot be read.
   public func documentIDs() throws -> [String] {
     var ids: [String] = []
     let find = try preparedFind()
@@ -156,18 +182,32 @@ public struct Query<Value: Sendable>: Sendable {
 
   /// Calls a closure with each document that is found, in order, until it returns false. Keeps one
   /// in memory at a time.
+  ///
+  /// - Throws: errors of the closure; ``DatabaseError`` `invalidParameter` if a condition or an
+  ///   order is not valid; `notOpen` once the database is closed; `notFound` once the collection is
+  ///   dropped; `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a
+  ///   document that is not of the type.
   public func forEach(_ body: (Value) throws -> Bool) throws {
     try find { document in try body(try make(document)) }
   }
 
   /// Returns the documents that are found, in order, without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
   public func all() async throws -> [Value] { try await run { try $0.all() } }
 
   /// Returns the first document that is found, without blocking the caller's thread; nil if there
   /// is none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
   public func first() async throws -> Value? { try await run { try $0.first() } }
 
   /// Returns the number of documents that are found, without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
   public func count() async throws -> Int { try await run { try $0.count() } }
 
   /// Returns the current results, and new ones after each commit that changes them.

@@ -71,11 +71,15 @@ extension QueryField where Value: Encodable {
 }
 
 extension QueryField where Value: Encodable & Comparable {
+  /// Holds where the field has a lesser value.
   public static func < (field: QueryField, value: Value) -> QueryCondition { field.compare(.less, value) }
+  /// Holds where the field has a lesser value, or this one.
   public static func <= (field: QueryField, value: Value) -> QueryCondition {
     field.compare(.lessOrEqual, value)
   }
+  /// Holds where the field has a greater value.
   public static func > (field: QueryField, value: Value) -> QueryCondition { field.compare(.greater, value) }
+  /// Holds where the field has a greater value, or this one.
   public static func >= (field: QueryField, value: Value) -> QueryCondition {
     field.compare(.greaterOrEqual, value)
   }
@@ -110,15 +114,19 @@ extension QueryField {
     field: QueryField, nothing: _OptionalNilComparisonType
   ) -> QueryCondition where Value == Wrapped? { !field.isNothing }
 
+  /// Holds where the field has a lesser value.
   public static func < <Wrapped: Encodable & Comparable>(
     field: QueryField, value: Wrapped
   ) -> QueryCondition where Value == Wrapped? { field.compare(.less, value) }
+  /// Holds where the field has a lesser value, or this one.
   public static func <= <Wrapped: Encodable & Comparable>(
     field: QueryField, value: Wrapped
   ) -> QueryCondition where Value == Wrapped? { field.compare(.lessOrEqual, value) }
+  /// Holds where the field has a greater value.
   public static func > <Wrapped: Encodable & Comparable>(
     field: QueryField, value: Wrapped
   ) -> QueryCondition where Value == Wrapped? { field.compare(.greater, value) }
+  /// Holds where the field has a greater value, or this one.
   public static func >= <Wrapped: Encodable & Comparable>(
     field: QueryField, value: Wrapped
   ) -> QueryCondition where Value == Wrapped? { field.compare(.greaterOrEqual, value) }
@@ -187,12 +195,15 @@ extension AnyQueryField {
   public static func < (field: AnyQueryField, value: some Encodable) -> QueryCondition {
     field.compare(.less, value)
   }
+  /// Holds where the value comes before another in the order of all values, or equals it.
   public static func <= (field: AnyQueryField, value: some Encodable) -> QueryCondition {
     field.compare(.lessOrEqual, value)
   }
+  /// Holds where the value comes after another in the order of all values.
   public static func > (field: AnyQueryField, value: some Encodable) -> QueryCondition {
     field.compare(.greater, value)
   }
+  /// Holds where the value comes after another in the order of all values, or equals it.
   public static func >= (field: AnyQueryField, value: some Encodable) -> QueryCondition {
     field.compare(.greaterOrEqual, value)
   }

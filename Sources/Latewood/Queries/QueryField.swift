@@ -4,8 +4,8 @@ import LatewoodQuery
 /// A field of the documents of a query: its path and its type.
 ///
 /// ```swift
-/// movies.query(Movie.self).where { $0.year >= 1975 && $0.cast.contains("Harrison Ford") }
-/// movies.query().where { $0["address"]["city"] == "Porto" }
+/// let recent = movies.query(Movie.self).where { $0.year >= 1975 && $0.cast.contains("Harrison Ford") }
+/// let porto = people.query().where { $0["address"]["city"] == "Porto" }
 /// ```
 ///
 /// Members of a type are named by key paths, which need the names that Swift keeps for reflection;

@@ -3,6 +3,7 @@ import LatewoodQuery
 
 /// A type of number that a query can add up: `Int`, `Double`, and optionals of them.
 public protocol QueryNumber: Decodable, Sendable {
+  /// The type of a sum.
   associatedtype Total: Sendable
 
   // Not for use outside of this module.

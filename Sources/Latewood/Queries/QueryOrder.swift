@@ -9,14 +9,17 @@ public struct QueryOrder: Sendable {
 /// A sort key of a query: a field, which sorts in ascending order, or its `ascending` or
 /// `descending`.
 public protocol QueryOrdering {
+  /// The order that it stands for.
   var queryOrder: QueryOrder { get }
 }
 
 extension QueryOrder: QueryOrdering {
+  /// This order.
   public var queryOrder: QueryOrder { self }
 }
 
 extension QueryField: QueryOrdering {
+  /// The field, ascending.
   public var queryOrder: QueryOrder { ascending }
   /// From the least value to the greatest; documents without the field first.
   public var ascending: QueryOrder { QueryOrder(order: path.map { FindRequest.Order($0) }) }
@@ -27,6 +30,7 @@ extension QueryField: QueryOrdering {
 }
 
 extension AnyQueryField: QueryOrdering {
+  /// The field, ascending.
   public var queryOrder: QueryOrder { ascending }
   /// From the least value to the greatest; documents without the field first.
   public var ascending: QueryOrder { QueryOrder(order: path.map { FindRequest.Order($0) }) }

@@ -36,5 +36,6 @@ public struct QueryPlan: Sendable, Equatable {
 }
 
 extension QueryPlan: CustomStringConvertible {
+  /// The plan in one line, as above.
   public var description: String { text }
 }

@@ -48,6 +48,10 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
 
   /// Returns the plan by which the rows would be found in the current state of the database.
   /// O(log n) for each index.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition, an order or a column is not
+  ///   valid; `notOpen` once the database is closed; `notFound` once the collection is dropped;
+  ///   `corruptData` or `inputOutput` if the file cannot be read.
   public func explain() throws -> QueryPlan {
     let (paths, arePlain) = try columnPaths()
     return try source.explainRows(arePlain ? paths : nil)

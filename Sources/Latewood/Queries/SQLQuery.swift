@@ -24,6 +24,10 @@ public struct SQLQuery: Sendable {
   }
 
   /// Returns the rows, in order: each is an object whose members are the columns.
+  ///
+  /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `invalidParameter` if a
+  ///   sort, a group or the work on a document grows too large; `notOpen` once the database is
+  ///   closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func rows() throws -> [DocumentValue] {
     var rows: [DocumentValue] = []
     try forEach { row in
@@ -34,6 +38,11 @@ public struct SQLQuery: Sendable {
   }
 
   /// Returns the rows, in order, decoded as a type.
+  ///
+  /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `invalidParameter` if a
+  ///   sort, a group or the work on a document grows too large; `notOpen` once the database is
+  ///   closed; `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a
+  ///   row that is not of the type.
   public func rows<Value: Decodable>(as type: Value.Type) throws -> [Value] {
     var rows: [Value] = []
     try find { row in
@@ -45,20 +54,33 @@ public struct SQLQuery: Sendable {
 
   /// Calls a closure with each row, in order, until it returns false. Keeps one in memory at a
   /// time, unless the statement sorts or groups.
+  ///
+  /// - Throws: errors of the closure; ``DatabaseError`` `notFound` if there is no such collection;
+  ///   `invalidParameter` if a sort, a group or the work on a document grows too large; `notOpen`
+  ///   once the database is closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func forEach(_ body: (DocumentValue) throws -> Bool) throws {
     try find { row in try body(DocumentValue(stored: row.root)) }
   }
 
   /// Returns the rows, in order, without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
   public func rows() async throws -> [DocumentValue] { try await database.performing { try rows() } }
 
   /// Returns the rows, in order, decoded as a type, without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
   public func rows<Value: Decodable & Sendable>(as type: Value.Type) async throws -> [Value] {
     try await database.performing { try rows(as: type) }
   }
 
   /// Returns how the query would be answered in the current state of the database: by which
   /// indexes, and with which work left. O(log n) for each index.
+  ///
+  /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `notOpen` once the
+  ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func explain() throws -> QueryPlan {
     let reads = try reads()
     return try translating { () throws(DocumentError) in QueryPlan(try reads.explain(program)) }
@@ -87,7 +109,7 @@ extension Database {
   /// ```swift
   /// let films = try database.query(
   ///   "SELECT title, year FROM films WHERE year >= $since ORDER BY year LIMIT 20", ["since": 1975])
-  /// for row in try films.rows() { print(row["title"].string ?? "") }
+  /// for row in try await films.rows() { print(row["title"].string ?? "") }
   /// ```
   ///
   /// See <doc:AskingInSQL> for the statements that are supported.
@@ -120,6 +142,9 @@ extension Database {
   /// ```swift
   /// let films = try database.query("SELECT title FROM films WHERE year >= $since", ["since": year])
   /// ```
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` with line and column if the statement is not
+  ///   valid, or if a parameter has no value or one that cannot be stored.
   @_disfavoredOverload
   public func query(_ text: String, _ parameters: [String: Any?]) throws -> SQLQuery {
     var values: [String: DocumentValue] = [:]

@@ -3,9 +3,9 @@ import LatewoodDocuments
 /// A value together with the revision of the document that it was read from or saved as.
 ///
 /// ```swift
-/// guard var anna = try people.document("anna") else { return }   // Stored<Person>
-/// anna.city = "Porto"                                            // members are those of the value
-/// anna = try people.save(anna)                                   // a conflict if it is stale
+/// guard var anna = try await people.document("anna") else { return }   // Stored<Person>
+/// anna.city = "Porto"                                          // members are those of the value
+/// anna = try await people.save(anna)                           // a conflict if it is stale
 /// ```
 ///
 /// It is what ``TypedCollection`` gives out and takes back: because it knows its revision, saving
@@ -53,12 +53,14 @@ extension Stored: Identifiable where Value: Identifiable {
 
 /// Equal values of the same revision of the same document.
 extension Stored: Equatable where Value: Equatable {
+  /// Whether both are equal values of the same revision of the same document.
   public static func == (a: Stored, b: Stored) -> Bool {
     KeyText(a.documentID) == KeyText(b.documentID) && a.revision == b.revision && a.value == b.value
   }
 }
 
 extension Stored: Hashable where Value: Hashable {
+  /// Hashes the value and its revision.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(value)
     hasher.combine(revision)

@@ -3,17 +3,26 @@
 extension TypedCollection {
   /// Returns the current state of a document with its revision, without blocking the caller's
   /// thread; nil if there is none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
   public func document(_ id: Value.ID) async throws -> Stored<Value>? {
     try await database.performing { try document(id) }
   }
 
   /// Returns the documents that a query wants, by id, without blocking the caller's thread;
   /// default: all.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
   public func all(_ query: AllDocumentsQuery = AllDocumentsQuery()) async throws -> [Stored<Value>] {
     try await database.performing { try all(query) }
   }
 
   /// Saves a new value without blocking the caller's thread. Otherwise like the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   @discardableResult
   public func save(
     _ value: Value, _ control: ConcurrencyControl = .failOnConflict
@@ -22,6 +31,9 @@ extension TypedCollection {
   }
 
   /// Saves a changed value without blocking the caller's thread. Otherwise like the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   @discardableResult
   public func save(
     _ document: Stored<Value>, _ control: ConcurrencyControl = .failOnConflict
@@ -31,6 +43,9 @@ extension TypedCollection {
 
   /// Saves new values in one batch without blocking the caller's thread. Otherwise like the
   /// blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   @discardableResult
   public func save(
     contentsOf values: some Sequence<Value>, _ control: ConcurrencyControl = .failOnConflict
@@ -41,6 +56,9 @@ extension TypedCollection {
 
   /// Reads a value, changes it and saves it, without blocking the caller's thread. Otherwise like
   /// the blocking form; the change runs on a Dispatch queue.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   @discardableResult
   public func update(
     _ id: Value.ID, _ change: @escaping @Sendable (inout Value) throws -> Void
@@ -58,6 +76,9 @@ extension TypedCollection {
   }
 
   /// Deletes a document without blocking the caller's thread. Otherwise like the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   public func delete(
     _ document: Stored<Value>, _ control: ConcurrencyControl = .failOnConflict
   ) async throws {
@@ -66,10 +87,16 @@ extension TypedCollection {
 
   /// Deletes a document without blocking the caller's thread, whatever its current revision is.
   /// Returns false if there was none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   @discardableResult
   public func delete(_ id: Value.ID) async throws -> Bool { try await documents.delete(documentID(id)) }
 
   /// Purges a document without blocking the caller's thread. Returns false if there was none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
   @discardableResult
   public func purge(_ id: Value.ID) async throws -> Bool { try await documents.purge(documentID(id)) }
 }

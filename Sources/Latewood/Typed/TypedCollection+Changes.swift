@@ -26,6 +26,9 @@ extension TypedCollection {
   /// - Parameters:
   ///   - since: the sequence after which to begin; 0 for all changes.
   ///   - limit: the greatest number of changes to return.
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read; the
+  ///   `DecodingError` of a document that is not of the type.
   public func changes(since: UInt64 = 0, limit: Int = .max) throws -> [TypedChange<Value>] {
     try documents.changes(since: since, limit: limit, Self.options).map { try TypedChange($0, in: self) }
   }
@@ -48,10 +51,12 @@ extension TypedCollection {
 /// document that is not of the type.
 public struct TypedFeed<Value: Codable & Identifiable & Sendable>: AsyncSequence, Sendable
 where Value.ID: Sendable {
+  /// The latest change of a document.
   public typealias Element = TypedChange<Value>
   let feed: DocumentFeed
   let collection: TypedCollection<Value>
 
+  /// Starts at the first change that the feed is to have.
   public func makeAsyncIterator() -> Iterator {
     Iterator(feed: feed.makeAsyncIterator(), collection: collection)
   }
@@ -62,6 +67,10 @@ where Value.ID: Sendable {
     let collection: TypedCollection<Value>
 
     /// Waits for the next change and returns it; nil if the task is cancelled.
+    ///
+    /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+    ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read; the
+    ///   `DecodingError` of a document that is not of the type.
     public mutating func next() async throws -> TypedChange<Value>? {
       try await feed.next().map { try TypedChange($0, in: collection) }
     }

@@ -15,13 +15,13 @@ import LatewoodDocuments
 ///   var city: String
 /// }
 /// let people = try database.collection("people", of: Person.self)
-/// try people.save(Person(id: "anna", name: "Anna", city: "Porto"))
-/// if var anna = try people.document("anna") {
+/// try await people.save(Person(id: "anna", name: "Anna", city: "Porto"))
+/// if var anna = try await people.document("anna") {
 ///   anna.city = "Lisboa"
-///   try people.save(anna)                                 // a conflict if it is stale
+///   try await people.save(anna)                           // a conflict if it is stale
 /// }
-/// try people.update("anna") { $0.city = "Lisboa" }        // never one
-/// let there = try people.query().where { $0.city == "Lisboa" }.all()
+/// try await people.update("anna") { $0.city = "Lisboa" }  // never one
+/// let there = try await people.query().where { $0.city == "Lisboa" }.all()
 /// ```
 ///
 /// The `id` of a value is the id of its document: a `String` or any other
@@ -63,7 +63,9 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
     self.init(documents) { $0.rawValue }
   }
 
+  /// The name of the collection.
   public var name: String { documents.name }
+  /// The database that the collection belongs to.
   public var database: Database { documents.database }
 
   /// Returns the id of the document of a value.
@@ -76,6 +78,10 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
   // MARK: Reading
 
   /// Returns the current state of a document with its revision; nil if there is none. O(log n).
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read; the
+  ///   `DecodingError` of a document that is not of the type.
   public func document(_ id: Value.ID) throws -> Stored<Value>? {
     try documents.document(text(id)).map { try stored($0) }
   }
@@ -86,12 +92,22 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
   }
 
   /// Returns whether there is a document of an id. O(log n), reads no content.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func contains(_ id: Value.ID) throws -> Bool { try documents.contains(text(id)) }
 
   /// The number of documents. O(log n).
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public var count: Int { get throws { try documents.count } }
 
   /// Returns the documents that a query wants, by id; default: all.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read; the
+  ///   `DecodingError` of a document that is not of the type.
   public func all(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws -> [Stored<Value>] {
     var list: [Stored<Value>] = []
     try forEach(query) { document in
@@ -104,6 +120,10 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
   /// Calls a closure with the documents that a query wants, by id, all of one state of the
   /// database, until it returns false. Keeps one in memory at a time. Deleted documents are left
   /// out, whatever the query says.
+  ///
+  /// - Throws: errors of the closure; ``DatabaseError`` `notOpen` once the database is closed;
+  ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file cannot
+  ///   be read; the `DecodingError` of a document that is not of the type.
   public func forEach(
     _ query: AllDocumentsQuery = AllDocumentsQuery(), _ body: (Stored<Value>) throws -> Bool
   ) throws {
@@ -124,6 +144,8 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
   /// ```swift
   /// try people.createIndex("by city") { ($0.city, $0.name) }
   /// ```
+  ///
+  /// - Throws: as ``DocumentCollection/createIndex(_:of:where:unique:on:)``.
   public func createIndex<each Field: IndexFieldSource>(
     _ name: String, where condition: ((QueryDocument<Value>) -> QueryCondition)? = nil, unique: Bool = false,
     on fields: (QueryDocument<Value>) -> (repeat each Field)
@@ -181,6 +203,9 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
   ///   - change: changes the value. It may be called more than once. It must not save.
   /// - Returns: the saved value; nil if there is none of the id. If nothing was changed, nothing is
   ///   saved, and this is the value as it was.
+  /// - Throws: any error of the change; ``DatabaseError`` `invalidParameter` if the change has
+  ///   changed the id; the `EncodingError` of a value that cannot be stored, and the
+  ///   `DecodingError` of a document that is not of the type; and as saving, except `conflict`.
   @discardableResult
   public func update(_ id: Value.ID, _ change: (inout Value) throws -> Void) throws -> Stored<Value>? {
     while true {
@@ -205,11 +230,20 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
   }
 
   /// Deletes a document, whatever its current revision is. Returns false if there was none.
+  ///
+  /// - Throws: ``DatabaseError`` `badDocumentID` if the id is not valid; `notWritable` if the
+  ///   database was opened read-only, its disk is full or its file is gone; `notOpen` once it is
+  ///   closed; `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the
+  ///   file cannot be read or written.
   @discardableResult
   public func delete(_ id: Value.ID) throws -> Bool { try documents.delete(text(id)) }
 
   /// Removes a document and all its revisions without a trace. Other replicas are not told. Returns
   /// false if there was none.
+  ///
+  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
+  ///   full or its file is gone; `notOpen` once it is closed; `notFound` once the collection is
+  ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
   @discardableResult
   public func purge(_ id: Value.ID) throws -> Bool { try documents.purge(text(id)) }
 }
@@ -278,6 +312,10 @@ extension Database {
 
   /// Returns the collection of a name as one of values of a type whose ids are `UUID`s, creating it
   /// if there is none. Otherwise like the form for other ids.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if
+  ///   there is no such collection in a database that was opened read-only; `notOpen`,
+  ///   `inputOutput`, `corruptData`.
   public func collection<Value>(
     _ name: String, of type: Value.Type
   ) throws -> TypedCollection<Value> where Value.ID == UUID {
@@ -286,6 +324,10 @@ extension Database {
 
   /// Returns the collection of a name as one of values of a type whose ids have a `String` as raw
   /// value, creating it if there is none. Otherwise like the form for other ids.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if
+  ///   there is no such collection in a database that was opened read-only; `notOpen`,
+  ///   `inputOutput`, `corruptData`.
   @_disfavoredOverload
   public func collection<Value>(
     _ name: String, of type: Value.Type
@@ -301,6 +343,10 @@ extension Database {
   ///
   /// ``collection(_:)`` does not create it. Throws like ``createCollection(_:)``; `notWritable` if
   /// there is no such collection in a database that was opened read-only.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if
+  ///   there is no such collection in a database that was opened read-only; `notOpen`,
+  ///   `inputOutput`, `corruptData`.
   public subscript(name: String) -> DocumentCollection {
     get throws { try collection(name) ?? createCollection(name) }
   }

@@ -24,6 +24,7 @@ public struct Blob: Sendable, Hashable {
   ///   - digest: `sha256-` and 32 bytes, or `sha1-` and 20 bytes, in base64. Throws
   ///     `invalidParameter` otherwise.
   ///   - length: the length of the content in bytes.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the digest is of neither form.
   public init(contentType: String?, digest: String, length: UInt64) throws {
     guard Blob.digestKinds.contains(where: { Blob.sum(of: digest, $0) != nil }) else {
       throw DatabaseError(
@@ -82,6 +83,8 @@ extension Blob {
   public static func isBlob(_ value: DocumentValue) -> Bool { Blob(value) != nil }
 
   /// Returns the dictionary that describes the blob as canonical JSON.
+  ///
+  /// - Throws: nothing: each description of a blob has a JSON form.
   public func toJSON() throws -> String { try value.toJSON() }
 
   var value: DocumentValue {
@@ -94,6 +97,9 @@ extension Blob {
 
 /// The same dictionary in any coder.
 extension Blob: Codable {
+  /// Reads the dictionary that describes the blob.
+  ///
+  /// - Throws: `DecodingError` if the dictionary describes no blob, and what the decoder throws.
   public init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Key.self)
     guard try members.decode(String.self, forKey: .type) == Blob.typeName else {
@@ -111,6 +117,9 @@ extension Blob: Codable {
     }
   }
 
+  /// Writes the dictionary that describes the blob.
+  ///
+  /// - Throws: what the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var members = encoder.container(keyedBy: Key.self)
     try members.encode(Blob.typeName, forKey: .type)

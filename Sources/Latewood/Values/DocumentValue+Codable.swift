@@ -15,6 +15,9 @@ extension DocumentValue: Codable {
     init?(intValue: Int) { nil }
   }
 
+  /// Reads any value that documents have.
+  ///
+  /// - Throws: what the decoder throws, for a value that is of no kind that documents have.
   public init(from decoder: any Decoder) throws {
     if let members = try? decoder.container(keyedBy: MemberKey.self) {
       var found: [KeyText: DocumentValue] = [:]
@@ -45,6 +48,10 @@ extension DocumentValue: Codable {
     return .data(Array(try value.decode(Data.self)))
   }
 
+  /// Writes the value, a missing one as null.
+  ///
+  /// - Throws: `EncodingError` if the value cannot be stored, or is nested too deep; and what the
+  ///   encoder throws.
   public func encode(to encoder: any Encoder) throws {
     // Encoders call each other, and each level takes stack.
     guard encoder.codingPath.count < FleeceLimits.depth else {

@@ -3,6 +3,7 @@
 /// number that is not finite, a date outside of the years 0 to 9999 or a value of a type that
 /// documents do not have, equals nothing. O(n), at any depth.
 extension DocumentValue: Equatable {
+  /// Whether the JSON of both is the same.
   public static func == (a: DocumentValue, b: DocumentValue) -> Bool {
     guard var comparison = ValueComparison(a, b) else { return a.isEqualAlone(to: b) }
     return comparison.run()

@@ -65,6 +65,8 @@ extension DocumentValue {
   }
 
   /// Creates the value of a JSON text. Throws `invalidJSON`, with line and column.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidJSON` with line and column.
   public init(json: String) throws {
     do throws(FleeceError) {
       self.init(stored: try FleeceBody(written: JSON.fleece(from: json)).root)
@@ -76,6 +78,8 @@ extension DocumentValue {
   /// Returns the value as canonical JSON: equal values have the same text.
   ///
   /// - Parameter isIndented: whether to write a line for each member and element instead.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if a value cannot be stored;
+  ///   `corruptRevisionData` if one is damaged.
   public func toJSON(isIndented: Bool = false) throws -> String {
     do throws(FleeceError) {
       let bytes: [UInt8]

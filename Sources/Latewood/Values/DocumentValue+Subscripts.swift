@@ -101,12 +101,16 @@ extension DocumentValue {
   public mutating func append(_ value: some DocumentValueConvertible) {
     uniqueElements().elements.append(value.documentValue.orNull)
   }
+  /// Adds an element at the end of an array; turns any other value into an array first. Nil adds
+  /// null.
   public mutating func append(_ value: DocumentValue) { uniqueElements().elements.append(value.orNull) }
 
   /// Inserts an element before the one at an index, or at the end. Nil inserts null.
   public mutating func insert(_ value: some DocumentValueConvertible, at index: Int) {
     insert(value.documentValue, at: index)
   }
+  /// Inserts an element before the one at an index, or at the end. Nil inserts null. An index
+  /// beyond the end is a programming error.
   public mutating func insert(_ value: DocumentValue, at index: Int) {
     let storage = uniqueElements()
     let count = storage.elements.count

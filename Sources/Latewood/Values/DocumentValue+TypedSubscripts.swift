@@ -99,6 +99,9 @@ extension MutableDocument {
   /// Replaces all members by those of a plain dictionary, such as `toDictionary()` gives. Throws
   /// `invalidParameter` if a value is of a type that documents cannot hold, with the path to it,
   /// and then changes nothing.
+  ///
+  /// - Throws: ``DatabaseError`` `invalidParameter` if a value is of a type that documents cannot
+  ///   hold, with the path to it.
   @_disfavoredOverload
   public mutating func setContent(_ members: [String: Any?]) throws {
     let value = try DocumentValue(plain: members)

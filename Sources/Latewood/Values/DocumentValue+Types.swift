@@ -9,6 +9,7 @@ import LatewoodFleece
 /// The value as a Swift type: nil if it is missing or of another type. Setting nil makes the value
 /// missing, which removes it if it is a member; an element becomes null.
 extension DocumentValue {
+  /// A Boolean.
   public var bool: Bool? {
     get {
       switch content {
@@ -27,11 +28,13 @@ extension DocumentValue {
     set { self = DocumentValue(newValue) }
   }
 
+  /// An integer of 64 bits: see ``int``.
   public var int64: Int64? {
     get { integer() }
     set { self = DocumentValue(newValue) }
   }
 
+  /// An integer of 64 bits without sign: see ``int``.
   public var uint64: UInt64? {
     get { integer() }
     set { self = DocumentValue(newValue) }
@@ -49,6 +52,7 @@ extension DocumentValue {
     set { self = DocumentValue(newValue) }
   }
 
+  /// A string.
   public var string: String? {
     get {
       switch content {
@@ -81,11 +85,13 @@ extension DocumentValue {
     set { self = DocumentValue(newValue) }
   }
 
+  /// The blob that a dictionary describes.
   public var blob: Blob? {
     get { Blob(self) }
     set { self = DocumentValue(newValue) }
   }
 
+  /// The elements of an array.
   public var array: [DocumentValue]? {
     get {
       switch content {
@@ -160,9 +166,11 @@ extension DocumentValue {
   /// A number as documents hold it. Equal numbers are equal: a number without fraction is in
   /// integer form if it fits.
   public enum Number: Sendable, Hashable {
+    /// An integer that fits into an `Int64`.
     case integer(Int64)
     /// An integer above `Int64.max`.
     case unsigned(UInt64)
+    /// A number with a fraction, minus zero, or one beyond all integers of 64 bits.
     case double(Double)
 
     /// - Parameter value: any number; minus zero stays a `Double`.
@@ -206,13 +214,18 @@ extension DocumentValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, E
   /// null of JSON, which is a value; an element of an array, which cannot be missing, is null if it
   /// is set to nil.
   public init(nilLiteral: ()) { content = .missing }
+  /// Creates a Boolean.
   public init(booleanLiteral value: Bool) { content = .boolean(value) }
+  /// Creates an integer.
   public init(integerLiteral value: Int64) { content = .integer(value) }
+  /// Creates a number. One that is not finite cannot be stored.
   public init(floatLiteral value: Double) { content = .double(value) }
+  /// Creates a string.
   public init(stringLiteral value: String) { content = .string(value) }
 }
 
 extension DocumentValue: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
+  /// Creates an array; elements that are nil become null.
   public init(arrayLiteral elements: DocumentValue...) { self.init(elements) }
   /// If members have the same key, the last one counts.
   public init(dictionaryLiteral elements: (String, DocumentValue)...) {

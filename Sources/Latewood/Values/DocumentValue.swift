@@ -58,7 +58,22 @@ public struct DocumentValue: Sendable {
   public static let null = DocumentValue(.null)
 
   /// The kinds of values.
-  public enum Kind: Sendable, Equatable { case null, boolean, number, string, data, array, dictionary }
+  public enum Kind: Sendable, Equatable {
+    /// The null of JSON.
+    case null
+    /// True or false.
+    case boolean
+    /// Any number.
+    case number
+    /// A string, which may be a date.
+    case string
+    /// Binary data.
+    case data
+    /// An array.
+    case array
+    /// A dictionary, which may describe a blob.
+    case dictionary
+  }
 
   /// The kind of the value; nil if it is missing.
   public var kind: Kind? {
@@ -90,6 +105,7 @@ public struct DocumentValue: Sendable {
 
   /// Whether there is a value; true for null.
   public var exists: Bool { kind != nil }
+  /// Whether the value is null. A missing value is not.
   public var isNull: Bool { kind == .null }
 
   /// The number of elements of an array or members of a dictionary; 0 for all other values.
@@ -146,6 +162,7 @@ public struct DocumentValue: Sendable {
 /// The elements of an array, in order; none for all other values. The members of a dictionary are
 /// `members`.
 extension DocumentValue: Sequence {
+  /// A position among the elements of an array.
   public struct Iterator: IteratorProtocol, Sendable {
     private let array: DocumentValue
     private let count: Int
@@ -156,6 +173,7 @@ extension DocumentValue: Sequence {
       count = value.underestimatedCount
     }
 
+    /// Returns the next element; nil after the last.
     public mutating func next() -> DocumentValue? {
       guard index < count else { return nil }
       defer { index += 1 }
@@ -164,7 +182,9 @@ extension DocumentValue: Sequence {
     }
   }
 
+  /// Starts at the first element of an array.
   public func makeIterator() -> Iterator { Iterator(self) }
+  /// The number of elements of an array; 0 for all other values.
   public var underestimatedCount: Int { kind == .array ? count : 0 }
 }
 

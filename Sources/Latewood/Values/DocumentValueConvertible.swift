@@ -40,6 +40,7 @@ extension DocumentValue {
 }
 
 extension DocumentValue: DocumentValueConvertible {
+  /// The value itself.
   public var documentValue: DocumentValue { self }
   /// Creates a copy; nil if the value is missing.
   public init?(documentValue: DocumentValue) {
@@ -49,7 +50,9 @@ extension DocumentValue: DocumentValueConvertible {
 }
 
 extension DocumentValueConvertible where Self: RawRepresentable, RawValue: DocumentValueConvertible {
+  /// The raw value.
   public var documentValue: DocumentValue { rawValue.documentValue }
+  /// Creates the value of a raw value; nil if there is none for it.
   public init?(documentValue: DocumentValue) {
     guard let rawValue = RawValue(documentValue: documentValue) else { return nil }
     self.init(rawValue: rawValue)
@@ -59,10 +62,12 @@ extension DocumentValueConvertible where Self: RawRepresentable, RawValue: Docum
 // MARK: Numbers, text and truth
 
 extension DocumentValueConvertible where Self: FixedWidthInteger & SignedInteger {
+  /// The number.
   public var documentValue: DocumentValue { DocumentValue(.integer(Int64(clamping: self))) }
 }
 
 extension DocumentValueConvertible where Self: FixedWidthInteger & UnsignedInteger {
+  /// The number.
   public var documentValue: DocumentValue {
     DocumentValue(Int64(exactly: self).map { .integer($0) } ?? .unsigned(UInt64(clamping: self)))
   }
@@ -88,7 +93,9 @@ extension UInt32: DocumentValueConvertible {}
 extension UInt64: DocumentValueConvertible {}
 
 extension Double: DocumentValueConvertible {
+  /// The number.
   public var documentValue: DocumentValue { DocumentValue(.double(self)) }
+  /// The nearest number; nil if the value is no number.
   public init?(documentValue: DocumentValue) {
     guard let value = documentValue.double else { return nil }
     self = value
@@ -96,7 +103,9 @@ extension Double: DocumentValueConvertible {
 }
 
 extension Float: DocumentValueConvertible {
+  /// The number.
   public var documentValue: DocumentValue { DocumentValue(.double(Double(self))) }
+  /// The nearest number; nil if the value is no number.
   public init?(documentValue: DocumentValue) {
     guard let value = documentValue.float else { return nil }
     self = value
@@ -104,7 +113,9 @@ extension Float: DocumentValueConvertible {
 }
 
 extension Bool: DocumentValueConvertible {
+  /// The Boolean.
   public var documentValue: DocumentValue { DocumentValue(.boolean(self)) }
+  /// The Boolean; nil if the value is none. A number is none.
   public init?(documentValue: DocumentValue) {
     guard let value = documentValue.bool else { return nil }
     self = value
@@ -112,7 +123,9 @@ extension Bool: DocumentValueConvertible {
 }
 
 extension String: DocumentValueConvertible {
+  /// The string.
   public var documentValue: DocumentValue { DocumentValue(.string(self)) }
+  /// The string; nil if the value is none.
   public init?(documentValue: DocumentValue) {
     guard let value = documentValue.string else { return nil }
     self = value
@@ -120,7 +133,9 @@ extension String: DocumentValueConvertible {
 }
 
 extension Substring: DocumentValueConvertible {
+  /// The string.
   public var documentValue: DocumentValue { DocumentValue(.string(String(self))) }
+  /// The string; nil if the value is none.
   public init?(documentValue: DocumentValue) {
     guard let value = documentValue.string else { return nil }
     self = Substring(value)
@@ -128,13 +143,16 @@ extension Substring: DocumentValueConvertible {
 }
 
 extension Blob: DocumentValueConvertible {
+  /// The dictionary that describes the blob.
   public var documentValue: DocumentValue { value }
+  /// The blob that a dictionary describes; nil if it describes none.
   public init?(documentValue: DocumentValue) { self.init(documentValue) }
 }
 
 // MARK: Optionals and collections
 
 extension Optional: DocumentValueConvertible where Wrapped: DocumentValueConvertible {
+  /// The value; missing if there is none.
   public var documentValue: DocumentValue { self?.documentValue ?? .missing }
   /// None if the value is missing or null.
   public init?(documentValue: DocumentValue) {

@@ -5,9 +5,12 @@
 #endif
 
 extension Date: DocumentValueConvertible {
+  /// The date as ISO 8601 text in UTC: see ``DocumentValue/date``. It cannot be stored outside of
+  /// the years 0 to 9999.
   public var documentValue: DocumentValue {
     DocumentValue(Timestamp.text(self).map { .string($0) } ?? .unstorable(timeIntervalSinceReferenceDate))
   }
+  /// The date of a text in ISO 8601; nil if the value is none.
   public init?(documentValue: DocumentValue) {
     guard let value = documentValue.date else { return nil }
     self = value
@@ -15,7 +18,9 @@ extension Date: DocumentValueConvertible {
 }
 
 extension Data: DocumentValueConvertible {
+  /// Binary data.
   public var documentValue: DocumentValue { DocumentValue(.data(Array(self))) }
+  /// The data; nil if the value is not binary. Text in base64 is not.
   public init?(documentValue: DocumentValue) {
     guard let value = documentValue.data else { return nil }
     self = value
@@ -23,7 +28,9 @@ extension Data: DocumentValueConvertible {
 }
 
 extension UUID: DocumentValueConvertible {
+  /// The `uuidString`.
   public var documentValue: DocumentValue { DocumentValue(.string(uuidString)) }
+  /// The `UUID` of a text; nil if the value is none.
   public init?(documentValue: DocumentValue) {
     guard let text = documentValue.string else { return nil }
     self.init(uuidString: text)
@@ -31,7 +38,9 @@ extension UUID: DocumentValueConvertible {
 }
 
 extension URL: DocumentValueConvertible {
+  /// The absolute text.
   public var documentValue: DocumentValue { DocumentValue(.string(absoluteString)) }
+  /// The `URL` of a text; nil if the value is none.
   public init?(documentValue: DocumentValue) {
     guard let text = documentValue.string else { return nil }
     self.init(string: text)
@@ -39,7 +48,9 @@ extension URL: DocumentValueConvertible {
 }
 
 extension Decimal: DocumentValueConvertible {
+  /// A number if reading that gives the same decimal number; otherwise text.
   public var documentValue: DocumentValue { DocumentValue(DecimalText.content(of: self)) }
+  /// The decimal number of a number or a text; nil if the value is none.
   public init?(documentValue: DocumentValue) {
     guard let value = DecimalText.decimal(documentValue) else { return nil }
     self = value

@@ -22,6 +22,7 @@ public struct BackupReport: Sendable, Equatable {
   /// The duration of the backup, in microseconds.
   public var duration: UInt64 = 0
 
+  /// Creates the report of a backup that copied nothing.
   public init() {}
 }
 

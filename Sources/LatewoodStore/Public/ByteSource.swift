@@ -15,10 +15,15 @@
 /// big-endian.
 public protocol ByteSource {
   /// Calls `body` with the bytes. They need to stay valid only during the call.
+  ///
+  /// - Throws: what `body` throws.
   func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
 }
 
 extension UnsafeRawBufferPointer: ByteSource {
+  /// Calls `body` with this buffer.
+  ///
+  /// - Throws: what `body` throws.
   @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
     -> R
   {
@@ -27,6 +32,9 @@ extension UnsafeRawBufferPointer: ByteSource {
 }
 
 extension UnsafeBufferPointer: ByteSource where Element == UInt8 {
+  /// Calls `body` with the bytes of the buffer.
+  ///
+  /// - Throws: what `body` throws.
   @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
     -> R
   {
@@ -35,6 +43,9 @@ extension UnsafeBufferPointer: ByteSource where Element == UInt8 {
 }
 
 extension Array: ByteSource where Element == UInt8 {
+  /// Calls `body` with the bytes of the array.
+  ///
+  /// - Throws: what `body` throws.
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -43,6 +54,9 @@ extension Array: ByteSource where Element == UInt8 {
 }
 
 extension ArraySlice: ByteSource where Element == UInt8 {
+  /// Calls `body` with the bytes of the slice.
+  ///
+  /// - Throws: what `body` throws.
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -51,6 +65,9 @@ extension ArraySlice: ByteSource where Element == UInt8 {
 }
 
 extension ContiguousArray: ByteSource where Element == UInt8 {
+  /// Calls `body` with the bytes of the array.
+  ///
+  /// - Throws: what `body` throws.
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -59,6 +76,9 @@ extension ContiguousArray: ByteSource where Element == UInt8 {
 }
 
 extension Substring: ByteSource {
+  /// Calls `body` with the UTF-8 of the text.
+  ///
+  /// - Throws: what `body` throws.
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -71,6 +91,9 @@ extension Substring: ByteSource {
 }
 
 extension String: ByteSource {
+  /// Calls `body` with the UTF-8 of the text.
+  ///
+  /// - Throws: what `body` throws.
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -79,6 +102,9 @@ extension String: ByteSource {
 }
 
 extension StaticString: ByteSource {
+  /// Calls `body` with the UTF-8 of the text.
+  ///
+  /// - Throws: what `body` throws.
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {

@@ -28,6 +28,7 @@ public struct CompactionPolicy: Sendable, Equatable {
   /// The greatest number of bytes to write per second; nil for no limit. Default: nil.
   public var bytesPerSecond: UInt64?
 
+  /// Creates the default policy.
   public init() {}
 
   /// A policy without automatic compactions: the file is compacted only by `Store.compact`.
@@ -48,6 +49,7 @@ public struct CompactionProgress: Sendable, Equatable {
   public var bytesTotal: UInt64 = 0
   /// The number of bytes of the old file that will be given back.
   public var deadBytes: UInt64 = 0
+  /// Whether ``Store/pauseCompaction()`` holds it.
   public var isPaused = false
 }
 
@@ -68,15 +70,18 @@ public struct CompactionReport: Sendable, Equatable {
   /// length of the file does not change.
   public var isInPlace = false
 
+  /// Creates the report of a compaction that did nothing.
   public init() {}
 }
 
 /// The decision about an entry when the file is compacted: see
 /// ``Store/setCompactionRewriter(for:_:)``.
 public enum CompactedEntry: Sendable {
+  /// Keep the entry as it is.
   case keep
   /// Keep the entry with a new value.
   case replace([UInt8])
+  /// Leave the entry out of the new file.
   case drop
 }
 
@@ -120,6 +125,8 @@ extension Store {
 
   /// Compacts the file without blocking the caller's thread, on a Dispatch queue of utility
   /// priority. Cancelling the task cancels the compaction. Otherwise as the blocking form.
+  ///
+  /// - Throws: as the blocking form; `cancelled` also if the task is cancelled.
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: (@Sendable (CompactionProgress) -> Void)? = nil

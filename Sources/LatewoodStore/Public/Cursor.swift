@@ -60,6 +60,9 @@ public final class Cursor {
   /// Moves to the first entry whose key is not less than `key`. O(log n), or less if it is near.
   ///
   /// - Returns: whether there is one in the range.
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read. The cursor then stands on no entry.
   @discardableResult
   public func seek(to key: some ByteSource) throws -> Bool {
     try move { cursor throws(Fault) in
@@ -69,6 +72,10 @@ public final class Cursor {
   }
 
   /// Moves to the last entry whose key is less than `key`. O(log n).
+  ///
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read. The cursor then stands on no entry.
   @discardableResult
   public func seek(before key: some ByteSource) throws -> Bool {
     try move { cursor throws(Fault) in
@@ -78,18 +85,30 @@ public final class Cursor {
   }
 
   /// Moves to the first entry of the range. O(log n).
+  ///
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read. The cursor then stands on no entry.
   @discardableResult
   public func seekFirst() throws -> Bool {
     try move { cursor throws(Fault) in try cursor.seekForward(cursor.low) }
   }
 
   /// Moves to the last entry of the range. O(log n).
+  ///
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read. The cursor then stands on no entry.
   @discardableResult
   public func seekLast() throws -> Bool {
     try move { cursor throws(Fault) in try cursor.seekBackward(cursor.high) }
   }
 
   /// Moves to the next entry; before any seek, to the first.
+  ///
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read. The cursor then stands on no entry.
   @discardableResult
   public func next() throws -> Bool {
     if isPastEnd { return try stay() }
@@ -105,6 +124,10 @@ public final class Cursor {
   }
 
   /// Moves to the previous entry; before any seek, to the last.
+  ///
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read. The cursor then stands on no entry.
   @discardableResult
   public func previous() throws -> Bool {
     if isPastEnd { return try stay() }
@@ -135,6 +158,8 @@ public final class Cursor {
   }
 
   /// The value of the current entry, copied.
+  ///
+  /// - Throws: ``StoreError`` as ``key()`` does.
   public func value() throws -> [UInt8] {
     do {
       let ticket = try begin()
@@ -145,10 +170,14 @@ public final class Cursor {
   }
 
   /// The key and the value of the current entry, copied.
+  ///
+  /// - Throws: ``StoreError`` as ``key()`` does.
   public func entry() throws -> Entry { Entry(key: try key(), value: try value()) }
 
   /// Calls `body` with the value in place, without a copy. `body` must not change the transaction
   /// that it reads.
+  ///
+  /// - Throws: errors of `body`; ``StoreError`` as ``key()`` does.
   public func withValue<R>(_ body: (RawSpan) throws -> R) throws -> R {
     let value: UnsafeRawBufferPointer
     var ticket = ReaderRegistry.Ticket.none
@@ -269,11 +298,13 @@ public final class Entries: Sequence {
     self.isReversed = isReversed
   }
 
+  /// Starts at the first entry, and forgets the error of the last iteration.
   public func makeIterator() -> Iterator {
     failure = nil
     return Iterator(self, Cursor(like: start))
   }
 
+  /// A position among the entries.
   public struct Iterator: IteratorProtocol {
     private let entries: Entries
     private let cursor: Cursor
@@ -283,6 +314,8 @@ public final class Entries: Sequence {
       self.cursor = cursor
     }
 
+    /// Returns the next entry; nil after the last, and after an error, which ``Entries/failure``
+    /// then holds.
     public mutating func next() -> Entry? { entries.advance(cursor) }
   }
 

@@ -2,7 +2,7 @@ import LatewoodBytes
 
 /// A range of keys in byte order.
 ///
-/// ```swift
+/// ```
 /// .all                          every key of the keyspace
 /// .prefix("user/")              keys that start with these bytes
 /// .from("m")                    "m" and the keys after it
@@ -13,14 +13,21 @@ import LatewoodBytes
 public struct KeyRange: Sendable, Equatable {
   /// One end of a range.
   public enum Bound: Sendable, Equatable {
+    /// No bound: the range goes as far as the keyspace.
     case unbounded
+    /// A key that belongs to the range.
     case included([UInt8])
+    /// A key that does not belong to the range.
     case excluded([UInt8])
   }
 
+  /// The end with the least key.
   public var lower: Bound
+  /// The end with the greatest key.
   public var upper: Bound
 
+  /// Creates a range between two bounds; by default, of all keys. It is empty if the lower one is
+  /// above the upper one.
   public init(lower: Bound = .unbounded, upper: Bound = .unbounded) {
     self.lower = lower
     self.upper = upper

@@ -103,6 +103,7 @@ extension Store {
     /// The least number of dead bytes that are worth two syncs and a root slot.
     package var punchingThreshold: UInt64 = 1 << 20
 
+    /// Creates the default options.
     public init() {}
 
     /// These options with every setting clamped to its range.

@@ -14,6 +14,9 @@ extension Readable {
   }
 
   /// Returns all keyspaces of this state, by name. O(number of keyspaces).
+  ///
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that is read; `damaged` or `inputOutput` if the file cannot be read.
   public func keyspaces() throws -> [Keyspace] {
     try read { (state) throws(Fault) in
       try Catalog.all(in: state.view).map { state.handle($0.name, $0.number) }

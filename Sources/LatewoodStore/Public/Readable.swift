@@ -50,6 +50,9 @@ extension Readable {
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: the keyspace to read.
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that is read; `keyEmpty`, `keyTooLong`, `noSuchKeyspace`; `damaged` with the
+  ///   offset, or `inputOutput`, if the file cannot be read.
   @inlinable public func get(_ key: some ByteSource, in keyspace: Keyspace) throws -> [UInt8]? {
     try key.withBytes { (key) throws(StoreError) in
       let found = try _find(key, in: keyspace)
@@ -85,6 +88,9 @@ extension Readable {
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: the keyspace to read.
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that is read; `keyEmpty`, `keyTooLong`, `noSuchKeyspace`; `damaged` with the
+  ///   offset, or `inputOutput`, if the file cannot be read.
   @inlinable public func contains(_ key: some ByteSource, in keyspace: Keyspace) throws -> Bool {
     try key.withBytes { (key) throws(StoreError) in
       let found = try _find(key, in: keyspace)
@@ -137,6 +143,8 @@ extension Readable {
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
   ///   - reversed: whether to go from the last key to the first.
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that is read; `noSuchKeyspace`. Reading an entry shows damage.
   public func entries(
     in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false
   ) throws -> Entries {
@@ -148,6 +156,8 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the range that the cursor stays in; default: all keys.
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that is read; `noSuchKeyspace`. Reading an entry shows damage.
   public func cursor(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Cursor {
     let reader = try _reader()
     do { try reader.state.check(keyspace) } catch { throw StoreError(error, path: reader.path) }
@@ -159,6 +169,9 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read.
   public func first(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Entry? {
     try read { (state) throws(Fault) in try state.edge(of: keyspace, range, isLast: false) }
   }
@@ -168,6 +181,9 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read.
   public func last(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Entry? {
     try read { (state) throws(Fault) in try state.edge(of: keyspace, range, isLast: true) }
   }
@@ -178,6 +194,9 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read.
   public func count(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Int {
     try read { (state) throws(Fault) in
       try state.check(keyspace)
@@ -194,6 +213,9 @@ extension Readable {
   ///   - index: the index of the key, counted from 0.
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read.
   public func key(
     at index: Int, in keyspace: Keyspace, _ range: KeyRange = .all
   ) throws -> [UInt8]? {
@@ -212,6 +234,9 @@ extension Readable {
   /// - Parameters:
   ///   - key: a key of any length.
   ///   - keyspace: the keyspace to read.
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read.
   public func rank(of key: some ByteSource, in keyspace: Keyspace) throws -> Int {
     try count(in: keyspace, .upTo(key))
   }

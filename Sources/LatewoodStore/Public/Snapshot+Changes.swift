@@ -3,6 +3,7 @@ import LatewoodTree
 
 /// A key whose value differs between two states.
 public struct Change: Sendable, Equatable {
+  /// The key whose value differs.
   public var key: [UInt8]
   /// The value in the older state; nil if the key was not there.
   public var old: [UInt8]?

@@ -83,6 +83,8 @@ public final class Snapshot: Readable, ReadGate, Sendable {
 
 extension Store: Readable {
   /// Returns a snapshot of the newest commit.
+  ///
+  /// - Throws: ``StoreError`` `closed`.
   public func snapshot() throws -> Snapshot {
     do { return Snapshot(engine, try engine.current()) } catch { throw StoreError(error, path: engine.path) }
   }

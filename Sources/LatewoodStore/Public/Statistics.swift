@@ -44,6 +44,7 @@ public struct Statistics: Sendable, Equatable {
   /// The error of the last automatic compaction; nil once any compaction has succeeded. The next
   /// attempt waits for more commits, each time for twice as many.
   public var compactionFailure: StoreError?
+  /// The number of snapshots that are open.
   public var openSnapshots = 0
   /// The transaction of the oldest open snapshot.
   public var oldestSnapshot: UInt64?
@@ -58,6 +59,7 @@ public struct Statistics: Sendable, Equatable {
   public var cachedBytes: UInt64 = 0
   /// The file id, as 32 hexadecimal digits.
   public var fileID = ""
+  /// The version of the format that the file is written in.
   public var formatVersion: UInt32 = 0
   /// The time at which the file was created, in microseconds since 1970-01-01 00:00 UTC.
   public var created: UInt64 = 0
@@ -65,6 +67,9 @@ public struct Statistics: Sendable, Equatable {
 
 extension Store {
   /// Returns sizes and counters of the store. O(pending ranges).
+  ///
+  /// - Throws: ``StoreError`` `closed`; `inputOutput` if the system cannot tell the sizes of the
+  ///   file.
   public func statistics() throws -> Statistics {
     do { return try engine.statistics() } catch { throw StoreError(error, path: engine.path) }
   }

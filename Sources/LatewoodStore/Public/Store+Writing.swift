@@ -117,6 +117,9 @@ extension Store {
 
   /// Deletes a keyspace and all its entries, in a transaction of its own. Its space becomes free
   /// with the next checkpoint.
+  ///
+  /// - Throws: ``StoreError`` `noSuchKeyspace` if it has been dropped already or belongs to another
+  ///   store; and as a commit does.
   public func dropKeyspace(_ keyspace: Keyspace) throws {
     do {
       try write { try $0.dropKeyspace(keyspace) }

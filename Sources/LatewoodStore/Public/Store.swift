@@ -153,6 +153,8 @@ public final class Store: Sendable {
   /// Brings a read-only store up to date with the commits of another process.
   ///
   /// - Returns: whether there were new commits.
+  /// - Throws: ``StoreError`` `closed`; `damaged` or `inputOutput` if the new commits cannot be
+  ///   read. The state then stays as it was.
   @discardableResult
   public func refresh() throws -> Bool {
     do { return try engine.refresh() } catch { throw StoreError(error, path: engine.path) }

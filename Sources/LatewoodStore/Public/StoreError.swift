@@ -73,6 +73,7 @@ public struct StoreError: Error, Sendable, Equatable {
     case hardLinked
   }
 
+  /// The kind of the error.
   public var code: Code
   /// A sentence that says what is wrong.
   public var message: String
@@ -80,6 +81,7 @@ public struct StoreError: Error, Sendable, Equatable {
   public var advice: String
   /// The offset in the file, if the error is about a place in it.
   public var offset: UInt64?
+  /// The path of the file, if the error is about one.
   public var path: String?
   /// The system's error number, if a system call failed.
   public var systemError: Int32?

@@ -1,8 +1,11 @@
 /// A key and its value, copied.
 public struct Entry: Sendable, Equatable {
+  /// The key, 1 to 16,384 bytes.
   public var key: [UInt8]
+  /// The value, 0 bytes to 2 GiB.
   public var value: [UInt8]
 
+  /// Creates an entry, which is in no store.
   public init(key: [UInt8], value: [UInt8]) {
     self.key = key
     self.value = value
@@ -23,6 +26,7 @@ public enum Durability: Sendable, Equatable {
 /// A named space of keys in a store, returned by ``Store/keyspace(_:)``. A small value: keep it and
 /// use it often.
 public struct Keyspace: Sendable, Hashable {
+  /// The name, 1 to 1,024 bytes of UTF-8.
   public let name: String
   /// The number of the keyspace in the file.
   public let id: UInt32
@@ -46,7 +50,9 @@ public struct Keyspace: Sendable, Hashable {
     fingerprint = max(2, UInt64(UInt(bitPattern: hasher.finalize())))
   }
 
+  /// Whether both are the same keyspace of the same open store.
   public static func == (a: Keyspace, b: Keyspace) -> Bool { a.id == b.id && a.store == b.store }
+  /// Hashes what `==` compares.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(id)
     hasher.combine(store)

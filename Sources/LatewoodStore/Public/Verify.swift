@@ -15,6 +15,7 @@ public struct VerifyFault: Sendable, Equatable {
 public struct VerifyProgress: Sendable, Equatable {
   /// The number of bytes of nodes, large values and log checked so far.
   public var bytesChecked: UInt64
+  /// The number of bytes of nodes, large values and log to check.
   public var bytesTotal: UInt64
 }
 
@@ -38,12 +39,15 @@ public struct VerifyReport: Sendable, Equatable {
 
   /// The faults by offset; at most 10,000 are kept.
   public var faults: [VerifyFault] = []
+  /// The number of nodes of the tree.
   public var nodes: UInt64 = 0
+  /// The number of entries in the tree, including those of the catalog.
   public var entries: UInt64 = 0
   /// The number of large values.
   public var extents: UInt64 = 0
   /// The number of log frames after the newest checkpoint.
   public var frames: UInt64 = 0
+  /// The number of bytes of nodes, large values and log that were checked.
   public var bytesChecked: UInt64 = 0
   /// The transaction whose state was checked.
   public var transaction: UInt64 = 0
