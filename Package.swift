@@ -35,11 +35,14 @@ let package = Package(
         "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
         "LatewoodBytes",
       ]),
+    // What a program needs of the system, and a library does not: standard streams, the terminal,
+    // signals, child processes.
+    layer("LatewoodTerminal", on: ["LatewoodDevice", "LatewoodBytes"]),
     layer(
       "LatewoodTool",
       on: [
-        "LatewoodInspection", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore",
-        "LatewoodDevice", "LatewoodBytes",
+        "LatewoodTerminal", "LatewoodInspection", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece",
+        "LatewoodStore", "LatewoodDevice", "LatewoodBytes",
       ]),
     .executableTarget(name: "LatewoodMain", dependencies: ["LatewoodTool"], swiftSettings: settings),
     .executableTarget(
@@ -55,25 +58,30 @@ let package = Package(
     .executableTarget(
       name: "Fuzz",
       dependencies: [
-        "LatewoodTool", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore",
-        "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes", "LatewoodModels",
-        "LatewoodSimulation",
+        "LatewoodTool", "LatewoodTerminal", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece",
+        "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes",
+        "LatewoodModels", "LatewoodSimulation",
       ],
       path: "Fuzz/Fuzz", swiftSettings: settings),
     .executableTarget(
       name: "KillRun",
       dependencies: [
-        "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes",
-        "LatewoodModels", "LatewoodSimulation",
+        "LatewoodTerminal", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
+        "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
       ],
       path: "Fuzz/KillRun", swiftSettings: settings),
     .executableTarget(
       name: "Soak",
-      dependencies: ["LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
+      dependencies: [
+        "LatewoodTerminal", "LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodBytes",
+      ],
       path: "Fuzz/Soak", swiftSettings: settings),
     .target(
       name: "LatewoodSimulation",
-      dependencies: ["LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"],
+      dependencies: [
+        "LatewoodTerminal", "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice",
+        "LatewoodBytes",
+      ],
       path: "Tests/LatewoodSimulation", swiftSettings: settings),
     .target(
       name: "LatewoodModels",
@@ -93,7 +101,12 @@ let package = Package(
       dependencies: ["Latewood", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
-      name: "LatewoodDeviceTests", dependencies: ["LatewoodDevice", "LatewoodSimulation"],
+      name: "LatewoodDeviceTests",
+      dependencies: ["LatewoodDevice", "LatewoodTerminal", "LatewoodSimulation"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodTerminalTests",
+      dependencies: ["LatewoodTerminal", "LatewoodDevice", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodFileTests", dependencies: ["LatewoodFile", "LatewoodSimulation"],
@@ -102,7 +115,8 @@ let package = Package(
       name: "LatewoodTreeTests", dependencies: ["LatewoodTree", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
-      name: "LatewoodStoreTests", dependencies: ["LatewoodStore", "LatewoodModels", "LatewoodSimulation"],
+      name: "LatewoodStoreTests",
+      dependencies: ["LatewoodStore", "LatewoodTerminal", "LatewoodModels", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodInspectionTests",
@@ -128,8 +142,8 @@ let package = Package(
     .testTarget(
       name: "LatewoodToolTests",
       dependencies: [
-        "LatewoodTool", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
-        "LatewoodSimulation",
+        "LatewoodTool", "LatewoodTerminal", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore",
+        "LatewoodDevice", "LatewoodSimulation",
       ],
       swiftSettings: settings),
   ],

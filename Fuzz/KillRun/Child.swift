@@ -3,6 +3,7 @@ import LatewoodDevice
 import LatewoodDocuments
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTerminal
 
 /// The process that is killed: it commits, checkpoints and compacts without end, and reports what
 /// it does, a line each.

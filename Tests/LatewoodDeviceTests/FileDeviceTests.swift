@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodDevice
+import LatewoodSimulation
 import Synchronization
 import Testing
 

@@ -1,5 +1,7 @@
 import Dispatch
 import LatewoodBytes
+import LatewoodSimulation
+import LatewoodTerminal
 import Synchronization
 import Testing
 

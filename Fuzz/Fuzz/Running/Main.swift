@@ -1,3 +1,5 @@
+import LatewoodTerminal
+
 #if !FUZZING
   import LatewoodBytes
   import LatewoodDevice
