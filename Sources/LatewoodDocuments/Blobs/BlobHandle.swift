@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodStore
 
 /// A blob of an open database. The blob stays in the database as long as it has a handle, whether

@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodTerminal
 
 /// One line on a terminal that shows the progress of long work. Prints nothing elsewhere, nor
