@@ -45,9 +45,9 @@ extension DocumentCore {
   func batch<R>(
     _ durability: BatchDurability, _ body: (DocumentWriter) throws(DocumentError) -> R
   ) throws(DocumentError) -> R {
-    do {
-      return try write(durability) { writer throws -> R in try body(writer) }
-    } catch { throw DocumentError.from(error) }
+    try DocumentError.typed {
+      try write(durability) { writer throws -> R in try body(writer) }
+    }
   }
 }
 
