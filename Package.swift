@@ -21,32 +21,43 @@ let package = Package(
     layer("LatewoodBytes"),
     layer("LatewoodFleece", on: ["LatewoodBytes"]),
     layer("LatewoodQuery", on: ["LatewoodFleece", "LatewoodBytes"]),
-    layer("LatewoodDevice", on: ["LatewoodBytes"]),
-    layer("LatewoodFile", on: ["LatewoodDevice", "LatewoodBytes"]),
-    layer("LatewoodTree", on: ["LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
-    layer("LatewoodStore", on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
-    layer("LatewoodInspection", on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"]),
+    // Locks, condition variables, threads and clocks, so that no layer needs files for these.
+    layer("LatewoodConcurrency"),
+    layer("LatewoodDevice", on: ["LatewoodConcurrency", "LatewoodBytes"]),
+    layer("LatewoodFile", on: ["LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes"]),
+    layer("LatewoodTree", on: ["LatewoodFile", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes"]),
+    layer(
+      "LatewoodStore",
+      on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes"]),
+    layer(
+      "LatewoodInspection",
+      on: ["LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes"]),
     layer(
       "LatewoodDocuments",
-      on: ["LatewoodStore", "LatewoodQuery", "LatewoodFleece", "LatewoodDevice", "LatewoodBytes"]),
+      on: [
+        "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodConcurrency",
+        "LatewoodBytes",
+      ]),
     layer(
       "Latewood",
       on: [
         "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
-        "LatewoodBytes",
+        "LatewoodConcurrency", "LatewoodBytes",
       ]),
+    // What a program needs of the system, and a library does not: standard streams, the terminal,
+    // signals, child processes.
+    layer("LatewoodTerminal", on: ["LatewoodDevice", "LatewoodBytes"]),
     layer(
       "LatewoodTool",
       on: [
-        "LatewoodInspection", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore",
-        "LatewoodDevice", "LatewoodBytes",
+        "LatewoodTerminal", "LatewoodInspection", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece",
+        "LatewoodStore", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes",
       ]),
     .executableTarget(name: "LatewoodMain", dependencies: ["LatewoodTool"], swiftSettings: settings),
     .executableTarget(
       name: "LatewoodBenchmark",
       dependencies: [
-        "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
-        "LatewoodBytes",
+        "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodConcurrency",
       ],
       path: "Benchmarks/LatewoodBenchmark", swiftSettings: settings),
     .executableTarget(
@@ -55,29 +66,35 @@ let package = Package(
     .executableTarget(
       name: "Fuzz",
       dependencies: [
-        "LatewoodTool", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore",
-        "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes", "LatewoodModels",
-        "LatewoodSimulation",
+        "LatewoodTool", "LatewoodTerminal", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece",
+        "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodConcurrency",
+        "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
       ],
       path: "Fuzz/Fuzz", swiftSettings: settings),
     .executableTarget(
       name: "KillRun",
       dependencies: [
-        "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodBytes",
-        "LatewoodModels", "LatewoodSimulation",
+        "LatewoodTerminal", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
+        "LatewoodConcurrency", "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
       ],
       path: "Fuzz/KillRun", swiftSettings: settings),
     .executableTarget(
       name: "Soak",
-      dependencies: ["LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodBytes"],
+      dependencies: [
+        "LatewoodTerminal", "LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodConcurrency",
+        "LatewoodBytes",
+      ],
       path: "Fuzz/Soak", swiftSettings: settings),
     .target(
       name: "LatewoodSimulation",
-      dependencies: ["LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes"],
+      dependencies: ["LatewoodTerminal", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes"],
       path: "Tests/LatewoodSimulation", swiftSettings: settings),
     .target(
       name: "LatewoodModels",
-      dependencies: ["LatewoodDocuments", "LatewoodSimulation", "LatewoodStore", "LatewoodDevice"],
+      dependencies: [
+        "LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes",
+        "LatewoodSimulation",
+      ],
       path: "Tests/LatewoodModels", swiftSettings: settings),
     .testTarget(
       name: "LatewoodBytesTests", dependencies: ["LatewoodBytes"], swiftSettings: settings),
@@ -86,50 +103,76 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodQueryTests",
-      dependencies: ["LatewoodQuery", "LatewoodFleece", "LatewoodDevice", "LatewoodSimulation"],
+      dependencies: [
+        "LatewoodQuery", "LatewoodFleece", "LatewoodDevice", "LatewoodBytes", "LatewoodSimulation",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodTests",
-      dependencies: ["Latewood", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodSimulation"],
+      dependencies: [
+        "Latewood", "LatewoodFleece", "LatewoodStore", "LatewoodConcurrency", "LatewoodBytes",
+        "LatewoodSimulation",
+      ],
       swiftSettings: settings),
     .testTarget(
-      name: "LatewoodDeviceTests", dependencies: ["LatewoodDevice", "LatewoodSimulation"],
+      name: "LatewoodConcurrencyTests", dependencies: ["LatewoodConcurrency", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
-      name: "LatewoodFileTests", dependencies: ["LatewoodFile", "LatewoodSimulation"],
+      name: "LatewoodDeviceTests",
+      dependencies: [
+        "LatewoodTerminal", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes", "LatewoodSimulation",
+      ],
       swiftSettings: settings),
     .testTarget(
-      name: "LatewoodTreeTests", dependencies: ["LatewoodTree", "LatewoodSimulation"],
+      name: "LatewoodTerminalTests",
+      dependencies: [
+        "LatewoodTerminal", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes", "LatewoodSimulation",
+      ],
       swiftSettings: settings),
     .testTarget(
-      name: "LatewoodStoreTests", dependencies: ["LatewoodStore", "LatewoodModels", "LatewoodSimulation"],
+      name: "LatewoodFileTests",
+      dependencies: [
+        "LatewoodFile", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes", "LatewoodSimulation",
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodTreeTests",
+      dependencies: ["LatewoodTree", "LatewoodFile", "LatewoodBytes", "LatewoodSimulation"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodStoreTests",
+      dependencies: [
+        "LatewoodTerminal", "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice",
+        "LatewoodConcurrency", "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodInspectionTests",
       dependencies: [
         "LatewoodInspection", "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice",
-        "LatewoodBytes", "LatewoodSimulation",
+        "LatewoodConcurrency", "LatewoodBytes", "LatewoodSimulation",
       ],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodDocumentsTests",
       dependencies: [
         "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
-        "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
+        "LatewoodConcurrency", "LatewoodModels", "LatewoodSimulation",
       ],
       exclude: ["Revisions/couchdb-revision-trees.txt"], swiftSettings: settings),
     .testTarget(
       name: "LatewoodFormatTests",
       dependencies: [
-        "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodBytes",
-        "LatewoodModels", "LatewoodSimulation",
+        "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodConcurrency",
+        "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
       ],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodToolTests",
       dependencies: [
-        "LatewoodTool", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
-        "LatewoodSimulation",
+        "LatewoodTool", "LatewoodTerminal", "LatewoodInspection", "LatewoodDocuments", "LatewoodQuery",
+        "LatewoodFleece", "LatewoodStore", "LatewoodFile", "LatewoodDevice", "LatewoodConcurrency",
+        "LatewoodBytes", "LatewoodSimulation",
       ],
       swiftSettings: settings),
   ],

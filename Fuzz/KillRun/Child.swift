@@ -1,8 +1,10 @@
 import Dispatch
+import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodDocuments
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTerminal
 
 /// The process that is killed: it commits, checkpoints and compacts without end, and reports what
 /// it does, a line each.

@@ -1,5 +1,7 @@
+import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodSimulation
+import LatewoodTerminal
 
 /// The parent's side of writing to a failing disk: a child writes until a write or sync fails, and
 /// must report that; another child opens what the cache still shows, and continues; then the file

@@ -1,4 +1,6 @@
+import LatewoodConcurrency
 import LatewoodDevice
+import LatewoodTerminal
 
 /// Children with limits on system resources: files, address space, length of a file. They must
 /// report what they cannot do with a typed error, and nothing that they acknowledged may be lost.

@@ -1,6 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 import LatewoodSimulation
+import LatewoodTerminal
 
 /// Kills processes that write and compact, at random moments, again and again, and checks the
 /// remaining files: everything acknowledged must be there, nothing by halves, and no files beside

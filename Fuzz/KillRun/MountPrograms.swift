@@ -1,4 +1,7 @@
+import LatewoodConcurrency
 import LatewoodDevice
+import LatewoodSimulation
+import LatewoodTerminal
 
 /// The reason why something cannot be tried on this machine.
 struct Skipped: Error, CustomStringConvertible {

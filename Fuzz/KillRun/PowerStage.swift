@@ -1,5 +1,6 @@
 import LatewoodDevice
 import LatewoodSimulation
+import LatewoodTerminal
 
 /// An ext4 file system inside another one, both of which can lose power.
 ///

@@ -1,5 +1,7 @@
+import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodSimulation
+import LatewoodTerminal
 
 /// The parent's side: starts children, kills them at moments that the seed determines, and compares
 /// their files with what they acknowledged.

@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodTerminal
 
 /// The place where children work, and how their files fare when they are killed.
 protocol Stage: AnyObject {

@@ -1,5 +1,7 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodDevice
+import LatewoodTerminal
 
 /// Uses one database in every way at once, for a given time, compared with a model. Prints one line
 /// a minute; at the end, memory and sizes must not have grown.

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodConcurrency
 
 /// Reads a file past the system's cache, through a separate open of it that is made for the first
 /// read.

@@ -63,7 +63,4 @@ extension Fault {
       : "Create the directory first: only files are made here."
     return fault
   }
-
-  /// Whether the reader of a pipe has gone away.
-  package var isBrokenPipe: Bool { errno == ErrorNumber.brokenPipe.code }
 }

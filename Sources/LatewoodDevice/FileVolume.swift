@@ -166,7 +166,7 @@ package final class FileVolume: Volume {
 }
 
 /// Repeats a call that a signal interrupted.
-func retried<Result>(_ body: () throws(ErrorNumber) -> Result) throws(ErrorNumber) -> Result {
+package func retried<Result>(_ body: () throws(ErrorNumber) -> Result) throws(ErrorNumber) -> Result {
   while true {
     do {
       return try body()

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import Synchronization
 
 /// The bytes of one file of a `MemoryVolume`.

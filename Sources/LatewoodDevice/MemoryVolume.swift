@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import Synchronization
 
 /// A volume of files in memory, which are gone with it, for in-memory stores.

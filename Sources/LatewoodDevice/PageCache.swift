@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import Synchronization
 
 /// A cache that holds parts of one file in a bounded amount of memory. It takes the place of a

@@ -1,4 +1,4 @@
-// Calls for a file's owner, extended attributes and access control lists.
+// Calls for a file's owner, permissions, extended attributes and access control lists.
 #if canImport(Glibc)
   @preconcurrency import Glibc
 #elseif canImport(Musl)
@@ -12,16 +12,12 @@ extension SystemCalls {
     _ = try checked(fchown(descriptor, uid_t(user), gid_t(group)))
   }
 
-  static func setOwner(_ path: String, user: UInt32, group: UInt32) throws(ErrorNumber) {
-    _ = try checked(chown(path, uid_t(user), gid_t(group)))
+  static func setPermissions(_ descriptor: Int32, _ permissions: UInt16) throws(ErrorNumber) {
+    _ = try checked(fchmod(descriptor, mode_t(permissions)))
   }
 
   /// The effective user of this process.
   static var effectiveUser: UInt32 { UInt32(geteuid()) }
-
-  static func makeHardLink(_ path: String, to target: String) throws(ErrorNumber) {
-    _ = try checked(link(target, path))
-  }
 
   // MARK: Extended attributes
 
@@ -73,16 +69,17 @@ extension SystemCalls {
   }
 
   /// The names of all extended attributes that this process may see.
-  static func attributeNames(_ descriptor: Int32) throws(ErrorNumber) -> [String] {
+  package static func attributeNames(_ descriptor: Int32) throws(ErrorNumber) -> [String] {
     let bytes = try grown { list(descriptor, $0, $1) }
     return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  static func attribute(_ descriptor: Int32, _ name: String) throws(ErrorNumber) -> [UInt8] {
+  package static func attribute(_ descriptor: Int32, _ name: String) throws(ErrorNumber) -> [UInt8] {
     try grown { get(descriptor, name, $0, $1) }
   }
 
-  static func setAttribute(_ descriptor: Int32, _ name: String, _ bytes: [UInt8]) throws(ErrorNumber) {
+  package static func setAttribute(_ descriptor: Int32, _ name: String, _ bytes: [UInt8]) throws(ErrorNumber)
+  {
     let result = bytes.withUnsafeBytes { bytes -> Int32 in
       #if canImport(Darwin)
         return fsetxattr(descriptor, name, bytes.baseAddress, bytes.count, 0, 0)
@@ -97,7 +94,7 @@ extension SystemCalls {
     _ = try checked(result)
   }
 
-  static func removeAttribute(_ descriptor: Int32, _ name: String) throws(ErrorNumber) {
+  package static func removeAttribute(_ descriptor: Int32, _ name: String) throws(ErrorNumber) {
     #if canImport(Darwin)
       _ = try checked(fremovexattr(descriptor, name, 0))
     #else

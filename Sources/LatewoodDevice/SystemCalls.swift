@@ -1,4 +1,4 @@
-// The files named SystemCalls are the only ones in the engine that import the C library. This one
+// The files named SystemCalls are the only ones of this layer that import the C library. This one
 // has the calls for files, locks and mappings.
 #if canImport(Glibc)
   @preconcurrency import Glibc
@@ -47,7 +47,9 @@ package struct ErrorNumber: Error, Equatable, Sendable {
 }
 
 /// Thin wrappers of the C library, without policy or retries. A failed call throws its `errno`.
-enum SystemCalls {
+///
+/// `LatewoodTerminal` adds the calls that only a program needs.
+package enum SystemCalls {
   struct Status {
     enum Kind { case regular, directory, other }
     var kind: Kind
@@ -63,12 +65,12 @@ enum SystemCalls {
     var group: UInt32
   }
 
-  static func checked(_ result: Int32) throws(ErrorNumber) -> Int32 {
+  package static func checked(_ result: Int32) throws(ErrorNumber) -> Int32 {
     if result < 0 { throw ErrorNumber(errno) }
     return result
   }
 
-  static func checked(_ result: Int) throws(ErrorNumber) -> Int {
+  package static func checked(_ result: Int) throws(ErrorNumber) -> Int {
     if result < 0 { throw ErrorNumber(errno) }
     return result
   }
@@ -129,7 +131,7 @@ enum SystemCalls {
     }
   }
 
-  static func closeFile(_ descriptor: Int32) {
+  package static func closeFile(_ descriptor: Int32) {
     // The descriptor is gone even if close reports an error, so errors are ignored.
     _ = close(descriptor)
   }

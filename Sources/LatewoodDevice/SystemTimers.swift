@@ -1,5 +1,6 @@
 import Dispatch
 import LatewoodBytes
+import LatewoodConcurrency
 
 /// Prepares the timers of Dispatch.
 package enum SystemTimers {

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodConcurrency
 
 /// The lock of the one writing process of a database: an exclusive `flock` on a separate file
 /// beside it.

@@ -61,7 +61,7 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
   package var description: String { store?.description ?? message }
 
   /// Returns any error that this layer can catch as one of its own.
-  static func from(_ error: any Error) -> DocumentError {
+  private static func from(_ error: any Error) -> DocumentError {
     if let error = error as? DocumentError { return error }
     if let error = error as? StoreError { return DocumentError(error) }
     if let fault = error as? Fault { return DocumentError(StoreError(fault)) }
@@ -69,7 +69,7 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
   }
 
   /// Runs calls of the store, and throws their errors as those of this layer.
-  static func typed<R>(_ body: () throws -> R) throws(DocumentError) -> R {
+  @inline(__always) static func typed<R>(_ body: () throws -> R) throws(DocumentError) -> R {
     do { return try body() } catch { throw from(error) }
   }
 }

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodDevice
 
 /// A shared reference to an open file, held by everyone who may read its mapping: the log, and each

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodDevice
 
 /// Reads of a file that throw, instead of ending the process, if the disk fails.

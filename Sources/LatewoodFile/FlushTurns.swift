@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// Turns at a kind of work, writing frames or syncing, that one thread at a time does for all
 /// waiting threads.

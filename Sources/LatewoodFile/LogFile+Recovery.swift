@@ -1,5 +1,5 @@
 import LatewoodBytes
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// The result of `LogFile.recover`.
 package struct RecoveryReport: Sendable, Equatable {

@@ -1,5 +1,5 @@
 import LatewoodBytes
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// The result of a reader's look for newer commits.
 package enum RefreshOutcome: Sendable, Equatable {

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodDevice
 
 /// An open database file: its header, a mapping of its bytes, and the log, to which one writer

@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodTerminal
 
 /// The command-line tool `latewood`.
 ///
@@ -13,7 +14,7 @@ package enum LatewoodCommand {
   static let version = "0.1.0"
 
   package static func main() {
-    EndingSignals.heed()
+    TerminationSignals.install()
     let console = Console(StandardStreams())
     CurrentProcess.exit(run(CommandLine.argumentBytes, on: console).rawValue)
   }

@@ -1,5 +1,7 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodDevice
+import LatewoodSimulation
 import Synchronization
 import Testing
 

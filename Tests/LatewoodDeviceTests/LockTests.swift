@@ -1,5 +1,8 @@
 import Dispatch
 import LatewoodBytes
+import LatewoodConcurrency
+import LatewoodSimulation
+import LatewoodTerminal
 import Synchronization
 import Testing
 

@@ -1,4 +1,3 @@
-import Dispatch
 import LatewoodBytes
 import LatewoodDevice
 import Testing
@@ -57,14 +56,3 @@ func fault(
 }
 
 let newFile = OpenMode.createExclusive(permissions: 0o600)
-
-/// Runs each body on a separate thread and waits for all. Tasks would not work: they share as many
-/// threads as there are cores, so bodies that wait for each other could get no thread.
-func inThreads(_ bodies: [@Sendable () -> Void]) {
-  let group = DispatchGroup()
-  for body in bodies {
-    // A busy serial queue has a thread of its own.
-    DispatchQueue(label: "test thread").async(group: group, execute: body)
-  }
-  group.wait()
-}

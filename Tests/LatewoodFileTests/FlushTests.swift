@@ -1,6 +1,6 @@
 import Dispatch
 import LatewoodBytes
-import LatewoodDevice
+import LatewoodConcurrency
 import Testing
 
 @testable import LatewoodFile

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodDevice
 
 /// Files in memory whose writes and syncs are counted and can be made to fail.

@@ -1,5 +1,6 @@
 import Dispatch
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodSimulation
 import LatewoodStore

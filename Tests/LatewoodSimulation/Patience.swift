@@ -1,5 +1,5 @@
 import Dispatch
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// The time that tests wait for an event: long enough for slow machines, but tests that hang still
 /// end.

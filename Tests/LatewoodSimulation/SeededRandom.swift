@@ -1,3 +1,4 @@
+import LatewoodConcurrency
 import LatewoodDevice
 
 /// Random numbers that can be repeated with a seed: SplitMix64 (Steele, Lea and Flood, "Fast

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodDevice
 import Synchronization
 

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodDevice
 
 /// The memory of one simulated file's live bytes, lent by a pool and returned with the last

@@ -1,5 +1,5 @@
 import Dispatch
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// Runs work that may never end on a separate thread, so that a test of deadlocks fails with a
 /// message instead of hanging.

@@ -1,5 +1,5 @@
 import Dispatch
-import LatewoodDevice
+import LatewoodConcurrency
 import Testing
 
 /// Runs `body` `count` times at once, each on a separate queue (and so a separate thread), and

@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodTerminal
 
 @testable import LatewoodTool
 

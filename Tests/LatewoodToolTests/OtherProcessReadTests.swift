@@ -1,6 +1,6 @@
 import LatewoodBytes
-import LatewoodDevice
 import LatewoodStore
+import LatewoodTerminal
 import Testing
 
 @testable import LatewoodTool

@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodSimulation
 import Testing
 
 @testable import LatewoodTool

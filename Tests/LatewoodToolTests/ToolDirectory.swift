@@ -1,5 +1,6 @@
 import LatewoodDevice
 import LatewoodStore
+import LatewoodTerminal
 import Testing
 
 @testable import LatewoodTool

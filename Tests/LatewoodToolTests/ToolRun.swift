@@ -1,6 +1,7 @@
 import LatewoodDevice
 import LatewoodDocuments
 import LatewoodStore
+import LatewoodTerminal
 import Testing
 
 @testable import LatewoodTool

@@ -29,7 +29,8 @@ LIST = pathlib.Path(__file__).with_name("mutants.toml")
 VARIABLE = "LATEWOOD_MUTANT"
 FILES = ["Package.swift", "Sources", "Tests", "Benchmarks", "Fuzz", "FORMAT.md", "README.md", ".swift-format"]
 
-# What may read the environment once for all modules: every one of them imports LatewoodBytes.
+# What may read the environment once for all modules: every one that has mutants imports
+# LatewoodBytes.
 SWITCH = """#if canImport(Glibc)
   @preconcurrency import Glibc
 #elseif canImport(Musl)

@@ -1,5 +1,5 @@
 import Dispatch
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodStore
 
 /// Parts `besidesync` and `queued`: the cost of transactions beside others that wait for the disk.

@@ -1,7 +1,9 @@
 #if !FUZZING
   import LatewoodBytes
+  import LatewoodConcurrency
   import LatewoodDevice
   import LatewoodSimulation
+  import LatewoodTerminal
 
   /// Replays files, and mutates them without libFuzzer, which ordinary builds lack.
   @main enum Main {

@@ -1,6 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 import LatewoodSimulation
+import LatewoodTerminal
 
 /// Runs one target on many inputs, each within the limits of `Confinement`.
 // SAFETY: the thread that made it waits while the thread with the small stack works.

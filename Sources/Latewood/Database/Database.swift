@@ -1,5 +1,4 @@
-import LatewoodBytes
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodDocuments
 import LatewoodFleece
 import LatewoodStore
@@ -127,9 +126,7 @@ public final class Database: Sendable {
   ///
   /// - Throws: ``DatabaseError`` `notWritable` or `inputOutput` if the system does not tell.
   public static func exists(at path: String) throws -> Bool {
-    do { return try FileVolume().exists(path) } catch {
-      throw DatabaseError(StoreError(error, path: path))
-    }
+    do { return try Store.exists(at: path) } catch { throw DatabaseError.translated(error) }
   }
 
   /// Deletes a database that nobody has open for writing, and its lock file. Returns false if there
@@ -139,30 +136,7 @@ public final class Database: Sendable {
   ///   `wrongFormat` if the file is not a database.
   @discardableResult
   public static func delete(at path: String) throws -> Bool {
-    guard try exists(at: path) else { return false }
-    do {
-      let store = try Store.open(at: path, mode: .readOnly)
-      try store.close()
-      let volume = FileVolume()
-      let path = try volume.resolved(path)
-      let lock: any FileLock
-      do throws(Fault) { lock = try volume.lockForWriting(path) } catch {
-        var fault = error
-        fault.advice = "Close the database first, here and in other processes."
-        throw fault
-      }
-      defer { lock.unlock() }
-      try volume.remove(path)
-      lock.remove()
-      try volume.syncDirectory(containing: path)
-      return true
-    } catch let error as StoreError {
-      throw DatabaseError(error)
-    } catch let error as Fault {
-      throw DatabaseError(StoreError(error, path: path))
-    } catch {
-      throw DatabaseError(.inputOutput, "\(error)")
-    }
+    do { return try Store.delete(at: path) } catch { throw DatabaseError.translated(error) }
   }
 
   /// Installs a prebuilt database: a compact copy with an identity of its own, which the current
@@ -178,7 +152,7 @@ public final class Database: Sendable {
   public static func copy(from source: String, to target: String) throws {
     try translating(source) { () throws(DocumentError) in
       let original = try DocumentStore.open(at: source, mode: .readOnly)
-      try original.install(at: target, on: FileVolume())
+      try original.install(at: target)
       try original.close()
     }
   }

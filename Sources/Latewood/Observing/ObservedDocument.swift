@@ -1,5 +1,5 @@
 #if canImport(Observation)
-  import LatewoodDevice
+  import LatewoodConcurrency
   import Observation
 
   /// A document for a user interface: observable, and always up to date.

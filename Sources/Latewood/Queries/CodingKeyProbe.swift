@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

@@ -1,5 +1,5 @@
 #if canImport(Observation)
-  import LatewoodDevice
+  import LatewoodConcurrency
   import Observation
 
   /// The results of a query for a user interface: observable, and always up to date.

@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodStore
 
 /// A blob of an open database. The blob stays in the database as long as it has a handle, whether
@@ -165,7 +165,7 @@ extension DocumentStore {
 
 extension DocumentCore {
   fileprivate func reading() throws(DocumentError) -> ReadSource {
-    do { return try source() } catch { throw DocumentError.from(error) }
+    try DocumentError.typed { try source() }
   }
 
   /// Returns where the content of a blob is; nil if it is not here.

@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// Blobs that this process uses although no body may refer to them: the sweep leaves them alone.
 ///

@@ -86,9 +86,9 @@ package final class BlobWriter {
     try core.batch(.relaxed) { (writer) throws(DocumentError) in
       try writer.checkUpload(number, chunks: chunk)
       writer.changeCount += 1
-      do {
+      try DocumentError.typed {
         try writer.transaction.put(key, pending, in: spaces.chunks)
-      } catch { throw DocumentError.from(error) }
+      }
     }
     chunk += 1
     pending.removeAll(keepingCapacity: true)
@@ -128,14 +128,17 @@ package final class BlobWriter {
 extension DocumentWriter {
   /// Throws if an upload, or the last of its chunks, was part of a batch that has failed.
   func checkUpload(_ number: UInt64, chunks: UInt64) throws(DocumentError) {
-    do {
-      if try transaction.contains(DatabaseFacts.uploadPrefix + String(number), in: shared.database) {
-        if chunks == 0 { return }
-        if try transaction.contains(BlobRecord.chunkKey(number, chunks - 1), in: shared.chunks) { return }
+    let isThere = try DocumentError.typed {
+      guard try transaction.contains(DatabaseFacts.uploadPrefix + String(number), in: shared.database) else {
+        return false
       }
-    } catch { throw DocumentError.from(error) }
-    throw DocumentError(
-      .notFound, "the batch in which this blob was being written has failed: write it again from the start")
+      return try chunks == 0
+        || transaction.contains(BlobRecord.chunkKey(number, chunks - 1), in: shared.chunks)
+    }
+    guard isThere else {
+      throw DocumentError(
+        .notFound, "the batch in which this blob was being written has failed: write it again from the start")
+    }
   }
 
   /// Turns an upload into a blob, unless there is one of the same bytes. Bodies that have waited
@@ -143,22 +146,22 @@ extension DocumentWriter {
   func putBlob(_ digest: BlobDigest, _ record: BlobRecord) throws(DocumentError) {
     let isThere = try core.blobRecord(digest, shared, transaction) != nil
     changeCount += 1
-    do {
+    try DocumentError.typed {
       if isThere {
         try transaction.deleteRange(.prefix(SequenceEntry.key(record.number)), in: shared.chunks)
       } else {
         try transaction.put(digest.bytes, record.encoded, in: shared.blobs)
       }
       try transaction.delete(DatabaseFacts.uploadPrefix + String(record.number), in: shared.database)
-    } catch { throw DocumentError.from(error) }
+    }
   }
 
   /// Removes the remains of an upload.
   func dropUpload(_ number: UInt64) throws(DocumentError) {
     noteRemoval()
-    do {
+    try DocumentError.typed {
       try transaction.deleteRange(.prefix(SequenceEntry.key(number)), in: shared.chunks)
       try transaction.delete(DatabaseFacts.uploadPrefix + String(number), in: shared.database)
-    } catch { throw DocumentError.from(error) }
+    }
   }
 }

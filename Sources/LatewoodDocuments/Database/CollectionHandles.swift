@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// The handles of collections that all users of an open database share, by name.
 ///

@@ -51,10 +51,10 @@ final class CollectionSpaces: Sendable {
   /// The keyspaces of a collection that exists in `source`.
   convenience init(_ collection: String, in source: some Readable) throws(DocumentError) {
     try self.init(collection) { (name) throws(DocumentError) in
-      do {
-        if let keyspace = try source.existingKeyspace(name) { return keyspace }
-      } catch { throw DocumentError.from(error) }
-      throw DocumentError(.corruptData, "the keyspace \(name) of the collection \(collection) is missing")
+      guard let keyspace = try DocumentError.typed({ try source.existingKeyspace(name) }) else {
+        throw DocumentError(.corruptData, "the keyspace \(name) of the collection \(collection) is missing")
+      }
+      return keyspace
     }
   }
 

@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodStore
 
 /// A collection of an open database: a handle, looked up by name, that can be kept and used from

@@ -19,13 +19,13 @@ extension DocumentCore {
   }
 
   private func lookedUp(_ name: String) throws(DocumentError) -> DocumentCollection? {
-    do {
+    try DocumentError.typed {
       // One state for all lookups.
       let source = try store.held()
       let shared = shared.withLock { $0 }
       guard let state = try DatabaseFacts.state(of: name, in: shared, source) else { return nil }
       return DocumentCollection(name, state.identity, try CollectionSpaces(name, in: source))
-    } catch { throw DocumentError.from(error) }
+    }
   }
 
   func collectionNames(in source: some Readable) throws(DocumentError) -> [String] {

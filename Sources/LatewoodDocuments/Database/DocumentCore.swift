@@ -1,5 +1,5 @@
 import Dispatch
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodStore
 import Synchronization
 
@@ -52,7 +52,7 @@ final class DocumentCore: Sendable {
     self.options = options
     self.sharedPath = sharedPath
     following = store.isReadOnly ? Following() : nil
-    do {
+    let (spaces, depth) = try DocumentError.typed {
       if try store.existingKeyspace("database") == nil {
         guard !store.isReadOnly, try store.keyspaces().isEmpty else {
           throw DocumentError(.wrongFormat, "the file holds keys and values, but no documents")
@@ -68,11 +68,10 @@ final class DocumentCore: Sendable {
         throw DocumentError(
           .tooNew, "the documents are in format \(format), this is for \(DatabaseFacts.format)")
       }
-      depth = Guarded(try DatabaseFacts.depth(in: spaces, store))
-      shared = Guarded(spaces)
-    } catch {
-      throw DocumentError.from(error)
+      return (spaces, try DatabaseFacts.depth(in: spaces, store))
     }
+    self.depth = Guarded(depth)
+    shared = Guarded(spaces)
   }
 
   private static func create(in store: Store, _ options: DocumentOptions) throws(DocumentError) {
@@ -123,6 +122,6 @@ final class DocumentCore: Sendable {
 
   func shutDown() throws(DocumentError) {
     alarm.cancel()
-    do { try store.close() } catch { throw DocumentError.from(error) }
+    try DocumentError.typed { try store.close() }
   }
 }

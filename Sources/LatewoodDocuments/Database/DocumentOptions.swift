@@ -1,5 +1,5 @@
 import Dispatch
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodStore
 
 /// The options for opening a database of documents.

@@ -70,8 +70,7 @@ package final class DocumentStore: Sendable {
   package static func open(
     at path: String, mode: Store.OpenMode = .openOrCreate, options: DocumentOptions = DocumentOptions()
   ) throws(DocumentError) -> DocumentStore {
-    let name: String
-    do { name = try FileVolume().resolved(path) } catch { throw DocumentError.from(error) }
+    let name = try DocumentError.typed { try FileVolume().resolved(path) }
     if mode == .readOnly {
       if let core = try OpenStores.shared.shareExisting(name) {
         return DocumentStore(core, isReadOnly: true, options)
@@ -129,11 +128,10 @@ package final class DocumentStore: Sendable {
     at path: String, on volume: any Volume, mode: Store.OpenMode, options: DocumentOptions,
     sharedPath: String?
   ) throws(DocumentError) -> DocumentCore {
-    let store: Store
-    do {
-      store = try Store.open(
+    let store = try DocumentError.typed {
+      try Store.open(
         at: path, on: volume, mode: mode, options: options.store, environment: options.environment)
-    } catch { throw DocumentError(error) }
+    }
     let core = try DocumentCore(store, options: options, sharedPath: sharedPath)
     core.prepareCompactions()
     return core
@@ -179,9 +177,7 @@ package final class DocumentStore: Sendable {
   /// Whether this process has the file at a path open for writing, so that it must not be deleted
   /// or replaced.
   package static func isOpen(at path: String) throws(DocumentError) -> Bool {
-    do { return OpenStores.shared.isOpen(try FileVolume().resolved(path)) } catch {
-      throw DocumentError.from(error)
-    }
+    try DocumentError.typed { OpenStores.shared.isOpen(try FileVolume().resolved(path)) }
   }
 
   private var usual: BatchDurability { BatchDurability(usual: durability) }
@@ -195,9 +191,9 @@ package final class DocumentStore: Sendable {
   package func identity() throws(DocumentError) -> [UInt8] {
     let core = try openedForReading()
     let spaces = core.shared.withLock { $0 }
-    do {
-      return try core.source().get(DatabaseFacts.identityKey, in: spaces.database) ?? []
-    } catch { throw DocumentError.from(error) }
+    return try DocumentError.typed {
+      try core.source().get(DatabaseFacts.identityKey, in: spaces.database) ?? []
+    }
   }
 
   /// Gives the database a new identity: for a copy.
@@ -226,7 +222,7 @@ package final class DocumentStore: Sendable {
 
   /// Makes all commits so far durable against a power failure.
   package func sync() throws(DocumentError) {
-    do { try opened().store.sync() } catch { throw DocumentError.from(error) }
+    try DocumentError.typed { try opened().store.sync() }
   }
 
   /// Picks up what another process has committed, if this database is read-only. Returns whether
@@ -330,14 +326,14 @@ package final class DocumentStore: Sendable {
   package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
     let core = try openedForReading()
     if let writer = core.currentWriter { return try writer.reads(collection) }
-    do {
-      return try DocumentReads(core.store.held(), collection, core.options.environment)
-    } catch { throw DocumentError.from(error) }
+    return try DocumentError.typed {
+      try DocumentReads(core.store.held(), collection, core.options.environment)
+    }
   }
 
   /// Returns a snapshot of the newest state of all collections.
   package func snapshot() throws(DocumentError) -> DocumentSnapshot {
     let core = try openedForReading()
-    do { return DocumentSnapshot(try core.store.snapshot(), core) } catch { throw DocumentError.from(error) }
+    return try DocumentError.typed { DocumentSnapshot(try core.store.snapshot(), core) }
   }
 }

@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// The databases that this process has open for writing, by the path of their file with links
 /// resolved: a second open shares the first.

@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodQuery
 import LatewoodStore
 import Synchronization

@@ -212,9 +212,7 @@ struct FindPlanner {
   }
 
   private func count(_ keyspace: Keyspace, _ range: KeyRange) throws(DocumentError) -> Int {
-    do { return try reads.source.count(in: keyspace, range) } catch {
-      throw DocumentError.from(error)
-    }
+    try DocumentError.typed { try reads.source.count(in: keyspace, range) }
   }
 
   // MARK: Explaining

@@ -7,7 +7,7 @@ extension DocumentStore {
   package func rebuildIndexes() throws(DocumentError) {
     for name in try collectionNames() {
       guard let collection = try collection(name) else { continue }
-      do {
+      try DocumentError.typed {
         let definitions = try write { writer in try writer.takeOutIndexes(of: collection) }
         for (index, definition) in definitions {
           while true {
@@ -17,7 +17,7 @@ extension DocumentStore {
             if step.isReady { break }
           }
         }
-      } catch { throw DocumentError.from(error) }
+      }
     }
   }
 }
@@ -41,12 +41,12 @@ extension DocumentWriter {
       }
     }
     changeCount += 1
-    do {
+    try DocumentError.typed {
       try transaction.deleteRange(.prefix(prefix), in: shared.database)
       for keyspace in try transaction.keyspaces() where keyspace.name.hasPrefix("entries/\(work.name)/") {
         try transaction.dropKeyspace(keyspace)
       }
-    } catch { throw DocumentError.from(error) }
+    }
     work.state.indexes = 0
     work.state.indexChanges += 1
     work.indexes = nil

@@ -85,12 +85,12 @@ extension DocumentReads {
   package func indexList() throws(DocumentError) -> [IndexFacts] {
     var list: [IndexFacts] = []
     for index in try indexes().all {
-      do {
+      try DocumentError.typed {
         list.append(
           IndexFacts(
             name: index.name, definition: index.definition, isReady: index.isReady,
             entries: try source.count(in: index.entries)))
-      } catch { throw DocumentError.from(error) }
+      }
     }
     return list
   }

@@ -117,9 +117,9 @@ extension DocumentWriter {
       if index.definition.isUnique, !isSalvaged {
         try refuseDuplicates(of: [entry.indexKey], entry.id, IndexedRevision(entry.head), index, work)
       }
-      do {
+      try DocumentError.typed {
         try transaction.put(entry.bytes, IndexEntry.value(entry.keyCount, entry.isCut), in: index.entries)
-      } catch { throw DocumentError.from(error) }
+      }
     }
     return seen < limit ? nil : last
   }
@@ -127,12 +127,12 @@ extension DocumentWriter {
   private func progress(
     _ work: CollectionWork, through last: String?
   ) throws(DocumentError) -> IndexProgress {
-    do {
+    try DocumentError.typed {
       let total = try transaction.count(in: work.spaces.documents)
       guard let last else { return IndexProgress(documents: total, total: total, isReady: true) }
       let done = try transaction.count(in: work.spaces.documents, .through(last))
       return IndexProgress(documents: done, total: total, isReady: false)
-    } catch { throw DocumentError.from(error) }
+    }
   }
 
   /// Drops an index, ready or not, in O(log n). Returns false if there was none.
@@ -142,7 +142,7 @@ extension DocumentWriter {
       return false
     }
     noteRemoval()
-    do { try remove(index, of: work.name) } catch { throw DocumentError.from(error) }
+    try DocumentError.typed { try remove(index, of: work.name) }
     work.state.indexes -= 1
     work.state.indexChanges += 1
     work.indexes = nil

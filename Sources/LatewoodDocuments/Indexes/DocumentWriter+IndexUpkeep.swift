@@ -59,7 +59,7 @@ extension DocumentWriter {
 
   private func apply(_ change: IndexChange, _ id: String) throws(DocumentError) {
     if change.added.isEmpty { noteRemoval() } else { changeCount += 1 }
-    do {
+    try DocumentError.typed {
       let entries = change.index.entries
       // While an index is built, it may lack the removed keys.
       let isReady = change.index.isReady
@@ -74,7 +74,7 @@ extension DocumentWriter {
       for key in change.added {
         try transaction.put(IndexEntry.key(key, id), IndexEntry.value(key), in: entries, wasThere: false)
       }
-    } catch { throw DocumentError.from(error) }
+    }
   }
 
   /// The indexes of a collection as this batch sees them.

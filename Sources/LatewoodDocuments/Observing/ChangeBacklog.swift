@@ -112,9 +112,7 @@ struct ChangeSource: Sendable {
   let now: @Sendable () -> UInt64
 
   fileprivate func reads() throws(DocumentError) -> DocumentReads {
-    do { return try DocumentReads(.state(store.held()), collection, now: now()) } catch {
-      throw DocumentError.from(error)
-    }
+    try DocumentError.typed { try DocumentReads(.state(store.held()), collection, now: now()) }
   }
 }
 

@@ -1,5 +1,5 @@
 import Dispatch
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// Tells observers of commits: after each commit, in the order of the commits, each observer on the
 /// queue that it chose, and never inside a batch.

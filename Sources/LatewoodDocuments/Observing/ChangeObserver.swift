@@ -1,5 +1,5 @@
 import Dispatch
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// One observer: its backlog and its handler; or, for a bell, a handler that is called at once.
 ///

@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// Wakes one waiting task when a collection changes.
 final class FeedBell: Sendable {

@@ -1,5 +1,5 @@
 import Dispatch
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodStore
 import Synchronization
 
@@ -106,8 +106,7 @@ extension DocumentCore {
       following.nextLook.store(MonotonicClock.nanoseconds + Following.readInterval, ordering: .relaxed)
     }
     do throws(DocumentError) {
-      let isNew: Bool
-      do { isNew = try store.refresh() } catch { throw DocumentError.from(error) }
+      let isNew = try DocumentError.typed { try store.refresh() }
       if isNew { try takeIn(following) }
       following.hasFailed.store(false, ordering: .relaxed)
       return isNew

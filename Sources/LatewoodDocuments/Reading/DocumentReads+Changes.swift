@@ -53,11 +53,11 @@ extension DocumentReads {
     since: UInt64 = 0, descending: Bool = false
   ) throws(DocumentError) -> ChangeCursor {
     let expired = Set(try expired())
-    do {
+    return try DocumentError.typed {
       let from = since == .max ? since : since + 1
       let cursor = try source.cursor(in: spaces.sequences, .from(SequenceKey(from)))
       return ChangeCursor(cursor, descending, without: expired)
-    } catch { throw DocumentError.from(error) }
+    }
   }
 }
 

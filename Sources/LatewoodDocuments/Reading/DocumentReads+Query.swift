@@ -80,7 +80,7 @@ extension DocumentReads {
   }
 
   private func storedCount(_ query: DocumentQuery) throws(DocumentError) -> Int {
-    do {
+    try DocumentError.typed {
       if query.onlyConflicts {
         // A document in conflict is never deleted.
         return try source.count(in: spaces.marks, query.range.marked(CollectionSpaces.Mark.conflict))
@@ -88,7 +88,7 @@ extension DocumentReads {
       let all = try source.count(in: spaces.documents, query.range)
       if query.includesDeleted { return all }
       return all - (try source.count(in: spaces.marks, query.range.marked(CollectionSpaces.Mark.tombstone)))
-    } catch { throw DocumentError.from(error) }
+    }
   }
 
   /// Returns the number of undeleted documents and the number of tombstones. O(log n), plus changes

@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodStore
 
 /// Reads one state of one collection.
@@ -114,7 +114,7 @@ package struct DocumentReads {
 
   /// Returns the body of a local document; nil if there is none.
   package func local(_ name: String) throws(DocumentError) -> [UInt8]? {
-    do { return try source.get(name, in: spaces.local) } catch { throw DocumentError.from(error) }
+    try DocumentError.typed { try source.get(name, in: spaces.local) }
   }
 
   /// Returns the names of the local documents, ordered by their bytes.
@@ -183,10 +183,7 @@ package struct DocumentReads {
     }
     return try key.withBytes { (key) throws(DocumentError) in
       try state.reading { () throws(DocumentError) -> R? in
-        let value: UnsafeRawBufferPointer?
-        do { value = try state.find(key, in: keyspace) } catch {
-          throw DocumentError.from(error)
-        }
+        let value = try DocumentError.typed { try state.find(key, in: keyspace) }
         // SAFETY: the bytes live until the closure returns.
         guard let value else { return nil }
         return try body(value)

@@ -43,10 +43,10 @@ struct CollectionCheck {
       let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
       do throws(DocumentError) {
         let record = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }
-        do {
+        try DocumentError.typed {
           try check(id, record)
           if let deepest { try checkDeeply(id, record, value.reading { Array($0) }, deepest) }
-        } catch { throw DocumentError.from(error) }
+        }
       } catch { report.add(DocumentFault(error.message, collection: name, document: id)) }
       return true
     }

@@ -10,8 +10,8 @@ extension DocumentStore {
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
   ) throws(DocumentError) -> CompactionReport {
     let core = try openedForWriting()
-    do { return try core.store.compact(bytesPerSecond: bytesPerSecond, progress: progress) } catch {
-      throw DocumentError.from(error)
+    return try DocumentError.typed {
+      try core.store.compact(bytesPerSecond: bytesPerSecond, progress: progress)
     }
   }
 

@@ -1,5 +1,5 @@
 import Dispatch
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodStore
 
 /// Wakes the database when the next document expires.
@@ -143,7 +143,7 @@ extension DocumentCore {
   }
 
   private func held() throws(DocumentError) -> HeldState {
-    do { return try store.held() } catch { throw DocumentError(error) }
+    try DocumentError.typed { try store.held() }
   }
 }
 

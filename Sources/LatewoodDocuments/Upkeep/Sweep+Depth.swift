@@ -67,8 +67,8 @@ extension DocumentWriter {
     }
     guard var record, record.tree.prune(to: depth) else { return }
     noteRemoval()
-    do {
+    try DocumentError.typed {
       try transaction.put(key, record.encoded(), in: documents)
-    } catch { throw DocumentError.from(error) }
+    }
   }
 }

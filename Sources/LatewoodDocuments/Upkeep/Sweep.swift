@@ -125,13 +125,13 @@ extension DocumentWriter {
     var rest = digests
     for name in try core.collectionNames(in: transaction) {
       guard let uses = try collection(name)?.spaces.uses else { continue }
-      do {
+      try DocumentError.typed {
         var unused: [BlobDigest] = []
         for digest in rest where try transaction.first(in: uses, .prefix(digest.bytes)) == nil {
           unused.append(digest)
         }
         rest = unused
-      } catch { throw DocumentError.from(error) }
+      }
     }
     return rest
   }
@@ -141,12 +141,12 @@ extension DocumentWriter {
   func removeBlob(_ digest: BlobDigest) throws(DocumentError) -> Bool {
     let record = try core.blobRecord(digest, shared, transaction)
     noteRemoval()
-    do {
+    return try DocumentError.typed {
       if let record {
         try transaction.deleteRange(.prefix(SequenceEntry.key(record.number)), in: shared.chunks)
       }
       try transaction.delete(digest.bytes, in: shared.blobs)
       return record != nil
-    } catch { throw DocumentError.from(error) }
+    }
   }
 }

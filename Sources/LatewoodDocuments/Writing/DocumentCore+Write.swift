@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodStore
 
 extension DocumentCore {
@@ -60,9 +60,9 @@ extension DocumentCore {
   func batch<R>(
     _ durability: BatchDurability, _ body: (DocumentWriter) throws(DocumentError) -> R
   ) throws(DocumentError) -> R {
-    do {
-      return try write(durability) { writer throws -> R in try body(writer) }
-    } catch { throw DocumentError.from(error) }
+    try DocumentError.typed {
+      try write(durability) { writer throws -> R in try body(writer) }
+    }
   }
 }
 

@@ -18,12 +18,12 @@ extension DocumentWriter {
     if let existing = try collection(name) { return existing }
     changeCount += 1
     let identity = CollectionIdentity(random: core.options.environment.random)
-    do {
+    return try DocumentError.typed {
       let collection = DocumentCollection(
         name, identity, try DocumentCore.createCollection(name, identity, transaction, shared))
       give(collection)
       return collection
-    } catch { throw DocumentError.from(error) }
+    }
   }
 
   /// Drops a collection and returns it; nil if there is none.
@@ -32,11 +32,11 @@ extension DocumentWriter {
     let spaces = try collection.spaces
     let indexes = try CollectionIndex.load(of: name, in: shared.database, transaction)
     noteRemoval()
-    do {
+    try DocumentError.typed {
       for index in indexes { try remove(index, of: name) }
       for keyspace in spaces.all { try transaction.dropKeyspace(keyspace) }
       try transaction.delete(CollectionState.key(name), in: shared.database)
-    } catch { throw DocumentError.from(error) }
+    }
     dropped(collection)
     return collection
   }

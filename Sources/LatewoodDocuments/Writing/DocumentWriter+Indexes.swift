@@ -31,7 +31,7 @@ extension DocumentWriter {
     }
     if head.isDeleted || kind == .purged { noteRemoval() } else { changeCount += 1 }
     let entry = SequenceEntry(sequence: sequence, id: id, head: head)
-    do {
+    try DocumentError.typed {
       let spaces = work.spaces
       if let body {
         try transaction.put(SequenceEntry.Key(sequence), body.bytes, in: spaces.bodies)
@@ -60,7 +60,7 @@ extension DocumentWriter {
         try transaction.delete(CollectionSpaces.expiryKey(ended, id), in: spaces.expiry)
       }
       try mark(id, work, old?.head, head)
-    } catch { throw DocumentError.from(error) }
+    }
     work.changed(DocumentChange(entry, kind), old: old?.sequence)
     return head
   }
@@ -139,7 +139,7 @@ extension DocumentWriter {
       }
     }
     noteRemoval()
-    do {
+    try DocumentError.typed {
       try transaction.delete(key, in: spaces.bodies)
       work.state.bodies &-= 1
       work.state.bodyBytes &-= UInt64(size)
@@ -148,24 +148,24 @@ extension DocumentWriter {
         try transaction.delete(digest + key, in: spaces.uses)
         work.state.references &-= 1
       }
-    } catch { throw DocumentError.from(error) }
+    }
     try unlistSuperseded(key, work)
   }
 
   private func unlistSuperseded(_ key: [UInt8], _ work: CollectionWork) throws(DocumentError) {
-    do {
+    try DocumentError.typed {
       guard try transaction.contains(key, in: work.spaces.superseded) else { return }
       noteRemoval()
       try transaction.delete(key, in: work.spaces.superseded)
       work.state.superseded &-= 1
-    } catch { throw DocumentError.from(error) }
+    }
   }
 
   /// Returns those of some blobs that a body does not refer to.
   func blobs(
     _ blobs: [BlobDigest], without body: UInt64, _ work: CollectionWork
   ) throws(DocumentError) -> [BlobDigest] {
-    do {
+    try DocumentError.typed {
       var rest: [BlobDigest] = []
       for digest in blobs {
         let key = SequenceEntry.key(body) + digest.bytes
@@ -176,7 +176,7 @@ extension DocumentWriter {
         }
       }
       return rest
-    } catch { throw DocumentError.from(error) }
+    }
   }
 }
 

@@ -17,7 +17,7 @@ extension DocumentWriter {
     let work = try work(collection)
     let old = try localBlobs(name, work)
     changeCount += 1
-    do {
+    return try DocumentError.typed {
       try transaction.put(name, body, in: work.spaces.local)
       for digest in old.subtracting(blobs) { try removeReference(of: name, to: digest, work) }
       let added = Set(blobs).subtracting(old)
@@ -26,7 +26,7 @@ extension DocumentWriter {
         try addReference(reference, use, to: digest, work)
       }
       return Array(added)
-    } catch { throw DocumentError.from(error) }
+    }
   }
 
   /// Deletes a local document. Returns false if there was none.
@@ -36,13 +36,13 @@ extension DocumentWriter {
   ) throws(DocumentError) -> Bool {
     let work = try work(collection)
     let old = try localBlobs(name, work)
-    do {
+    return try DocumentError.typed {
       guard try transaction.contains(name, in: work.spaces.local) else { return false }
       noteRemoval()
       try transaction.delete(name, in: work.spaces.local)
       for digest in old { try removeReference(of: name, to: digest, work) }
       return true
-    } catch { throw DocumentError.from(error) }
+    }
   }
 
   private func removeReference(

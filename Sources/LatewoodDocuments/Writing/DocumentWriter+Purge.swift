@@ -44,23 +44,23 @@ extension DocumentWriter {
     if work.state.indexes > 0 { try index(id, work, from: old.head, to: nil, isLocal: false) }
     for node in old.tree.nodes where node.body != 0 { try removeBody(node.body, work) }
     noteRemoval()
-    do {
+    try DocumentError.typed {
       try transaction.delete(SequenceEntry.key(old.sequence), in: work.spaces.sequences, wasThere: true)
       try transaction.delete(id, in: work.spaces.documents, wasThere: true)
       if let expiry = old.expiry {
         try transaction.delete(CollectionSpaces.expiryKey(expiry, id), in: work.spaces.expiry)
       }
       try mark(id, work, old.head, nil)
-    } catch { throw DocumentError.from(error) }
+    }
     work.changed(DocumentChange(gone: id, kind), old: old.sequence)
   }
 
   /// Removes an entry of the expiry index alone.
   func forgetExpiry(_ seconds: UInt64, _ id: String, _ work: CollectionWork) throws(DocumentError) {
     noteRemoval()
-    do {
+    try DocumentError.typed {
       try transaction.delete(CollectionSpaces.expiryKey(seconds, id), in: work.spaces.expiry)
-    } catch { throw DocumentError.from(error) }
+    }
   }
 
   /// Sets or clears the time at which a document expires. That is no edit: it makes no revision,
@@ -78,7 +78,7 @@ extension DocumentWriter {
     }
     if record.expiry == seconds { return }
     changeCount += 1
-    do {
+    try DocumentError.typed {
       let expiry = work.spaces.expiry
       if let old = record.expiry {
         try transaction.delete(CollectionSpaces.expiryKey(old, id), in: expiry)
@@ -89,6 +89,6 @@ extension DocumentWriter {
         try transaction.put(CollectionSpaces.expiryKey(seconds, id), [UInt8](), in: expiry)
         firstExpiry = min(firstExpiry ?? seconds, seconds)
       }
-    } catch { throw DocumentError.from(error) }
+    }
   }
 }

@@ -106,7 +106,7 @@ package final class DocumentWriter {
 
   func putFact(_ key: String, _ value: [UInt8]) throws(DocumentError) {
     changeCount += 1
-    do { try transaction.put(key, value, in: shared.database) } catch { throw DocumentError.from(error) }
+    try DocumentError.typed { try transaction.put(key, value, in: shared.database) }
   }
 
   /// Writes the last changes of a batch: the states of the collections that it has changed.

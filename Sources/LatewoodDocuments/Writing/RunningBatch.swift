@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodStore
 
 /// An outermost batch, from its beginning until all parts have been told of its end.

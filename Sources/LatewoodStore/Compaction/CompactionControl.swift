@@ -1,5 +1,5 @@
 import LatewoodBytes
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// Controls the one compaction, copy or backup that may run in a store: its progress, and requests
 /// to pause or cancel it.

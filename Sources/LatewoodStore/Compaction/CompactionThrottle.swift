@@ -1,5 +1,5 @@
 import LatewoodBytes
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// Limits a compaction to a number of bytes per second.
 final class CompactionThrottle {

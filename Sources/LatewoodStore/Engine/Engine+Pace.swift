@@ -1,5 +1,5 @@
 import LatewoodBytes
-import LatewoodDevice
+import LatewoodConcurrency
 import Synchronization
 
 /// Counts the bytes of writers and slows them down.

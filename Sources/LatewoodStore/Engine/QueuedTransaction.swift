@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// A transaction that waits for its turn, without the type of its result.
 protocol QueuedTransaction: Sendable {

@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// The open snapshots of a store, for its statistics, and to close them with the store.
 ///

@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 import Synchronization
 
 /// The number of operations of some kind under way, with a wait until there are none.

@@ -1,5 +1,5 @@
 import Dispatch
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// Items that wait in line for one worker, which starts when the first one is added and ends when
 /// none is left.

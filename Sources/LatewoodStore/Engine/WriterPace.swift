@@ -1,5 +1,5 @@
 import LatewoodBytes
-import LatewoodDevice
+import LatewoodConcurrency
 import Synchronization
 
 /// The bytes by which a background task is behind the writers, and the price that a writer pays for

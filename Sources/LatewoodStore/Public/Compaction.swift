@@ -1,5 +1,5 @@
 import LatewoodBytes
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodTree
 
 /// The settings for automatic compactions of a store's file.

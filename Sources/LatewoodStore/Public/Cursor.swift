@@ -1,5 +1,5 @@
 import LatewoodBytes
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodTree
 
 /// A position among the entries of a keyspace or of a range of it.

@@ -1,5 +1,5 @@
-import LatewoodDevice
 import LatewoodStore
+import LatewoodTerminal
 
 extension OperandDescription {
   static let copy = OperandDescription(name: "TARGET", summary: "path of the new file, where none is yet")
@@ -101,7 +101,7 @@ extension CommandDescription {
     let progress = Progress(title, on: console)
     let result: R
     do {
-      result = try EndingSignals.removing(Store.unfinishedFiles(beside: target)) {
+      result = try TerminationSignals.removing(Store.unfinishedFiles(beside: target)) {
         try body { done, total in
           // A progress line that cannot be written is no reason to stop.
           do { try progress.update(done, of: total, unit: Quantity.bytes) } catch {}

@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodTerminal
 
 /// The output of a command: results go to standard output, everything else to standard error.
 final class Console {

@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodTerminal
 
 /// Buffered output to a stream of this process, or to a new file.
 ///

@@ -1,4 +1,5 @@
-import LatewoodDevice
+import LatewoodConcurrency
+import LatewoodTerminal
 
 /// One line on a terminal that shows the progress of long work. Prints nothing elsewhere, nor
 /// during the first quarter of a second.
@@ -24,7 +25,7 @@ final class Progress {
     nextTime = now &+ 100_000_000
     var text = "\(verb) … \(unit(done))"
     if total > 0 { text += " of \(unit(total)), \(Quantity.share(done, of: total))" }
-    EndingSignals.wipesLine(true)
+    TerminationSignals.wipesLine(true)
     try console.error.write("\r\u{1B}[K" + DisplayWidth.fitted(text, to: console.errorWidth - 1))
     try console.error.flush()
     isShown = true
@@ -36,6 +37,6 @@ final class Progress {
     isShown = false
     try console.error.write("\r\u{1B}[K")
     try console.error.flush()
-    EndingSignals.wipesLine(false)
+    TerminationSignals.wipesLine(false)
   }
 }

@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodTerminal
 
 /// The target of an export: standard output, or a new file that gets its name only once it is
 /// complete.
@@ -14,7 +15,7 @@ enum ExportTarget {
   ) throws(Failure) -> R {
     guard path != "-" else { return try body(console.output) }
     let unfinished = path + unfinishedSuffix
-    return try EndingSignals.removing([unfinished]) { () throws(Failure) in
+    return try TerminationSignals.removing([unfinished]) { () throws(Failure) in
       let device = try create(unfinished, for: path)
       let volume = FileVolume()
       do {

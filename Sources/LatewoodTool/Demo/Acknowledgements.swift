@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodTerminal
 
 /// The numbers that the demo's writer prints, one to a line, as they arrive through the pipe.
 struct Acknowledgements {

@@ -1,6 +1,8 @@
+import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodDocuments
 import LatewoodStore
+import LatewoodTerminal
 
 /// The demo from beginning to end, on a database of its own in the temporary directory.
 final class DemoRun {

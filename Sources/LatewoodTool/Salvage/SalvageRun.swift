@@ -3,6 +3,7 @@ import LatewoodDevice
 import LatewoodDocuments
 import LatewoodInspection
 import LatewoodStore
+import LatewoodTerminal
 
 /// One run of `salvage`: reads a damaged file into a new database that appears once it is complete.
 struct SalvageRun {
@@ -64,7 +65,7 @@ struct SalvageRun {
       for leftover in [unfinished, unfinished + ".lock"] { try volume.removeIfPresent(leftover) }
     } catch { throw Failure(error) }
     do throws(Failure) {
-      try EndingSignals.removing([unfinished, unfinished + ".lock", unfinished + ".creating"]) {
+      try TerminationSignals.removing([unfinished, unfinished + ".lock", unfinished + ".creating"]) {
         () throws(Failure) in
         try run(source, identity, path, unfinished, listLimit, console)
         try finish(unfinished, target, volume)

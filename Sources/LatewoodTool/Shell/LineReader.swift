@@ -1,5 +1,5 @@
 import LatewoodBytes
-import LatewoodDevice
+import LatewoodTerminal
 
 /// Reads lines from a person at a terminal, with editing, history and completion.
 final class LineReader {

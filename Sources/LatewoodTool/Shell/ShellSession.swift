@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodDevice
+import LatewoodTerminal
 
 /// One run of the shell: reads lines, fills in the database and runs each as a command.
 ///

@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodStore
 
 /// Samples a database that another process may be writing, and tells what happened between samples.

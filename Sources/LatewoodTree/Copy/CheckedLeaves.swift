@@ -1,5 +1,5 @@
 import LatewoodBytes
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodFile
 
 /// The leaves of a tree in key order, with their extents, in separate memory in which both were

@@ -1,5 +1,5 @@
 import LatewoodBytes
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodFile
 
 /// The decision about an entry when its file is compacted or copied.

@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// Keeps one base tree, and the log after its checkpoint, from being given back to the file system.
 ///

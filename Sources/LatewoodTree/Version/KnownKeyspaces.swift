@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 import Synchronization
 
 /// The keyspace handles that are known to refer to an existing keyspace, in all states with the

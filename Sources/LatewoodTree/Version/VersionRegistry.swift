@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 
 /// The live versions, which the writer checks before it frees nodes that an old version may still
 /// reach.

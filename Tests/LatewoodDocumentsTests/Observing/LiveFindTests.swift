@@ -1,4 +1,5 @@
 import Dispatch
+import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodFleece
 import LatewoodQuery

@@ -1,5 +1,5 @@
 import Dispatch
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodDocuments
 import LatewoodSimulation
 import LatewoodStore

@@ -1,4 +1,4 @@
-import LatewoodDevice
+import LatewoodConcurrency
 import Testing
 
 @testable import LatewoodDocuments

@@ -1,7 +1,9 @@
 import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
+import LatewoodSimulation
 import LatewoodStore
+import LatewoodTerminal
 import Testing
 
 /// Files of the real file system that cannot be opened: each error gives the reason, and nothing is

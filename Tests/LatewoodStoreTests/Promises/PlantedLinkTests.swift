@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodSimulation
 import LatewoodStore
 import Testing
 

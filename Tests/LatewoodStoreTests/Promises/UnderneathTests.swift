@@ -1,4 +1,6 @@
+import LatewoodConcurrency
 import LatewoodDevice
+import LatewoodSimulation
 import LatewoodStore
 import Testing
 

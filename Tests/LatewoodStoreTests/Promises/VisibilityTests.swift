@@ -1,5 +1,5 @@
 import Dispatch
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodSimulation
 import Testing
 

@@ -1,3 +1,4 @@
+import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodStore
 import Testing

@@ -1,6 +1,6 @@
 import Dispatch
 import Latewood
-import LatewoodDevice
+import LatewoodConcurrency
 import Testing
 
 /// Revision ids are digests of content, so equal edits have equal ids: a save must not take

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import Latewood
-import LatewoodDevice
+import LatewoodConcurrency
 import Testing
 
 @Suite struct FeedTests {

@@ -1,6 +1,6 @@
 import Dispatch
 import Latewood
-import LatewoodDevice
+import LatewoodConcurrency
 import LatewoodSimulation
 import Testing
 

@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodDevice
+import LatewoodTerminal
 
 /// Installed programs that some tests need.
 enum InstalledProgram {

@@ -1,3 +1,4 @@
+import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodDocuments
 import LatewoodSimulation

@@ -1,6 +1,7 @@
 import Foundation
 import LatewoodDevice
 import LatewoodSimulation
+import LatewoodTerminal
 import Testing
 
 @testable import LatewoodTool

@@ -1,5 +1,5 @@
 import LatewoodBytes
-import LatewoodDevice
+import LatewoodTerminal
 import Testing
 
 @testable import LatewoodTool

@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodDevice
+import LatewoodTerminal
 import Testing
 
 @testable import LatewoodTool

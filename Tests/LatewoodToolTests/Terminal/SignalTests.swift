@@ -1,7 +1,9 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTerminal
 import Testing
 
 @testable import LatewoodTool
@@ -9,7 +11,7 @@ import Testing
 /// Long commands that are stopped midway: the signal ends them, the database is sound, and nothing
 /// unfinished is left behind.
 @Suite struct SignalTests {
-  private typealias Signal = ChildProcess.EndingSignal
+  private typealias Signal = ChildProcess.TerminationSignal
 
   private static let entries = 2_000
 
@@ -26,7 +28,7 @@ import Testing
 
   /// Starts the tool, waits until `isUnderWay`, and stops it.
   private func stop(
-    _ arguments: [String], with signal: ChildProcess.EndingSignal, when isUnderWay: () throws -> Bool
+    _ arguments: [String], with signal: ChildProcess.TerminationSignal, when isUnderWay: () throws -> Bool
   ) throws {
     let child = try ChildProcess(try BuiltTool.path(), arguments: arguments, hasUsualSignals: true)
     let wasUnderWay = try Patience.wait(until: isUnderWay)
@@ -48,8 +50,8 @@ import Testing
     #expect(BuiltTool.run(["put", place("db"), "key 0", "new"]).code == .success)
   }
 
-  @Test(arguments: ChildProcess.EndingSignal.allCases)
-  func whatWritesAnotherFileLeavesNothingOfIt(signal: ChildProcess.EndingSignal) throws {
+  @Test(arguments: ChildProcess.TerminationSignal.allCases)
+  func whatWritesAnotherFileLeavesNothingOfIt(signal: ChildProcess.TerminationSignal) throws {
     for (command, unfinished) in [
       (["compact"], "db.compacting"), (["copy", "new"], "new.compacting"),
       (["backup", "new"], "new.backing-up"),
@@ -63,8 +65,8 @@ import Testing
     }
   }
 
-  @Test(arguments: ChildProcess.EndingSignal.allCases)
-  func anExportToAPipeThatNobodyReadsEnds(signal: ChildProcess.EndingSignal) throws {
+  @Test(arguments: ChildProcess.TerminationSignal.allCases)
+  func anExportToAPipeThatNobodyReadsEnds(signal: ChildProcess.TerminationSignal) throws {
     let place = try Workplace()
     try fill(place)
     // More than a pipe holds, so it waits for its reader.
@@ -75,8 +77,8 @@ import Testing
     try expectWhole(place)
   }
 
-  @Test(arguments: ChildProcess.EndingSignal.allCases)
-  func anImportThatIsStoppedHasWhatItHadCommitted(signal: ChildProcess.EndingSignal) throws {
+  @Test(arguments: ChildProcess.TerminationSignal.allCases)
+  func anImportThatIsStoppedHasWhatItHadCommitted(signal: ChildProcess.TerminationSignal) throws {
     let place = try Workplace()
     try fill(place)
     let session = try TerminalSession(["import", place("db"), "-", "--key", "id"])
@@ -97,7 +99,7 @@ import Testing
     let place = try Workplace()
     try fill(place)
     for (index, command) in ["verify", "map", "salvage", "history", "info", "export"].enumerated() {
-      for signal in ChildProcess.EndingSignal.allCases {
+      for signal in ChildProcess.TerminationSignal.allCases {
         let target = command == "salvage" || command == "export" ? [place("new")] : []
         let child = try ChildProcess(
           try BuiltTool.path(), arguments: [command, place("db")] + target, hasUsualSignals: true)

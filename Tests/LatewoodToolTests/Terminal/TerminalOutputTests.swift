@@ -1,5 +1,5 @@
-import LatewoodDevice
 import LatewoodSimulation
+import LatewoodTerminal
 import Testing
 
 @testable import LatewoodTool

@@ -1,6 +1,6 @@
 import LatewoodBytes
-import LatewoodDevice
 import LatewoodSimulation
+import LatewoodTerminal
 import Testing
 
 @testable import LatewoodTool
@@ -33,7 +33,7 @@ final class TerminalSession {
     try terminal.write(text)
   }
   func resize(columns: Int) throws { try terminal.resize(columns: columns) }
-  func send(_ signal: ChildProcess.EndingSignal) throws { try terminal.send(signal) }
+  func send(_ signal: ChildProcess.TerminationSignal) throws { try terminal.send(signal) }
   var editsLines: Bool { get throws { try terminal.editsLines() } }
 
   /// Reads until the screen shows `text` on some row.

@@ -1,5 +1,6 @@
 import Dispatch
-import LatewoodDevice
+import LatewoodConcurrency
+import LatewoodSimulation
 import Synchronization
 import Testing
 

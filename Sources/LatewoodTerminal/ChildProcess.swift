@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodDevice
 
 /// A program that this process has started. Its standard output is read through `output`.
 package final class ChildProcess {
@@ -8,13 +9,13 @@ package final class ChildProcess {
   private var isOver = false
 
   /// A signal that asks a program to end.
-  package enum EndingSignal: CaseIterable, Sendable {
+  package enum TerminationSignal: CaseIterable, Sendable {
     case interrupt, termination, hangUp
 
     package var number: Int32 {
       switch self {
       case .interrupt: SystemCalls.interruptSignal
-      case .termination: SystemCalls.terminationSignal
+      case .termination: SystemCalls.terminateSignal
       case .hangUp: SystemCalls.hangUpSignal
       }
     }
@@ -22,8 +23,8 @@ package final class ChildProcess {
 
   /// Starts the program at `path`; its error output and input are this process's own.
   ///
-  /// - Parameter hasUsualSignals: whether the program ends on `EndingSignal`s even if this process
-  ///   ignores them.
+  /// - Parameter hasUsualSignals: whether the program ends on a `TerminationSignal` even if this
+  ///   process ignores it.
   package init(_ path: String, arguments: [String], hasUsualSignals: Bool = false) throws(Fault) {
     do {
       let (process, descriptor) = try SystemCalls.spawn(path, arguments, hasUsualSignals: hasUsualSignals)
@@ -62,7 +63,7 @@ package final class ChildProcess {
   }
 
   /// Asks the program to end. Does nothing after `wait`.
-  package func send(_ signal: EndingSignal) throws(Fault) {
+  package func send(_ signal: TerminationSignal) throws(Fault) {
     if isOver { return }
     do {
       try SystemCalls.send(signal.number, to: number)
@@ -86,33 +87,4 @@ package final class ChildProcess {
       throw Fault(error, "wait for the other process", path: nil)
     }
   }
-}
-
-/// This process.
-package enum CurrentProcess {
-  /// The path of its program, for starting it again.
-  package static func executablePath() throws(Fault) -> String {
-    do {
-      return try SystemCalls.ownExecutablePath()
-    } catch {
-      throw Fault(error, "find this program", path: nil)
-    }
-  }
-
-  /// The value of an environment variable; nil if there is none by this name.
-  package static func environmentVariable(_ name: String) -> String? { SystemCalls.environmentVariable(name) }
-
-  /// Makes this process survive interrupts from the terminal, which still end the programs that it
-  /// has started.
-  package static func outliveInterrupts() {
-    // In a started program, a handler that does nothing becomes the default again; an ignored
-    // signal would stay ignored.
-    _ = SystemCalls.handle(SystemCalls.interruptingSignals) { _ in }
-  }
-
-  /// Whether this process may ignore file permissions.
-  package static var isPrivileged: Bool { SystemCalls.isPrivileged }
-
-  /// Ends the process. Flush streams first: this does not.
-  package static func exit(_ status: Int32) -> Never { SystemCalls.exitProcess(status) }
 }

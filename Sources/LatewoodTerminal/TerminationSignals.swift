@@ -1,11 +1,12 @@
 import LatewoodBytes
+import LatewoodDevice
 
 /// Cleans up when a signal asks a command-line program to end.
 ///
 /// Unfinished files are removed and the line of the terminal is wiped. Then the signal takes its
 /// default effect, so that the parent process learns that the program was stopped. A database needs
 /// none of this: committed data is there, whenever the process ends.
-package enum EndingSignals {
+package enum TerminationSignals {
   /// The data of the handler, prepared in advance because it may take no lock and no memory.
   private struct Prepared {
     /// Zero-terminated paths, or nil.
@@ -13,7 +14,7 @@ package enum EndingSignals {
     var wipesLine = false
     /// Written once, before there is a second thread. A program that does not handle signals, such
     /// as a test of the tool, prepares nothing.
-    var isHeeding = false
+    var isInstalled = false
     typealias Path = UnsafeMutablePointer<CChar>?
   }
 
@@ -27,19 +28,20 @@ package enum EndingSignals {
 
   /// Installs the handlers. Signals that the process was started to ignore, as by `nohup`, stay
   /// ignored.
-  package static func heed() {
-    prepared.pointee.isHeeding = true
+  package static func install() {
+    prepared.pointee.isInstalled = true
     // The first use of a type takes memory from the runtime. This call, which has nothing to remove
     // yet, makes that happen here and not in the handler.
     removeUnfinished()
-    SystemCalls.handleUnlessIgnored(SystemCalls.endingSignals) { signal in EndingSignals.end(signal) }
+    SystemCalls.handleUnlessIgnored(SystemCalls.terminationSignals) { signal in TerminationSignals.end(signal)
+    }
   }
 
   /// Runs `body`; if a signal ends the process meanwhile, the files at these paths, four at most,
   /// are removed. For the main thread.
   package static func removing<R, E: Error>(_ paths: [String], _ body: () throws(E) -> R) throws(E) -> R {
     precondition(paths.count <= 4, "there is room for four paths")
-    guard prepared.pointee.isHeeding else { return try body() }
+    guard prepared.pointee.isInstalled else { return try body() }
     let copies = paths.map { SystemCalls.duplicated(Array($0.utf8)) } + [nil, nil, nil, nil]
     prepared.pointee.paths = (copies[0], copies[1], copies[2], copies[3])
     defer { prepared.pointee.paths = (nil, nil, nil, nil) }
@@ -49,7 +51,7 @@ package enum EndingSignals {
   /// Sets whether the last line of standard error is temporary, such as a progress line, and must
   /// be wiped.
   package static func wipesLine(_ wipes: Bool) {
-    if prepared.pointee.isHeeding { prepared.pointee.wipesLine = wipes }
+    if prepared.pointee.isInstalled { prepared.pointee.wipesLine = wipes }
   }
 
   private static func end(_ signal: Int32) {

@@ -1,12 +1,13 @@
 import Dispatch
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodSimulation
+import LatewoodTerminal
 import Testing
 
-/// Operations of the system that the command-line tool needs.
-@Suite("Streams, processes and directories")
-struct ToolSupportTests {
+@Suite("Child processes, terminals and streams")
+struct ProcessTests {
   @Test("a child's output is read by lines and to the end, and its status told")
   func child() throws {
     let child = try ChildProcess("/bin/sh", arguments: ["-c", "printf 'one\\n\\nthree\\nrest'; exit 7"])
@@ -39,7 +40,8 @@ struct ToolSupportTests {
 
   @Test("a program that is not there is reported")
   func missingProgram() {
-    #expect(fault { _ = try ChildProcess("/nowhere/at/all", arguments: []) }?.kind == .notFound)
+    let fault = #expect(throws: Fault.self) { try ChildProcess("/nowhere/at/all", arguments: []) }
+    #expect(fault?.kind == .notFound)
   }
 
   @Test("programs on many terminals at once each have their own")
@@ -83,19 +85,5 @@ struct ToolSupportTests {
     #expect(output.failure?.isBrokenPipe == false)
     output.write([1, 2, 3])
     output.flush()
-  }
-
-  @Test("a tree is removed with what is in it, and links out of it are not followed")
-  func trees() throws {
-    let directory = try TemporaryDirectory()
-    try Directories.make(directory("tree"))
-    try Directories.make(directory("tree/inner"))
-    _ = try FileVolume().open(directory("tree/inner/a"), newFile)
-    _ = try FileVolume().open(directory("kept"), newFile)
-    try Directories.makeSymbolicLink(directory("tree/link"), to: directory.path)
-    #expect(try Directories.names(in: directory("tree")).sorted() == ["inner", "link"])
-    try Directories.removeTree(directory("tree"))
-    #expect(try Directories.names(in: directory.path) == ["kept"])
-    #expect(fault { try Directories.removeTree(directory("tree")) }?.kind == .notFound)
   }
 }

@@ -8,8 +8,8 @@ import Dispatch
 package enum BackgroundThread {
   /// Runs `body` once. If no thread can be started, it runs on a queue.
   package static func run(_ body: @escaping @Sendable () -> Void) {
-    if SystemCalls.startThread({
-      SystemCalls.yieldToOthers()
+    if ThreadCalls.startThread({
+      ThreadCalls.yieldToOthers()
       body()
     }) {
       return

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodDevice
 
 /// A terminal in raw mode, in which every key is passed to the program at once, until `restore`.
 ///
@@ -26,7 +27,7 @@ package final class RawTerminal {
     do throws(ErrorNumber) {
       let modes = try SystemCalls.terminalModes(descriptor)
       Self.saved.initialize(to: Saved(descriptor: descriptor, modes: modes))
-      handlers = SystemCalls.handle(SystemCalls.endingSignals) { signal in RawTerminal.end(signal) }
+      handlers = SystemCalls.handle(SystemCalls.terminationSignals) { signal in RawTerminal.end(signal) }
       do throws(ErrorNumber) {
         try SystemCalls.setTerminalModes(descriptor, SystemCalls.rawModes(from: modes))
       } catch {

@@ -1,4 +1,6 @@
 // Starting other programs.
+import LatewoodDevice
+
 #if canImport(Glibc)
   @preconcurrency import Glibc
 #elseif canImport(Musl)
@@ -9,19 +11,21 @@
 
 extension SystemCalls {
   /// The streams of a program to start. Streams that are not set are inherited from this process.
-  struct SpawnStreams {
+  package struct SpawnStreams {
     var output: Int32?
     /// Whether reading standard input fails.
     var withoutInput = false
     /// The path of a terminal for all three streams. The program leads a session on that terminal.
-    var terminal: String?
-    /// Whether the ending signals have their default effect even if this process ignores them.
+    package var terminal: String?
+    /// Whether the termination signals have their default effect even if this process ignores them.
     var hasUsualSignals = false
+
+    package init(terminal: String? = nil) { self.terminal = terminal }
   }
 
   /// Starts a program; returns its number. Variables in `environment` are set in addition to those
   /// of this process, or removed if nil.
-  static func spawn(
+  package static func spawn(
     _ path: String, _ arguments: [[UInt8]], _ streams: SpawnStreams, environment: [String: String?] = [:]
   ) throws(ErrorNumber) -> Int32 {
     #if os(tvOS) || os(watchOS)
@@ -51,7 +55,7 @@ extension SystemCalls {
       var signals = sigset_t()
       sigemptyset(&signals)
       posix_spawnattr_setsigmask(&attributes, &signals)
-      for signal in endingSignals { sigaddset(&signals, signal) }
+      for signal in terminationSignals { sigaddset(&signals, signal) }
       posix_spawnattr_setsigdefault(&attributes, &signals)
       var flags = Int32(POSIX_SPAWN_SETSIGMASK)
       if streams.terminal != nil { flags |= Self.newSession }
@@ -84,7 +88,8 @@ extension SystemCalls {
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     defer { closeFile(ends[1]) }
     do {
-      let streams = SpawnStreams(output: ends[1], hasUsualSignals: hasUsualSignals)
+      var streams = SpawnStreams()
+      (streams.output, streams.hasUsualSignals) = (ends[1], hasUsualSignals)
       return (try spawn(path, arguments.map { Array($0.utf8) }, streams), ends[0])
     } catch {
       closeFile(ends[0])
@@ -134,10 +139,14 @@ extension SystemCalls {
     #endif
   }
 
-  static func endProcess(_ process: Int32) throws(ErrorNumber) { _ = try checked(kill(process, SIGKILL)) }
+  package static func endProcess(_ process: Int32) throws(ErrorNumber) {
+    _ = try checked(kill(process, SIGKILL))
+  }
 
   /// Waits for the end of a child process: its exit status, or nil if a signal ended it.
-  static func wait(for process: Int32) throws(ErrorNumber) -> Int32? { try waitForEnd(of: process).status }
+  package static func wait(for process: Int32) throws(ErrorNumber) -> Int32? {
+    try waitForEnd(of: process).status
+  }
 
   /// Waits for the end of a child process like `wait(for:)`, and also returns the number of the
   /// signal.
@@ -149,7 +158,7 @@ extension SystemCalls {
   }
 
   /// The exit status of a child process as in `wait(for:)`; nil if it has not ended yet.
-  static func statusIfEnded(for process: Int32) throws(ErrorNumber) -> Int32?? {
+  package static func statusIfEnded(for process: Int32) throws(ErrorNumber) -> Int32?? {
     var status: Int32 = 0
     guard try checked(waitpid(process, &status, WNOHANG)) != 0 else { return .none }
     return .some(exitStatus(status))

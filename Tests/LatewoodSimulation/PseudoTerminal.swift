@@ -1,6 +1,9 @@
 import LatewoodBytes
+import LatewoodConcurrency
+import LatewoodDevice
+import LatewoodTerminal
 
-/// A program on a terminal that this process simulates, for tests of what a user would see.
+/// A program on a terminal that this process simulates.
 package final class PseudoTerminal {
   private let controller: Int32
   /// The program's end, kept open so that the terminal can be inspected after the program has
@@ -19,10 +22,9 @@ package final class PseudoTerminal {
       let terminal = try SystemCalls.makePseudoTerminal(columns: columns)
       controller = terminal.controller
       program = try SystemCalls.openTerminal(terminal.path)
-      var streams = SystemCalls.SpawnStreams()
-      streams.terminal = terminal.path
       process = try SystemCalls.spawn(
-        path, arguments.map { Array($0.utf8) }, streams, environment: environment)
+        path, arguments.map { Array($0.utf8) }, SystemCalls.SpawnStreams(terminal: terminal.path),
+        environment: environment)
     } catch {
       throw Fault(error, "start the program on a terminal", path: path)
     }
@@ -64,9 +66,9 @@ package final class PseudoTerminal {
   /// Reads output for at most `milliseconds`, or until `isEnough` returns true for all text so far.
   /// Returns whether it did.
   package func read(milliseconds: Int, until isEnough: ([UInt8]) -> Bool) throws(Fault) -> Bool {
-    let deadline = SystemCalls.monotonicNanoseconds() &+ UInt64(milliseconds) &* 1_000_000
+    let deadline = MonotonicClock.nanoseconds &+ UInt64(milliseconds) &* 1_000_000
     while !isEnough(text) {
-      let now = SystemCalls.monotonicNanoseconds()
+      let now = MonotonicClock.nanoseconds
       guard now < deadline else { return false }
       try readOnce(milliseconds: Int32(clamping: (deadline - now) / 1_000_000 + 1))
     }
@@ -100,7 +102,7 @@ package final class PseudoTerminal {
   }
 
   /// Sends the program a signal that asks it to end.
-  package func send(_ signal: ChildProcess.EndingSignal) throws(Fault) {
+  package func send(_ signal: ChildProcess.TerminationSignal) throws(Fault) {
     do { try SystemCalls.send(signal.number, to: process) } catch {
       throw Fault(error, "send the signal", path: nil)
     }

@@ -8,11 +8,11 @@
 
 /// Small numbers for threads: no two living threads have the same number, and the least free one is
 /// assigned next.
-private enum ThreadNumbers {
+enum ThreadNumbers {
   private static let taken = Guarded<[Bool]>([])
 
   /// The key under which a thread stores its number plus one; nil if the system has no key left.
-  static let key: pthread_key_t? = {
+  private static let key: pthread_key_t? = {
     var key = pthread_key_t()
     #if canImport(Darwin)
       let result = pthread_key_create(&key) { ThreadNumbers.giveBack($0) }
@@ -22,7 +22,7 @@ private enum ThreadNumbers {
     return result == 0 ? key : nil
   }()
 
-  static func take(_ key: pthread_key_t) -> Int {
+  private static func take(_ key: pthread_key_t) -> Int {
     let number = taken.withLock { taken in
       if let free = taken.firstIndex(of: false) {
         taken[free] = true
@@ -42,16 +42,14 @@ private enum ThreadNumbers {
   private static func giveBack(_ kept: UnsafeMutableRawPointer) {
     taken.withLock { $0[Int(bitPattern: kept) - 1] = false }
   }
-}
 
-extension SystemCalls {
   /// The number of this thread: small, starting at 0, and different from that of every other living
   /// thread unless the system has no space to store it.
   ///
   /// Costs a call into the thread library; the first time on a thread, O(threads).
-  static var threadNumber: Int {
-    guard let key = ThreadNumbers.key else { return 0 }
-    guard let kept = pthread_getspecific(key) else { return ThreadNumbers.take(key) }
+  static var current: Int {
+    guard let key = key else { return 0 }
+    guard let kept = pthread_getspecific(key) else { return take(key) }
     return Int(bitPattern: kept) - 1
   }
 }

@@ -1,6 +1,3 @@
-// Threads, clocks and forks.
-import Synchronization
-
 #if canImport(Glibc)
   @preconcurrency import Glibc
 #elseif canImport(Musl)
@@ -9,8 +6,10 @@ import Synchronization
   import Darwin
 #endif
 
-extension SystemCalls {
-  typealias NativeMutex = pthread_mutex_t
+/// Thin wrappers of the C library for threads and clocks, without policy. With `ThreadNumbers`, the
+/// only code of this layer that calls it.
+@usableFromInline enum ThreadCalls {
+  @usableFromInline typealias NativeMutex = pthread_mutex_t
   typealias NativeCondition = pthread_cond_t
 
   // These can only fail for lack of memory, which no library allocates here, or with wrong
@@ -36,13 +35,13 @@ extension SystemCalls {
   static func destroy(_ mutex: UnsafeMutablePointer<NativeMutex>) { pthread_mutex_destroy(mutex) }
   static func destroy(_ condition: UnsafeMutablePointer<NativeCondition>) { pthread_cond_destroy(condition) }
 
-  @inline(__always) static func lock(_ mutex: UnsafeMutablePointer<NativeMutex>) {
+  @inlinable static func lock(_ mutex: UnsafeMutablePointer<NativeMutex>) {
     pthread_mutex_lock(mutex)
   }
-  @inline(__always) static func tryLock(_ mutex: UnsafeMutablePointer<NativeMutex>) -> Bool {
+  @inlinable static func tryLock(_ mutex: UnsafeMutablePointer<NativeMutex>) -> Bool {
     pthread_mutex_trylock(mutex) == 0
   }
-  @inline(__always) static func unlock(_ mutex: UnsafeMutablePointer<NativeMutex>) {
+  @inlinable static func unlock(_ mutex: UnsafeMutablePointer<NativeMutex>) {
     pthread_mutex_unlock(mutex)
   }
   static func wait(
@@ -93,22 +92,6 @@ extension SystemCalls {
     clock_gettime(clock, &time)
     return UInt64(max(0, time.tv_sec)) &* 1_000_000_000 &+ UInt64(max(0, time.tv_nsec))
   }
-
-  // MARK: Forks
-
-  private static let forks = Atomic<UInt64>(0)
-  private static let watchesForks: Bool = {
-    pthread_atfork(nil, nil, { SystemCalls.forks.add(1, ordering: .relaxed) }) == 0
-  }()
-
-  /// The number of forks between the first process that called this and this one, which differs
-  /// between a parent and its child.
-  ///
-  /// Costs one load; getting the process number would cost a system call.
-  static var forkGeneration: UInt64 {
-    _ = watchesForks
-    return forks.load(ordering: .relaxed)
-  }
 }
 
 extension timespec {
@@ -119,8 +102,8 @@ extension timespec {
   }
 }
 
-/// Threads started by the engine itself.
-extension SystemCalls {
+// Threads started by the engine itself.
+extension ThreadCalls {
   private final class Work: Sendable {
     let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -131,11 +114,11 @@ extension SystemCalls {
     let work = Unmanaged.passRetained(Work(body))
     #if canImport(Darwin)
       var thread: pthread_t?
-      let result = pthread_create(&thread, nil, { SystemCalls.run($0) }, work.toOpaque())
+      let result = pthread_create(&thread, nil, { ThreadCalls.run($0) }, work.toOpaque())
     #else
       var thread = pthread_t()
       let result = pthread_create(
-        &thread, nil, { $0.flatMap { SystemCalls.run($0) } }, work.toOpaque())
+        &thread, nil, { $0.flatMap { ThreadCalls.run($0) } }, work.toOpaque())
     #endif
     guard result == 0 else {
       work.release()

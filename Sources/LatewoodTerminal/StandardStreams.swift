@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodDevice
 
 /// The standard streams of a command-line program.
 ///
@@ -157,4 +158,9 @@ package final class ByteInput {
     if let failure { throw Fault(failure, "read the input", path: nil) }
     isAtEnd = buffer.isEmpty
   }
+}
+
+extension Fault {
+  /// Whether the reader of a pipe has gone away.
+  package var isBrokenPipe: Bool { errno == ErrorNumber.brokenPipe.code }
 }

@@ -1,4 +1,5 @@
-import LatewoodDevice
+import LatewoodConcurrency
+import LatewoodSimulation
 import Synchronization
 import Testing
 

@@ -6,50 +6,50 @@
 // SAFETY: the pointers never change; the objects they point to are made for use from many threads,
 // and stay at one address from `init` to `deinit`, as the system requires.
 package final class Monitor: @unchecked Sendable {
-  private let mutex: UnsafeMutablePointer<SystemCalls.NativeMutex>
-  private let condition: UnsafeMutablePointer<SystemCalls.NativeCondition>
+  @usableFromInline let mutex: UnsafeMutablePointer<ThreadCalls.NativeMutex>
+  private let condition: UnsafeMutablePointer<ThreadCalls.NativeCondition>
 
   package init() {
     mutex = .allocate(capacity: 1)
     condition = .allocate(capacity: 1)
-    mutex.initialize(to: SystemCalls.NativeMutex())
-    condition.initialize(to: SystemCalls.NativeCondition())
-    SystemCalls.start(mutex)
-    SystemCalls.start(condition)
+    mutex.initialize(to: ThreadCalls.NativeMutex())
+    condition.initialize(to: ThreadCalls.NativeCondition())
+    ThreadCalls.start(mutex)
+    ThreadCalls.start(condition)
   }
 
   deinit {
-    SystemCalls.destroy(condition)
-    SystemCalls.destroy(mutex)
+    ThreadCalls.destroy(condition)
+    ThreadCalls.destroy(mutex)
     mutex.deallocate()
     condition.deallocate()
   }
 
-  package func lock() { SystemCalls.lock(mutex) }
+  @inlinable package func lock() { ThreadCalls.lock(mutex) }
   /// Takes the lock, or returns false at once if it is taken.
-  package func tryLock() -> Bool { SystemCalls.tryLock(mutex) }
-  package func unlock() { SystemCalls.unlock(mutex) }
+  @inlinable package func tryLock() -> Bool { ThreadCalls.tryLock(mutex) }
+  @inlinable package func unlock() { ThreadCalls.unlock(mutex) }
 
   /// Releases the lock, waits for a signal, and takes the lock again. The caller holds the lock.
-  package func wait() { SystemCalls.wait(condition, mutex) }
+  package func wait() { ThreadCalls.wait(condition, mutex) }
 
   /// Waits like `wait()`, but at most for the given time by a monotonic clock; returns false if it
   /// ran out. The caller holds the lock.
   package func wait(milliseconds: UInt64) -> Bool {
     let (nanoseconds, overflow) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
-    return SystemCalls.wait(condition, mutex, nanoseconds: overflow ? UInt64(Int64.max) : nanoseconds)
+    return ThreadCalls.wait(condition, mutex, nanoseconds: overflow ? UInt64(Int64.max) : nanoseconds)
   }
 
   /// Wakes one waiting thread.
-  package func signal() { SystemCalls.wakeOne(condition) }
+  package func signal() { ThreadCalls.wakeOne(condition) }
   /// Wakes all waiting threads.
-  package func broadcast() { SystemCalls.wakeAll(condition) }
+  package func broadcast() { ThreadCalls.wakeAll(condition) }
 
   /// A number that no other living thread has.
-  package static var currentThread: UInt { SystemCalls.thread }
+  package static var currentThread: UInt { ThreadCalls.thread }
 
   /// Yields the processor to threads that are ready to run.
-  package static func giveUpProcessor() { SystemCalls.giveUpProcessor() }
+  package static func giveUpProcessor() { ThreadCalls.giveUpProcessor() }
 
   /// Suspends this thread.
   package static func sleep(milliseconds: UInt64) {
@@ -75,25 +75,25 @@ extension Monitor {
   // threads.
   package final class Condition: @unchecked Sendable {
     private let monitor: Monitor
-    private let condition: UnsafeMutablePointer<SystemCalls.NativeCondition>
+    private let condition: UnsafeMutablePointer<ThreadCalls.NativeCondition>
 
     package init(of monitor: Monitor) {
       self.monitor = monitor
       condition = .allocate(capacity: 1)
-      condition.initialize(to: SystemCalls.NativeCondition())
-      SystemCalls.start(condition)
+      condition.initialize(to: ThreadCalls.NativeCondition())
+      ThreadCalls.start(condition)
     }
 
     deinit {
-      SystemCalls.destroy(condition)
+      ThreadCalls.destroy(condition)
       condition.deallocate()
     }
 
     /// Releases the monitor, waits for a signal of this condition, and takes the monitor again.
-    package func wait() { SystemCalls.wait(condition, monitor.mutex) }
+    package func wait() { ThreadCalls.wait(condition, monitor.mutex) }
     /// Wakes one thread that waits for this condition.
-    package func signal() { SystemCalls.wakeOne(condition) }
+    package func signal() { ThreadCalls.wakeOne(condition) }
     /// Wakes all threads that wait for this condition.
-    package func broadcast() { SystemCalls.wakeAll(condition) }
+    package func broadcast() { ThreadCalls.wakeAll(condition) }
   }
 }

@@ -159,7 +159,7 @@ package final class ReaderRegistry: @unchecked Sendable {
   /// Registers a read of this thread. Objects that it finds through sequentially consistent loads
   /// of atomic pointers after this stay valid until the ticket's `leave`.
   @inline(__always) package func enter() -> Ticket {
-    enter(at: SystemCalls.threadNumber & (ReaderRegistry.slotCount &- 1))
+    enter(at: ThreadNumbers.current & (ReaderRegistry.slotCount &- 1))
   }
 
   private func enter(at home: Int) -> Ticket {

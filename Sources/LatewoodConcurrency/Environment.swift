@@ -11,15 +11,9 @@ package struct Environment: Sendable {
 
   /// The clock and the randomness of the machine.
   package static let system = Environment(
-    now: { SystemCalls.wallMicroseconds() },
+    now: { ThreadCalls.wallMicroseconds() },
     random: {
       var generator = SystemRandomNumberGenerator()
       return generator.next()
     })
-}
-
-/// A clock for measuring durations, which only goes forward.
-package enum MonotonicClock {
-  /// The number of nanoseconds since a moment that does not change while the machine runs.
-  package static var nanoseconds: UInt64 { SystemCalls.monotonicNanoseconds() }
 }

@@ -1,0 +1,97 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+
+/// Database files as a whole, opened by nobody.
+extension Store {
+  /// Returns whether there is a file at a path, be it a database or not.
+  ///
+  /// - Parameter path: a path as for ``open(at:mode:options:)``.
+  /// - Throws: ``StoreError`` `permissionDenied`, `invalidName` or `inputOutput` if the system does
+  ///   not tell.
+  public static func exists(at path: String) throws -> Bool { try exists(at: path, on: FileVolume()) }
+
+  /// Deletes a database that nobody has open for writing, and its lock file. Readers that have it
+  /// open can continue. The file stays away after a power failure once this has returned.
+  ///
+  /// Complexity: that of opening it read-only, which replays the log since the last checkpoint.
+  ///
+  /// - Parameter path: a path as for ``open(at:mode:options:)``. Of a symbolic link, the file that
+  ///   it leads to is deleted.
+  /// - Returns: false if there was no file.
+  /// - Throws: ``StoreError`` `lockedByThisProcess` or `lockedByOtherProcess` if it is open for
+  ///   writing; `notADatabase`, and every other error of opening it read-only, so that no other
+  ///   file is deleted by mistake; `permissionDenied`, `readOnlyMedia`, `inputOutput`.
+  @discardableResult
+  public static func delete(at path: String) throws -> Bool { try delete(at: path, on: FileVolume()) }
+
+  package static func exists(at path: String, on volume: any Volume) throws(StoreError) -> Bool {
+    do { return try volume.exists(path) } catch { throw StoreError(error, path: path) }
+  }
+
+  package static func delete(at path: String, on volume: any Volume) throws -> Bool {
+    guard try exists(at: path, on: volume) else { return false }
+    let options = Options()
+    try open(at: path, on: volume, mode: .readOnly, options: options, environment: .system).close()
+    do throws(Fault) {
+      let path = try volume.resolved(path)
+      let lock: any FileLock
+      do throws(Fault) { lock = try volume.lockForWriting(path) } catch {
+        var fault = error
+        fault.advice = "Close the database first, here and in other processes."
+        throw fault
+      }
+      defer { lock.unlock() }
+      try volume.remove(path)
+      lock.remove()
+      try volume.syncDirectory(containing: path)
+      return true
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  /// Puts a new database at a path where there is no file. A closure builds it at another path in
+  /// the same directory.
+  ///
+  /// ```
+  /// build     NAME.installing, under the lock of NAME
+  /// rename    NAME.installing -> NAME, directory synced
+  /// ```
+  ///
+  /// After a crash at any moment NAME does not exist, or is complete. A NAME.installing that is
+  /// left behind is removed by the next attempt, and by opening NAME for writing.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the new database.
+  ///   - volume: the volume of that path.
+  ///   - build: makes a complete, durable and closed database at the path that it is given.
+  /// - Throws: ``StoreError`` `alreadyExists`; `lockedByThisProcess` or `lockedByOtherProcess` if
+  ///   somebody else is creating a database there; `inputOutput`, `outOfSpace`. Errors of `build`
+  ///   unchanged.
+  package static func install(
+    at path: String, on volume: any Volume = FileVolume(), _ build: (_ staging: String) throws -> Void
+  ) throws {
+    do {
+      let path = try volume.resolved(path)
+      try refuseExisting(path, on: volume)
+      let lock = try volume.lockForWriting(path)
+      defer { lock.unlock() }
+      // Check again: another process may have created one before this one got the lock.
+      try refuseExisting(path, on: volume)
+      LogFile.removeStaging(of: path, on: volume)
+      defer { LogFile.removeStaging(of: path, on: volume) }
+      let staging = LogFile.staging(of: path)
+      try build(staging)
+      try volume.rename(staging, to: path)
+      try volume.syncDirectory(containing: path)
+    } catch let fault as Fault {
+      throw StoreError(fault, path: path)
+    }
+  }
+
+  private static func refuseExisting(_ path: String, on volume: any Volume) throws(Fault) {
+    guard try volume.exists(path) else { return }
+    throw Fault(.alreadyExists, "there is a file already", path: path)
+  }
+}
