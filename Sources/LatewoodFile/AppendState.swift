@@ -62,18 +62,3 @@ import LatewoodBytes
   var tail: UInt64 { segmentOffset &+ UInt64(frameStart) }
   var frameHasRecords: Bool { position > frameStart + FrameHeader.length }
 }
-
-/// A run of the file that is, or was, waiting in memory.
-struct Segment {
-  var memory: UnsafeRawPointer
-  /// The file offset of its first byte.
-  var offset: UInt64
-  /// The number of bytes in memory, all of them in complete frames.
-  var length: Int
-  /// The file offset of the next segment. Bytes between the two, such as a large value or nodes,
-  /// are written separately.
-  var end: UInt64
-  /// The file's bytes exist up to this offset once the segment is written.
-  var touchable: UInt64
-  var chunk: UnsafeMutableRawPointer
-}

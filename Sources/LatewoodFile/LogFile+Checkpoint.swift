@@ -46,7 +46,7 @@ extension LogFile {
     // The file is this long now. The tree may be read before a frame behind it is written, which
     // can fail for lack of space.
     let end = offset + UInt64(bytes.count)
-    group.locked { $0.touchableThrough = max($0.touchableThrough, end) }
+    group.extendReadable(through: end)
   }
 
   /// Makes the written nodes durable, and with them the whole file. From any thread.
@@ -67,7 +67,7 @@ extension LogFile {
   package func appendCheckpoint(_ record: CheckpointRecord) throws(Fault) -> AppendedCheckpoint {
     precondition(!append.pointee.isOpen)
     try prepareToAppend()
-    guard record.replay.offset >= group.locked({ $0.chainStart }) else {
+    guard group.isBeyondGap(record.replay.offset) else {
       throw Fault(.unsupported, "the log began anew after this checkpoint was begun")
     }
     let offset = append.pointee.tail
@@ -98,8 +98,7 @@ extension LogFile {
     append.pointee.position = place.frameStart + FrameHeader.length + Int(header.payloadLength)
     endsInSeal = false
     padFrame()
-    let length = append.pointee.frameStart
-    group.locked { $0.close(length: length) }
+    group.completeFrames(length: append.pointee.frameStart)
   }
 
   /// Overwrites the older root slot with one that names `checkpoint`. From one thread at a time.
@@ -111,7 +110,8 @@ extension LogFile {
   /// Throws as `flush`. `outOfSpace` leaves everything as it was.
   package func writeSlot(naming checkpoint: AppendedCheckpoint) throws(Fault) {
     // A slot may still name a checkpoint from before a gap, but that is not the one that is needed.
-    let isNeeded = group.locked { $0.needsCheckpoint && checkpoint.record.replay.offset >= $0.chainStart }
+    let replayStart = checkpoint.record.replay.offset
+    let isNeeded = group.isNeeded(replayingFrom: replayStart)
     try group.flush(through: checkpoint.position.offset, durable: isNeeded)
     let (generation, overflow) = slotGeneration.addingReportingOverflow(1)
     guard !overflow else { throw Fault(.fileTooLarge, "the numbers for root slots are used up") }
@@ -120,28 +120,16 @@ extension LogFile {
     slot.checkpointChecksum = checkpoint.checksum
     slot.transaction = checkpoint.record.transaction
     slot.oldestWhole = oldestWholeCheckpoint
-    // Checked again: if the log has just restarted behind a gap, this checkpoint's walk cannot
-    // reach what lies beyond it.
-    slot.durableThrough = group.locked { state in
-      isNeeded && checkpoint.record.replay.offset >= state.chainStart
-        ? state.syncedThrough : state.durableMark
-    }
+    slot.durableThrough = group.durableMark(replayingFrom: replayStart, isNeeded: isNeeded)
     let place = FileLayout.slotOffset(slot.place)
     try withScratch(FileLayout.slotBlockLength) { block throws(Fault) in
       slot.encode(into: block, seed: header.seed)
       try group.writeAside(UnsafeRawBufferPointer(block), at: place, pieces: block.count)
     }
-    if isNeeded { try makeSlotDurable(replay: checkpoint.record.replay) }
-    slotGeneration = slot.generation
-  }
-
-  private func makeSlotDurable(replay: ReplayPosition) throws(Fault) {
-    try group.sync()
-    group.locked { state in
-      // While the slot was written, the log may have restarted once more.
-      guard replay.offset >= state.chainStart else { return }
-      state.needsCheckpoint = false
-      state.durableMark = max(state.durableMark, state.syncedThrough)
+    if isNeeded {
+      try group.sync()
+      group.endNeed(replayingFrom: replayStart)
     }
+    slotGeneration = slot.generation
   }
 }

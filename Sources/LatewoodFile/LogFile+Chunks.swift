@@ -12,21 +12,12 @@ extension LogFile {
   /// Throws `unsupported` while a checkpoint is needed, if `beginning` a transaction.
   func prepareToAppend(beginning: Bool = false) throws(Fault) {
     precondition(!isReadOnly, "the file was opened for reading")
-    var room: Range<UInt64>?
-    let isReady = group.locked { state in
-      if state.isStopped || (beginning && state.needsCheckpoint) { return false }
-      append.pointee.flushedThrough = state.writtenThrough
-      append.pointee.durableThrough = state.durableMark
-      // Everything is in the file: begin at the start of the chunk again, so that small
-      // transactions stay in the nearest cache.
-      if state.writtenThrough == state.closedThrough, append.pointee.frameStart > 0 {
-        rewind(&state, to: state.closedThrough)
-      }
-      if beginning, device.prefersWrittenRoom { room = state.roomToWrite(at: append.pointee.tail) }
-      return true
-    }
-    if !isReady { throw group.locked { $0.isStopped ? $0.stopFault() : .checkpointNeeded } }
-    if let room { try group.writeRoom(room) }
+    let tail = tail
+    let start = try group.begin(
+      at: tail, isTransaction: beginning, isUsed: append.pointee.frameStart > 0)
+    append.pointee.flushedThrough = start.writtenThrough
+    append.pointee.durableThrough = start.durableMark
+    if let chunk = start.emptied { beginChunk(chunk, at: tail) }
     if append.pointee.capacity &- append.pointee.position < LogFile.leastRoom { try nextChunk() }
     try checkLength(of: 0)
   }
@@ -55,10 +46,11 @@ extension LogFile {
     append.pointee.mappedThrough = space.capacity
   }
 
-  /// Empties the current chunk. With the monitor held, and nothing waiting in memory.
-  func rewind(_ state: inout GroupFlush.State, to tail: UInt64) {
-    let chunk = state.open.chunk
-    state.open = LogFile.segment(memory: chunk, at: tail, chunk: chunk)
+  /// Empties the current chunk, of which nothing is waiting.
+  func rewind(to tail: UInt64) { beginChunk(group.rewind(to: tail), at: tail) }
+
+  /// Continues at the start of a chunk, at `tail` in the file, which has everything before it.
+  func beginChunk(_ chunk: UnsafeMutableRawPointer, at tail: UInt64) {
     place(memory: chunk, at: tail, capacity: LogFile.chunkLength)
     append.pointee.flushedThrough = max(append.pointee.flushedThrough, tail)
   }
@@ -105,8 +97,7 @@ extension LogFile {
       append.pointee.closedFrames += 1
       endsInSeal = false
       // At once: the next frame may be refused, but this one stays part of the log.
-      let length = append.pointee.frameStart
-      group.locked { $0.close(length: length) }
+      group.completeFrames(length: append.pointee.frameStart)
     } else {
       append.pointee.position = append.pointee.frameStart
     }
@@ -119,22 +110,13 @@ extension LogFile {
   func nextChunk() throws(Fault) {
     let length = append.pointee.frameStart
     let tail = append.pointee.tail
-    let (isBusy, spare) = group.locked { state in
-      state.close(length: length)
-      return (
-        state.writing.isTaken, chunks.first { chunk in chunk != state.open.chunk && !state.isWaiting(chunk) }
-      )
-    }
+    let (isBusy, spare) = group.completeChunk(length: length, of: chunks)
     if isBusy, let chunk = spare ?? newChunk() {
-      group.locked { state in
-        state.seal(
-          length: length, end: tail, touchable: tail,
-          next: LogFile.segment(memory: chunk, at: tail, chunk: chunk))
-      }
+      group.seal(length: length, at: tail, next: chunk)
       place(memory: chunk, at: tail, capacity: LogFile.chunkLength)
     } else {
       try group.flush(through: tail, durable: false)
-      group.locked { rewind(&$0, to: tail) }
+      rewind(to: tail)
     }
   }
 
@@ -150,8 +132,4 @@ extension LogFile {
     chunks.append(chunk)
     return chunk
   }
-}
-
-extension GroupFlush.State {
-  func isWaiting(_ chunk: UnsafeMutableRawPointer) -> Bool { sealed.contains { $0.chunk == chunk } }
 }

@@ -28,7 +28,7 @@ extension LogFile {
     precondition(!append.pointee.isOpen, "a transaction is open")
     guard isOutOfSpace else { return }
     group.waitUntilIdle()
-    if let fault = group.locked({ $0.poisonRefusal }) { throw fault }
+    try group.check()
     // No attempted write reaches beyond this size: the file only grows by writing.
     let size = try device.size()
     guard let tail = FileLayout.alignedToFrame(max(size, append.pointee.tail) + FileLayout.frameAlignment),
@@ -37,21 +37,17 @@ extension LogFile {
     try eraseGivenUp(below: size)
     append.pointee.lastFrameChecksum = 0
     endsInSeal = false
-    group.locked { state in
-      let chunk = state.open.chunk
-      state.restart(at: tail, open: LogFile.segment(memory: chunk, at: tail, chunk: chunk))
-      rewind(&state, to: tail)
-    }
+    beginChunk(group.restart(at: tail), at: tail)
   }
 
   /// Makes sure that the log ends before the frames given up. They all depend on the first of them,
-  /// which `GroupFlush` completes last.
+  /// which `FrameWriter` completes last.
   ///
   /// No known device refuses a write after taking all of its bytes. But if the first frame is
   /// there, it is durably overwritten with zeros. Otherwise nothing is synced, because a sync that
   /// fails for lack of space ends all writing.
   private func eraseGivenUp(below size: UInt64) throws(Fault) {
-    let start = group.locked { $0.writtenThrough }
+    let start = group.writtenThrough
     let view = try view(through: size)
     guard try LogWalk.frame(at: start, view: view, size: size) != nil else { return }
     try withScratch(FrameHeader.length) { zeros throws(Fault) in

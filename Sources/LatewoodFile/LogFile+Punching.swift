@@ -74,7 +74,7 @@ extension LogFile {
   {
     if blocks.isEmpty { return .done }
     try group.check()
-    try group.checkOwner()
+    try frames.checkOwner()
     guard try device.tryLockExclusively() else { return .busy }
     defer { device.unlockExclusively() }
     while let block = blocks.last {
@@ -84,7 +84,7 @@ extension LogFile {
       }
       // Nobody can write to the file while the system gives blocks back.
       let start = max(block.lowerBound, block.upperBound - min(block.upperBound, LogFile.longestPunch))
-      group.giveWay()
+      frames.yieldToFrames()
       guard try device.punch(offset: start, length: block.upperBound - start) else {
         return .unsupported
       }
@@ -96,7 +96,7 @@ extension LogFile {
 
   /// Whether the file has a reader now, in this process or another.
   package func hasReaders() throws(Fault) -> Bool {
-    try group.checkOwner()
+    try frames.checkOwner()
     guard try device.tryLockExclusively() else { return true }
     device.unlockExclusively()
     return false

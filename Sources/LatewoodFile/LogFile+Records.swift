@@ -157,10 +157,7 @@ extension LogFile {
   package func record(at offset: UInt64) throws(Fault) -> LogRecord {
     if let record = append.pointee.recordInMemory(at: offset) { return record }
     if let record = append.pointee.recordInFile(at: offset) { return record }
-    let pending = group.locked { state in state.sealed.last { $0.offset <= offset } }
-    if let pending, offset < pending.offset + UInt64(pending.length) {
-      return LogRecord(trusted: pending.memory + Int(offset - pending.offset))
-    }
+    if let waiting = group.waitingBytes(at: offset) { return LogRecord(trusted: waiting) }
     // The record's segment was sealed and has been written.
     let view = view
     // SAFETY: the bytes below the limit exist.

@@ -42,7 +42,7 @@ extension LogFile {
     defer { withExtendedLifetime(hold) {} }
     let found = try findNewest()
     let size = found.size
-    group.locked { $0.touchableThrough = size }
+    group.setReadable(through: size)
     let choice = found.choice
     needRecords(from: choice.replay.offset)
     let view = found.walk.view
@@ -76,7 +76,7 @@ extension LogFile {
     } else {
       try startAppending(after: found, lastTransaction: report.lastTransaction)
       // The process that gave the file its name may have ended before it synced the directory.
-      if !group.locked({ $0.keepsLock }) { try volume.syncDirectory(containing: path) }
+      if !group.keepsLock { try volume.syncDirectory(containing: path) }
       report.needsCheckpoint = needsCheckpoint
     }
     return report
@@ -190,33 +190,21 @@ extension LogFile {
 
   /// Sets `committedPosition` to the end of a log that another process writes.
   func noteCommitted(through offset: UInt64) {
-    group.locked { state in
-      state.closedThrough = offset
-      state.writtenThrough = offset
-    }
+    group.noteCommitted(through: offset)
   }
 
   /// Sets the writer's place to the end of the log, or past the end of the file if the space behind
   /// the log must not be used.
   private func startAppending(after found: Found, lastTransaction: UInt64) throws(Fault) {
     let end = found.walk.position
-    let goesOn = found.hasTornTail ? false : try givesRoomBack(behind: found)
+    let goesOn = found.hasTornTail ? false : try reclaimPreallocation(behind: found)
     guard let tail = goesOn ? end.offset : beyond(found.size) else {
       throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path)
     }
     append.pointee.transaction = lastTransaction
     append.pointee.lastFrameChecksum = goesOn ? end.previousChecksum : 0
     endsInSeal = goesOn && found.walk.lastFrame?.kind == .seal
-    let floor = found.floor
-    group.locked { state in
-      state.syncedThrough = floor
-      state.durableMark = floor
-      state.closedThrough = tail
-      state.writtenThrough = tail
-      state.needsCheckpoint = !goesOn
-      state.gapStart = end.offset
-      if !goesOn { state.chainStart = tail }
-      rewind(&state, to: tail)
-    }
+    let chunk = group.begin(at: tail, after: end.offset, floor: found.floor, hasGap: !goesOn)
+    beginChunk(chunk, at: tail)
   }
 }

@@ -26,7 +26,7 @@ extension LogFile {
     try group.check()
     guard try isStillInPlace() else { return .replaced }
     guard let walk = try findNewer() else { return .newCheckpoint }
-    group.locked { $0.touchableThrough = max($0.touchableThrough, walk.size) }
+    group.extendReadable(through: walk.size)
     let before = replay.transactions
     begin(walk.view)
     try replay.apply(view: walk.view, from: replayed.offset, to: walk.position.offset, apply)

@@ -29,11 +29,11 @@ extension LogFile {
   /// file; and errors of the volume and the device.
   package func createReplacement() throws(Fault) -> LogFile {
     try checkWriting()
-    guard let lock = group.fileLock else { throw Fault(.readOnly, "the file was opened for reading") }
+    guard let lock = frames.fileLock else { throw Fault(.readOnly, "the file was opened for reading") }
     try checkReplaceable()
     let file = try createBeside(path, lock, of: header.databaseID)
     // The lock stays with the file that is in place.
-    file.keepLock()
+    file.group.keepsLock = true
     return file
   }
 
@@ -105,7 +105,7 @@ extension LogFile {
   }
 
   /// Whether this file will replace another one, which holds the lock.
-  package var isReplacement: Bool { group.locked { $0.keepsLock } }
+  package var isReplacement: Bool { group.keepsLock }
 
   /// Renames a copy, which must be durable as a whole, to its path.
   package func settle() throws(Fault) {
@@ -129,19 +129,20 @@ extension LogFile {
     try old.checkReplaceable()
     try device.copyAttributes(from: old.device)
     // Commits that are on their way to the old file are in this one, too.
-    old.group.locked { $0.isReplaced = true }
+    old.group.setReplaced(true)
     do throws(Fault) {
       try rename()
     } catch {
-      old.group.locked { $0.isReplaced = false }
+      old.group.setReplaced(false)
       throw error
     }
-    old.keepLock()
-    group.locked { $0.keepsLock = false }
+    // The lock goes over to this file.
+    old.group.keepsLock = true
+    group.keepsLock = false
     do throws(Fault) {
       try volume.syncDirectory(containing: path)
     } catch {
-      for file in [old, self] { file.group.locked { $0.end(with: error) } }
+      for file in [old, self] { file.group.end(with: error) }
       throw error
     }
   }
@@ -193,9 +194,6 @@ extension LogFile {
     }
   }
 
-  /// Makes closing this file leave the lock of the writing process alone from now on.
-  private func keepLock() { group.locked { $0.keepsLock = true } }
-
   /// *Writer, no transaction open.* Sets the number of the last transaction, so that the next one
   /// gets `number + 1`.
   package func continueTransactions(after number: UInt64) {
@@ -234,7 +232,7 @@ package struct LogFollower {
   /// Throws `outOfSpace` if the log had to restart behind a gap beyond `offset`; and errors of
   /// `apply`.
   package mutating func advance(through position: CommitPosition, apply: ReplayAction) throws(Fault) {
-    guard log.group.locked({ $0.chainStart }) <= offset else {
+    guard log.group.isBeyondGap(offset) else {
       throw Fault(.outOfSpace, "the disk was full meanwhile")
     }
     guard position.offset > offset else { return }

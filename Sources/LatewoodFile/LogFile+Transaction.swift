@@ -47,16 +47,13 @@ extension LogFile {
     let frameStart = append.pointee.frameStart
     let checksum = append.pointee.lastFrameChecksum
     closeFrame(continues: false)
-    let length = append.pointee.frameStart
-    let isStopped = group.locked { state in
-      if !state.isStopped { state.close(length: length) }
-      return state.isStopped
-    }
-    if isStopped {
+    do throws(Fault) {
+      try group.completeTransaction(length: append.pointee.frameStart)
+    } catch {
       append.pointee.frameStart = frameStart
       append.pointee.lastFrameChecksum = checksum
       abortTransaction()
-      throw group.locked { $0.stopFault() }
+      throw error
     }
     append.pointee.isOpen = false
     endsInSeal = false

@@ -44,12 +44,12 @@ extension LogFile {
       // The record is read through the mapping from here on, because its value is not behind it in
       // memory.
       try group.flush(through: tail, durable: false)
-      group.locked { rewind(&$0, to: tail) }
+      rewind(to: tail)
       append.pointee.position = FrameHeader.length
       return record
     } catch {
       // Part of the value may be in the file behind the log, so these offsets cannot be used again.
-      if error.kind == .outOfSpace { group.locked { $0.fail(error) } }
+      if error.kind == .outOfSpace { group.fail(error) }
       failTransaction(error)
       throw error
     }
@@ -94,11 +94,9 @@ extension LogFile {
     let skipped = (used + 7) & ~7
     let next = place.memory + skipped
     let nextOffset = (end + 7) & ~7
-    group.locked { state in
-      state.seal(
-        length: used, end: nextOffset, touchable: exists ? end : place.segmentOffset + UInt64(used),
-        next: LogFile.segment(memory: next, at: nextOffset, chunk: state.open.chunk))
-    }
+    group.seal(
+      length: used, end: nextOffset, readable: exists ? end : place.segmentOffset + UInt64(used),
+      next: UnsafeRawPointer(next))
     self.place(memory: next, at: nextOffset, capacity: place.capacity - skipped)
   }
 }

@@ -8,7 +8,7 @@ import LatewoodDevice
 /// ```
 ///   put, delete ...      commit                  flush
 ///   encode into    ->    complete the   ->   write, sync: by the first      ->  readers see it
-///   a 4 MiB chunk        frame                thread that waits (GroupFlush)     through the mapping
+///   a 4 MiB chunk        frame                thread that waits (GroupCommit)     through the mapping
 /// ```
 ///
 /// Invariants:
@@ -40,12 +40,6 @@ package final class LogFile: @unchecked Sendable {
   package static let largeValueLength = 1 << 20
   static let valuePieceLength = 1 << 20
   package static let nodePieceLength = 32 << 10
-  /// The number of bytes preallocated for small synchronous commits.
-  static let reservedLength: UInt64 = 64 << 10
-  static let syncsBeforeReserving = 8
-  /// The least length of a synchronous commit, in bytes, for which the preallocated space is filled
-  /// with zeros.
-  static let leastWrittenAhead: UInt64 = 512
 
   package let path: String
   package let isReadOnly: Bool
@@ -54,7 +48,8 @@ package final class LogFile: @unchecked Sendable {
   package let mapping: MappedFile
   let volume: any Volume
   let environment: Environment
-  let group: GroupFlush
+  let frames: FrameWriter
+  let group: GroupCommit
   /// The shared use of the file, held until this is closed; versions hold it too.
   private let sharedUse: Guarded<Use?>
 
@@ -109,9 +104,8 @@ package final class LogFile: @unchecked Sendable {
         base: opened.mapping.space.base, mappedThrough: opened.mapping.space.capacity,
         flushedThrough: FileLayout.logStart, memory: chunk, segmentOffset: FileLayout.logStart,
         capacity: length, seed: opened.header.seed))
-    group = GroupFlush(
-      device: opened.device, fileLock: opened.fileLock,
-      open: LogFile.segment(memory: chunk, at: FileLayout.logStart, chunk: chunk))
+    frames = FrameWriter(opened.device, opened.fileLock)
+    group = GroupCommit(frames, open: .empty(chunk, at: FileLayout.logStart))
   }
 
   deinit {
@@ -121,17 +115,11 @@ package final class LogFile: @unchecked Sendable {
     append.deallocate()
   }
 
-  static func segment(
-    memory: UnsafeRawPointer, at offset: UInt64, chunk: UnsafeMutableRawPointer
-  ) -> Segment {
-    Segment(memory: memory, offset: offset, length: 0, end: offset, touchable: offset, chunk: chunk)
-  }
-
   /// The bytes of the file, as far as they exist now. Valid as long as this object or `mapping`.
   /// From any thread.
   package var view: FileView {
     // In this order: the mapping was made before the limit was raised.
-    let limit = group.locked { $0.touchableThrough }
+    let limit = group.readableThrough
     return view(of: mapping.space, limit: limit)
   }
 
@@ -147,29 +135,29 @@ package final class LogFile: @unchecked Sendable {
   }
 
   /// Everything before this offset survives a power cut. From any thread.
-  package var durableThrough: UInt64 { group.locked { $0.syncedThrough } }
+  package var durableThrough: UInt64 { group.durableThrough }
 
   /// Whether a write or sync has failed, so that nothing will be written again. From any thread.
-  package var isPoisoned: Bool { group.locked { $0.poison != nil } }
+  package var isPoisoned: Bool { group.failure != nil }
 
   /// Whether the file was found to be removed, renamed or replaced. Nothing will be written again;
   /// acknowledged commits can still be read. From any thread.
-  package var isMoved: Bool { group.locked { $0.poison?.kind == .fileMoved } }
+  package var isMoved: Bool { group.failure?.kind == .fileMoved }
 
   /// Throws `poisoned`, `fileMoved` or `closed` if nothing will be written again. From any thread.
   package func checkWriting() throws(Fault) { try group.check() }
 
   /// Whether a checkpoint must be written, and a slot that names it, before anything can be
   /// acknowledged. From any thread.
-  package var needsCheckpoint: Bool { group.locked { $0.needsCheckpoint } }
+  package var needsCheckpoint: Bool { group.needsCheckpoint }
 
   /// Whether a write failed for lack of space, and `recoverFromOutOfSpace` has not been called
   /// since. From any thread.
-  package var isOutOfSpace: Bool { group.locked { $0.shortage != nil } }
+  package var isOutOfSpace: Bool { group.isOutOfSpace }
 
   /// Whether `isOutOfSpace` or `needsCheckpoint` prevents transactions from beginning. From any
   /// thread.
-  package var isInterrupted: Bool { group.locked { $0.shortage != nil || $0.needsCheckpoint } }
+  package var isInterrupted: Bool { group.isInterrupted }
 
   /// *Writer.* Where the next frame will start.
   package var tail: UInt64 { append.pointee.tail }
@@ -190,10 +178,10 @@ package final class LogFile: @unchecked Sendable {
   package var flushedThrough: UInt64 { append.pointee.flushedThrough }
 
   /// The end of all commits. From any thread.
-  package var committedPosition: CommitPosition { CommitPosition(offset: group.locked { $0.closedThrough }) }
+  package var committedPosition: CommitPosition { CommitPosition(offset: group.committedThrough) }
   /// The end of the log in the file. Later commits and reservations are still in memory. From any
   /// thread.
-  package var writtenPosition: CommitPosition { CommitPosition(offset: group.locked { $0.writtenThrough }) }
+  package var writtenPosition: CommitPosition { CommitPosition(offset: group.writtenThrough) }
 
   /// *Writer.* The number of bytes of memory in chunks.
   package var chunkMemory: UInt64 { UInt64(chunks.count * LogFile.chunkLength) }
@@ -227,16 +215,9 @@ package final class LogFile: @unchecked Sendable {
   ///
   /// The file stays mapped, and locked for reading, as long as anyone holds `use`.
   package func close() {
-    let wasClosed = group.locked { state in
-      defer {
-        state.isClosed = true
-        state.isStopped = true
-      }
-      return state.isClosed
-    }
-    if wasClosed { return }
+    guard group.close() else { return }
     group.waitUntilIdle()
-    let lock = group.locked { $0.keepsLock } ? nil : group.fileLock
+    let lock = group.keepsLock ? nil : frames.fileLock
     guard var last = sharedUse.withLock({ $0.take() }) else { return }
     last.records = nil
     if isKnownUniquelyReferenced(&last.file) {

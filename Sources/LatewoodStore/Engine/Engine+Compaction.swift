@@ -129,11 +129,13 @@ extension Engine {
   }
 
   private func beginLag(isAutomatic: Bool) {
-    // Twice the least part is the most that writers get ahead, and both files hold it.
+    // Twice the least part is the most that writers get ahead, and both files hold it. They must
+    // not get so far that a checkpoint begins, which would add another tree.
+    let part = min(spare() / 8, UInt64(options.writeBufferBudget) / 4 * 3)
     compactionLag.begin(
       at: committedBytes.load(ordering: .relaxed), live: liveBytes.load(ordering: .relaxed),
       divisor: isAutomatic ? 32 : 8,
-      least: isAutomatic ? max(3 << 20, spare() / 8) : Engine.leastThreshold,
+      least: isAutomatic ? max(3 << 20, part) : Engine.leastThreshold,
       isBounded: isAutomatic)
   }
 

@@ -1,0 +1,109 @@
+import LatewoodBytes
+import LatewoodConcurrency
+import LatewoodDevice
+import Synchronization
+
+/// Writes frames, and what lies between them, to the file.
+///
+/// Invariant: a walk finds all frames that are written together, or none. Of several, the header of
+/// the first is written last. So a write that runs out of space part way leaves none of them in the
+/// log, neither for concurrent readers nor after the end of the process.
+///
+/// Thread safety: `write(_:_:from:through:)` by one thread at a time; the rest by any.
+final class FrameWriter: Sendable {
+  let device: any Device
+  let fileLock: (any FileLock)?
+  /// Incremented before and after frames are written, so it is odd in between.
+  private let writes = Atomic<UInt64>(0)
+  /// As many zeros as are written ahead at once.
+  private static let zeros = [UInt8](repeating: 0, count: Int(Preallocation.length))
+
+  init(_ device: any Device, _ fileLock: (any FileLock)?) {
+    self.device = device
+    self.fileLock = fileLock
+  }
+
+  /// Throws in a forked child, which has the parent's file but none of its locks.
+  func checkOwner() throws(Fault) {
+    if let fileLock, !fileLock.isOwnedByThisProcess {
+      throw Fault(.lockedByOtherProcess, "the store was opened before a fork: the child must open its own")
+    }
+  }
+
+  /// Runs `body`, which writes frames, while others yield.
+  func inTurn(_ body: () throws(Fault) -> Void) throws(Fault) {
+    writes.wrappingAdd(1, ordering: .relaxed)
+    defer { writes.wrappingAdd(1, ordering: .relaxed) }
+    try body()
+  }
+
+  /// Writes the frames between two offsets so that a walk finds all of them or none.
+  func write(_ sealed: [Segment], _ open: Segment, from: UInt64, through: UInt64) throws(Fault) {
+    let first = sealed.first { $0.offset + UInt64($0.length) > from } ?? open
+    // SAFETY: `from` is the end of a frame and less than `through`: there is another one, and its
+    // header is whole in memory.
+    let header = first.memory + Int(from - first.offset)
+    let end = FrameHeader.decode(from: header, at: from)?.end.flatMap(FileLayout.alignedToFrame)
+    // A walk rejects an incomplete frame. But of several frames the first could be complete.
+    let isAlone = (end ?? from) >= through
+    let start = isAlone ? from : from + UInt64(FrameHeader.length)
+    for segment in sealed { try write(segment, from: start) }
+    try write(open, from: start)
+    if !isAlone {
+      try device.write(UnsafeRawBufferPointer(start: header, count: FrameHeader.length), at: from)
+    }
+    for segment in sealed { try keep(segment, from: from) }
+    try keep(open, from: from)
+  }
+
+  private func write(_ segment: Segment, from: UInt64) throws(Fault) {
+    let done = from > segment.offset ? Int(min(from - segment.offset, UInt64(segment.length))) : 0
+    guard segment.length > done else { return }
+    let bytes = UnsafeRawBufferPointer(start: segment.memory + done, count: segment.length - done)
+    try device.write(bytes, at: segment.offset + UInt64(done))
+  }
+
+  /// Keeps a segment in memory, because readers find its records through the mapping from now on.
+  private func keep(_ segment: Segment, from: UInt64) throws(Fault) {
+    let end = segment.offset + UInt64(segment.length)
+    if end > from { try device.keepMapped(max(from, segment.offset)..<end) }
+  }
+
+  /// Writes bytes outside the open frames, in pieces of at most `pieces` bytes.
+  func writeAside(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(Fault) {
+    var at = 0
+    while at < bytes.count {
+      let count = min(pieces, bytes.count - at)
+      yieldToFrames()
+      try device.write(UnsafeRawBufferPointer(rebasing: bytes[at..<at + count]), at: offset + UInt64(at))
+      at += count
+    }
+  }
+
+  /// Writes zeros, which a walk takes for space that was never used.
+  ///
+  /// - Parameter range: at most `Preallocation.length` bytes.
+  func writeZeros(_ range: Range<UInt64>) throws(Fault) {
+    let length = Int(range.upperBound - range.lowerBound)
+    let result = FrameWriter.zeros.withUnsafeBytes { bytes in
+      Result { () throws(Fault) in
+        try device.write(UnsafeRawBufferPointer(rebasing: bytes[..<length]), at: range.lowerBound)
+      }
+    }
+    try result.get()
+  }
+
+  /// Yields to a thread that is writing frames.
+  ///
+  /// File systems let one thread at a time change a file, without taking turns: writing piece after
+  /// piece, or giving back block after block, would keep a small commit waiting for milliseconds.
+  /// So this is called before each piece. It waits only briefly and guarantees nothing.
+  func yieldToFrames() {
+    let turn = writes.load(ordering: .relaxed)
+    if turn & 1 == 0 { return }
+    for _ in 0..<100 {
+      Monitor.giveUpProcessor()
+      if writes.load(ordering: .relaxed) != turn { return }
+    }
+  }
+}

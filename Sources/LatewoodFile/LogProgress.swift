@@ -1,0 +1,263 @@
+import LatewoodBytes
+
+/// How far the log has come, from memory to the disk, and what has stopped it.
+///
+/// ```
+/// syncedThrough <= writtenThrough <= closedThrough      offsets in the file, ends of frames
+/// | on the disk  | in the file    | in sealed and open segments
+/// ```
+///
+/// ```
+///            a write finds no space                restart
+/// writing  ------------------------->  full  -------------------->  writing, a checkpoint is needed
+///    |                                  |
+///    |  another failure of a write,     |
+///    |  or any of a sync                v
+///    +------------------------------> ended                         until the file is opened again
+/// ```
+///
+/// A full disk gives up the frames in memory: `restart` continues behind a gap, which no walk from
+/// an older checkpoint crosses.
+///
+/// Invariant: while a checkpoint is needed, `durableMark` does not move. So the log never claims
+/// durability beyond such a gap.
+///
+/// A plain value; ``GroupCommit`` guards it.
+struct LogProgress {
+  private enum Stage {
+    case writing
+    /// There was no space for frames: nothing is written until `restart`.
+    case full(Fault)
+    /// Nothing will ever be written again; `shortage` says whether the disk was full before.
+    case ended(Fault, after: Fault?)
+  }
+
+  private var stage = Stage.writing
+  private(set) var isClosed = false
+  /// Whether nothing can be appended. A plain flag, because every begin and commit reads it.
+  private(set) var isStopped = false
+
+  /// Segments that wait to be written, oldest first.
+  private(set) var sealed: [Segment] = []
+  private(set) var open: Segment
+  private(set) var closedThrough: UInt64 = FileLayout.logStart
+  private(set) var writtenThrough: UInt64 = FileLayout.logStart
+  private(set) var syncedThrough: UInt64 = FileLayout.logStart
+  /// The offset up to which frames and slots may claim durability.
+  private(set) var durableMark: UInt64 = FileLayout.logStart
+  /// The number of bytes of the file that exist and may be read.
+  private(set) var readableThrough: UInt64 = FileLayout.logStart
+
+  private(set) var needsCheckpoint = false
+  /// The start of the log after the last gap since the file was opened.
+  private(set) var chainStart: UInt64 = FileLayout.logStart
+  /// The end of the log before the gap. Only valid while a checkpoint is needed.
+  private var gapStart: UInt64 = FileLayout.logStart
+  /// Ranges whose commits failed for lack of space. A commit that ends in one will never be in the
+  /// file.
+  private var givenUp: [Range<UInt64>] = []
+
+  init(open: Segment) { self.open = open }
+
+  // MARK: Stages
+
+  /// The error that ended all writing; nil if it goes on.
+  var failure: Fault? {
+    if case .ended(let failure, _) = stage { return failure }
+    return nil
+  }
+
+  /// The lack of space that stopped writing, even if another failure followed.
+  var shortage: Fault? {
+    switch stage {
+    case .writing: nil
+    case .full(let shortage): shortage
+    case .ended(_, let shortage): shortage
+    }
+  }
+
+  mutating func close() {
+    isClosed = true
+    isStopped = true
+  }
+
+  mutating func fail(_ fault: Fault) {
+    guard fault.kind == .outOfSpace else { return end(with: fault) }
+    switch stage {
+    case .writing: stage = .full(fault)
+    case .full: break
+    case .ended(let failure, let shortage): stage = .ended(failure, after: shortage ?? fault)
+    }
+    isStopped = true
+  }
+
+  /// Ends all writing for good. The first failure counts.
+  mutating func end(with fault: Fault) {
+    if failure == nil { stage = .ended(fault, after: shortage) }
+    isStopped = true
+  }
+
+  /// Gives up everything not yet written and continues at `tail`, past everything that may have
+  /// been written.
+  mutating func restart(at tail: UInt64) {
+    if closedThrough > writtenThrough { givenUp.append(writtenThrough..<closedThrough) }
+    if !needsCheckpoint { gapStart = writtenThrough }
+    sealed = []
+    chainStart = tail
+    closedThrough = tail
+    writtenThrough = tail
+    if let failure { stage = .ended(failure, after: nil) } else { stage = .writing }
+    isStopped = failure != nil || isClosed
+    needsCheckpoint = true
+    rewind(to: tail)
+  }
+
+  // MARK: Errors
+
+  /// The error for every write from now on; nil if writing is possible, or only stopped for lack of
+  /// space.
+  var refusal: Fault? {
+    if !isStopped { return nil }
+    if isClosed { return Fault(.closed, "the file is closed") }
+    guard let failure else { return nil }
+    if failure.kind == .fileMoved { return failure }
+    return Fault(
+      .poisoned, "writing failed earlier (\(failure.reason)): open the store again",
+      offset: failure.offset, errno: failure.errno)
+  }
+
+  /// The reason why nothing can be appended now. `isStopped` must be set.
+  func reasonToStop(hasWaited: Bool = false) -> Fault {
+    if hasWaited, let first = failure ?? shortage { return first }
+    return refusal ?? shortage ?? .commitWithoutSpace
+  }
+
+  /// The error of a flush of everything before `target`; nil if it can proceed.
+  ///
+  /// Threads that were waiting get the failure itself; later ones get `poisoned`. A lack of space
+  /// does not prevent a sync of bytes already in the file, because others may see them already.
+  func refusal(of target: UInt64, durable: Bool, hasWaited: Bool) -> Fault? {
+    if isGivenUp(target) { return .commitWithoutSpace }
+    if !isStopped || (durable && isSyncable(target)) { return nil }
+    return reasonToStop(hasWaited: hasWaited)
+  }
+
+  // MARK: Flushing
+
+  /// Whether a flush of everything before `target` has nothing left to do.
+  func isDone(_ target: UInt64, durable: Bool) -> Bool {
+    target <= (durable ? syncedThrough : writtenThrough) && !isGivenUp(target)
+  }
+
+  /// Whether everything before `target` is in the file, which may still be synced.
+  func isSyncable(_ target: UInt64) -> Bool { target <= writtenThrough && failure == nil && !isClosed }
+
+  private func isGivenUp(_ target: UInt64) -> Bool {
+    !givenUp.isEmpty && givenUp.contains { $0.lowerBound < target && target <= $0.upperBound }
+  }
+
+  /// Notes that everything before `through` has been written; `written` is the open segment as it
+  /// was when the write began.
+  mutating func finishWriting(through: UInt64, open written: Segment) {
+    writtenThrough = through
+    for segment in sealed where segment.end <= through {
+      readableThrough = max(readableThrough, segment.readable)
+    }
+    if !sealed.isEmpty { sealed.removeAll { $0.end <= through } }
+    if written.length > 0 {
+      readableThrough = max(readableThrough, written.offset + UInt64(written.length))
+    }
+  }
+
+  mutating func finishSync(through: UInt64) {
+    syncedThrough = max(syncedThrough, through)
+    if !needsCheckpoint { durableMark = max(durableMark, syncedThrough) }
+  }
+
+  /// Notes that the bytes before `end` exist.
+  mutating func extendReadable(through end: UInt64) { readableThrough = max(readableThrough, end) }
+
+  // MARK: Appending
+
+  /// The open segment is complete up to `length`.
+  mutating func completeFrames(length: Int) {
+    open.length = length
+    open.end = open.offset + UInt64(length)
+    open.readable = open.end
+    closedThrough = open.end
+  }
+
+  /// Ends the open segment at `length` and opens `next`. The bytes in between, up to `end`, are
+  /// written separately.
+  mutating func seal(length: Int, end: UInt64, readable: UInt64, next: Segment) {
+    completeFrames(length: length)
+    open.end = end
+    open.readable = readable
+    closedThrough = end
+    if end > writtenThrough { sealed.append(open) }
+    open = next
+  }
+
+  /// Empties the open segment's chunk, of which nothing is waiting, for frames from `tail` on.
+  mutating func rewind(to tail: UInt64) { open = .empty(open.chunk, at: tail) }
+
+  /// The segment in memory that has the byte at `offset` and waits to be written.
+  func sealedSegment(at offset: UInt64) -> Segment? {
+    guard let segment = sealed.last(where: { $0.offset <= offset }),
+      offset < segment.offset + UInt64(segment.length)
+    else { return nil }
+    return segment
+  }
+
+  // MARK: Opening
+
+  /// Notes where a log ends that another process writes.
+  mutating func noteCommitted(through offset: UInt64) {
+    closedThrough = offset
+    writtenThrough = offset
+  }
+
+  mutating func setReadable(through size: UInt64) { readableThrough = size }
+
+  /// Begins to append at `tail` to a log that ends at `end` and is known to be durable before
+  /// `floor`. If there is a gap between the two, no walk crosses it, and a checkpoint is needed.
+  mutating func begin(at tail: UInt64, after end: UInt64, floor: UInt64, hasGap: Bool) {
+    noteCommitted(through: tail)
+    syncedThrough = floor
+    durableMark = floor
+    needsCheckpoint = hasGap
+    gapStart = end
+    if hasGap { chainStart = tail }
+    rewind(to: tail)
+  }
+
+  // MARK: Gaps
+
+  /// The gap that a needed checkpoint has to reach beyond; nil if none is needed.
+  var gap: Range<UInt64>? { needsCheckpoint ? gapStart..<max(gapStart, chainStart) : nil }
+
+  /// Whether a checkpoint that replays from `start` reaches beyond the last gap.
+  func isBeyondGap(_ start: UInt64) -> Bool { start >= chainStart }
+
+  /// A checkpoint that replays from `start` is durable.
+  mutating func endNeed(replayingFrom start: UInt64) {
+    // While its slot was written, the log may have restarted once more.
+    guard isBeyondGap(start) else { return }
+    needsCheckpoint = false
+    durableMark = max(durableMark, syncedThrough)
+  }
+}
+
+extension Fault {
+  static var commitWithoutSpace: Fault {
+    Fault(.outOfSpace, "there was no space for this commit; it was not kept")
+  }
+  static var fileMoved: Fault {
+    Fault(
+      .fileMoved,
+      "the file that is open was removed, renamed or replaced: nothing more is written to it")
+  }
+  static var checkpointNeeded: Fault {
+    Fault(.unsupported, "a checkpoint must be written before the next transaction")
+  }
+}

@@ -1,0 +1,59 @@
+/// The space behind the log that is preallocated for small synchronous commits: a sync that does
+/// not have to record a new file length is a third cheaper.
+///
+/// ```
+/// log ... tail |.... preallocated ....| through
+///              | reserved: the file has this length, and blocks
+///              | zeroed: the blocks have been written, too
+/// ```
+///
+/// The first sync of a block that was only reserved costs half as much again or more, because the
+/// file system records that the block is now in use. If commits are so long that every few of them
+/// reach a new block, the space is therefore filled with zeros ahead of time.
+struct Preallocation {
+  /// The number of bytes preallocated at once.
+  static let length: UInt64 = 64 << 10
+  /// A store with fewer synchronous commits preallocates nothing.
+  private static let syncsBefore = 8
+  /// The least length of a synchronous commit, in bytes, for which the space is zeroed.
+  private static let leastZeroed: UInt64 = 512
+
+  /// The number of writes so far that were followed by a sync.
+  private var syncs = 0
+  /// The number of bytes that the last of them added.
+  private var syncedLength: UInt64 = 0
+  private var through: UInt64 = 0
+  /// The value of `syncs` when `through` was set.
+  private var syncsAtLast = 0
+
+  /// Counts a write that will be synced, and returns the range to reserve before it for the small
+  /// commits that follow; nil if there is no need.
+  ///
+  /// - Parameter isZeroed: whether the space for longer commits is zeroed by the writer.
+  mutating func rangeToReserve(from start: UInt64, through end: UInt64, isZeroed: Bool) -> Range<UInt64>? {
+    syncs += 1
+    syncedLength = end - start
+    guard syncs > Self.syncsBefore, end > through,
+      syncedLength < (isZeroed ? Self.leastZeroed : Self.length)
+    else { return nil }
+    return extend(from: start, beyond: end)
+  }
+
+  /// Returns the range to fill with zeros before the next transaction, which begins at `tail`; nil
+  /// if there is no need.
+  ///
+  /// Only the writer can do that: nobody else writes at or behind `tail`, except into regions that
+  /// the writer handed out.
+  mutating func rangeToZero(at tail: UInt64) -> Range<UInt64>? {
+    guard syncs > Self.syncsBefore, tail + syncedLength > through,
+      (Self.leastZeroed..<Self.length / 4).contains(syncedLength), syncs - syncsAtLast >= 4
+    else { return nil }
+    return extend(from: tail, beyond: tail)
+  }
+
+  private mutating func extend(from start: UInt64, beyond end: UInt64) -> Range<UInt64> {
+    through = end + Self.length
+    syncsAtLast = syncs
+    return start..<through
+  }
+}
