@@ -3,7 +3,7 @@
 /// Like `Mutex` of the Synchronization module, but with a POSIX mutex: an uncontended lock costs a
 /// third of the time, and the thread sanitizer understands it.
 // SAFETY: `value` is only accessed in `withLock`.
-package final class Guarded<Value>: @unchecked Sendable {
+@usableFromInline package final class Guarded<Value>: @unchecked Sendable {
   @usableFromInline let monitor = Monitor()
   @usableFromInline var value: Value
 

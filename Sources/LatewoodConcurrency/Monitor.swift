@@ -3,9 +3,12 @@
 ///
 /// An uncontended lock and unlock cost about 6 ns. Not recursive. Every wait must be in a loop that
 /// checks the awaited state, because waits may end without a signal.
+///
+/// Other layers take the lock without a call into this one: only what is `@usableFromInline`, the
+/// type itself included, can be inlined across modules.
 // SAFETY: the pointers never change; the objects they point to are made for use from many threads,
 // and stay at one address from `init` to `deinit`, as the system requires.
-package final class Monitor: @unchecked Sendable {
+@usableFromInline package final class Monitor: @unchecked Sendable {
   @usableFromInline let mutex: UnsafeMutablePointer<ThreadCalls.NativeMutex>
   private let condition: UnsafeMutablePointer<ThreadCalls.NativeCondition>
 
