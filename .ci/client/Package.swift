@@ -14,6 +14,10 @@ let package = Package(
         .product(name: "Latewood", package: "Latewood"), .product(name: "LatewoodStore", package: "Latewood"),
       ],
       swiftSettings: [.treatAllWarnings(as: .error)]),
+    // A program for a newcomer to read: one survey of birds, with most of what Latewood does.
+    .executableTarget(
+      name: "Survey", dependencies: [.product(name: "Latewood", package: "Latewood")],
+      swiftSettings: [.treatAllWarnings(as: .error)]),
     // The code of the documentation: see .ci/examples.py.
     .executableTarget(
       name: "Examples",

@@ -5,7 +5,10 @@ cd "$(dirname "$0")"
 scratch=../../.build-client
 mkdir -p "$scratch"
 for configuration in debug release; do
-  swift build -c "$configuration" --product Client --scratch-path "$scratch"
+  for program in Client Survey; do
+    swift build -c "$configuration" --product "$program" --scratch-path "$scratch"
+  done
   rm -f "$scratch"/client.latewood*
   "$scratch/$configuration/Client" "$scratch/client.latewood"
+  "$scratch/$configuration/Survey"
 done

@@ -11,7 +11,9 @@ import LatewoodTerminal
 /// and its implementation. Every error is a `Failure`; only this type turns it into words and an
 /// exit code.
 package enum LatewoodCommand {
-  static let version = "0.1.0"
+  /// The release that this source is, or the last one before it. `.ci/version.py` compares it with
+  /// the changelog and the README.
+  static let version = "0.2.0"
 
   package static func main() {
     TerminationSignals.install()
