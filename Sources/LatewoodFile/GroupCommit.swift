@@ -25,7 +25,8 @@ import LatewoodDevice
 /// 5. Syncs do not overlap: the system reports a failure only once, so of two overlapping syncs one
 ///    would wrongly succeed.
 ///
-/// Thread safety: calls marked *writer* need the store's writer lock; the rest come from any thread.
+/// Thread safety: calls marked *writer* need the store's writer lock; the rest come from any
+/// thread.
 // SAFETY: the pointer `state` never changes, and the monitor guards the memory it points to.
 final class GroupCommit: @unchecked Sendable {
   private struct State {
@@ -384,8 +385,8 @@ final class GroupCommit: @unchecked Sendable {
     }
   }
 
-  /// *Writer.* Begins to append: see ``LogProgress/begin(at:after:floor:hasGap:)``. Returns the open
-  /// chunk.
+  /// *Writer.* Begins to append: see ``LogProgress/begin(at:after:floor:hasGap:)``. Returns the
+  /// open chunk.
   func begin(
     at tail: UInt64, after end: UInt64, floor: UInt64, hasGap: Bool
   ) -> UnsafeMutableRawPointer {
