@@ -125,6 +125,43 @@ public struct DatabaseDirectory: Sendable {
       .filter { Self.fault(of: $0) == nil }.sorted()
   }
 
+  // MARK: Without blocking
+
+  /// Opens a database without blocking the caller's thread; nil if there is none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the database is open.
+  public func existing(
+    _ name: String, configuration: Database.Configuration = Database.Configuration()
+  ) async throws -> Database? {
+    try await Database.existing(at: path(of: name), configuration: configuration)
+  }
+
+  /// Returns whether there is a database of a name, without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
+  public func exists(_ name: String) async throws -> Bool {
+    try await Database.exists(at: path(of: name))
+  }
+
+  /// Deletes a database without blocking the caller's thread. Otherwise like the blocking form.
+  /// Returns false if there was none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
+  @discardableResult
+  public func delete(_ name: String) async throws -> Bool {
+    try await Database.delete(at: path(of: name))
+  }
+
+  /// Returns the names of all databases in the directory, sorted, without blocking the caller's
+  /// thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
+  public func names() async throws -> [String] { try await Database.performing { try names() } }
+
   /// Returns the name of a database by that of its file.
   static func name(ofFile file: String) -> String {
     let bytes = file.utf8.dropLast(file.hasSuffix(suffix) ? suffix.utf8.count : 0)

@@ -10,7 +10,7 @@ import LatewoodDocuments
 /// Each aggregate reads one state of the database, in O(documents found), and holds one value for
 /// each group in memory. Fields that an index holds come from the index, as for ``RowQuery``.
 public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable>: Sendable {
-  private let query: Query<Value>
+  let query: Query<Value>
   private let key: QueryField<Key>
 
   init(_ query: Query<Value>, _ key: QueryField<Key>) {
