@@ -34,7 +34,8 @@ extension DocumentCollection {
     try write { (writer) throws(DocumentError) in try writer.setExpiry(of: id, in: spaces, seconds) }
   }
 
-  /// Sets the time at which a document is purged to a while from now; see ``setExpiration(of:_:)``.
+  /// Sets the time at which a document is purged to a while from now; see
+  /// ``setExpiration(of:_:)-68jhr``.
   ///
   /// - Parameters:
   ///   - id: the id of the document.

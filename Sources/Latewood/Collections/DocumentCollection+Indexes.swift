@@ -62,21 +62,21 @@ extension DocumentCollection {
   }
 
   /// Creates an index of the stored members of a type: see
-  /// ``createIndex(_:on:where:unique:progress:)``.
+  /// ``createIndex(_:on:where:unique:progress:)-1og8p``.
   ///
   /// ```swift
   /// try movies.createIndex("by year", of: Movie.self) { ($0.year.descending, $0.title) }
   /// try movies.createIndex("by actor", of: Movie.self) { $0.cast.each }
   /// ```
   ///
-  /// - Throws: as ``createIndex(_:on:where:unique:progress:)``; `invalidParameter` also if a member
-  ///   is not stored under the name of its property.
+  /// - Throws: as ``createIndex(_:on:where:unique:progress:)-1og8p``; `invalidParameter` also if a
+  ///   member is not stored under the name of its property.
   public func createIndex<Value, each Field: IndexFieldSource>(
     _ name: String, of type: Value.Type,
     where condition: ((QueryDocument<Value>) -> QueryCondition)? = nil, unique: Bool = false,
     on fields: (QueryDocument<Value>) -> (repeat each Field)
   ) throws {
-    try build(name, Self.definition(fields, condition, unique), check: {}) { _ in }
+    try build(name, Self.definition(fields, condition, unique), check: {}, { _ in })
   }
 
   /// Creates an index without blocking the caller's thread. If the task is cancelled before the

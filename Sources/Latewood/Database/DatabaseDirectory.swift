@@ -107,10 +107,11 @@ public struct DatabaseDirectory: Sendable {
   ///   `inputOutput` if the system does not tell.
   public func exists(_ name: String) throws -> Bool { try Database.exists(at: path(of: name)) }
 
-  /// Deletes a database. Returns false if there was none. Throws like ``Database/delete(at:)``.
+  /// Deletes a database. Returns false if there was none. Throws like
+  /// ``Database/delete(at:)-2jvij``.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; and as
-  ///   ``Database/delete(at:)`` does.
+  ///   ``Database/delete(at:)-2jvij`` does.
   @discardableResult
   public func delete(_ name: String) throws -> Bool { try Database.delete(at: path(of: name)) }
 

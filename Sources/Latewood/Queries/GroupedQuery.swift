@@ -31,7 +31,7 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
     return counts
   }
 
-  /// Returns the sum of a field in each group. See ``Query/sum(_:)``.
+  /// Returns the sum of a field in each group. See ``Query/sum(_:)-3cmuy``.
   ///
   /// - Throws: `DecodingError` if a field is missing or of another type than its own;
   ///   ``DatabaseError`` `invalidParameter` if a sum of integers does not fit into an `Int`;
@@ -42,7 +42,7 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
     try totals(field(QueryDocument())).mapValues { try Number._total($0) }
   }
 
-  /// Returns the mean of a field in each group that has the field. See ``Query/average(_:)``.
+  /// Returns the mean of a field in each group that has the field. See ``Query/average(_:)-4pnk``.
   ///
   /// - Throws: `DecodingError` if the field of the group is missing, or a field is of another type
   ///   than its own; otherwise like ``Query``.

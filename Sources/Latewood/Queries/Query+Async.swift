@@ -88,18 +88,6 @@ extension Query {
     return try await run { try $0.min { _ in field } }
   }
 
-  /// Returns the least value of an optional field, without blocking the caller's thread; nil if
-  /// no document that is found has the field.
-  ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
-  ///   the read begins.
-  public func min<Member: Decodable & Sendable>(
-    _ field: (QueryDocument<Value>) -> QueryField<Member?>
-  ) async throws -> Member? {
-    let field = field(QueryDocument())
-    return try await run { try $0.min { _ in field } }
-  }
-
   /// Returns the greatest value of a field, without blocking the caller's thread; nil if no
   /// document that is found has the field.
   ///
@@ -107,18 +95,6 @@ extension Query {
   ///   the read begins.
   public func max<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
-  ) async throws -> Member? {
-    let field = field(QueryDocument())
-    return try await run { try $0.max { _ in field } }
-  }
-
-  /// Returns the greatest value of an optional field, without blocking the caller's thread; nil if
-  /// no document that is found has the field.
-  ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
-  ///   the read begins.
-  public func max<Member: Decodable & Sendable>(
-    _ field: (QueryDocument<Value>) -> QueryField<Member?>
   ) async throws -> Member? {
     let field = field(QueryDocument())
     return try await run { try $0.max { _ in field } }
@@ -136,10 +112,37 @@ extension Query {
     return try await run { try $0.distinct { _ in field } }
   }
 
-  private func run<Result: Sendable>(
+  fileprivate func run<Result: Sendable>(
     _ body: @escaping @Sendable (Query) throws -> Result
   ) async throws -> Result {
     try await database.performing { try body(self) }
+  }
+}
+
+/// `min` and `max` of fields that may be missing.
+extension Query {
+  /// Returns the least value of an optional field, without blocking the caller's thread; nil if
+  /// no document that is found has the field.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func min<Member: Decodable & Sendable>(
+    _ field: (QueryDocument<Value>) -> QueryField<Member?>
+  ) async throws -> Member? {
+    let field = field(QueryDocument())
+    return try await run { try $0.min { _ in field } }
+  }
+
+  /// Returns the greatest value of an optional field, without blocking the caller's thread; nil if
+  /// no document that is found has the field.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func max<Member: Decodable & Sendable>(
+    _ field: (QueryDocument<Value>) -> QueryField<Member?>
+  ) async throws -> Member? {
+    let field = field(QueryDocument())
+    return try await run { try $0.max { _ in field } }
   }
 }
 

@@ -24,11 +24,11 @@ import Synchronization
 /// except that it orders strings by the rules of ICU.
 ///
 /// A query uses an index of the collection
-/// (``DocumentCollection/createIndex(_:on:where:unique:progress:)``) if that costs less; the
+/// (``DocumentCollection/createIndex(_:on:where:unique:progress:)-1og8p``) if that costs less; the
 /// results are the same. Without an index it reads every document whose id its conditions do not
-/// exclude: O(documents). ``explain()`` tells which. A sort without an index holds the keys of all
-/// matching documents in memory or, with a limit, only those of as many documents as the limit and
-/// the offset ask for.
+/// exclude: O(documents). ``explain()-2cp1a`` tells which. A sort without an index holds the keys
+/// of all matching documents in memory or, with a limit, only those of as many documents as the
+/// limit and the offset ask for.
 ///
 /// Errors: ``DatabaseError`` `invalidParameter` if a condition, an order or a column is not valid,
 /// `notOpen`, `corruptData`; the `DecodingError` of a document that is not of the type.

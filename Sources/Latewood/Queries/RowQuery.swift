@@ -5,7 +5,7 @@ import LatewoodQuery
 /// A query for some fields of each document: see ``Query/select(_:)``.
 ///
 /// If the plan reads an index that holds all the fields and has exactly the documents of the query,
-/// the rows come from the index and no document is read: ``explain()`` says `covering`. Only
+/// the rows come from the index and no document is read: ``explain()-egip`` says `covering`. Only
 /// columns of numbers, strings, booleans and optionals of them come from an index.
 public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
   private let source: any RowSource

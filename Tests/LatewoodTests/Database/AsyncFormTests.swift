@@ -117,7 +117,8 @@ import Testing
     try await documents.createIndex(
       "by score", on: ["score"], progress: { step in steps.withLock { $0.append(step) } })
     #expect(steps.withLock { $0.last?.completed } == 4)
-    try await documents.createIndex("both", of: Film.self, where: { $0.year > 1980 }) { ($0.year, $0.score) }
+    try await documents.createIndex(
+      "both", of: Film.self, where: { $0.year > 1980 }, on: { ($0.year, $0.score) })
     try await films.createIndex("by id", unique: true) { $0.id }
     #expect(try documents.indexes.map(\.name) == ["both", "by id", "by score", "by year"])
     #expect(try documents.indexes.map(\.count) == [3, 4, 4, 4])
