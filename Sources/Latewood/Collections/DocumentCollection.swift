@@ -63,7 +63,7 @@ public final class DocumentCollection: Sendable {
   /// none.
   ///
   /// ```swift
-  /// var settings = try people.mutableDocument("settings")
+  /// var settings = try await people.mutableDocument("settings")
   /// settings["theme"] = "dark"
   /// try await people.save(settings)
   /// ```
