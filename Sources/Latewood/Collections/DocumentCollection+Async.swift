@@ -121,6 +121,16 @@ extension DocumentCollection {
     try await database.inBatch { try self.purge(id) }
   }
 
+  /// Purges a document without blocking the caller's thread, also what was saved since it was read.
+  /// Returns false if there was none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
+  @discardableResult
+  public func purge(_ document: some DocumentContent) async throws -> Bool {
+    try await purge(document.id)
+  }
+
   // MARK: Reading
 
   /// Returns the current revision of a document without blocking the caller's thread; nil if there
@@ -130,6 +140,32 @@ extension DocumentCollection {
   ///   the read begins.
   public func document(_ id: String) async throws -> Document? {
     try await database.performing { [self] in try document(id) }
+  }
+
+  /// Returns a copy of a document to be changed and saved, without blocking the caller's thread; a
+  /// new document of that id if there is none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func mutableDocument(_ id: String) async throws -> MutableDocument {
+    try await database.performing { [self] in try mutableDocument(id) }
+  }
+
+  /// Returns whether there is a document that is not deleted, without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func contains(_ id: String) async throws -> Bool {
+    try await database.performing { [self] in try contains(id) }
+  }
+
+  /// Returns a document decoded as any `Decodable` type, without blocking the caller's thread; nil
+  /// if there is none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func decode<T: Decodable & Sendable>(_ type: T.Type, from id: String) async throws -> T? {
+    try await database.performing { [self] in try decode(type, from: id) }
   }
 
   /// Returns the documents that a query wants, without blocking the caller's thread.
@@ -148,7 +184,61 @@ extension DocumentCollection {
     try await database.performing { [self] in try documentIDs(query) }
   }
 
+  /// Returns the number of documents that a query wants, ignoring its limit, without blocking the
+  /// caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func count(_ query: AllDocumentsQuery) async throws -> Int {
+    try await database.performing { [self] in try count(query) }
+  }
+
   // MARK: Revisions
+
+  /// Returns all kept revisions of a document, the newest generation first, without blocking the
+  /// caller's thread; empty if there is no document.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func revisions(of id: String) async throws -> [Revision] {
+    try await database.performing { [self] in try revisions(of: id) }
+  }
+
+  /// Returns a given revision without blocking the caller's thread; nil if it is no longer kept, or
+  /// its content is gone.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func document(_ id: String, revision: String) async throws -> Document? {
+    try await database.performing { [self] in try document(id, revision: revision) }
+  }
+
+  /// Returns the revision that a document was made from, without blocking the caller's thread; nil
+  /// if it is no longer kept.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func parent(of document: Document) async throws -> Document? {
+    try await database.performing { [self] in try parent(of: document) }
+  }
+
+  /// Returns the newest revision from which two revisions of one document both follow, without
+  /// blocking the caller's thread; nil if it is no longer kept.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func commonAncestor(_ a: Document, _ b: Document) async throws -> Document? {
+    try await database.performing { [self] in try commonAncestor(a, b) }
+  }
+
+  /// Returns the revisions of a document that lost against the current one and wait to be merged,
+  /// without blocking the caller's thread; empty if there is no conflict.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func conflicts(of id: String) async throws -> [Document] {
+    try await database.performing { [self] in try conflicts(of: id) }
+  }
 
   /// Resolves a conflict without blocking the caller's thread. Otherwise like the blocking form.
   ///
@@ -180,5 +270,26 @@ extension DocumentCollection {
     try await database.inBatch { [self] in
       try insert(document, history: history, isDeleted: isDeleted)
     }
+  }
+  /// Returns those of some revisions of a document that are not here, and the ones here from which
+  /// they may follow, without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func missingRevisions(
+    of id: String, among revisions: [String]
+  ) async throws -> (missing: [String], possibleAncestors: [String]) {
+    try await database.performing { [self] in try missingRevisions(of: id, among: revisions) }
+  }
+
+  /// Removes single branches of a document without blocking the caller's thread. Otherwise like the
+  /// blocking form.
+  ///
+  /// - Returns: the leaves that were removed.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
+  @discardableResult
+  public func purge(_ id: String, leaves: [String]) async throws -> [String] {
+    try await database.inBatch { [self] in try purge(id, leaves: leaves) }
   }
 }

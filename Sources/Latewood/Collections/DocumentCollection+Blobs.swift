@@ -100,7 +100,7 @@ extension Database {
 public final class BlobOutput {
   private let writer: BlobWriter
   private let contentType: String?
-  private let database: Database
+  let database: Database
 
   init(_ writer: BlobWriter, contentType: String?, of database: Database) {
     self.writer = writer

@@ -34,7 +34,8 @@ extension DocumentCollection {
     try write { (writer) throws(DocumentError) in try writer.setExpiry(of: id, in: spaces, seconds) }
   }
 
-  /// Sets the time at which a document is purged to a while from now; see ``setExpiration(of:_:)``.
+  /// Sets the time at which a document is purged to a while from now; see
+  /// ``setExpiration(of:_:)-68jhr``.
   ///
   /// - Parameters:
   ///   - id: the id of the document.
@@ -76,6 +77,55 @@ extension DocumentCollection {
     let reads = try reads()
     let seconds = try translating { () throws(DocumentError) in try reads.expiry(of: id) }
     return seconds.map { Date(timeIntervalSince1970: Double($0)) }
+  }
+
+  // MARK: Without blocking
+
+  /// Sets or clears the time at which a document is purged, without blocking the caller's thread.
+  /// Otherwise like the blocking form.
+  ///
+  /// - Parameters:
+  ///   - id: the id of the document.
+  ///   - date: the time, rounded up to a second; nil for never.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
+  public func setExpiration(of id: String, _ date: Date?) async throws {
+    try await database.inBatch { [self] in try setExpiration(of: id, date) }
+  }
+
+  /// Sets the time at which a document is purged to a while from now, without blocking the caller's
+  /// thread. Otherwise like the blocking form.
+  ///
+  /// - Parameters:
+  ///   - id: the id of the document.
+  ///   - duration: the time from the commit, at least zero, rounded up to a second.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
+  public func expire(_ id: String, after duration: Duration) async throws {
+    try await database.inBatch { [self] in try expire(id, after: duration) }
+  }
+
+  /// Returns the documents that are going to expire, the earliest first, without blocking the
+  /// caller's thread.
+  ///
+  /// - Parameters:
+  ///   - date: the time before which they expire; default: any.
+  ///   - limit: the greatest number of documents to return.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func expirations(
+    before date: Date? = nil, limit: Int = .max
+  ) async throws -> [(id: String, date: Date)] {
+    try await database.performing { [self] in try expirations(before: date, limit: limit) }
+  }
+
+  /// Returns the time at which a document is purged, without blocking the caller's thread; nil for
+  /// never, or if there is no such document, or no longer.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func expiration(of id: String) async throws -> Date? {
+    try await database.performing { [self] in try expiration(of: id) }
   }
 }
 
@@ -131,5 +181,36 @@ extension DocumentCollection {
       let reads = try reads()
       return try translating { () throws(DocumentError) in try reads.localNames() }
     }
+  }
+  // MARK: Without blocking
+
+  /// Returns the content of a local document without blocking the caller's thread; nil if there is
+  /// none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func localDocument(_ name: String) async throws -> DocumentValue? {
+    try await database.performing { [self] in try localDocument(name) }
+  }
+
+  /// Stores a local document without blocking the caller's thread, replacing an existing one.
+  ///
+  /// - Parameters:
+  ///   - name: a name that obeys the rules of document ids.
+  ///   - members: the whole content. Blobs in it stay as long as it does.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
+  public func setLocalDocument(_ name: String, _ members: [String: DocumentValue]) async throws {
+    try await database.inBatch { [self] in try setLocalDocument(name, members) }
+  }
+
+  /// Deletes a local document without blocking the caller's thread. Returns false if there was
+  /// none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
+  @discardableResult
+  public func deleteLocalDocument(_ name: String) async throws -> Bool {
+    try await database.inBatch { [self] in try deleteLocalDocument(name) }
   }
 }

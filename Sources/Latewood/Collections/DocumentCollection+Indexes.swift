@@ -1,4 +1,3 @@
-import LatewoodConcurrency
 import LatewoodDocuments
 import LatewoodQuery
 
@@ -59,59 +58,93 @@ extension DocumentCollection {
     progress: (IndexBuildProgress) throws -> Void = { _ in }
   ) throws {
     let definition = try Self.definition(fields, condition.map { $0(QueryDocument()) }, unique)
-    try createIndex(name, definition, progress)
+    try build(name, definition, check: {}, progress)
   }
 
   /// Creates an index of the stored members of a type: see
-  /// ``createIndex(_:on:where:unique:progress:)``.
+  /// ``createIndex(_:on:where:unique:progress:)-1og8p``.
   ///
   /// ```swift
   /// try movies.createIndex("by year", of: Movie.self) { ($0.year.descending, $0.title) }
   /// try movies.createIndex("by actor", of: Movie.self) { $0.cast.each }
   /// ```
   ///
-  /// - Throws: as ``createIndex(_:on:where:unique:progress:)``; `invalidParameter` also if a member
-  ///   is not stored under the name of its property.
+  /// - Throws: as ``createIndex(_:on:where:unique:progress:)-1og8p``; `invalidParameter` also if a
+  ///   member is not stored under the name of its property.
   public func createIndex<Value, each Field: IndexFieldSource>(
     _ name: String, of type: Value.Type,
     where condition: ((QueryDocument<Value>) -> QueryCondition)? = nil, unique: Bool = false,
     on fields: (QueryDocument<Value>) -> (repeat each Field)
   ) throws {
-    var list: [IndexField] = []
-    for field in repeat each fields(QueryDocument()) { list.append(field.indexField) }
-    let definition = try Self.definition(list, condition.map { $0(QueryDocument()) }, unique)
-    try createIndex(name, definition) { _ in }
+    try build(name, Self.definition(fields, condition, unique), check: {}, { _ in })
   }
 
   /// Creates an index without blocking the caller's thread. If the task is cancelled before the
   /// index is built, the index is dropped and this throws `CancellationError`.
   ///
-  /// - Throws: as ``createIndex(_:on:where:unique:progress:)``; `CancellationError`.
+  /// - Parameters:
+  ///   - name: 1 to 251 bytes of UTF-8 without control characters.
+  ///   - fields: 1 to 8 fields, the most significant first.
+  ///   - condition: a condition that documents must meet to be in the index.
+  ///   - unique: whether saving throws `notUnique` if another document has the same values.
+  ///   - progress: called after each step, on a Dispatch queue. If it throws, the index is dropped.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the index is built.
   public func createIndex(
     _ name: String, on fields: [IndexField],
-    where condition: ((QueryDocument<Document>) -> QueryCondition)? = nil, unique: Bool = false
+    where condition: ((QueryDocument<Document>) -> QueryCondition)? = nil, unique: Bool = false,
+    progress: @escaping @Sendable (IndexBuildProgress) throws -> Void = { _ in }
   ) async throws {
     let definition = try Self.definition(fields, condition.map { $0(QueryDocument()) }, unique)
-    let isCancelled = Guarded(Task.isCancelled)
-    try await withTaskCancellationHandler {
-      try await database.performing { [self] in
-        try createIndex(name, definition) { _ in
-          if isCancelled.withLock({ $0 }) { throw CancellationError() }
-        }
+    try await buildUnlessCancelled(name, definition, progress)
+  }
+
+  /// Creates an index of the stored members of a type without blocking the caller's thread. If the
+  /// task is cancelled before the index is built, the index is dropped and this throws
+  /// `CancellationError`.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the index is built.
+  public func createIndex<Value, each Field: IndexFieldSource>(
+    _ name: String, of type: Value.Type,
+    where condition: ((QueryDocument<Value>) -> QueryCondition)? = nil, unique: Bool = false,
+    on fields: (QueryDocument<Value>) -> (repeat each Field)
+  ) async throws {
+    try await buildUnlessCancelled(name, Self.definition(fields, condition, unique)) { _ in }
+  }
+
+  private func buildUnlessCancelled(
+    _ name: String, _ definition: IndexDefinition,
+    _ progress: @escaping @Sendable (IndexBuildProgress) throws -> Void
+  ) async throws {
+    try await database.cancellable { database, check in
+      try await database.documents.perform { [self] in
+        try check()
+        try build(name, definition, check: check, progress)
       }
-    } onCancel: {
-      isCancelled.withLock { $0 = true }
     }
   }
 
-  private func createIndex(
-    _ name: String, _ definition: IndexDefinition, _ progress: (IndexBuildProgress) throws -> Void
+  /// - Parameter check: called after each step but the last. If it throws, the index is dropped.
+  private func build(
+    _ name: String, _ definition: IndexDefinition, check: () throws -> Void,
+    _ progress: (IndexBuildProgress) throws -> Void
   ) throws {
     do {
       try documents.createIndex(name, definition, in: spaces) { step in
+        if !step.isReady { try check() }
         try progress(IndexBuildProgress(completed: step.documents, total: step.total))
       }
     } catch { throw DatabaseError.translated(error) }
+  }
+
+  private static func definition<Value, each Field: IndexFieldSource>(
+    _ fields: (QueryDocument<Value>) -> (repeat each Field),
+    _ condition: ((QueryDocument<Value>) -> QueryCondition)?, _ isUnique: Bool
+  ) throws -> IndexDefinition {
+    var list: [IndexField] = []
+    for field in repeat each fields(QueryDocument()) { list.append(field.indexField) }
+    return try definition(list, condition.map { $0(QueryDocument()) }, isUnique)
   }
 
   private static func definition(
@@ -137,6 +170,18 @@ extension DocumentCollection {
   @discardableResult
   public func dropIndex(_ name: String) throws -> Bool {
     try translating { () throws(DocumentError) in try documents.dropIndex(name, in: spaces) }
+  }
+
+  /// Drops an index without blocking the caller's thread. Otherwise like the blocking form.
+  ///
+  /// - Returns: false if there is no index of that name.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
+  @discardableResult
+  public func dropIndex(_ name: String) async throws -> Bool {
+    try await database.cancellable { [spaces] database, check in
+      try await database.documents.dropIndex(name, in: spaces, check: check)
+    }
   }
 
   /// The indexes, by name.

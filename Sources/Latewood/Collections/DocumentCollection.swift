@@ -63,7 +63,7 @@ public final class DocumentCollection: Sendable {
   /// none.
   ///
   /// ```swift
-  /// var settings = try people.mutableDocument("settings")
+  /// var settings = try await people.mutableDocument("settings")
   /// settings["theme"] = "dark"
   /// try await people.save(settings)
   /// ```
@@ -114,7 +114,7 @@ public final class DocumentCollection: Sendable {
   /// A copy of a revision that is no longer current is a conflict, and so is a new document whose
   /// id is taken, even if the content equals the current one. A new document over a deleted one
   /// continues its history. A blob in it may be one whose content is not here: see
-  /// ``Database/content(of:)``.
+  /// ``Database/content(of:)-810bu``.
   ///
   /// - Returns: the saved document. Change a copy of it to save again.
   /// - Throws: ``DatabaseError`` `conflict`; `corruptRevisionData` if a member has a reserved name;

@@ -21,18 +21,123 @@ extension Database {
     at path: String, mode: OpenMode = .openOrCreate, configuration: Configuration = Configuration()
   ) async throws -> Database {
     try Task.checkCancellation()
-    let database: Database = try await withCheckedThrowingContinuation { continuation in
-      DispatchQueue.global().async {
-        continuation.resume(
-          with: Result { try Database.open(at: path, mode: mode, configuration: configuration) })
-      }
+    let database = try await Self.elsewhere {
+      try Database.open(at: path, mode: mode, configuration: configuration)
     }
     guard !Task.isCancelled else {
-      try await database.performing { try database.close() }
+      try await database.close()
       throw CancellationError()
     }
     return database
   }
+
+  /// Opens a database without blocking the caller's thread; nil if there is none. If the task is
+  /// cancelled before the database is open, it is closed again, and this throws
+  /// `CancellationError`.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the database is open.
+  public static func existing(
+    at path: String, configuration: Configuration = Configuration()
+  ) async throws -> Database? {
+    guard try await exists(at: path) else { return nil }
+    return try await open(at: path, mode: .openExisting, configuration: configuration)
+  }
+
+  /// Returns whether there is a file at a path, without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
+  public static func exists(at path: String) async throws -> Bool {
+    try await performing { try exists(at: path) }
+  }
+
+  /// Deletes a database that nobody has open for writing, without blocking the caller's thread.
+  /// Otherwise like the blocking form. Returns false if there was none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
+  @discardableResult
+  public static func delete(at path: String) async throws -> Bool {
+    try await performing { try delete(at: path) }
+  }
+
+  /// Installs a prebuilt database without blocking the caller's thread. Otherwise like the blocking
+  /// form. A copy that has begun continues when the task is cancelled.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
+  public static func copy(from source: String, to target: String) async throws {
+    try await performing { try copy(from: source, to: target) }
+  }
+
+  /// Closes this handle without blocking the caller's thread. Otherwise like the blocking form;
+  /// also closes it if the task is cancelled.
+  ///
+  /// - Throws: what the blocking form throws.
+  public func close() async throws { try await Self.elsewhere { try self.close() } }
+
+  /// Closes this handle and deletes the file, without blocking the caller's thread. Otherwise like
+  /// the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins: the handle is open then, and the file is there.
+  public func delete() async throws {
+    try await Self.performing { try self.delete() }
+  }
+
+  /// Makes everything saved with `.relaxed` durability survive a power failure, without blocking
+  /// the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
+  public func sync() async throws { try await performing { try self.sync() } }
+
+  /// Returns sizes and counts of the file without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func statistics() async throws -> Statistics {
+    try await performing { try self.statistics() }
+  }
+
+  /// Sets the number of generations to keep, without blocking the caller's thread. Otherwise like
+  /// the blocking form.
+  ///
+  /// - Parameter depth: the number of generations, at least 1.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
+  public func setRevisionDepth(_ depth: Int) async throws {
+    try await inBatch { try self.setRevisionDepth(depth) }
+  }
+
+  // MARK: Collections
+
+  /// Returns the collection of a name, creating it if there is none, without blocking the caller's
+  /// thread.
+  ///
+  /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
+  public func createCollection(_ name: String) async throws -> DocumentCollection {
+    if let existing = try await performing({ try self.collection(name) }) { return existing }
+    return try await inBatch { try self.createCollection(name) }
+  }
+
+  /// Deletes a collection with all its documents, at once, without blocking the caller's thread.
+  /// Returns false if there was none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
+  @discardableResult
+  public func dropCollection(_ name: String) async throws -> Bool {
+    try CollectionName.check(name)
+    return try await cancellable { database, check in
+      try await database.documents.dropCollection(name, check: check)
+    }
+  }
+
+  // MARK: Batches
 
   /// Commits everything that a closure saves, deletes and purges as one transaction, without
   /// blocking the caller's thread. Otherwise like the blocking form; the closure runs on a Dispatch
@@ -55,13 +160,7 @@ extension Database {
     }
   }
 
-  /// Saves binary content without blocking the caller's thread. Otherwise like the blocking form.
-  ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
-  public func saveBlob(_ content: Data, contentType: String? = nil) async throws -> Blob {
-    try await inBatch { try self.saveBlob(content, contentType: contentType) }
-  }
+  // MARK: Upkeep
 
   /// Compacts the file without blocking the caller's thread. Otherwise like the blocking form. A
   /// compaction that has begun continues when the task is cancelled.
@@ -109,11 +208,31 @@ extension Database {
     }
   }
 
+  /// The queue on which files are opened, closed, copied and deleted for async callers.
+  static let fileQueue = DispatchQueue(label: "latewood.files", attributes: .concurrent)
+
+  /// Runs a call that may block, and needs no open database, on a Dispatch queue, unless the task
+  /// is cancelled before.
+  static func performing<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+    try Task.checkCancellation()
+    return try await elsewhere(body)
+  }
+
+  /// Runs a call that may block, and needs no open database, on a Dispatch queue, also if the task
+  /// is cancelled.
+  private static func elsewhere<R: Sendable>(
+    _ body: @escaping @Sendable () throws -> R
+  ) async throws -> R {
+    try await withCheckedThrowingContinuation { continuation in
+      fileQueue.async { continuation.resume(with: Result { try body() }) }
+    }
+  }
+
   /// Runs a call that gives up when its task is cancelled.
   ///
   /// - Parameter run: the call. Its second argument throws `CancellationError` once the task is
   ///   cancelled.
-  private func cancellable<R: Sendable>(
+  func cancellable<R: Sendable>(
     _ run: (Database, @escaping @Sendable () throws -> Void) async throws -> R
   ) async throws -> R {
     let isCancelled = Guarded(Task.isCancelled)

@@ -12,7 +12,7 @@ public struct DatabaseVerification: Sendable {
   /// The number of blobs whose content is here.
   public var blobs: Int
   /// The number of blobs that documents refer to and whose content is not here. That is no fault:
-  /// it may never have been saved in this database. See ``Database/content(of:)``.
+  /// it may never have been saved in this database. See ``Database/content(of:)-810bu``.
   public var missingBlobs: Int
   /// The bytes that a crash has left after the last commit. They alone are no fault either.
   public var tornTail: TornTail?

@@ -35,7 +35,7 @@ public final class Database: Sendable {
   ///   the stricter one applies.
   /// - `isStrict` applies to saves through the second handle.
   /// - `revisionDepth` has no effect, as for every existing file: see
-  ///   ``Database/setRevisionDepth(_:)``.
+  ///   ``Database/setRevisionDepth(_:)-2og89``.
   /// - `reading` has no effect.
   /// - `compaction`: the default accepts the policy of the first open; any other policy is refused
   ///   unless it is the same.
@@ -174,7 +174,7 @@ public final class Database: Sendable {
   }
 
   /// Closes this handle and deletes the file. All later calls throw `notOpen`. Otherwise like
-  /// ``delete(at:)``; a database in memory is only closed.
+  /// ``delete(at:)-2jvij``; a database in memory is only closed.
   ///
   /// - Throws: ``DatabaseError`` `busy` inside a batch: nothing is done then. `busy` if another
   ///   handle, here or in another process, has it open for writing: this handle is closed then, and

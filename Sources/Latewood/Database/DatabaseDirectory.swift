@@ -107,10 +107,11 @@ public struct DatabaseDirectory: Sendable {
   ///   `inputOutput` if the system does not tell.
   public func exists(_ name: String) throws -> Bool { try Database.exists(at: path(of: name)) }
 
-  /// Deletes a database. Returns false if there was none. Throws like ``Database/delete(at:)``.
+  /// Deletes a database. Returns false if there was none. Throws like
+  /// ``Database/delete(at:)-2jvij``.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; and as
-  ///   ``Database/delete(at:)`` does.
+  ///   ``Database/delete(at:)-2jvij`` does.
   @discardableResult
   public func delete(_ name: String) throws -> Bool { try Database.delete(at: path(of: name)) }
 
@@ -124,6 +125,43 @@ public struct DatabaseDirectory: Sendable {
     return files.filter { $0.hasSuffix(Self.suffix) }.map { Self.name(ofFile: $0) }
       .filter { Self.fault(of: $0) == nil }.sorted()
   }
+
+  // MARK: Without blocking
+
+  /// Opens a database without blocking the caller's thread; nil if there is none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the database is open.
+  public func existing(
+    _ name: String, configuration: Database.Configuration = Database.Configuration()
+  ) async throws -> Database? {
+    try await Database.existing(at: path(of: name), configuration: configuration)
+  }
+
+  /// Returns whether there is a database of a name, without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
+  public func exists(_ name: String) async throws -> Bool {
+    try await Database.exists(at: path(of: name))
+  }
+
+  /// Deletes a database without blocking the caller's thread. Otherwise like the blocking form.
+  /// Returns false if there was none.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
+  @discardableResult
+  public func delete(_ name: String) async throws -> Bool {
+    try await Database.delete(at: path(of: name))
+  }
+
+  /// Returns the names of all databases in the directory, sorted, without blocking the caller's
+  /// thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
+  public func names() async throws -> [String] { try await Database.performing { try names() } }
 
   /// Returns the name of a database by that of its file.
   static func name(ofFile file: String) -> String {

@@ -27,7 +27,7 @@ public typealias VerifyProgress = LatewoodStore.VerifyProgress
 /// The bytes that a crash has left after the last commit.
 public typealias TornTail = LatewoodStore.TornTail
 
-/// Sizes and counts of a file: see ``Database/statistics()``.
+/// Sizes and counts of a file: see ``Database/statistics()-3tjwr``.
 public typealias Statistics = LatewoodStore.Statistics
 
 extension Database {

@@ -101,6 +101,26 @@ extension DocumentCollection {
     } catch { throw DatabaseError.translated(error) }
   }
 
+  /// Returns the changes after a sequence, all of one state of the database, without blocking the
+  /// caller's thread. Otherwise like the blocking form; the filter runs on a Dispatch queue.
+  ///
+  /// - Parameters:
+  ///   - since: the sequence after which to begin; 0 for all changes.
+  ///   - limit: the greatest number of entries to return.
+  ///   - descending: whether to go from the latest change to the earliest.
+  ///   - options: the parts of the entries that cost extra reads.
+  ///   - filter: the entries to return; those that it refuses do not count towards the limit.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func changes(
+    since: UInt64 = 0, limit: Int = .max, descending: Bool = false, _ options: FeedOptions = FeedOptions(),
+    where filter: (@Sendable (DocumentFeedEntry) throws -> Bool)? = nil
+  ) async throws -> [DocumentFeedEntry] {
+    try await database.performing { [self] in
+      try changes(since: since, limit: limit, descending: descending, options, where: filter)
+    }
+  }
+
   /// Returns the changes after a sequence, followed by new ones as they are committed. A loop over
   /// the feed continues until its task is cancelled.
   ///

@@ -10,7 +10,7 @@ import LatewoodDocuments
 /// Each aggregate reads one state of the database, in O(documents found), and holds one value for
 /// each group in memory. Fields that an index holds come from the index, as for ``RowQuery``.
 public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable>: Sendable {
-  private let query: Query<Value>
+  let query: Query<Value>
   private let key: QueryField<Key>
 
   init(_ query: Query<Value>, _ key: QueryField<Key>) {
@@ -31,7 +31,7 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
     return counts
   }
 
-  /// Returns the sum of a field in each group. See ``Query/sum(_:)``.
+  /// Returns the sum of a field in each group. See ``Query/sum(_:)-3cmuy``.
   ///
   /// - Throws: `DecodingError` if a field is missing or of another type than its own;
   ///   ``DatabaseError`` `invalidParameter` if a sum of integers does not fit into an `Int`;
@@ -42,7 +42,7 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
     try totals(field(QueryDocument())).mapValues { try Number._total($0) }
   }
 
-  /// Returns the mean of a field in each group that has the field. See ``Query/average(_:)``.
+  /// Returns the mean of a field in each group that has the field. See ``Query/average(_:)-4pnk``.
   ///
   /// - Throws: `DecodingError` if the field of the group is missing, or a field is of another type
   ///   than its own; otherwise like ``Query``.

@@ -36,7 +36,7 @@ extension Query {
   /// Returns the mean of a field; nil if no document that is found has the field. O(documents
   /// found).
   ///
-  /// - Throws: the same as ``sum(_:)``, except that no sum is too large.
+  /// - Throws: the same as ``sum(_:)-3cmuy``, except that no sum is too large.
   public func average<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) throws -> Double? {

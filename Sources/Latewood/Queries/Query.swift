@@ -11,7 +11,7 @@ import Synchronization
 ///   .sorted { ($0.year.descending, $0.title) }
 ///   .limit(20)
 /// let list = try await recent.all()                             // [Movie]
-/// let rows = try recent.select { ($0.title, $0.year) }.rows()   // [(String, Int)]
+/// let rows = try await recent.select { ($0.title, $0.year) }.rows()   // [(String, Int)]
 /// ```
 ///
 /// A query is a value that can be kept, refined and run again; nothing is read before it runs. Each
@@ -24,11 +24,11 @@ import Synchronization
 /// except that it orders strings by the rules of ICU.
 ///
 /// A query uses an index of the collection
-/// (``DocumentCollection/createIndex(_:on:where:unique:progress:)``) if that costs less; the
+/// (``DocumentCollection/createIndex(_:on:where:unique:progress:)-1og8p``) if that costs less; the
 /// results are the same. Without an index it reads every document whose id its conditions do not
-/// exclude: O(documents). ``explain()`` tells which. A sort without an index holds the keys of all
-/// matching documents in memory or, with a limit, only those of as many documents as the limit and
-/// the offset ask for.
+/// exclude: O(documents). ``explain()-2cp1a`` tells which. A sort without an index holds the keys
+/// of all matching documents in memory or, with a limit, only those of as many documents as the
+/// limit and the offset ask for.
 ///
 /// Errors: ``DatabaseError`` `invalidParameter` if a condition, an order or a column is not valid,
 /// `notOpen`, `corruptData`; the `DecodingError` of a document that is not of the type.
@@ -191,25 +191,6 @@ public struct Query<Value: Sendable>: Sendable {
     try find { document in try body(try make(document)) }
   }
 
-  /// Returns the documents that are found, in order, without blocking the caller's thread.
-  ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
-  ///   the read begins.
-  public func all() async throws -> [Value] { try await run { try $0.all() } }
-
-  /// Returns the first document that is found, without blocking the caller's thread; nil if there
-  /// is none.
-  ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
-  ///   the read begins.
-  public func first() async throws -> Value? { try await run { try $0.first() } }
-
-  /// Returns the number of documents that are found, without blocking the caller's thread.
-  ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
-  ///   the read begins.
-  public func count() async throws -> Int { try await run { try $0.count() } }
-
   /// Returns the current results, and new ones after each commit that changes them.
   ///
   /// ```swift
@@ -218,12 +199,6 @@ public struct Query<Value: Sendable>: Sendable {
   ///
   /// See ``LiveQuery``. Nothing is read before the loop starts.
   public func live() -> LiveQuery<Value> { LiveQuery(collection, Swift.Result { try request() }, make) }
-
-  func run<Result: Sendable>(
-    _ body: @escaping @Sendable (Query) throws -> Result
-  ) async throws -> Result {
-    try await collection.database.performing { try body(self) }
-  }
 
   func find(_ body: (FoundDocument) throws -> Bool) throws {
     let find = try preparedFind()
@@ -247,6 +222,8 @@ public struct Query<Value: Sendable>: Sendable {
 }
 
 extension Query: RowSource {
+  var database: Database { collection.database }
+
   func findRows(
     _ columns: [FieldPath]?, _ values: (inout FoundValues) throws -> Bool?,
     _ document: (FoundDocument) throws -> Bool

@@ -1,6 +1,6 @@
 import LatewoodDocuments
 
-/// The plan by which a query is answered: the result of ``Query/explain()``.
+/// The plan by which a query is answered: the result of ``Query/explain()-2cp1a``.
 ///
 /// ```
 /// index "by year": 312 entries in 1 range; then filtered

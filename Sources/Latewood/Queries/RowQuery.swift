@@ -5,7 +5,7 @@ import LatewoodQuery
 /// A query for some fields of each document: see ``Query/select(_:)``.
 ///
 /// If the plan reads an index that holds all the fields and has exactly the documents of the query,
-/// the rows come from the index and no document is read: ``explain()`` says `covering`. Only
+/// the rows come from the index and no document is read: ``explain()-egip`` says `covering`. Only
 /// columns of numbers, strings, booleans and optionals of them come from an index.
 public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
   private let source: any RowSource
@@ -57,6 +57,22 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
     return try source.explainRows(arePlain ? paths : nil)
   }
 
+  /// Returns a row for each document that is found, in order, without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func rows() async throws -> [(repeat each Column)] {
+    try await source.database.performing { try rows() }
+  }
+
+  /// Returns the plan by which the rows would be found, without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func explain() async throws -> QueryPlan {
+    try await source.database.performing { try explain() }
+  }
+
   private func columnPaths() throws -> (paths: [FieldPath], arePlain: Bool) {
     var paths: [FieldPath] = []
     var arePlain = true
@@ -70,6 +86,8 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
 
 /// A query that can deliver rows of fields.
 protocol RowSource: Sendable {
+  /// The database that is read.
+  var database: Database { get }
   /// Calls one of two closures for each row, until it returns false.
   ///
   /// - Parameters:

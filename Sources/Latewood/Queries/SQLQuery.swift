@@ -86,6 +86,12 @@ public struct SQLQuery: Sendable {
     return try translating { () throws(DocumentError) in QueryPlan(try reads.explain(program)) }
   }
 
+  /// Returns how the query would be answered, without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func explain() async throws -> QueryPlan { try await database.performing { try explain() } }
+
   private func reads() throws -> DocumentReads {
     guard let collection = try database.collection(program.collection) else {
       throw DatabaseError(.notFound, "there is no collection \(program.collection)")

@@ -19,6 +19,39 @@ extension TypedCollection {
     try await database.performing { try all(query) }
   }
 
+  /// Returns whether there is a document of an id, without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func contains(_ id: Value.ID) async throws -> Bool {
+    try await documents.contains(documentID(id))
+  }
+
+  /// Returns the changes after a sequence, all of one state of the database, without blocking the
+  /// caller's thread.
+  ///
+  /// - Parameters:
+  ///   - since: the sequence after which to begin; 0 for all changes.
+  ///   - limit: the greatest number of changes to return.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func changes(since: UInt64 = 0, limit: Int = .max) async throws -> [TypedChange<Value>] {
+    try await database.performing { try changes(since: since, limit: limit) }
+  }
+
+  /// Creates an index of stored members of the type without blocking the caller's thread. If the
+  /// task is cancelled before the index is built, the index is dropped and this throws
+  /// `CancellationError`.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the index is built.
+  public func createIndex<each Field: IndexFieldSource>(
+    _ name: String, where condition: ((QueryDocument<Value>) -> QueryCondition)? = nil, unique: Bool = false,
+    on fields: (QueryDocument<Value>) -> (repeat each Field)
+  ) async throws {
+    try await documents.createIndex(name, of: Value.self, where: condition, unique: unique, on: fields)
+  }
+
   /// Saves a new value without blocking the caller's thread. Otherwise like the blocking form.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before

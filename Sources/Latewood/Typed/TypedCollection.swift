@@ -139,13 +139,13 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
   }
 
   /// Creates an index of stored members of the type: see
-  /// ``DocumentCollection/createIndex(_:of:where:unique:on:)``.
+  /// ``DocumentCollection/createIndex(_:of:where:unique:on:)-6d8cp``.
   ///
   /// ```swift
   /// try people.createIndex("by city") { ($0.city, $0.name) }
   /// ```
   ///
-  /// - Throws: as ``DocumentCollection/createIndex(_:of:where:unique:on:)``.
+  /// - Throws: as ``DocumentCollection/createIndex(_:of:where:unique:on:)-6d8cp``.
   public func createIndex<each Field: IndexFieldSource>(
     _ name: String, where condition: ((QueryDocument<Value>) -> QueryCondition)? = nil, unique: Bool = false,
     on fields: (QueryDocument<Value>) -> (repeat each Field)
@@ -341,8 +341,8 @@ extension Database {
   /// let people = try database["people"]
   /// ```
   ///
-  /// ``collection(_:)`` does not create it. Throws like ``createCollection(_:)``; `notWritable` if
-  /// there is no such collection in a database that was opened read-only.
+  /// ``collection(_:)`` does not create it. Throws like ``createCollection(_:)-9wveq``;
+  /// `notWritable` if there is no such collection in a database that was opened read-only.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if
   ///   there is no such collection in a database that was opened read-only; `notOpen`,

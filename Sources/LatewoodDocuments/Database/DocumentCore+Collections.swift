@@ -69,6 +69,26 @@ extension DocumentCore {
     let dropped = try batch(durability) { (writer) throws(DocumentError) in
       try writer.dropCollection(name)
     }
+    return forget(dropped)
+  }
+
+  /// Drops a collection in its turn, without blocking the caller's thread.
+  ///
+  /// - Parameter check: called under the writer lock, before and after the change. If it throws,
+  ///   nothing is changed.
+  func dropCollection(
+    _ name: String, _ durability: BatchDurability, check: @escaping @Sendable () throws -> Void
+  ) async throws -> Bool {
+    let dropped = try await write(durability) { writer in
+      try check()
+      let dropped = try writer.dropCollection(name)
+      try check()
+      return dropped
+    }
+    return forget(dropped)
+  }
+
+  private func forget(_ dropped: DocumentCollection?) -> Bool {
     guard let dropped else { return false }
     renew(collections.forget(dropped))
     return true

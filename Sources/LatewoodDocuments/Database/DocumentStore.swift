@@ -265,6 +265,15 @@ package final class DocumentStore: Sendable {
     try openedForWriting().dropCollection(name, usual)
   }
 
+  /// Deletes a collection in its turn, without blocking the caller's thread.
+  ///
+  /// - Parameter check: called before and after the change. If it throws, nothing is changed.
+  package func dropCollection(
+    _ name: String, check: @escaping @Sendable () throws -> Void
+  ) async throws -> Bool {
+    try await openedForWriting().dropCollection(name, usual, check: check)
+  }
+
   // MARK: Batches
 
   /// Runs a batch: all changes of the closure are committed together when it returns, or none if it
@@ -304,6 +313,9 @@ package final class DocumentStore: Sendable {
     try await openedForWriting().write(
       BatchDurability(asked: durability, usual: self.durability), body)
   }
+
+  /// The queue of `perform`.
+  var queue: DispatchQueue { core.queue }
 
   /// Runs calls that may block, but begin no batch, on a Dispatch queue.
   package func perform<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {

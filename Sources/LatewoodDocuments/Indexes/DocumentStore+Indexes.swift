@@ -59,6 +59,25 @@ extension DocumentStore {
     if isDropped { core.renew(core.collections.all) }
     return isDropped
   }
+
+  /// Drops an index in its turn, without blocking the caller's thread. Returns false if there was
+  /// none.
+  ///
+  /// - Parameter check: called under the writer lock, before and after the change. If it throws,
+  ///   nothing is changed.
+  package func dropIndex(
+    _ name: String, in collection: DocumentCollection, check: @escaping @Sendable () throws -> Void
+  ) async throws -> Bool {
+    let core = try openedForWriting()
+    let isDropped = try await core.write(.usual) { writer in
+      try check()
+      let isDropped = try writer.dropIndex(name, in: collection)
+      try check()
+      return isDropped
+    }
+    if isDropped { core.renew(core.collections.all) }
+    return isDropped
+  }
 }
 
 extension DocumentError {

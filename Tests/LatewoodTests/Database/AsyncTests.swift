@@ -44,7 +44,7 @@ import Testing
     #expect(try await !people.delete("anna"))
     #expect(try await people.purge("anna"))
     #expect(try await !people.purge("anna"))
-    #expect(try people.revisions(of: "anna") == [])
+    #expect(try await people.revisions(of: "anna") == [])
     #expect(try await database.verify().isSound)
   }
 
@@ -105,7 +105,7 @@ import Testing
     #expect(try await database.verify { _ in }.isSound)
     let backup = try await Database.open(at: directory.path + "/backup.latewood", mode: .readOnly)
     #expect(try backup.collection("people")?.count == 2)
-    #expect(try backup.content(of: blob).data() == Data("abc".utf8))
+    #expect(try await backup.content(of: blob).data() == Data("abc".utf8))
     #expect(
       await isRefused(.notFound) {
         _ = try await Database.open(at: directory.path + "/no", mode: .openExisting)
@@ -171,7 +171,7 @@ import Testing
 
   @Test func `a database that is closed refuses`() async throws {
     let people = people
-    try database.close()
+    try await database.close()
     #expect(await isRefused(.notOpen) { try await people.save(MutableDocument(id: "a")) })
     #expect(await isRefused(.notOpen) { try await people.purge("a") })
     #expect(await isRefused(.notOpen) { try await people.update("a") { _ in true } })

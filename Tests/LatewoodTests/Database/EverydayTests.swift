@@ -173,7 +173,7 @@ import Testing
     }
     var stream = people.stream().makeAsyncIterator()
     #expect(try await stream.next()?.id == "1000")
-    try database.close()
+    try await database.close()
     for _ in 1..<100 { _ = try await stream.next() }
     await #expect(throws: DatabaseError.self) { try await stream.next() }
   }

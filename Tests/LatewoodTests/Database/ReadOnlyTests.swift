@@ -144,7 +144,7 @@ import Testing
     let feed = try reader.defaultCollection.feed()
     let task = Task { for try await _ in feed {} }
     let token = try reader.addListener { _ in }
-    try reader.close()
+    try await reader.close()
     let error = await #expect(throws: DatabaseError.self) { try await task.value }
     #expect(error?.code == .notOpen)
     token.cancel()

@@ -91,7 +91,7 @@ import Testing
     }
     try await people.save(MutableDocument(id: "a"))
     #expect(await Self.waits(for: seen))
-    try first.close()
+    try await first.close()
     // It waits for changes, and nobody saves.
     let error = await #expect(throws: DatabaseError.self) { try await reader.value }
     #expect(error?.code == .notOpen)

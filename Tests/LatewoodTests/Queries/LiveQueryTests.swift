@@ -70,7 +70,7 @@ import Testing
     #expect(error?.code == .invalidParameter)
     var closed = movies.query().live().makeAsyncIterator()
     _ = try await closed.next()
-    try database.close()
+    try await database.close()
     let end = await #expect(throws: DatabaseError.self) { try await closed.next() }
     #expect(end?.code == .notOpen)
   }

@@ -177,7 +177,7 @@ func findMovies() async throws {
   configuration.compaction = CompactionPolicy()
   configuration.durability = Durability.synchronous
   let database = try await Database.open(at: path + ".movies", configuration: configuration)
-  let movies = try database.createCollection("movies")
+  let movies = try await database.createCollection("movies")
   for (title, year, cast) in [
     ("Star Wars", 1977, ["Harrison Ford", "Carrie Fisher"]), ("Alien", 1979, ["Sigourney Weaver"]),
     ("Blade Runner", 1982, ["Harrison Ford"]),
@@ -191,19 +191,19 @@ func findMovies() async throws {
   let list = try await recent.all()
   try check(list.map(\.title) == ["Blade Runner", "Star Wars"], "a query finds and sorts")
   try check(try await recent.count() == 2, "a query counts")
-  let rows = try recent.select { ($0.title, $0.year) }.rows()
+  let rows = try await recent.select { ($0.title, $0.year) }.rows()
   try check(rows.map(\.1) == [1982, 1977], "a query gives columns")
-  try movies.createIndex("by year", of: Movie.self) { ($0.year.descending, $0.title) }
+  try await movies.createIndex("by year", of: Movie.self) { ($0.year.descending, $0.title) }
   let seventies = movies.query(Movie.self).where { $0.year >= 1970 && $0.year < 1980 }
   let newest = movies.query(Movie.self).sorted { ($0.year.descending, $0.title) }.limit(2)
   let columns = newest.select { ($0.title, $0.year) }
-  try check(try columns.explain().isCovering, "an index covers the rows of its fields")
-  try check(try columns.rows().map(\.0) == ["Blade Runner", "Alien"], "and gives them")
-  try check(try seventies.max { $0.year } == 1979, "a query finds the greatest value")
-  try check(try seventies.average { $0.year } == 1978, "a query finds the mean")
-  let titles = try seventies.distinct { $0.title }
+  try check(try await columns.explain().isCovering, "an index covers the rows of its fields")
+  try check(try await columns.rows().map(\.0) == ["Blade Runner", "Alien"], "and gives them")
+  try check(try await seventies.max { $0.year } == 1979, "a query finds the greatest value")
+  try check(try await seventies.average { $0.year } == 1978, "a query finds the mean")
+  let titles = try await seventies.distinct { $0.title }
   try check(titles == ["Alien", "Star Wars"], "a query finds the different values")
-  let perYear = try movies.query(Movie.self).grouped { $0.year }.count()
+  let perYear = try await movies.query(Movie.self).grouped { $0.year }.count()
   try check(perYear == [1977: 1, 1979: 1, 1982: 1], "a query groups")
   let untyped = try await movies.query().where { $0["cast"][0] == "Sigourney Weaver" }.all()
   try check(untyped.map(\.id) == ["Alien"], "a query needs no type")
@@ -221,9 +221,9 @@ func findMovies() async throws {
   try check(roles.map(\.actor) == ["Harrison Ford"], "a statement groups")
   let alien = try database.query(
     "SELECT title FROM movies UNNEST movies.cast AS a WHERE a = 'Sigourney Weaver'")
-  try check(try alien.explain().suggestion == "cast[]", "a statement says what index would help")
-  try movies.createIndex("by actor", of: Movie.self) { $0.cast.each }
-  try check(try alien.explain().indexes == ["by actor"], "a statement uses an index")
+  try check(try await alien.explain().suggestion == "cast[]", "a statement says what index would help")
+  try await movies.createIndex("by actor", of: Movie.self) { $0.cast.each }
+  try check(try await alien.explain().indexes == ["by actor"], "a statement uses an index")
   try check(try await alien.rows().map { $0["title"].string } == ["Alien"], "and finds the same")
   var updates = recent.live().makeAsyncIterator()
   var shown: [Movie] = []
@@ -235,13 +235,13 @@ func findMovies() async throws {
     try await movies.save(Movie(title: "Witness", year: 1985, cast: ["Harrison Ford"]), as: "Witness")
   }
   try await movies.update("Witness") { $0.isDeleted = true }
-  var seen = try movies.mutableDocument("seen")
+  var seen = try await movies.mutableDocument("seen")
   seen["titles"] = shown.map(\.title)
   try await movies.save(seen)
-  try movies.expire("seen", after: .seconds(3600))
-  try check(try movies.expirations().map(\.id) == ["seen"], "a document is going to expire")
+  try await movies.expire("seen", after: .seconds(3600))
+  try check(try await movies.expirations().map(\.id) == ["seen"], "a document is going to expire")
   try check(try await database.verify().isSound, "the database is sound")
-  try database.delete()
+  try await database.delete()
 }
 try await findMovies()
 print("client: all checks passed")

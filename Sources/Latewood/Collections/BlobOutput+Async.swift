@@ -1,0 +1,92 @@
+import LatewoodDocuments
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Blobs without blocking the caller's thread: calls run on a Dispatch queue.
+extension Database {
+  /// Saves binary content without blocking the caller's thread. Otherwise like the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
+  public func saveBlob(_ content: Data, contentType: String? = nil) async throws -> Blob {
+    try await inBatch { try self.saveBlob(content, contentType: contentType) }
+  }
+
+  /// Starts a blob of any length, whose content is written in pieces, without blocking the caller's
+  /// thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
+  public nonisolated(nonsending) func makeBlobWriter(
+    contentType: String? = nil
+  ) async throws -> BlobOutput {
+    try await performing { Handover(try self.makeBlobWriter(contentType: contentType)) }.value
+  }
+
+  /// Opens the content of a blob without blocking the caller's thread. Otherwise like the blocking
+  /// form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func content(of blob: Blob) async throws -> BlobContent {
+    try await performing { try self.content(of: blob) }
+  }
+
+  /// Returns whether the content of a blob is in this database, without blocking the caller's
+  /// thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func hasContent(of blob: Blob) async throws -> Bool {
+    try await performing { try self.hasContent(of: blob) }
+  }
+}
+
+extension BlobOutput {
+  /// Appends bytes without blocking the caller's thread. Otherwise like the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins: the blob is then as it was, and can be continued.
+  public nonisolated(nonsending) func write(_ bytes: Data) async throws {
+    let output = Handover(self)
+    try await database.performing { try output.value.write(bytes) }
+  }
+
+  /// Ends the blob and returns it, without blocking the caller's thread. Otherwise like the
+  /// blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins: the blob is then as it was, and can be continued.
+  public nonisolated(nonsending) func finish() async throws -> Blob {
+    let output = Handover(self)
+    return try await database.performing { try output.value.finish() }
+  }
+}
+
+extension BlobContent {
+  /// Returns the whole content without blocking the caller's thread.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func data() async throws -> Data { try await data(in: 0..<length) }
+
+  /// Returns the bytes of a range, or as much of it as exists, without blocking the caller's
+  /// thread. Otherwise like the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func data(in range: Range<UInt64>) async throws -> Data {
+    try await Database.performing { try self.data(in: range) }
+  }
+}
+
+/// A value that one thread uses after another. Whoever makes one waits until the other has ended,
+/// or does not use the value again: so no two threads use it at the same time.
+private struct Handover<Value>: @unchecked Sendable {
+  let value: Value
+  init(_ value: Value) { self.value = value }
+}
