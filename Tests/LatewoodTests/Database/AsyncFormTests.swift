@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import LatewoodDevice
+import LatewoodConcurrency
 import Testing
 
 @testable import Latewood
