@@ -211,7 +211,7 @@ def main():
     if done.returncode:
         print("\n".join(done.stdout.splitlines()[-20:]))
         sys.exit("examples: they do not run")
-    print(f"examples: {count - skipped} of {pages} pages compiled and run, {skipped} skipped;")
+    print(f"examples: {count - skipped} on {pages} pages compiled and run, {skipped} skipped;")
     print(f"          {in_comments} in comments compiled")
 
 

@@ -64,13 +64,13 @@ struct Survey {
     try await addPhoto(to: "a1", of: sightings, in: database)
     try await expireDraft(in: database)
 
-    try sightings.createIndex("by species") { ($0.species, $0.count.descending) }
+    try await sightings.createIndex("by species") { ($0.species, $0.count.descending) }
     let coots = sightings.query().where { $0.species == "Coot" }.sorted { $0.count.descending }
     try check(try await coots.all().map(\.count) == [11, 9, 8, 7], "a query finds all coots, the most first")
 
     try check(try countInAnotherProcess(path) == 8, "another process reads while this one has it open")
     try await backUp(database, to: directory.appending(path: "backup.latewood").path)
-    try database.close()
+    try await database.close()
   }
 
   /// Imports a JSON array: `Codable` reads it, and one batch saves it.
@@ -154,16 +154,16 @@ struct Survey {
     try await sightings.update(id) { $0.photo = photo }
 
     guard let kept = try await sightings.document(id)?.photo else { throw SurveyFailed("no photo") }
-    let content = try database.content(of: kept)
-    try check(try content.data() == picture, "the photo comes back")
-    try check(try content.data(in: 10..<20) == picture[10..<20], "and a part of it")
+    let content = try await database.content(of: kept)
+    try check(try await content.data() == picture, "the photo comes back")
+    try check(try await content.data(in: 10..<20) == picture[10..<20], "and a part of it")
   }
 
   /// Keeps a draft for a moment. Nobody has to delete it.
   static func expireDraft(in database: Database) async throws {
     let drafts = try database.collection("drafts", of: Sighting.self)
     try await drafts.save(Sighting(id: "draft", species: "?", count: 1, site: "Weir", habitat: "river"))
-    try drafts.documents.expire("draft", after: .seconds(1))
+    try await drafts.documents.expire("draft", after: .seconds(1))
     while try await drafts.document("draft") != nil { try await Task.sleep(for: .milliseconds(50)) }
     try check(try drafts.count == 0, "the draft has expired")
   }
@@ -174,7 +174,7 @@ struct Survey {
     let backup = try await Database.open(at: path, mode: .readOnly)
     let copies = try backup.collection("sightings", of: Sighting.self)
     try check(try report.bytesCopied > 0 && copies.count == 8, "the backup has every sighting")
-    try backup.close()
+    try await backup.close()
   }
 
   /// Starts this program again to count the sightings, and returns what it prints.
