@@ -8,11 +8,11 @@ import LatewoodTree
 /// file of up to 100 MiB of live data that is overwritten at full speed takes at most 3 times its
 /// live data plus 32 MiB on the disk, including a compaction under way, and its size is at most 8
 /// times the live data plus 64 MiB. It is compacted before it exceeds these bounds, whatever the
-/// fractions below say, and writers are slowed in proportion to their bytes. With more live data, a
-/// checkpoint beside the compaction can add its live data once more. The bounds do not
-/// include space that is held by open snapshots, by readers in other processes, by running copies
-/// and backups, by a paused compaction, by ``Store/Options/wholeCheckpoints``, or by a single
-/// transaction longer than the bounds.
+/// fractions below say, and writers are slowed in proportion to their bytes. With more live data,
+/// or on a machine that is busy with other work, a checkpoint beside the compaction can add the
+/// live data once more. The bounds do not include space that is held by open snapshots, by readers
+/// in other processes, by running copies and backups, by a paused compaction, by
+/// ``Store/Options/wholeCheckpoints``, or by a single transaction longer than the bounds.
 public struct CompactionPolicy: Sendable, Equatable {
   /// Whether the file is compacted automatically. Default: true. Without
   /// ``Store/Options/checkpointsInBackground`` it is not.
