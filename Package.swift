@@ -163,8 +163,9 @@ let package = Package(
     .testTarget(
       name: "LatewoodFormatTests",
       dependencies: [
-        "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodConcurrency",
-        "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
+        "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodTree",
+        "LatewoodFile", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes", "LatewoodModels",
+        "LatewoodSimulation",
       ],
       swiftSettings: settings),
     .testTarget(

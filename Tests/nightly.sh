@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A long night of simulated crashes, kills, power cuts and fuzzing, in rounds, until each has come
-# to its target or the time is up. What was done is kept in a folder, line by line, so that another
-# night goes on from there.
+# A long night of simulated crashes, kills, power cuts, fuzzing, and overwriting a gigabyte within
+# the bounds on space, in rounds, until each has reached its target or the time is up. What was done
+# is kept in a folder, line by line, so that another night can go on from there.
 # usage: Tests/nightly.sh [HOURS, 8 if not given; 0.1 is six minutes] [FOLDER, .build-nightly if not
 #   given]
 set -euo pipefail

@@ -65,7 +65,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info size map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry demo help; do
+for command in info size map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry prune demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
@@ -324,6 +324,8 @@ expect 0 "expiry" expiry set edit.lw b 2100-01-01 ; expect 0 "list" expiry edit.
 query "when" 'd["expiring"][0]["seconds"]' 4102444800
 expect 0 "clear" expiry clear edit.lw b ; expect 0 "list" expiry edit.lw ; is "none" "$out" ""
 expect 2 "no time" expiry set edit.lw b soon
+expect 0 "prune" prune edit.lw --keep 1 --dry-run --json ; query "nothing is done" 'd["dryRun"],d["keep"]' "(True, 1)"
+expect 2 "none to keep" prune edit.lw --keep 0
 expect 0 "blobs" blobs edit.lw --json ; query "none" 'd["blobs"]' "[]"
 expect 1 "no blob" blobs get edit.lw "$(printf 'ab%.0s' $(seq 32))"
 "$tool" changes edit.lw --since now --follow --limit 3 --timeout 20 --json >followed 2>&1 &

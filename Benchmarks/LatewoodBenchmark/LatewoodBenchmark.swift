@@ -5,6 +5,10 @@ enum LatewoodBenchmark {
   static func main() {
     do {
       let options = try BenchmarkOptions(Array(CommandLine.arguments.dropFirst()))
+      if options.asksForHelp {
+        Process.printLine(BenchmarkOptions.usage)
+        Process.end(0)
+      }
       let isSound = options.group == "vectors" ? vectorsHold() : try run(options)
       Process.end(isSound ? 0 : 1)
     } catch {

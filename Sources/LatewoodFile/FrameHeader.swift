@@ -136,3 +136,8 @@ package struct FrameHeader: Sendable, Equatable {
     return XXH64.hash(source + 8, covered, seed: seed) == checksum
   }
 }
+
+extension FrameHeader {
+  /// The offset at which the next frame of the log starts; nil if that is beyond every file.
+  package var next: UInt64? { end.flatMap(FileLayout.alignedToFrame) }
+}

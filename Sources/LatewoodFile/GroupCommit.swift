@@ -41,11 +41,13 @@ final class GroupCommit: @unchecked Sendable {
   }
 
   private let frames: FrameWriter
+  private let place: PlaceCheck
   private let monitor = Monitor()
   private let state: UnsafeMutablePointer<State>
 
   init(_ frames: FrameWriter, open: Segment) {
     self.frames = frames
+    place = PlaceCheck(frames.device)
     state = .allocate(capacity: 1)
     state.initialize(
       to: State(
@@ -136,7 +138,7 @@ final class GroupCommit: @unchecked Sendable {
     let fault = unlocked { () throws(Fault) in
       try frames.inTurn { () throws(Fault) in
         try frames.checkOwner()
-        if isSyncing { try checkPlace() }
+        if isSyncing { try endWriting(ifLost: try place.isKnownLost()) }
         if let room {
           frames.device.reserve(offset: room.lowerBound, length: room.upperBound - room.lowerBound)
         }
@@ -268,9 +270,11 @@ final class GroupCommit: @unchecked Sendable {
 
   /// Ends all writing if the file is no longer where it was opened, because nobody would find what
   /// is written to it.
-  func checkPlace() throws(Fault) {
-    guard try frames.device.place() == .lost else { return }
-    // Read after `place()`: the flag is set before the file loses its place.
+  func checkPlace() throws(Fault) { try endWriting(ifLost: try place.isLost()) }
+
+  private func endWriting(ifLost isLost: Bool) throws(Fault) {
+    guard isLost else { return }
+    // Read after the check: the flag is set before the file loses its place.
     if locked({ $0.isReplaced }) { return }
     end(with: .fileMoved)
     throw .fileMoved

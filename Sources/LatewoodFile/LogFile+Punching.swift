@@ -33,19 +33,6 @@ extension LogFile {
     return (ranges, walk.position.offset >= end)
   }
 
-  /// Durably makes both root slots name `checkpoint`. Whichever slot is lost afterwards, nothing
-  /// that this checkpoint does not need will be read again.
-  ///
-  /// The slot that `writeSlot` wrote last must already name it. There is a sync between the two
-  /// slots, so that a power cut destroys one of them at most. Two syncs in all; a failed sync ends
-  /// all writing. Throws as `flush`. From the thread that checkpoints.
-  package func writeBothSlots(naming checkpoint: AppendedCheckpoint, oldestWhole: UInt64) throws(Fault) {
-    try syncNodes()
-    oldestWholeCheckpoint = oldestWhole
-    try writeSlot(naming: checkpoint)
-    try syncNodes()
-  }
-
   /// Whether the bytes between two dead ranges are zeros, as between two nodes, and not a frame's
   /// header. False if they cannot be read.
   package func isPadding(_ bytes: Range<UInt64>) -> Bool {

@@ -58,9 +58,9 @@ extension LogFile {
     slotGeneration = choice.slot.generation
     checkpointSeen = choice.slot.checkpointOffset
     oldestWholeCheckpoint = choice.slot.oldestWhole
-    branch = choice.checkpoint?.branch ?? 0
+    writer.branch = choice.checkpoint?.branch ?? 0
     // From here on this file is no longer a backup and takes a branch of its own.
-    if !isReadOnly, found.walk.hasEnded { branch = environment.random() | 1 }
+    if !isReadOnly, found.walk.hasEnded { writer.branch = environment.random() | 1 }
 
     var report = RecoveryReport()
     report.checkpoint = choice.checkpoint
@@ -196,15 +196,11 @@ extension LogFile {
   /// Sets the writer's place to the end of the log, or past the end of the file if the space behind
   /// the log must not be used.
   private func startAppending(after found: Found, lastTransaction: UInt64) throws(Fault) {
-    let end = found.walk.position
     let goesOn = found.hasTornTail ? false : try reclaimPreallocation(behind: found)
-    guard let tail = goesOn ? end.offset : beyond(found.size) else {
+    guard let tail = goesOn ? found.walk.position.offset : beyond(found.size) else {
       throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path)
     }
-    append.pointee.transaction = lastTransaction
-    append.pointee.lastFrameChecksum = goesOn ? end.previousChecksum : 0
-    endsInSeal = goesOn && found.walk.lastFrame?.kind == .seal
-    let chunk = group.begin(at: tail, after: end.offset, floor: found.floor, hasGap: !goesOn)
-    beginChunk(chunk, at: tail)
+    writer.begin(
+      at: tail, after: found.walk, floor: found.floor, hasGap: !goesOn, lastTransaction: lastTransaction)
   }
 }

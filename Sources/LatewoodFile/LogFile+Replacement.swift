@@ -94,7 +94,7 @@ extension LogFile {
       defer { there.close() }
       try LogFile.letReadersIn(to: device, asking: there)
       let header = try LogFile.writeEmptyFile(to: device, environment, of: databaseID)
-      let mapping = try MappedFile(device, covering: FileLayout.logStart, ahead: LogFile.mappedAhead)
+      let mapping = try MappedFile(device, covering: FileLayout.logStart, ahead: LogWriter.mappedAhead)
       let opened = Opened(device: device, header: header, mapping: mapping, fileLock: lock)
       return LogFile(opened, on: volume, path: path, environment: environment)
     } catch {
@@ -192,13 +192,6 @@ extension LogFile {
       // A leftover only takes space; opening the database matters more than removing it.
       return
     }
-  }
-
-  /// *Writer, no transaction open.* Sets the number of the last transaction, so that the next one
-  /// gets `number + 1`.
-  package func continueTransactions(after number: UInt64) {
-    precondition(!append.pointee.isOpen && number >= append.pointee.transaction)
-    append.pointee.transaction = number
   }
 }
 

@@ -107,4 +107,51 @@ extension LogFile {
       return nil
     }
   }
+
+  // MARK: Writing
+
+  /// Overwrites the older root slot with one that names `checkpoint`. From one thread at a time.
+  ///
+  /// The slot is not synced: until it is durable, recovery starts from the older checkpoint and
+  /// replays more. But if `needsCheckpoint` is set, this syncs the checkpoint and then the slot,
+  /// after which transactions can begin again.
+  ///
+  /// Throws as `flush`. `outOfSpace` leaves everything as it was.
+  package func writeSlot(naming checkpoint: AppendedCheckpoint) throws(Fault) {
+    // A slot may still name a checkpoint from before a gap, but that is not the one that is needed.
+    let replayStart = checkpoint.record.replay.offset
+    let isNeeded = group.isNeeded(replayingFrom: replayStart)
+    try group.flush(through: checkpoint.position.offset, durable: isNeeded)
+    let (generation, overflow) = slotGeneration.addingReportingOverflow(1)
+    guard !overflow else { throw Fault(.fileTooLarge, "the numbers for root slots are used up") }
+    var slot = RootSlot(generation: generation, time: environment.now())
+    slot.checkpointOffset = checkpoint.offset
+    slot.checkpointChecksum = checkpoint.checksum
+    slot.transaction = checkpoint.record.transaction
+    slot.oldestWhole = oldestWholeCheckpoint
+    slot.durableThrough = group.durableMark(replayingFrom: replayStart, isNeeded: isNeeded)
+    let place = FileLayout.slotOffset(slot.place)
+    try withScratch(FileLayout.slotBlockLength) { block throws(Fault) in
+      slot.encode(into: block, seed: header.seed)
+      try group.writeAside(UnsafeRawBufferPointer(block), at: place, pieces: block.count)
+    }
+    if isNeeded {
+      try group.sync()
+      group.endNeed(replayingFrom: replayStart)
+    }
+    slotGeneration = slot.generation
+  }
+
+  /// Durably makes both root slots name `checkpoint`. Whichever slot is lost afterwards, nothing
+  /// that this checkpoint does not need will be read again.
+  ///
+  /// The slot that `writeSlot` wrote last must already name it. There is a sync between the two
+  /// slots, so that a power cut destroys one of them at most. Two syncs in all; a failed sync ends
+  /// all writing. Throws as `flush`. From the thread that checkpoints.
+  package func writeBothSlots(naming checkpoint: AppendedCheckpoint, oldestWhole: UInt64) throws(Fault) {
+    try syncNodes()
+    oldestWholeCheckpoint = oldestWhole
+    try writeSlot(naming: checkpoint)
+    try syncNodes()
+  }
 }

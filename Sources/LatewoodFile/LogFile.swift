@@ -6,9 +6,9 @@ import LatewoodDevice
 /// appends.
 ///
 /// ```
-///   put, delete ...      commit                  flush
-///   encode into    ->    complete the   ->   write, sync: by the first      ->  readers see it
-///   a 4 MiB chunk        frame                thread that waits (GroupCommit)     through the mapping
+///   LogWriter: put, delete ... commit      GroupCommit: flush                 readers
+///   encodes frames in memory           ->  the first thread that waits    ->  see it through
+///                                          writes and syncs for all           the mapping
 /// ```
 ///
 /// Invariants:
@@ -21,24 +21,16 @@ import LatewoodDevice
 /// 3. A frame's *durable through* never lies beyond such a gap until that slot is durable.
 ///
 /// Thread safety:
-/// 4. Calls marked *writer* need the store's writer lock: one thread at a time, each seeing what
-///    the one before did. `create`, `open`, `recover` and `refresh` come before or instead of a
-///    writer and count as one.
+/// 4. `writer` and calls marked *writer* need the store's writer lock: one thread at a time, each
+///    seeing what the one before did. `create`, `open`, `recover` and `refresh` come before or
+///    instead of a writer and count as one.
 /// 5. `flush`, `writeNodes`, `view`, `durableThrough`, `isPoisoned`, `needsCheckpoint` and `close`
 ///    come from any thread.
 /// 6. `writeSlot`, `writeBothSlots` and `punch` come from one thread at a time: the one that
 ///    checkpoints. They need no writer lock.
-/// 7. The result of `record(at:)` is valid until the next call of the writer that appends or
-///    begins.
 // SAFETY: by 4 to 6 every variable belongs to one thread at a time, or is guarded by the monitor in
 // `group`.
 package final class LogFile: @unchecked Sendable {
-  /// The length of a chunk, in bytes: as much is encoded in memory before it is written.
-  static let chunkLength = 4 << 20
-  static let chunkLimit = 3
-  /// Values from this length on are written straight from the caller's memory.
-  package static let largeValueLength = 1 << 20
-  static let valuePieceLength = 1 << 20
   package static let nodePieceLength = 32 << 10
 
   package let path: String
@@ -58,25 +50,14 @@ package final class LogFile: @unchecked Sendable {
     /// The use of a file that is read through a `PageCache`.
     var records: RecordUse?
   }
-  /// The writer's place, for hot loops above; see `AppendState`.
-  @usableFromInline package let append: UnsafeMutablePointer<AppendState>
-
-  /// *Writer.* All chunks.
-  var chunks: [UnsafeMutableRawPointer]
-  /// *Writer.* The blocks kept for what frees space.
-  var reserve: SpaceReserve
-  /// *Writer.* The reason why the open transaction cannot commit; nil if it can.
-  var transactionFailure: Fault?
-  /// *Writer.* Whether the last frame is a seal.
-  var endsInSeal = false
+  /// Appends to the log.
+  package let writer: LogWriter
   /// The generation of the newest root slot. Belongs to the thread that checkpoints.
   var slotGeneration: UInt64 = 0
   /// The offset of the oldest checkpoint frame whose tree can still be read, as written in the
   /// newest root slot or in the next one; 0 if all can be. Belongs to the thread that checkpoints,
   /// and before that to recovery.
   package internal(set) var oldestWholeCheckpoint: UInt64 = 0
-  /// The `CheckpointRecord.branch` of new checkpoints. Set by recovery.
-  var branch: UInt64 = 0
   /// *Reader.* The replay of the log, which has reached `replayed`.
   var replay = LogReplay()
   var replayed = ReplayPosition.start
@@ -94,26 +75,14 @@ package final class LogFile: @unchecked Sendable {
     mapping = opened.mapping
     sharedUse = Guarded(Use(file: FileUse(opened.mapping, on: opened.device)))
     isReadOnly = opened.fileLock == nil
-    let length = opened.fileLock == nil ? 64 : LogFile.chunkLength
-    let chunk = UnsafeMutableRawPointer.allocate(byteCount: length, alignment: 4096)
-    chunks = [chunk]
-    reserve = SpaceReserve(opened.device)
-    append = .allocate(capacity: 1)
-    append.initialize(
-      to: AppendState(
-        base: opened.mapping.space.base, mappedThrough: opened.mapping.space.capacity,
-        flushedThrough: FileLayout.logStart, memory: chunk, segmentOffset: FileLayout.logStart,
-        capacity: length, seed: opened.header.seed))
     frames = FrameWriter(opened.device, opened.fileLock)
+    let chunk = LogWriter.makeChunk(isReadOnly: isReadOnly)
     group = GroupCommit(frames, open: .empty(chunk, at: FileLayout.logStart))
+    writer = LogWriter(
+      device, mapping, group, chunk: chunk, seed: header.seed, path: path, isReadOnly: isReadOnly)
   }
 
-  deinit {
-    close()
-    for chunk in chunks { chunk.deallocate() }
-    append.deinitialize(count: 1)
-    append.deallocate()
-  }
+  deinit { close() }
 
   /// The bytes of the file, as far as they exist now. Valid as long as this object or `mapping`.
   /// From any thread.
@@ -159,35 +128,11 @@ package final class LogFile: @unchecked Sendable {
   /// thread.
   package var isInterrupted: Bool { group.isInterrupted }
 
-  /// *Writer.* Where the next frame will start.
-  package var tail: UInt64 { append.pointee.tail }
-
-  /// *Writer.* The checksum of the log's last frame; 0 at its start.
-  package var lastFrameChecksum: UInt64 { append.pointee.lastFrameChecksum }
-
-  /// *Writer.* The end of all commits, for a flush of everything.
-  package var position: CommitPosition { CommitPosition(offset: tail) }
-
-  /// *Writer, no transaction open.* The replay position for a checkpoint of everything committed so
-  /// far.
-  package var replayPosition: ReplayPosition {
-    ReplayPosition(offset: tail, previousChecksum: lastFrameChecksum)
-  }
-
-  /// *Writer.* The offset below which the log's records are in the mapping.
-  package var flushedThrough: UInt64 { append.pointee.flushedThrough }
-
   /// The end of all commits. From any thread.
   package var committedPosition: CommitPosition { CommitPosition(offset: group.committedThrough) }
   /// The end of the log in the file. Later commits and reservations are still in memory. From any
   /// thread.
   package var writtenPosition: CommitPosition { CommitPosition(offset: group.writtenThrough) }
-
-  /// *Writer.* The number of bytes of memory in chunks.
-  package var chunkMemory: UInt64 { UInt64(chunks.count * LogFile.chunkLength) }
-
-  /// *Writer.* The number of the newest transaction in the log.
-  package var lastTransaction: UInt64 { append.pointee.transaction }
 
   /// A reference that keeps the mapping, and the blocks of the file under it, for as long as a
   /// version holds it. From any thread.

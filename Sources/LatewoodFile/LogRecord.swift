@@ -73,6 +73,21 @@ import LatewoodBytes
 }
 
 extension LogRecord {
+  /// Returns the record at `offset` of a mapping that starts at `base`; nil if it is not below
+  /// `end`, or if the bytes there are not a valid record.
+  static func validated(at offset: UInt64, base: UnsafeRawPointer, end: UInt64) -> LogRecord? {
+    guard offset < end else { return nil }
+    return validated(
+      at: base + Int(truncatingIfNeeded: offset), end: base + Int(truncatingIfNeeded: end))?.record
+  }
+
+  /// The error for a record of the log that does not read as it was written.
+  package static func changed(at offset: UInt64) -> Fault {
+    Fault.damaged(at: offset, "an operation in the log is not what it was when it was written")
+  }
+}
+
+extension LogRecord {
   /// The fields in front of the key, which tell where the record ends.
   @usableFromInline package struct Lengths {
     @usableFromInline package var code: UInt8

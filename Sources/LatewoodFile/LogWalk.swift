@@ -17,32 +17,31 @@ struct LogWalk {
   let view: FileView
   /// The size of the file, in bytes, when the walk began.
   let size: UInt64
-  private(set) var position: ReplayPosition
-  /// The greatest *durable through* of the frames walked.
-  private(set) var durableThrough: UInt64 = 0
-  /// The greatest transaction number in the frames walked, whether it was committed or not.
-  private(set) var lastTransaction: UInt64
-  private(set) var frames = 0
-  private(set) var lastFrame: FrameHeader?
+  private var chain: FrameChain
   private var readable: ReadableWindow
   /// Keeps the frames that were walked over in memory.
   private let hold: CacheHold?
 
+  var position: ReplayPosition { chain.position }
+  /// The greatest *durable through* of the frames walked.
+  var durableThrough: UInt64 { chain.durableThrough }
+  /// The greatest transaction number in the frames walked, whether it was committed or not.
+  var lastTransaction: UInt64 { chain.lastTransaction }
+  var frames: Int { Int(chain.count) }
+  var lastFrame: FrameHeader? { chain.last }
   /// Whether the last frame ends the log, whatever follows in the file.
-  var hasEnded: Bool { lastFrame?.endsLog ?? false }
+  var hasEnded: Bool { chain.hasEnded }
 
   /// - Parameter lastFrame: the frame before `position`, if an earlier walk ended there.
   init(
     view: FileView, size: UInt64, from position: ReplayPosition, lastTransaction: UInt64 = 0,
     after lastFrame: FrameHeader? = nil
   ) {
-    self.lastFrame = lastFrame
+    chain = FrameChain(from: position, lastTransaction: lastTransaction, after: lastFrame)
     self.view = view
     self.size = size
     hold = view.hold()
     readable = ReadableWindow(view)
-    self.position = position
-    self.lastTransaction = lastTransaction
   }
 
   /// The frame at `offset`; nil if it is not valid by itself. The frames before it do not matter.
@@ -85,15 +84,9 @@ struct LogWalk {
   mutating func next() throws(Fault) -> FrameHeader? {
     guard !hasEnded,
       let header = try LogWalk.frame(at: position.offset, view: view, size: size, &readable),
-      header.previousChecksum == position.previousChecksum,
-      header.kind != .commit || header.transaction >= lastTransaction,
-      let end = header.end, let nextOffset = FileLayout.alignedToFrame(end)
+      let end = chain.end(of: header)
     else { return nil }
-    durableThrough = max(durableThrough, header.durableThrough)
-    lastTransaction = max(lastTransaction, header.transaction)
-    frames += 1
-    lastFrame = header
-    position = ReplayPosition(offset: nextOffset, previousChecksum: header.checksum)
+    chain.pass(header, to: end)
     return header
   }
 

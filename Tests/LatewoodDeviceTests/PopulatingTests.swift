@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodDevice
+import LatewoodSimulation
 import Testing
 
 #if canImport(Glibc)

@@ -17,7 +17,7 @@ import Testing
   private func read(
     _ log: LogFile, at offset: UInt64
   ) throws -> (code: UInt8, key: [UInt8], value: [UInt8]) {
-    let record = try log.record(at: offset)
+    let record = try log.writer.record(at: offset)
     return (
       record.code, Array(UnsafeRawBufferPointer(start: record.key, count: record.keyCount)),
       Array(UnsafeRawBufferPointer(start: record.value, count: record.valueCount))
@@ -26,12 +26,12 @@ import Testing
 
   @Test func aRecordIsFoundInMemoryAndInTheFile() throws {
     let log = try bench.open().log
-    _ = try log.beginTransaction()
+    _ = try log.writer.beginTransaction()
     let first = try log.put("first", [1, 2, 3])
     #expect(try read(log, at: first).value == [1, 2, 3])
     #expect(try read(log, at: first).key == [0, 0, 0, 1] + Array("first".utf8))
-    let committed = try log.commitTransaction()
-    _ = try log.beginTransaction()
+    let committed = try log.writer.commitTransaction()
+    _ = try log.writer.beginTransaction()
     let second = try log.put("second", [4], asExtent: true)
     try log.flush(through: committed, durable: false)
     for _ in 0..<2 {
@@ -39,29 +39,30 @@ import Testing
       #expect(try read(log, at: second).value == [4])
     }
     let range = try [UInt8]([0, 0, 0, 1]).withBytes { (low) throws(Fault) in
-      try [UInt8]([0, 0, 0, 2]).withBytes { (high) throws(Fault) in try log.deleteRange(low: low, high: high)
+      try [UInt8]([0, 0, 0, 2]).withBytes { (high) throws(Fault) in
+        try log.writer.deleteRange(low: low, high: high)
       }
     }
     #expect(try read(log, at: range).code == OperationCode.deleteRange)
     #expect(try read(log, at: range).value == [0, 0, 0, 2])
-    try log.flush(through: log.commitTransaction(), durable: true)
-    _ = try log.beginTransaction()
+    try log.flush(through: log.writer.commitTransaction(), durable: true)
+    _ = try log.writer.beginTransaction()
     #expect(try read(log, at: first).value == [1, 2, 3])
     #expect(try read(log, at: second).value == [4])
-    log.abortTransaction()
+    log.writer.abortTransaction()
     log.close()
   }
 
   @Test func aTransactionLargerThanAllChunksIsWrittenAsItGrows() throws {
     let log = try bench.open().log
     try log.commit([("before", [0])])
-    let number = try log.beginTransaction()
+    let number = try log.writer.beginTransaction()
     var offsets: [UInt64] = []
     for index in 0..<300 { offsets.append(try log.put("key\(index)", value(index, 100_000))) }
     // 30 MB are on their way, and one chunk was enough.
-    #expect(log.chunks.count == 1)
+    #expect(log.writer.chunkMemory == 4 << 20)
     for index in 0..<300 { #expect(try read(log, at: offsets[index]).value == value(index, 100_000)) }
-    try log.flush(through: log.commitTransaction(), durable: true)
+    try log.flush(through: log.writer.commitTransaction(), durable: true)
     log.close()
     let state = try bench.read()
     #expect(state.entries.count == 301)
@@ -72,32 +73,32 @@ import Testing
 
   @Test func anAbortedLongTransactionIsPassedOver() throws {
     let log = try bench.open().log
-    let number = try log.beginTransaction()
+    let number = try log.writer.beginTransaction()
     for index in 0..<100 { try log.put("gone\(index)", value(index, 100_000)) }
-    log.abortTransaction()
-    let next = try log.beginTransaction()
+    log.writer.abortTransaction()
+    let next = try log.writer.beginTransaction()
     #expect(next == number + 1)
     try log.put("kept", [1])
-    try log.flush(through: log.commitTransaction(), durable: true)
+    try log.flush(through: log.writer.commitTransaction(), durable: true)
     log.close()
     let (again, state) = try bench.open()
     #expect(state.entries == ["kept": [1]])
-    #expect(again.lastTransaction == next)
+    #expect(again.writer.lastTransaction == next)
     again.close()
   }
 
   @Test func anUnfinishedLongTransactionIsNotThereAfterACrash() throws {
     var log = try bench.open().log
-    let number = try log.beginTransaction()
+    let number = try log.writer.beginTransaction()
     for index in 0..<100 { try log.put("gone\(index)", value(index, 100_000)) }
     log.close()
     let (again, state) = try bench.open()
     log = again
     #expect(state.entries.isEmpty)
     #expect(!log.needsCheckpoint)
-    #expect(try log.beginTransaction() == number + 1)
+    #expect(try log.writer.beginTransaction() == number + 1)
     try log.put("kept", [1])
-    try log.flush(through: log.commitTransaction(), durable: true)
+    try log.flush(through: log.writer.commitTransaction(), durable: true)
     log.close()
     #expect(try bench.read().entries == ["kept": [1]])
   }
@@ -106,21 +107,21 @@ import Testing
     throws
   {
     let log = try bench.open().log
-    _ = try log.beginTransaction()
+    _ = try log.writer.beginTransaction()
     let before = try log.put("before", [1])
     let large = try log.put("large", value(5, count), asExtent: true)
     let after = try log.put("after", [2])
     #expect(try read(log, at: before).value == [1])
     #expect(try read(log, at: large).value == value(5, count))
     #expect(try read(log, at: after).value == [2])
-    let position = try log.commitTransaction()
+    let position = try log.writer.commitTransaction()
     try log.flush(through: position, durable: true)
-    let record = try log.record(at: large)
+    let record = try log.writer.record(at: large)
     let place = UInt64(record.value - log.view.base)
     _ = try log.view.extent(offset: place, length: UInt64(count), checksum: record.valueChecksum)
-    _ = try log.beginTransaction()
+    _ = try log.writer.beginTransaction()
     try log.put("alone", value(6, count))
-    try log.flush(through: log.commitTransaction(), durable: true)
+    try log.flush(through: log.writer.commitTransaction(), durable: true)
     log.close()
     let longest = bench.volume.plan.withLock { $0.writes.map(\.count).max() }
     #expect(longest == 1 << 20)
@@ -133,11 +134,11 @@ import Testing
 
   @Test func keysAndValuesHaveLimits() throws {
     let log = try bench.open().log
-    _ = try log.beginTransaction()
+    _ = try log.writer.beginTransaction()
     #expect(faultKind { try log.put("", [1]) } == .keyEmpty)
     #expect(faultKind { try log.put(String(repeating: "k", count: 16385), [1]) } == .keyTooLong)
     try log.put(String(repeating: "k", count: 16384), [])
-    try log.flush(through: log.commitTransaction(), durable: true)
+    try log.flush(through: log.writer.commitTransaction(), durable: true)
     log.close()
     #expect(try bench.read().entries.count == 1)
   }
@@ -159,14 +160,14 @@ import Testing
     var log = try bench.open().log
     try log.commit([("a", [1])])
     for _ in 0..<3 {
-      try log.appendSeal()
-      try log.flush(through: log.position, durable: false)
+      try log.writer.appendSeal()
+      try log.flush(through: log.writer.position, durable: false)
     }
     log.close()
     let size = try bench.size()
     log = try bench.open().log
-    try log.appendSeal()
-    try log.flush(through: log.position, durable: false)
+    try log.writer.appendSeal()
+    try log.flush(through: log.writer.position, durable: false)
     log.close()
     #expect(try bench.size() == size)
   }
@@ -178,7 +179,7 @@ import Testing
     reader.close()
     log.close()
     log.close()
-    #expect(faultKind { _ = try log.beginTransaction() } == .closed)
+    #expect(faultKind { _ = try log.writer.beginTransaction() } == .closed)
     #expect(faultKind { try log.flush(through: CommitPosition(offset: 1 << 20), durable: true) } == .closed)
     try bench.open().log.close()
   }

@@ -19,8 +19,8 @@ import Testing
       ends.append(
         try log.commit([("key\(number)", [UInt8](repeating: UInt8(number), count: number * 3))]).offset)
     }
-    try log.appendSeal()
-    try log.flush(through: log.position, durable: true)
+    try log.writer.appendSeal()
+    try log.flush(through: log.writer.position, durable: true)
     log.close()
     self.ends = ends
     sound = try bench.bytes()
@@ -107,8 +107,8 @@ import Testing
     try bench.install(bytes)
     let log = try bench.open().log
     #expect(faultKind { try log.emptyCheckpoint() } == .fileTooLarge)
-    log.continueTransactions(after: .max)
-    #expect(faultKind { _ = try log.beginTransaction() } == .fileTooLarge)
+    log.writer.continueTransactions(after: .max)
+    #expect(faultKind { _ = try log.writer.beginTransaction() } == .fileTooLarge)
     log.close()
   }
 

@@ -34,11 +34,11 @@ import Testing
     try onThreads(8) { thread in
       for index in 0..<40 {
         let position = try writer.withLock {
-          _ = try log.beginTransaction()
+          _ = try log.writer.beginTransaction()
           for part in 0..<3 {
             try log.put("\(thread)/\(index)/\(part)", [UInt8](repeating: UInt8(index), count: 50))
           }
-          return try log.commitTransaction()
+          return try log.writer.commitTransaction()
         }
         let isDurable = index % 4 != 0
         try log.flush(through: position, durable: isDurable)
@@ -46,7 +46,7 @@ import Testing
         #expect(log.view.limit >= position.offset)
       }
     }
-    #expect(log.durableThrough <= log.tail)
+    #expect(log.durableThrough <= log.writer.tail)
     log.close()
     let state = try bench.read()
     #expect(state.entries.count == 8 * 40 * 3)
@@ -62,19 +62,19 @@ import Testing
     try onThreads(3) { thread in
       for index in 0..<4 {
         let position = try writer.withLock {
-          _ = try log.beginTransaction()
+          _ = try log.writer.beginTransaction()
           for part in 0..<70 {
             try log.put("\(thread)/\(index)/\(part)", [UInt8](repeating: UInt8(part), count: 90_000))
           }
           if index == 2 {
             try log.put("large\(thread)", [UInt8](repeating: 9, count: 1_200_000), asExtent: true)
           }
-          return try log.commitTransaction()
+          return try log.writer.commitTransaction()
         }
         try log.flush(through: position, durable: true)
       }
     }
-    #expect(log.chunks.count <= 3)
+    #expect(log.writer.chunkMemory <= 12 << 20)
     log.close()
     let state = try bench.read()
     #expect(state.entries.count == 3 * 4 * 70 + 3)
@@ -100,14 +100,14 @@ import Testing
     let log = try bench.open().log
     let good = try log.commit([("a", [1])])
     bench.volume.plan.withLock { $0.failsSync = true }
-    _ = try log.beginTransaction()
+    _ = try log.writer.beginTransaction()
     try log.put("b", [1])
-    let position = try log.commitTransaction()
+    let position = try log.writer.commitTransaction()
     #expect(faultKind { try log.flush(through: position, durable: true) } == .inputOutput)
     #expect(log.isPoisoned)
     #expect(faultKind { try log.flush(through: position, durable: true) } == .poisoned)
-    #expect(faultKind { _ = try log.beginTransaction() } == .poisoned)
-    #expect(faultKind { _ = try log.reserveNodes(length: 10) } == .poisoned)
+    #expect(faultKind { _ = try log.writer.beginTransaction() } == .poisoned)
+    #expect(faultKind { _ = try log.writer.reserveNodes(length: 10) } == .poisoned)
     #expect(
       faultKind { try [1].withBytes { (one) throws(Fault) in try log.writeNodes(one, at: 1 << 20) } }
         == .poisoned)
@@ -123,9 +123,9 @@ import Testing
   @Test func aSyncThatFailsFailsThoseAtTheSameTimeToo() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
-    _ = try log.beginTransaction()
+    _ = try log.writer.beginTransaction()
     try log.put("b", [1])
-    let position = try log.commitTransaction()
+    let position = try log.writer.commitTransaction()
     try log.flush(through: position, durable: false)
     bench.volume.plan.withLock {
       $0.syncs = 0
@@ -151,11 +151,11 @@ import Testing
 
   @Test func aFailedWriteOfALargeValueEndsAllWriting() throws {
     let log = try bench.open().log
-    _ = try log.beginTransaction()
+    _ = try log.writer.beginTransaction()
     bench.volume.plan.withLock { $0.writeFailure = .inputOutput }
     #expect(faultKind { try log.put("a", [UInt8](repeating: 1, count: 2 << 20)) } == .inputOutput)
-    #expect(faultKind { _ = try log.commitTransaction() } == .inputOutput)
-    #expect(faultKind { _ = try log.beginTransaction() } == .poisoned)
+    #expect(faultKind { _ = try log.writer.commitTransaction() } == .inputOutput)
+    #expect(faultKind { _ = try log.writer.beginTransaction() } == .poisoned)
     log.close()
   }
 

@@ -52,9 +52,9 @@ import Testing
   }
 
   private func commitInMemory(_ key: String, to log: LogFile) throws -> CommitPosition {
-    _ = try log.beginTransaction()
+    _ = try log.writer.beginTransaction()
     try log.put(key, [1])
-    return try log.commitTransaction()
+    return try log.writer.commitTransaction()
   }
 
   @Test func `a relaxed flush does not wait for the sync of another thread`() throws {
@@ -88,10 +88,10 @@ import Testing
     first.start { try log.flush(through: synchronous, durable: true) }
     gate.waitForArrival()
     second.start {
-      _ = try log.beginTransaction()
+      _ = try log.writer.beginTransaction()
       for part in 0..<200 { try log.put("long\(part)", [UInt8](repeating: 1, count: 100_000)) }
       try log.put("large", [UInt8](repeating: 2, count: 2 << 20), asExtent: true)
-      try log.flush(through: log.commitTransaction(), durable: false)
+      try log.flush(through: log.writer.commitTransaction(), durable: false)
     }
     #expect(second.end(within: 20), "it waits for the sync")
     #expect(second.kinds == [nil])
@@ -150,7 +150,7 @@ import Testing
     #expect(calls.kinds.contains(.inputOutput))
     #expect(log.isPoisoned)
     #expect(bench.volume.plan.withLock { $0.syncs } == 1)
-    #expect(faultKind { _ = try log.beginTransaction() } == .poisoned)
+    #expect(faultKind { _ = try log.writer.beginTransaction() } == .poisoned)
     log.close()
     #expect(bench.volume.plan.withLock { $0.writes.count } == writes)
   }

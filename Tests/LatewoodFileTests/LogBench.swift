@@ -97,16 +97,16 @@ extension LogFile {
     var key = key
     return try key.withUTF8Bytes { (bytes) throws(Fault) in
       try value.withBytes { (value) throws(Fault) in
-        try put(keyspace: 1, key: bytes, value: value, asExtent: asExtent)
+        try writer.put(keyspace: 1, key: bytes, value: value, asExtent: asExtent)
       }
     }
   }
 
   @discardableResult
   func commit(_ pairs: [(String, [UInt8])], durable: Bool = true) throws -> CommitPosition {
-    _ = try beginTransaction()
+    _ = try writer.beginTransaction()
     for (key, value) in pairs { try put(key, value) }
-    let position = try commitTransaction()
+    let position = try writer.commitTransaction()
     try flush(through: position, durable: durable)
     return position
   }
@@ -115,8 +115,8 @@ extension LogFile {
   @discardableResult
   func emptyCheckpoint(replay: ReplayPosition? = nil) throws -> AppendedCheckpoint {
     let record = CheckpointRecord(
-      root: nil, replay: replay ?? replayPosition, transaction: 0, time: 7, previousCheckpoint: 0)
-    let checkpoint = try appendCheckpoint(record)
+      root: nil, replay: replay ?? writer.replayPosition, transaction: 0, time: 7, previousCheckpoint: 0)
+    let checkpoint = try writer.appendCheckpoint(record)
     try flush(through: checkpoint.position, durable: false)
     try writeSlot(naming: checkpoint)
     return checkpoint

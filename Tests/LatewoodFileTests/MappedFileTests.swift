@@ -104,15 +104,15 @@ struct MappedFileTests {
     let log = try bench.open().log
     for number in 0..<5 {
       // The system grants less than twice the file, but as much as needed.
-      bench.volume.plan.withLock { $0.capacity = (log.tail + (6 << 20)) & ~65535 }
+      bench.volume.plan.withLock { $0.capacity = (log.writer.tail + (6 << 20)) & ~65535 }
       try log.commit([("key\(number)", [UInt8](repeating: UInt8(number), count: 1 << 20))])
     }
-    let tail = log.tail
+    let tail = log.writer.tail
     bench.volume.plan.withLock { $0.capacity = tail & ~65535 }
     #expect(
       faultKind { for _ in 0..<8 { try log.commit([("filler", [UInt8](repeating: 1, count: 1 << 20))]) } }
         == .outOfMemory)
-    log.abortTransaction()
+    log.writer.abortTransaction()
     // This is no failure of the disk: acknowledged commits are there, and the log continues once
     // there are addresses.
     bench.volume.plan.withLock { $0.capacity = nil }

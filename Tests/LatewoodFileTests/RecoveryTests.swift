@@ -35,8 +35,8 @@ import Testing
       let (log, state) = try bench.open()
       #expect(state.entries.count == number - 1)
       try log.commit([("key\(number)", [1])])
-      try log.appendSeal()
-      try log.flush(through: log.position, durable: false)
+      try log.writer.appendSeal()
+      try log.flush(through: log.writer.position, durable: false)
       log.close()
     }
     #expect(try bench.read().report.framesReplayed == 10)
@@ -44,11 +44,11 @@ import Testing
 
   @Test func anAbortedOrEmptyTransactionLeavesNoTrace() throws {
     let log = try bench.open().log
-    #expect(try log.beginTransaction() == 1)
+    #expect(try log.writer.beginTransaction() == 1)
     try log.put("gone", [1])
-    log.abortTransaction()
-    #expect(try log.beginTransaction() == 1)
-    #expect(try log.commitTransaction().offset == 16384)
+    log.writer.abortTransaction()
+    #expect(try log.writer.beginTransaction() == 1)
+    #expect(try log.writer.commitTransaction().offset == 16384)
     try log.commit([("kept", [2])])
     log.close()
     let state = try bench.read()
@@ -59,7 +59,7 @@ import Testing
   @Test func aTornTailIsSkippedAndItsOffsetsAreNotUsedAgain() throws {
     var log = try bench.open().log
     try log.commit([("durable", [1])])
-    let end = Int(log.tail)
+    let end = Int(log.writer.tail)
     try log.commit([("torn", [UInt8](repeating: 7, count: 100))], durable: false)
     log.close()
     let size = try bench.size()
@@ -71,8 +71,8 @@ import Testing
     #expect(state.report.tornTail == UInt64(end)..<size)
     #expect(state.report.needsCheckpoint)
     // In another block than the one that may not have reached the disk.
-    #expect(log.tail == log.beyond(size))
-    #expect(faultKind { _ = try log.beginTransaction() } == .unsupported)
+    #expect(log.writer.tail == log.beyond(size))
+    #expect(faultKind { _ = try log.writer.beginTransaction() } == .unsupported)
     // A reader that replays from before the tail would not get past it.
     #expect(faultKind { try log.emptyCheckpoint(replay: .start) } == .unsupported)
     try log.emptyCheckpoint()
@@ -88,16 +88,16 @@ import Testing
   @Test func aCrashBetweenTheTornTailAndTheNewSlotIsStillATornTail() throws {
     var log = try bench.open().log
     try log.commit([("durable", [1])])
-    let end = Int(log.tail)
+    let end = Int(log.writer.tail)
     try log.commit([("torn", [7])], durable: false)
     log.close()
     try bench.flip(byte: end + 60, bit: 0)
     log = try bench.open().log
     // Everything but the slot.
     let record = CheckpointRecord(
-      root: nil, replay: log.replayPosition, transaction: 1, time: 1, previousCheckpoint: 0)
-    _ = try log.reserveNodes(length: 100)
-    let checkpoint = try log.appendCheckpoint(record)
+      root: nil, replay: log.writer.replayPosition, transaction: 1, time: 1, previousCheckpoint: 0)
+    _ = try log.writer.reserveNodes(length: 100)
+    let checkpoint = try log.writer.appendCheckpoint(record)
     try log.flush(through: checkpoint.position, durable: true)
     log.close()
     let state = try bench.read()
@@ -175,8 +175,8 @@ import Testing
   @Test func aCheckpointReplaysOnlyWhatComesAfterIt() throws {
     let log = try bench.open().log
     try log.commit([("before", [1])])
-    let replay = log.replayPosition
-    let nodes = try log.reserveNodes(length: 1000)
+    let replay = log.writer.replayPosition
+    let nodes = try log.writer.reserveNodes(length: 1000)
     #expect(nodes % 64 == 0)
     try log.commit([("meanwhile", [2])])
     try [UInt8](repeating: 0xAB, count: 1000).withBytes { (bytes) throws(Fault) in
@@ -195,8 +195,8 @@ import Testing
   @Test func roomForNodesThatWereNeverWrittenEndsTheFileSoundly() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
-    _ = try log.reserveNodes(length: 1 << 20)
-    try log.flush(through: log.position, durable: true)
+    _ = try log.writer.reserveNodes(length: 1 << 20)
+    try log.flush(through: log.writer.position, durable: true)
     log.close()
     let (next, state) = try bench.open()
     #expect(state.report.tornTail == nil)
@@ -256,13 +256,13 @@ import Testing
     let log = try bench.open().log
     try log.commit([("a", [1])])
     let reader = try bench.open(readOnly: true).log
-    let start = Int(log.tail)
+    let start = Int(log.writer.tail)
     for key in ["b", "c"] { try log.commit([(key, [UInt8](repeating: 2, count: 50))]) }
     try bench.flip(byte: start + 70, bit: 1)
     #expect(faultKind { _ = try reader.refresh { (_, _, _) throws(Fault) in } } == .damaged)
     reader.close()
     // A verification beside the writer does not accept it either.
-    let report = try log.verify(through: log.tail)
+    let report = try log.verify(through: log.writer.tail)
     #expect(report.faults.map(\.offset) == [UInt64(start)])
     log.close()
   }

@@ -9,12 +9,12 @@ import Testing
   /// Makes several commits that are written together. With a region for nodes among them they are
   /// in several pieces of memory.
   private func commitTogether(to log: LogFile, count: Int, around nodes: Bool) throws -> CommitPosition {
-    var position = log.position
+    var position = log.writer.position
     for index in 0..<count {
-      _ = try log.beginTransaction()
+      _ = try log.writer.beginTransaction()
       try log.put("refused\(index)", [UInt8](repeating: 7, count: 30))
-      position = try log.commitTransaction()
-      if nodes, index == count / 2 { _ = try log.reserveNodes(length: 100) }
+      position = try log.writer.commitTransaction()
+      if nodes, index == count / 2 { _ = try log.writer.reserveNodes(length: 100) }
     }
     return position
   }
@@ -28,7 +28,7 @@ import Testing
       let bench = try LogBench()
       let log = try bench.open().log
       try log.commit([("kept", [1])])
-      let start = log.tail
+      let start = log.writer.tail
       let last = try commitTogether(to: log, count: count, around: nodes)
       // With space for all of them nothing is refused.
       if start + space >= last.offset { break }

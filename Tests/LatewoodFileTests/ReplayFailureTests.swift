@@ -12,9 +12,9 @@ import Testing
 
   /// Commits a transaction in several frames.
   private func commitLong(_ name: String, to log: LogFile) throws {
-    _ = try log.beginTransaction()
+    _ = try log.writer.beginTransaction()
     for part in 0..<12 { try log.put("\(name)\(part)", [UInt8](repeating: 1, count: 900_000)) }
-    try log.flush(through: log.commitTransaction(), durable: false)
+    try log.flush(through: log.writer.commitTransaction(), durable: false)
   }
 
   @Test(arguments: [0, 5, 11])

@@ -19,7 +19,7 @@ import Testing
       let before = bench.volume.plan.withLock { $0.writes.count }
       try log.commit([("key \(number)", [UInt8](repeating: 1, count: length))], durable: durable)
       let written = bench.volume.plan.withLock { $0.writes[before...].map(\.upperBound).max() ?? 0 }
-      return written > log.tail ? written - log.tail : 0
+      return written > log.writer.tail ? written - log.writer.tail : 0
     }
   }
 
@@ -71,7 +71,7 @@ import Testing
       // whose frame was not.
       if number % 50 != 1 {
         let bytes = [UInt8](repeating: UInt8(number + 1), count: 4000)
-        let offset = try log.reserveNodes(length: bytes.count)
+        let offset = try log.writer.reserveNodes(length: bytes.count)
         try bytes.withBytes { bytes throws(Fault) in try log.writeNodes(bytes, at: offset) }
         regions.append((offset, bytes))
       }
@@ -88,7 +88,7 @@ import Testing
   @Test func aDiskWithoutSpaceForRoomStillTakesTheCommit() throws {
     let log = try bench.open().log
     _ = try ahead(log, commits: 12, length: 900)
-    let end = log.tail
+    let end = log.writer.tail
     // Zeros are written ahead now and then. There is space for more commits, but not for that.
     bench.volume.plan.withLock { $0.space = end + 70_000 }
     var kept = 0

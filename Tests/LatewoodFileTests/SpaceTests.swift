@@ -14,15 +14,15 @@ import Testing
   @Test func aCommitWithoutSpaceFailsAndTheLogGoesOnPastIt() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
-    let end = log.tail
+    let end = log.writer.tail
     limit(end + 100)
-    _ = try log.beginTransaction()
+    _ = try log.writer.beginTransaction()
     try log.put("b", [UInt8](repeating: 2, count: 500))
-    let failed = try log.commitTransaction()
+    let failed = try log.writer.commitTransaction()
     #expect(faultKind { try log.flush(through: failed, durable: true) } == .outOfSpace)
     #expect(log.isOutOfSpace && !log.isPoisoned)
     #expect(faultKind { try log.flush(through: failed, durable: false) } == .outOfSpace)
-    #expect(faultKind { _ = try log.beginTransaction() } == .outOfSpace)
+    #expect(faultKind { _ = try log.writer.beginTransaction() } == .outOfSpace)
 
     // Still no space: the checkpoint fails in the same way.
     try log.recoverFromOutOfSpace()
@@ -30,8 +30,8 @@ import Testing
     #expect(faultKind { try log.emptyCheckpoint() } == .outOfSpace)
     limit(nil)
     try log.recoverFromOutOfSpace()
-    #expect(faultKind { _ = try log.beginTransaction() } == .unsupported)
-    #expect(log.tail > failed.offset)
+    #expect(faultKind { _ = try log.writer.beginTransaction() } == .unsupported)
+    #expect(log.writer.tail > failed.offset)
     #expect(faultKind { try log.emptyCheckpoint(replay: .start) } == .unsupported)
 
     // A process that ends here leaves a torn tail.
@@ -49,17 +49,17 @@ import Testing
   @Test func untilTheSlotIsDurableTheOldStateIsWhole() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
-    limit(log.tail + 70)
-    _ = try log.beginTransaction()
+    limit(log.writer.tail + 70)
+    _ = try log.writer.beginTransaction()
     try log.put("b", [UInt8](repeating: 2, count: 500))
-    let failed = try log.commitTransaction()
+    let failed = try log.writer.commitTransaction()
     #expect(faultKind { try log.flush(through: failed, durable: true) } == .outOfSpace)
     limit(nil)
     try log.recoverFromOutOfSpace()
-    _ = try log.reserveNodes(length: 4000)
+    _ = try log.writer.reserveNodes(length: 4000)
     let record = CheckpointRecord(
-      root: nil, replay: log.replayPosition, transaction: 1, time: 1, previousCheckpoint: 0)
-    let checkpoint = try log.appendCheckpoint(record)
+      root: nil, replay: log.writer.replayPosition, transaction: 1, time: 1, previousCheckpoint: 0)
+    let checkpoint = try log.writer.appendCheckpoint(record)
     try log.flush(through: checkpoint.position, durable: true)
     log.close()
     let state = try bench.read()
@@ -72,8 +72,8 @@ import Testing
   {
     let log = try bench.open().log
     try log.commit([("a", [1])])
-    limit(log.tail + 5_500_000)
-    _ = try log.beginTransaction()
+    limit(log.writer.tail + 5_500_000)
+    _ = try log.writer.beginTransaction()
     let kind = faultKind {
       var left = 40_000_000
       while left > 0 {
@@ -84,7 +84,7 @@ import Testing
     }
     #expect(kind == .outOfSpace)
     #expect(faultKind { try log.put("more", [1]) } == nil || log.isOutOfSpace)
-    #expect(faultKind { _ = try log.commitTransaction() } == .outOfSpace)
+    #expect(faultKind { _ = try log.writer.commitTransaction() } == .outOfSpace)
     limit(nil)
     try log.recoverFromOutOfSpace()
     try log.emptyCheckpoint()
@@ -97,10 +97,10 @@ import Testing
   @Test func aCommitThatWasWrittenBeforeIsSyncedOnAFullDisk() throws {
     let log = try bench.open().log
     let written = try log.commit([("a", [1])], durable: false)
-    limit(log.tail + 10)
-    _ = try log.beginTransaction()
+    limit(log.writer.tail + 10)
+    _ = try log.writer.beginTransaction()
     try log.put("b", [UInt8](repeating: 2, count: 500))
-    let failed = try log.commitTransaction()
+    let failed = try log.writer.commitTransaction()
     #expect(faultKind { try log.flush(through: failed, durable: false) } == .outOfSpace)
     #expect(log.durableThrough < written.offset)
     try log.flush(through: written, durable: true)
@@ -114,18 +114,18 @@ import Testing
   @Test func aSlotFromBeforeAGapDoesNotEndTheWait() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
-    limit(log.tail + 10)
+    limit(log.writer.tail + 10)
     #expect(faultKind { try log.commit([("b", [2])]) } == .outOfSpace)
     limit(nil)
     try log.recoverFromOutOfSpace()
     let volume = bench.volume
     volume.plan.withLock {
       $0.beforeSlot = {
-        volume.plan.withLock { $0.space = log.tail + 10 }
+        volume.plan.withLock { $0.space = log.writer.tail + 10 }
         #expect(
           faultKind {
-            try log.appendSeal()
-            try log.flush(through: log.position, durable: false)
+            try log.writer.appendSeal()
+            try log.flush(through: log.writer.position, durable: false)
           } == .outOfSpace)
         volume.plan.withLock { $0.space = nil }
         #expect(faultKind { try log.recoverFromOutOfSpace() } == nil)
@@ -133,7 +133,7 @@ import Testing
     }
     try log.emptyCheckpoint()
     #expect(log.needsCheckpoint)
-    #expect(faultKind { _ = try log.beginTransaction() } == .unsupported)
+    #expect(faultKind { _ = try log.writer.beginTransaction() } == .unsupported)
     try log.emptyCheckpoint()
     try log.commit([("c", [3])])
     log.close()
@@ -146,11 +146,11 @@ import Testing
     bench.volume.plan.withLock { $0.capacity = 16 << 20 }
     let log = try bench.open().log
     try log.commit([("a", [1])])
-    _ = try log.beginTransaction()
+    _ = try log.writer.beginTransaction()
     try log.put("b", [2])
     #expect(faultKind { try log.put("large", [UInt8](repeating: 3, count: 14 << 20)) } == .outOfMemory)
-    #expect(faultKind { _ = try log.commitTransaction() } == .outOfMemory)
-    try log.flush(through: log.position, durable: false)
+    #expect(faultKind { _ = try log.writer.commitTransaction() } == .outOfMemory)
+    try log.flush(through: log.writer.position, durable: false)
     try log.commit([("c", [4])])
     log.close()
     #expect(try bench.read().entries == ["a": [1], "c": [4]])
@@ -173,7 +173,7 @@ import Testing
   @Test func nodesWithoutSpaceCostNothingElse() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
-    let nodes = try log.reserveNodes(length: 100_000)
+    let nodes = try log.writer.reserveNodes(length: 100_000)
     limit(nodes + 5000)
     let bytes = [UInt8](repeating: 1, count: 100_000)
     #expect(

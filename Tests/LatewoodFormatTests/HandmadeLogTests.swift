@@ -99,9 +99,9 @@ import Testing
     let log = try LogFile.open(on: volume, path: "file", readOnly: false, environment: environment)
     _ = try log.recover { (_, _, _) throws(Fault) in }
     for _ in 0..<2 {
-      let checkpoint = try log.appendCheckpoint(
+      let checkpoint = try log.writer.appendCheckpoint(
         CheckpointRecord(
-          root: nil, replay: log.replayPosition, transaction: 0, time: 0, previousCheckpoint: 0))
+          root: nil, replay: log.writer.replayPosition, transaction: 0, time: 0, previousCheckpoint: 0))
       try log.writeSlot(naming: checkpoint)
     }
     log.close()
@@ -137,18 +137,19 @@ import Testing
     try volume.place(surgery.bytes, at: "file")
     let log = try LogFile.open(on: volume, path: "file", readOnly: false, environment: environment)
     _ = try log.recover { (_, _, _) throws(Fault) in }
-    let checkpoint = try log.appendCheckpoint(
-      CheckpointRecord(root: nil, replay: log.replayPosition, transaction: 1, time: 0, previousCheckpoint: 0))
+    let checkpoint = try log.writer.appendCheckpoint(
+      CheckpointRecord(
+        root: nil, replay: log.writer.replayPosition, transaction: 1, time: 0, previousCheckpoint: 0))
     try log.writeSlot(naming: checkpoint)
     for number in 0..<2 {
-      _ = try log.beginTransaction()
+      _ = try log.writer.beginTransaction()
       let key: [UInt8] = [0, 0, 0, 1, UInt8(number)]
       _ = try key.withStart { (start, count) throws(Fault) in
-        try log.put(
+        try log.writer.put(
           fullKey: UnsafeRawBufferPointer(start: start, count: count), value: .init(start: nil, count: 0),
           asExtent: false)
       }
-      try log.flush(through: log.commitTransaction(), durable: false)
+      try log.flush(through: log.writer.commitTransaction(), durable: false)
     }
     var images = 0
     for image in volume.crashImages() {

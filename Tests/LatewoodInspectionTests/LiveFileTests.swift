@@ -45,9 +45,10 @@ import Testing
       #expect(map.faults.isEmpty, "LATEWOOD_SEED=\(seed)")
       FileMapTests.check(map, "live, LATEWOOD_SEED=\(seed)")
       #expect(try file.hasWriter())
-      let end = file.log.end.offset
+      // The log may end in space for nodes that is not written yet, beyond the end of the file.
+      let end = min(file.log.end.offset, file.size)
       let rows = try Annotator(file).rows(in: end - 300..<end)
-      AnnotatorTests.check(rows, cover: end - 300..<min(end, file.size), "live, LATEWOOD_SEED=\(seed)")
+      AnnotatorTests.check(rows, cover: end - 300..<end, "live, LATEWOOD_SEED=\(seed)")
       file.close()
     }
     isDone.withLock { $0 = true }

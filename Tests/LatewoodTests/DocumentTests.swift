@@ -149,10 +149,14 @@ import Testing
   }
 
   @Test func `collection names`() throws {
-    for name in ["a", "A-1_%", "0", String(repeating: "x", count: 251), "_default"] {
+    for name in ["a", "A-1_%", "0", String(repeating: "x", count: 251), "_default", "a.b"] {
       try CollectionName.check(name)
     }
-    for name in ["", "_a", "%a", "a b", "ä", "a.b", "a/b", String(repeating: "x", count: 252), "_Default"] {
+    let refused = [
+      "", "_a", "%a", "a b", "ä", "a/b", String(repeating: "x", count: 252), "_Default", "a.", ".a", "a.b.c",
+      "a._b", "_default.a", "_a.b",
+    ]
+    for name in refused {
       #expect(throws: DatabaseError.self, "\(name)") { try CollectionName.check(name) }
     }
   }

@@ -101,6 +101,8 @@ import Testing
     ) {
       let database = try Database.open(at: $0 + "/gone")
       try FileManager.default.removeItem(atPath: $0 + "/gone")
+      // Until then a commit relies on an earlier look at the path.
+      Thread.sleep(forTimeInterval: 0.003)
       try database.defaultCollection.save(MutableDocument(id: "a"))
     },
     Mistake(

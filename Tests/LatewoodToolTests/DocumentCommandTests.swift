@@ -144,8 +144,33 @@ import Testing
     let json = try tool("changes", "@", "--since", "4", "--json", "--documents", "--all-leaves").output
     #expect(json.contains(#""id":"d5","revision":"1-"#) && json.contains(#""document":{"n":5}"#))
     #expect(json.contains(#""lastSequence":9}"#) && json.contains(#""leaves":["2-ff","2-"#))
+    let pretty = try tool("changes", "@", "--since", "4", "--json", "--documents", "--all-leaves", "--pretty")
+    #expect(pretty.output.hasPrefix("{\n  \"collection\": \"_default\",\n  \"changes\": [\n    {\n"))
+    #expect(pretty.output.hasSuffix("\n  \"lastSequence\": 9\n}\n"))
+    #expect(JSONText.compact(Array(pretty.output.utf8)) == Array(json.utf8.dropLast()))
+    #expect(try tool("changes", "@", "--json", "--pretty", "--compact").code == .usage)
     #expect(try tool("changes", "@", "--timeout", "1").code == .usage)
     #expect(try tool("changes", "@", "--follow", "--descending").code == .usage)
+  }
+
+  @Test func `old revisions and their bodies are pruned, and a dry run only counts them`() throws {
+    let tool = try ToolRun()
+    for n in 1...6 { _ = try tool("doc", "put", "@", "a", "{\"n\":\(n)}", "--force") }
+    for n in 1...3 { _ = try tool("doc", "put", "@", "b", "{\"n\":\(n)}", "--force") }
+    try tool.makeConflict("c")
+    #expect(try tool("prune", "@").output == "There is nothing to prune.\n")
+    let dry = try tool("prune", "@", "--keep", "2", "--dry-run", "--json").output
+    #expect(dry.hasPrefix(#"{"dryRun":true,"keep":2,"documents":2,"revisions":5,"bodies":5,"#))
+    let text = try tool("prune", "@", "--keep", "2", "--dry-run").output
+    #expect(text.hasPrefix("It would remove 5 revisions of 2 documents"))
+    let before = try tool("doc", "revisions", "@", "a").lines.count
+    #expect(try tool("prune", "@", "--keep", "2", "--json").output == dry.replacing("true", with: "false"))
+    #expect(try tool("doc", "revisions", "@", "a").lines.count == before - 4)
+    #expect(try tool("doc", "get", "@", "a").output.contains("6"))
+    #expect(try tool("prune", "@", "--keep", "2").output == "There is nothing to prune.\n")
+    #expect(try tool("prune", "@", "--keep", "1").output.contains("latewood compact"))
+    #expect(try tool("prune", "@", "--keep", "0").code == .usage)
+    #expect(try tool("verify", "@", "--deep").code == .success)
   }
 
   @Test func `following ends at its limit or when nothing comes`() throws {
@@ -154,6 +179,8 @@ import Testing
     let two = try tool("changes", "@", "--follow", "--limit", "2", "--json")
     #expect(two.code == .success && two.lines.count == 2)
     for line in two.lines { #expect(JSONText.compact(Array(line.utf8)) == Array(line.utf8), "\(line)") }
+    let one = try tool("changes", "@", "--follow", "--limit", "1", "--json", "--pretty")
+    #expect(one.lines.first == "{" && JSONText.compact(Array(one.output.utf8)) == Array(two.lines[0].utf8))
     #expect(try tool("changes", "@", "--follow", "--timeout", "0").lines.count == 3)
     #expect(try tool("changes", "@", "--follow", "--timeout", "0", "--since", "now").output == "")
   }

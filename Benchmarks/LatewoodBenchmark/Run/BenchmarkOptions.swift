@@ -26,10 +26,16 @@ struct BenchmarkOptions: Sendable {
   var directory = Directory(path: ".build-peers/db.latewood")
   /// The first column of the results.
   var round = "1"
+  /// Whether to print how the program is used, and do nothing else.
+  var asksForHelp = false
 
   init(_ arguments: [String]) throws {
     var rest = arguments[...]
     while let name = rest.popFirst() {
+      if name == "--help" || name == "-h" {
+        asksForHelp = true
+        return
+      }
       guard let value = rest.popFirst() else {
         throw BenchmarkFailure("\(name) needs a value\n\(Self.usage)")
       }

@@ -34,8 +34,7 @@ extension DocumentCollection {
     try write { (writer) throws(DocumentError) in try writer.setExpiry(of: id, in: spaces, seconds) }
   }
 
-  /// Sets the time at which a document is purged to a while from now; see
-  /// ``setExpiration(of:_:)-68jhr``.
+  /// Schedules a document to be purged after a given duration; see ``setExpiration(of:_:)-68jhr``.
   ///
   /// - Parameters:
   ///   - id: the id of the document.
@@ -68,8 +67,8 @@ extension DocumentCollection {
     }.map { ($0.id, Date(timeIntervalSince1970: Double($0.seconds))) }
   }
 
-  /// Returns the time at which a document is purged; nil for never, or if there is no such
-  /// document, or no longer.
+  /// Returns the time at which a document is purged; nil for never, or if the document does not
+  /// exist or no longer does.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
@@ -93,7 +92,7 @@ extension DocumentCollection {
     try await database.inBatch { [self] in try setExpiration(of: id, date) }
   }
 
-  /// Sets the time at which a document is purged to a while from now, without blocking the caller's
+  /// Schedules a document to be purged after a given duration, without blocking the caller's
   /// thread. Otherwise like the blocking form.
   ///
   /// - Parameters:
@@ -120,7 +119,7 @@ extension DocumentCollection {
   }
 
   /// Returns the time at which a document is purged, without blocking the caller's thread; nil for
-  /// never, or if there is no such document, or no longer.
+  /// never, or if the document does not exist or no longer does.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.

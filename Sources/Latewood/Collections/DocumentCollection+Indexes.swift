@@ -48,7 +48,8 @@ extension DocumentCollection {
   ///   - unique: whether saving throws `notUnique` if another document has the same values. A
   ///     document that lacks one of the fields, or has null there, is never a duplicate; and
   ///     revisions from another replica are never refused.
-  ///   - progress: called after each step outside of a batch. If it throws, the index is dropped.
+  ///   - progress: called after each step outside of a batch. If it throws, the index is dropped,
+  ///     unless it was complete before the call, or another caller has completed it.
   /// - Throws: any error of `progress`; ``DatabaseError`` `invalidParameter` if the definition is
   ///   not valid, `conflict` if another index has the name, `notUnique` if two documents have the
   ///   same values; `notWritable`, `notOpen`.
@@ -87,7 +88,8 @@ extension DocumentCollection {
   ///   - fields: 1 to 8 fields, the most significant first.
   ///   - condition: a condition that documents must meet to be in the index.
   ///   - unique: whether saving throws `notUnique` if another document has the same values.
-  ///   - progress: called after each step, on a Dispatch queue. If it throws, the index is dropped.
+  ///   - progress: called after each step, on a Dispatch queue. If it throws, the index is dropped,
+  ///     unless it was complete before the call, or another caller has completed it.
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the index is built.
   public func createIndex(

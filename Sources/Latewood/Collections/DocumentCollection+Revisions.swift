@@ -33,12 +33,13 @@ extension DocumentCollection {
   /// Returns a given revision; nil if it is no longer kept, or its content is gone. A compaction
   /// removes the content of revisions that are not current.
   ///
-  /// - Throws: ``DatabaseError`` `badRevisionID` if there is a document, and the text is no id of a
-  ///   revision; `notOpen` once the database is closed; `notFound` once the collection is dropped;
-  ///   `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` `badRevisionID` if the text is not a revision id, whether or not
+  ///   the document exists; `notOpen` once the database is closed; `notFound` once the collection
+  ///   is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func document(_ id: String, revision: String) throws -> Document? {
+    let revision = try RevisionID(checking: revision)
     guard let record = try record(of: id) else { return nil }
-    return try document(id, RevisionID(checking: revision), record)
+    return try document(id, revision, record)
   }
 
   /// Returns the revision that a document was made from; nil if it is no longer kept.
@@ -47,8 +48,8 @@ extension DocumentCollection {
   ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
   ///   `corruptData` or `inputOutput` if the file cannot be read.
   public func parent(of document: Document) throws -> Document? {
-    guard let record = try record(of: document.id),
-      let parent = record.tree.parent(of: try document.parsedRevision)
+    let revision = try document.parsedRevision
+    guard let record = try record(of: document.id), let parent = record.tree.parent(of: revision)
     else { return nil }
     return try self.document(document.id, parent.id, record)
   }
@@ -60,8 +61,8 @@ extension DocumentCollection {
   ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
   ///   `corruptData` or `inputOutput` if the file cannot be read.
   public func commonAncestor(_ a: Document, _ b: Document) throws -> Document? {
-    guard let record = try record(of: a.id),
-      let ancestor = record.tree.commonAncestor(try a.parsedRevision, try b.parsedRevision)
+    let (first, second) = (try a.parsedRevision, try b.parsedRevision)
+    guard let record = try record(of: a.id), let ancestor = record.tree.commonAncestor(first, second)
     else { return nil }
     return try document(a.id, ancestor.id, record)
   }
@@ -152,8 +153,8 @@ extension DocumentCollection {
   /// Returns those of some revisions of a document that are not here, and the ones here from which
   /// they may follow.
   ///
-  /// - Throws: ``DatabaseError`` `badRevisionID` if a text is no id of a revision; `notOpen` once
-  ///   the database is closed; `notFound` once the collection is dropped; `corruptData` or
+  /// - Throws: ``DatabaseError`` `badRevisionID` if a text is not a revision id; `notOpen` once the
+  ///   database is closed; `notFound` once the collection is dropped; `corruptData` or
   ///   `inputOutput` if the file cannot be read.
   public func missingRevisions(
     of id: String, among revisions: [String]
@@ -169,7 +170,7 @@ extension DocumentCollection {
   /// leaves. Other replicas are not told.
   ///
   /// - Returns: the leaves that were removed.
-  /// - Throws: ``DatabaseError`` `badRevisionID` if a text is no id of a revision; `notWritable` if
+  /// - Throws: ``DatabaseError`` `badRevisionID` if a text is not a revision id; `notWritable` if
   ///   the database was opened read-only, its disk is full or its file is gone; `notOpen` once it
   ///   is closed; `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the
   ///   file cannot be read or written.

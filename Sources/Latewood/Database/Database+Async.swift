@@ -71,6 +71,19 @@ extension Database {
     try await performing { try copy(from: source, to: target) }
   }
 
+  /// Replaces a closed database with a copy of another one, without blocking the caller's thread.
+  /// Otherwise like the blocking form. A replacement that has begun continues when the task is
+  /// cancelled.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the database to replace.
+  ///   - source: the path of the database to copy.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
+  public static func replace(at path: String, with source: String) async throws {
+    try await performing { try replace(at: path, with: source) }
+  }
+
   /// Closes this handle without blocking the caller's thread. Otherwise like the blocking form;
   /// also closes it if the task is cancelled.
   ///
@@ -116,7 +129,8 @@ extension Database {
   /// Returns the collection of a name, creating it if there is none, without blocking the caller's
   /// thread.
   ///
-  /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`.
+  /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`; preceded by
+  ///   the name of a scope and a period, if the collection is in one.
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   public func createCollection(_ name: String) async throws -> DocumentCollection {
@@ -162,16 +176,26 @@ extension Database {
 
   // MARK: Upkeep
 
-  /// Compacts the file without blocking the caller's thread. Otherwise like the blocking form. A
-  /// compaction that has begun continues when the task is cancelled.
+  /// Compacts the file without blocking the caller's thread. Otherwise like the blocking form.
   ///
+  /// If the task is cancelled, the compaction is given up at its next step: the file stays in use
+  /// as it was, and the unfinished one is removed. Only old content may be gone by then. If the
+  /// call is waiting for a compaction that another caller has begun, that compaction goes on.
+  ///
+  /// - Parameters:
+  ///   - bytesPerSecond: the greatest number of bytes to write per second; nil for no limit.
+  ///   - progress: called now and then, on a Dispatch queue. If it throws, the compaction is given
+  ///     up in the same way. An error thrown by the last call, with the fraction 1, comes too late.
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
-  ///   it begins.
+  ///   the new file has replaced the old one.
   @discardableResult
   public func compact(
-    bytesPerSecond: UInt64? = nil, progress: (@Sendable (CompactionProgress) -> Void)? = nil
+    bytesPerSecond: UInt64? = nil, progress: (@Sendable (CompactionProgress) throws -> Void)? = nil
   ) async throws -> CompactionReport {
-    try await performing { try self.compact(bytesPerSecond: bytesPerSecond, progress: progress) }
+    try Task.checkCancellation()
+    do {
+      return try await documents.compact(bytesPerSecond: bytesPerSecond, progress: progress)
+    } catch { throw DatabaseError.translated(error) }
   }
 
   /// Makes or updates a backup without blocking the caller's thread. Otherwise like the blocking

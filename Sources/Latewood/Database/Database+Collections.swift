@@ -27,8 +27,9 @@ extension Database {
   /// Returns the collection of a name, creating it if there is none. In a batch, it is part of the
   /// batch.
   ///
-  /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`. Throws
-  ///   `invalidParameter` otherwise.
+  /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`; preceded by
+  ///   the name of a scope and a period, if the collection is in one. Throws `invalidParameter`
+  ///   otherwise.
   /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if the
   ///   database was opened read-only, its disk is full or its file is gone; `notOpen` once it is
   ///   closed; `corruptData` or `inputOutput` if the file cannot be read or written.

@@ -28,18 +28,23 @@ extension Database {
   /// Afterwards the content of revisions that are not current is gone, except that of unresolved
   /// conflicts, and so are blobs that nothing refers to.
   ///
-  /// - Throws: ``DatabaseError`` `notWritable` if the disk has no space for it and nothing could be
-  ///   given back in place, if the file was moved or has a second name, or if this process may not
-  ///   give a file the owner of this one; `corruptData` if the file is damaged; `invalidParameter`
-  ///   if it is cancelled because the database is closed, and inside of a batch; `inputOutput`,
-  ///   `notOpen`. The file then stays as it was.
+  /// - Parameters:
+  ///   - bytesPerSecond: the greatest number of bytes to write per second; nil for no limit.
+  ///   - progress: called now and then, on the thread that compacts. If it throws, the compaction
+  ///     is given up and leaves no unfinished file; only old content may be gone by then. An error
+  ///     thrown by the last call, with the fraction 1, comes too late.
+  /// - Throws: any error of `progress`, unchanged; ``DatabaseError`` `notWritable` if the disk has
+  ///   no space for it and nothing could be given back in place, if the file was moved or has a
+  ///   second name, or if this process may not give a file the owner of this one; `corruptData` if
+  ///   the file is damaged; `invalidParameter` if it is cancelled because the database is closed,
+  ///   and inside of a batch; `inputOutput`, `notOpen`. The file then stays as it was.
   @discardableResult
   public func compact(
-    bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
+    bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) throws -> Void)? = nil
   ) throws -> CompactionReport {
-    try translating { () throws(DocumentError) in
-      try documents.compact(bytesPerSecond: bytesPerSecond, progress: progress)
-    }
+    do {
+      return try documents.compact(bytesPerSecond: bytesPerSecond, progress: progress)
+    } catch { throw DatabaseError.translated(error) }
   }
 
   /// Makes a backup, or updates an existing one with the changes since. The backup is a database

@@ -157,6 +157,35 @@ public final class Database: Sendable {
     }
   }
 
+  /// Replaces a closed database with a copy of another one, or puts the copy where there is none:
+  /// to restore a backup, or to update a prebuilt database.
+  ///
+  /// ```swift
+  /// try Database.replace(at: "survey.latewood", with: "backup.latewood")
+  /// ```
+  ///
+  /// The copy is made as ``copy(from:to:)-1f2b3`` makes it: compact, with an identity of its own,
+  /// writable by the current user. It takes its place once it is complete and durable; after a
+  /// crash at any moment the file is the old database or the new one, each complete. The source may
+  /// be open, and stays as it is. While this runs, the directory of the file needs disk space for
+  /// the old database and for twice the live data of the source.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the database to replace, which may be damaged. If it is a symbolic link,
+  ///     the file that it leads to is replaced.
+  ///   - source: the path of the database to copy.
+  /// - Throws: ``DatabaseError`` `notFound` if there is no source; `busy` if the database to
+  ///   replace is open, here or in another process, for writing or for reading; `wrongFormat` if
+  ///   the file at `path` is not a database; `tooNew`; `corruptData` if the source is damaged;
+  ///   `inputOutput`, `notWritable`. The old database then stays as it was.
+  public static func replace(at path: String, with source: String) throws {
+    try translating(source) { () throws(DocumentError) in
+      let original = try DocumentStore.open(at: source, mode: .readOnly)
+      try original.replace(at: path)
+      try original.close()
+    }
+  }
+
   /// Closes this handle, after its running batches; the file closes with the last handle.
   /// Idempotent. Every later call throws `notOpen`.
   ///

@@ -115,6 +115,18 @@ public struct DatabaseDirectory: Sendable {
   @discardableResult
   public func delete(_ name: String) throws -> Bool { try Database.delete(at: path(of: name)) }
 
+  /// Replaces a closed database with a copy of another one, or puts the copy where there is none of
+  /// the name: see ``Database/replace(at:with:)-89x3l``.
+  ///
+  /// - Parameters:
+  ///   - name: the name of the database to replace.
+  ///   - source: the path of the database to copy.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; otherwise as
+  ///   ``Database/replace(at:with:)-89x3l``.
+  public func replace(_ name: String, with source: String) throws {
+    try Database.replace(at: path(of: name), with: source)
+  }
+
   /// Returns the names of all databases in the directory, sorted.
   ///
   /// - Throws: ``DatabaseError`` `notFound` if the directory does not exist; `notWritable` if this
@@ -154,6 +166,18 @@ public struct DatabaseDirectory: Sendable {
   @discardableResult
   public func delete(_ name: String) async throws -> Bool {
     try await Database.delete(at: path(of: name))
+  }
+
+  /// Replaces a closed database with a copy of another one, without blocking the caller's thread.
+  /// Otherwise like the blocking form.
+  ///
+  /// - Parameters:
+  ///   - name: the name of the database to replace.
+  ///   - source: the path of the database to copy.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   it begins.
+  public func replace(_ name: String, with source: String) async throws {
+    try await Database.replace(at: path(of: name), with: source)
   }
 
   /// Returns the names of all databases in the directory, sorted, without blocking the caller's

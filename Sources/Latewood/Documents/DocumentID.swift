@@ -22,7 +22,8 @@ package enum DocumentID {
 }
 
 /// The rules of collection names: 1 to 251 bytes of `A-Z a-z 0-9 _ - %`, not starting with `_` or
-/// `%`; and `_default`, with which every database is created.
+/// `%`; the same after the name of a scope, to which these rules apply too, and a period; and
+/// `_default`, with which every database is created.
 package enum CollectionName {
   package static let standard = LatewoodDocuments.DocumentCollection.defaultName
 

@@ -42,16 +42,16 @@ extension DatabaseMigrator {
     }
   }
 
-  /// Returns the names of the migrations that a database has had completely, in the order in which
-  /// they ended; also those that are not registered here. O(n) in their number.
+  /// Returns the names of the migrations that have been completely applied to a database, in the
+  /// order in which they ended, including those that are not registered here. O(n) in their number.
   ///
   /// - Throws: ``DatabaseError`` `notFound` if the default collection has been dropped.
   public func appliedMigrations(in database: Database) throws -> [String] {
     try MigrationRecord(of: database).applied
   }
 
-  /// Returns whether a database has had all registered migrations. Works for a database that was
-  /// opened read-only, too. O(n) in the number of migrations.
+  /// Returns whether all registered migrations have been applied to a database. Works for a
+  /// database that was opened read-only, too. O(n) in the number of migrations.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if two migrations have one name, a name is
   ///   empty, or ``batchSize`` is less than 1; `notFound` if the default collection has been
@@ -59,6 +59,24 @@ extension DatabaseMigrator {
   public func hasCompletedMigrations(in database: Database) throws -> Bool {
     try check()
     return try Set(MigrationRecord(of: database).applied).isSuperset(of: migrations.map(\.name))
+  }
+
+  /// Returns the names of the migrations that have been completely applied to a database, without
+  /// blocking the caller's thread. Otherwise like the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func appliedMigrations(in database: Database) async throws -> [String] {
+    try await database.performing { try appliedMigrations(in: database) }
+  }
+
+  /// Returns whether all registered migrations have been applied to a database, without blocking
+  /// the caller's thread. Otherwise like the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func hasCompletedMigrations(in database: Database) async throws -> Bool {
+    try await database.performing { try hasCompletedMigrations(in: database) }
   }
 
   /// Throws if the migrator cannot run.

@@ -121,26 +121,46 @@ extension DocumentCollection {
   /// Calls a handler after each commit that has changed documents of this collection. Otherwise
   /// like ``Database/addListener(on:_:)``.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; in one that is open
-  ///   read-only, `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped, even if another one has its name; `corruptData` or `inputOutput` if
+  ///   the file cannot be read.
   public func addListener(
     on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (CollectionChange) -> Void
   ) throws -> ListenerToken {
-    try database.listen(to: name, on: queue, handler)
+    try listen(on: queue, handler)
   }
 
   /// Calls a handler after each commit that has changed one document. Otherwise like
   /// ``Database/addListener(on:_:)``.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; in one that is open
-  ///   read-only, `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped, even if another one has its name; `corruptData` or `inputOutput` if
+  ///   the file cannot be read.
   public func addListener(
     for id: String, on queue: DispatchQueue? = nil,
     _ handler: @escaping @Sendable (CollectionChange.Entry) -> Void
   ) throws -> ListenerToken {
     let bytes = Array(id.utf8)
-    return try database.listen(to: name, on: queue) { change in
+    return try listen(on: queue) { change in
       for entry in change.entries where entry.id.utf8.elementsEqual(bytes) { handler(entry) }
     }
+  }
+
+  private func listen(
+    on queue: DispatchQueue?, _ handler: @escaping @Sendable (CollectionChange) -> Void
+  ) throws(DatabaseError) -> ListenerToken {
+    let token = try database.listen(to: name, on: queue, handler)
+    // Checked afterwards: a collection that is dropped later notifies the listener.
+    do throws(DatabaseError) { try checkExists() } catch {
+      token.cancel()
+      throw error
+    }
+    return token
+  }
+
+  /// Throws `notFound` if the collection has been dropped.
+  private func checkExists() throws(DatabaseError) {
+    let reads = try reads()
+    _ = try translating { () throws(DocumentError) in try reads.lastSequence() }
   }
 }

@@ -44,16 +44,23 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
 
   /// Starts with the current results, which are read when they are asked for.
   public func makeAsyncIterator() -> Iterator {
-    Iterator(
-      collection: collection,
-      find: request.map { LiveFind(collection.documents, collection.spaces, $0, make) })
+    switch request {
+    case .success(let request):
+      Iterator(
+        collection: collection, live: LiveFind(collection.documents, collection.spaces, request, make))
+    case .failure(let error): Iterator(collection: collection, failure: error)
+    }
   }
 
   /// An iterator over the updates of a live query.
   public struct Iterator: AsyncIteratorProtocol {
     /// Keeps the database open.
     fileprivate let collection: DocumentCollection
-    fileprivate var find: Result<LiveFind<Value>, any Error>
+    /// Nil if there is a `failure`. Changed only in place: a copy would duplicate what it keeps of
+    /// each row.
+    fileprivate var live: LiveFind<Value>?
+    /// The error of a request that is not valid.
+    fileprivate var failure: (any Error)?
 
     /// Waits for the next update and returns it; nil if the task is cancelled.
     ///
@@ -62,12 +69,10 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
     ///   `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a
     ///   document that is not of the type.
     public mutating func next() async throws -> LiveUpdate<Value>? {
-      var live = try find.get()
-      do {
-        let update = try await live.next()
-        find = .success(live)
-        return update.map { LiveUpdate($0) }
-      } catch { throw DatabaseError.translated(error) }
+      if let failure { throw failure }
+      do { return try await live?.next().map { LiveUpdate($0) } } catch {
+        throw DatabaseError.translated(error)
+      }
     }
   }
 }

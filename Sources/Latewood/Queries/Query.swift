@@ -1,7 +1,7 @@
+import LatewoodConcurrency
 import LatewoodDocuments
 import LatewoodFleece
 import LatewoodQuery
-import Synchronization
 
 /// A query of a collection: the documents to find, their order, and the type of the results.
 ///
@@ -35,6 +35,8 @@ import Synchronization
 public struct Query<Value: Sendable>: Sendable {
   private let collection: DocumentCollection
   private let make: @Sendable (FoundDocument) throws -> Value
+  /// Returns the values of all documents at once; nil to make them one by one with `make`.
+  private let list: Lister?
   var conditions: [QueryCondition] = []
   var order: [QueryOrder] = []
   private(set) var skipped = 0
@@ -42,9 +44,20 @@ public struct Query<Value: Sendable>: Sendable {
   /// The prepared form, shared by all copies until one is refined.
   private var prepared = PreparedQuery()
 
-  init(_ collection: DocumentCollection, _ make: @escaping @Sendable (FoundDocument) throws -> Value) {
+  /// Returns the values of all documents that a call passes on.
+  typealias Lister = @Sendable (_ find: ((FoundDocument) throws -> Bool) throws -> Void) throws -> [Value]
+
+  /// - Parameters:
+  ///   - collection: the collection to query.
+  ///   - make: returns the value of a document.
+  ///   - list: specialized for the type, because generic code takes longer.
+  init(
+    _ collection: DocumentCollection, _ make: @escaping @Sendable (FoundDocument) throws -> Value,
+    list: Lister? = nil
+  ) {
     self.collection = collection
     self.make = make
+    self.list = list
   }
 
   /// A copy to be refined, which has to be prepared anew.
@@ -105,12 +118,13 @@ public struct Query<Value: Sendable>: Sendable {
   ///   `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a document
   ///   that is not of the type.
   public func all() throws -> [Value] {
-    var list: [Value] = []
+    if let list { return try list { body in try find(body) } }
+    var values: [Value] = []
     try forEach { value in
-      list.append(value)
+      values.append(value)
       return true
     }
-    return list
+    return values
   }
 
   /// Returns the first document that is found; nil if there is none.
@@ -249,10 +263,10 @@ extension Query: RowSource {
 
 /// The form in which a query runs: made at its first run and kept for the next.
 private final class PreparedQuery: Sendable {
-  private let kept = AtomicLazyReference<PreparedFind>()
+  private let kept = LazyReference<PreparedFind>()
 
   func find(_ request: () throws -> FindRequest) throws -> PreparedFind {
-    if let find = kept.load() { return find }
+    if let find = kept.value { return find }
     return kept.storeIfNil(PreparedFind(try request()))
   }
 }
@@ -267,6 +281,15 @@ extension DocumentCollection {
 
   /// Returns a query for documents as they are. See ``Query``.
   public func query() -> Query<Document> {
-    Query(self) { document in Document(document.id, document.head, document.bytes) }
+    Query(self) { document in
+      Document(document.id, document.head, document.bytes)
+    } list: { find in
+      var list: [Document] = []
+      try find { document in
+        list.append(Document(document.id, document.head, document.bytes))
+        return true
+      }
+      return list
+    }
   }
 }

@@ -19,8 +19,8 @@ public struct QueryPlan: Sendable, Equatable {
   public let filters: Bool
   /// Whether the results must be sorted.
   public let sorts: Bool
-  /// The fields, separated by commas, of an index that would help; nil if an index is used, or none
-  /// would help.
+  /// The fields, separated by commas, of an index that would help; nil if an index is used, if none
+  /// would help, or if such an index exists and costs more than looking at all documents.
   public let suggestion: String?
   private let text: String
 

@@ -25,10 +25,12 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
   public func rows() throws -> [(repeat each Column)] {
     let (paths, arePlain) = try columnPaths()
     if arePlain, paths.count == 1 {
-      // A tuple of one type is that type. To work with one takes a fraction of the time that a list
+      // A tuple of one type is that type. Working with it takes a fraction of the time that a list
       // of types takes.
       for column in repeat each columns {
-        if let rows = try column.list(from: source) as? [(repeat each Column)] { return rows }
+        // As `Any`: a cast from one array to another looks at each element.
+        let list: Any? = try column.list(from: source)
+        if let rows = list as? [(repeat each Column)] { return rows }
       }
     }
     var rows: [(repeat each Column)] = []

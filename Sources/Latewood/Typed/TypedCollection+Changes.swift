@@ -21,6 +21,12 @@ public struct TypedChange<Value: Codable & Identifiable & Sendable>: Sendable wh
 extension TypedCollection {
   private static var options: FeedOptions { FeedOptions(includesDocuments: true) }
 
+  /// The last sequence that was given out. Purges do not take it back.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  public var lastSequence: UInt64 { get throws { try documents.lastSequence } }
+
   /// Returns the changes after a sequence, all of one state of the database. O(log n + entries).
   ///
   /// - Parameters:

@@ -30,8 +30,8 @@ import LatewoodDocuments
 /// underscore at the start, no control characters.
 ///
 /// A save writes the whole value: members of the document that the type does not have are lost.
-/// ``documents`` is the same collection without the type, for all that is not here: conflicts,
-/// indexes, expiry, revisions of other replicas.
+/// ``documents`` is the same collection without the type, for everything that is not here:
+/// conflicts, local documents, and revisions of other replicas.
 ///
 /// Errors of all calls: ``DatabaseError``, the `EncodingError` of a value that cannot be stored,
 /// and the `DecodingError` of a document that is not of the type.
@@ -299,7 +299,8 @@ extension Database {
   /// Returns the collection of a name as one of values of a type, creating it if there is none.
   ///
   /// - Parameters:
-  ///   - name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`; `_default` is that of
+  ///   - name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`; preceded by the name
+  ///     of a scope and a period, if the collection is in one. `_default` is that of
   ///     ``defaultCollection``.
   ///   - type: the type of the values. See ``TypedCollection`` for what becomes of their ids.
   /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if

@@ -14,7 +14,18 @@ package final class DocumentCollection: Sendable {
   /// Nil if the batch that created the collection has failed: the numbers of its keyspaces may then
   /// belong to others.
   private let current: Guarded<CollectionSpaces?>
-  private let knownIndexes = Guarded<CollectionIndexes?>(nil)
+  private let known = Guarded(Known())
+
+  private struct Known {
+    /// The indexes as of the latest change to them that was seen.
+    var indexes: CollectionIndexes?
+    /// The number of a version of the store that has these indexes; nil if none is known.
+    var version: UInt64?
+    /// The time at which the first document expires in that version, in seconds since 1970; nil if
+    /// it is not known, `.max` if none does.
+    var firstExpiry: UInt64?
+  }
+
   /// The key of its state.
   let stateKey: [UInt8]
 
@@ -38,10 +49,31 @@ package final class DocumentCollection: Sendable {
   func indexes(
     at change: UInt64, _ load: () throws(DocumentError) -> [CollectionIndex]
   ) throws(DocumentError) -> CollectionIndexes {
-    if let known = knownIndexes.withLock({ $0 }), known.change == change { return known }
+    if let known = known.withLock({ $0.indexes }), known.change == change { return known }
     let indexes = CollectionIndexes(try load(), change: change)
-    knownIndexes.withLock { $0 = indexes }
+    known.withLock { $0 = Known(indexes: indexes) }
     return indexes
+  }
+
+  /// Returns the indexes in a version of the store; nil if they have to be looked up.
+  func indexes(inVersion version: UInt64) -> CollectionIndexes? {
+    known.withLock { $0.version == version ? $0.indexes : nil }
+  }
+
+  /// Keeps the indexes of a version for the reads that follow.
+  func keep(_ indexes: CollectionIndexes, ofVersion version: UInt64) {
+    known.withLock { $0 = Known(indexes: indexes, version: version) }
+  }
+
+  /// Returns the time at which the first document expires in a version of the store, in seconds
+  /// since 1970, `.max` if none does; nil if it has to be looked up.
+  func firstExpiry(inVersion version: UInt64) -> UInt64? {
+    known.withLock { $0.version == version ? $0.firstExpiry : nil }
+  }
+
+  /// Keeps the time at which the first document expires in a version, if its indexes are kept.
+  func keep(firstExpiry: UInt64, ofVersion version: UInt64) {
+    known.withLock { if $0.version == version { $0.firstExpiry = firstExpiry } }
   }
 
   /// Invalidates the handle: the batch that created the collection has failed.
@@ -50,7 +82,7 @@ package final class DocumentCollection: Sendable {
   /// Looks the keyspaces up again after another collection was dropped. Until then the old handles
   /// are looked up on every use.
   func refresh(from store: Store) {
-    knownIndexes.withLock { $0 = nil }
+    known.withLock { $0 = Known() }
     do {
       let old = try spaces
       let fresh = try CollectionSpaces(name, in: store.held())

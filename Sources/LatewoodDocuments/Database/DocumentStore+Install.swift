@@ -16,16 +16,38 @@ extension DocumentStore {
   package func install(at path: String, on volume: any Volume = FileVolume()) throws(DocumentError) {
     let core = try opened()
     try DocumentError.typed {
-      try Store.install(at: path, on: volume) { staging in
-        try core.store.copy(to: staging)
-        var options = core.options
-        options.expiresByItself = false
-        options.store.compaction = .manual
-        let copy = try DocumentStore.open(at: staging, on: volume, mode: .openExisting, options: options)
-        try copy.renewIdentity()
-        try copy.compact()
-        try copy.close()
-      }
+      try Store.install(at: path, on: volume) { try core.buildCopy(at: $0, on: volume) }
     }
+  }
+
+  /// Replaces another database, which nobody has open, with a compact copy of this one that has an
+  /// identity of its own, or puts the copy where no file exists.
+  ///
+  /// After a crash at any moment the file is the old database or the copy, each complete.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the database to replace.
+  ///   - volume: the volume of that path, on which this database was opened too.
+  /// - Throws: ``DocumentError`` `busy` if somebody has the database at `path` open; `wrongFormat`
+  ///   if there is a file of another kind; any error of the store.
+  package func replace(at path: String, on volume: any Volume = FileVolume()) throws(DocumentError) {
+    let core = try opened()
+    try DocumentError.typed {
+      try Store.replace(at: path, on: volume) { try core.buildCopy(at: $0, on: volume) }
+    }
+  }
+}
+
+extension DocumentCore {
+  /// Writes a compact copy with an identity of its own to a path that nobody else looks at.
+  fileprivate func buildCopy(at path: String, on volume: any Volume) throws {
+    try store.copy(to: path)
+    var options = options
+    options.expiresByItself = false
+    options.store.compaction = .manual
+    let copy = try DocumentStore.open(at: path, on: volume, mode: .openExisting, options: options)
+    try copy.renewIdentity()
+    try copy.compact()
+    try copy.close()
   }
 }

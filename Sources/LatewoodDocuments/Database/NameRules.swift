@@ -32,10 +32,19 @@ package enum NameRules {
     return nil
   }
 
-  /// Collections: 1 to 251 of the characters A-Z, a-z, 0-9, _, - and %, the first neither _ nor %;
-  /// and `_default`.
+  /// Collections: a name, or the name of a scope, a period and a name. Each name is 1 to 251 of the
+  /// characters A-Z, a-z, 0-9, _, - and %, the first neither _ nor %. `_default` is valid, too.
   package static func fault(ofCollection name: String) -> String? {
     if name == DocumentCollection.defaultName { return nil }
+    guard let period = name.utf8.firstIndex(of: UInt8(ascii: ".")) else {
+      return fault(ofCollectionPart: name[...])
+    }
+    if let fault = fault(ofCollectionPart: name[..<period]) { return "has a scope that \(fault)" }
+    return fault(ofCollectionPart: name[name.utf8.index(after: period)...])
+      .map { "has, after its scope, a part that \($0)" }
+  }
+
+  private static func fault(ofCollectionPart name: Substring) -> String? {
     guard let first = name.utf8.first else { return "is empty" }
     if name.utf8.count > longestCollection { return "is \(name.utf8.count) bytes long" }
     if first == UInt8(ascii: "_") || first == UInt8(ascii: "%") { return "starts with _ or %" }

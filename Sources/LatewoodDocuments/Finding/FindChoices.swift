@@ -1,13 +1,13 @@
 import LatewoodConcurrency
 import LatewoodQuery
 import LatewoodStore
-import Synchronization
 
 /// The parts of indexes that can answer a request, whatever documents there are.
 ///
 /// They follow from the request and the definitions of the indexes alone, so ``PreparedFind`` keeps
 /// them from run to run. ``FindPlanner`` counts their entries and chooses.
 final class FindChoices: Sendable {
+  let indexes: CollectionIndexes
   let conditions: Conjunction
   /// The ids that the conditions do not exclude.
   let ids: KeyRange
@@ -16,13 +16,18 @@ final class FindChoices: Sendable {
   /// For each `or` that indexes can answer: the parts that can answer each of its sides.
   let unions: [[[IndexPart]]]
 
-  init(_ request: FindRequest, _ indexes: [CollectionIndex]) {
+  init(_ request: FindRequest, _ indexes: CollectionIndexes) {
+    self.indexes = indexes
     let conditions = Conjunction(request.predicate)
     let order = request.order.map { (path: $0.path, isDescending: $0.isDescending) }
     self.conditions = conditions
     ids = KeyRange(idsOf: request.predicate)
-    parts = indexes.compactMap { IndexPart($0, conditions, order) }.filter(\.isUseful)
-    unions = FindChoices.unions(of: conditions, indexes)
+    var parts: [IndexPart] = []
+    for index in indexes.ready {
+      if let part = IndexPart(index, conditions, order), part.isUseful { parts.append(part) }
+    }
+    self.parts = parts
+    unions = FindChoices.unions(of: conditions, indexes.ready)
   }
 
   /// The greatest number of sides of an `or` that are searched for one by one.
@@ -45,7 +50,7 @@ final class FindChoices: Sendable {
 }
 
 /// The part of an index that has all documents of a request.
-struct IndexPart: Sendable {
+final class IndexPart: Sendable {
   let index: CollectionIndex
   let bounds: IndexBounds
   /// Those of the bounds, as ranges of entries.
@@ -105,30 +110,20 @@ extension IndexDefinition {
 package final class PreparedFind: Sendable {
   package let request: FindRequest
   /// The choices of the first run. Most requests need no others.
-  private let first = AtomicLazyReference<Kept>()
+  private let first = LazyReference<FindChoices>()
   /// The choices of the latest run, once the indexes have changed.
-  private let latest = AtomicLazyReference<Guarded<Kept>>()
-
-  private final class Kept: Sendable {
-    let indexes: CollectionIndexes
-    let choices: FindChoices
-
-    init(_ request: FindRequest, _ indexes: CollectionIndexes) {
-      self.indexes = indexes
-      choices = FindChoices(request, indexes.ready)
-    }
-  }
+  private let latest = LazyReference<Guarded<FindChoices>>()
 
   package init(_ request: FindRequest) { self.request = request }
 
   func choices(with indexes: CollectionIndexes) -> FindChoices {
-    let first = first.load() ?? self.first.storeIfNil(Kept(request, indexes))
-    if first.indexes === indexes { return first.choices }
-    let latest = latest.load() ?? self.latest.storeIfNil(Guarded(Kept(request, indexes)))
+    let first = first.value ?? self.first.storeIfNil(FindChoices(request, indexes))
+    if first.indexes === indexes { return first }
+    let latest = latest.value ?? self.latest.storeIfNil(Guarded(FindChoices(request, indexes)))
     let kept = latest.withLock { $0 }
-    if kept.indexes === indexes { return kept.choices }
-    let new = Kept(request, indexes)
+    if kept.indexes === indexes { return kept }
+    let new = FindChoices(request, indexes)
     latest.withLock { $0 = new }
-    return new.choices
+    return new
   }
 }

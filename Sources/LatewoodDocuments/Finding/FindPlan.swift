@@ -92,7 +92,8 @@ package struct FindExplanation: Sendable, Equatable {
   package var sorts: Bool
   /// The number of documents or entries in the ranges.
   package var candidates: Int
-  /// The fields of an index that would help; nil if the plan uses one already or none would.
+  /// The fields of an index that does not exist and would help; nil if the plan uses an index, or
+  /// if no other would help.
   package var suggestion: String?
 
   package var isScan: Bool { uses.isEmpty }

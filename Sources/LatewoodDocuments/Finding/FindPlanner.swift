@@ -25,7 +25,7 @@ struct FindPlanner {
   private let choices: FindChoices
 
   init(_ reads: DocumentReads, _ request: FindRequest) throws(DocumentError) {
-    self.init(reads, request, FindChoices(request, try reads.indexes().ready))
+    self.init(reads, request, FindChoices(request, try reads.indexes()))
   }
 
   init(_ reads: DocumentReads, _ prepared: PreparedFind) throws(DocumentError) {
@@ -230,34 +230,6 @@ struct FindPlanner {
       uses: uses, isCovering: isCovering, filters: !choices.conditions.parts.isEmpty && !plan.isCovered,
       sorts: sorts,
       candidates: plan.candidates,
-      suggestion: uses.isEmpty ? IndexSuggestion.fields(for: choices.conditions, request.order) : nil)
-  }
-}
-
-/// The index that would help a request.
-private enum IndexSuggestion {
-  /// Returns the fields that are compared for equality, then one that is compared otherwise, or
-  /// those to sort by; nil if no index would help.
-  static func fields(for conditions: Conjunction, _ order: [FindRequest.Order]) -> String? {
-    var equal: [FieldPath] = []
-    var compared: [IndexDefinition.Part] = []
-    for case .field(let path, let test) in conditions.parts where path != FoundDocument.idField {
-      switch test {
-      case .compare(.equal, _), .isAmong:
-        if !equal.contains(path) { equal.append(path) }
-      case .compare, .begins, .hasType: compared.append(IndexDefinition.Part(path))
-      case .anyElement, .containsAll: compared.append(IndexDefinition.Part(path, isEach: true))
-      default: break
-      }
-    }
-    var parts = equal.map { IndexDefinition.Part($0) }
-    let sorted = order.filter { !equal.contains($0.path) }
-    if let first = compared.first, sorted.first.map({ $0.path == first.path }) != true {
-      parts.append(first)
-    } else {
-      parts += sorted.map { IndexDefinition.Part($0.path, isDescending: $0.isDescending) }
-    }
-    let named = parts.prefix(IndexDefinition.partLimit)
-    return named.isEmpty ? nil : named.map(\.text).joined(separator: ",")
+      suggestion: uses.isEmpty ? IndexSuggestion(choices, request.order)?.text : nil)
   }
 }

@@ -133,6 +133,10 @@ struct FindRun<Sink: FoundSink> {
 
   /// Passes the entries of one key on. Returns whether to continue.
   private mutating func takeRun(_ run: EntryRun) throws -> Bool {
+    if run.isSingle {
+      isEnded = try !run.withFirst { entry in try take(entry) }
+      return !isEnded
+    }
     let reads = reads
     let order = request.order
     let sort = { (entries: inout [IndexEntry]) in

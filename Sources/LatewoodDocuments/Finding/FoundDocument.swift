@@ -40,6 +40,8 @@ package struct FoundDocument: FieldSource {
   package func withField<R>(
     _ path: FieldPath, _ body: (Lookup) throws(FleeceError) -> R
   ) throws(FleeceError) -> R {
+    // Nearly all paths need only one comparison.
+    guard path.steps.count == 1, path.steps[0].isReserved else { return try body(path.lookup(in: self.body)) }
     if path == FoundDocument.idField { return try FoundDocument.lend(id, to: body) }
     if path == FoundDocument.revisionField { return try FoundDocument.lend("\(revision)", to: body) }
     return try body(path.lookup(in: self.body))

@@ -52,10 +52,24 @@ package struct FoundValues {
 
   /// Returns nil if no part of the index holds one of the columns.
   fileprivate init?(_ columns: [FieldPath], in definition: IndexDefinition) {
+    if FoundValues.areFirst(columns, in: definition) {
+      for part in definition.parts.prefix(columns.count) { areDescending.append(part.isDescending) }
+      return
+    }
     guard let places = definition.places(of: columns) else { return nil }
     let count = (places.compactMap { $0 }.max() ?? -1) + 1
     areDescending = definition.parts.prefix(count).map(\.isDescending)
     self.places = places == (0..<count).map { $0 } ? [] : places
+  }
+
+  /// Whether columns are the first parts of an index, in the same order.
+  private static func areFirst(_ columns: [FieldPath], in definition: IndexDefinition) -> Bool {
+    guard columns.count <= definition.parts.count else { return false }
+    for (place, column) in columns.enumerated() {
+      let part = definition.parts[place]
+      if part.isEach || part.path != column { return false }
+    }
+    return true
   }
 
   /// Starts to read an entry.

@@ -119,7 +119,9 @@ package struct LiveFind<Value: Sendable> {
       later += changes.add(more, upTo: last)
     }
     if !later.isEmpty { pending.withLock { $0.putBack(later) } }
-    let (before, shown) = (rows, range)
+    // While the rows have a single owner, a change copies none of them.
+    let isWhole = needed == nil && request.skip == 0
+    let (before, shown) = isWhole && !changes.isIncomplete ? (LiveRows(), 0..<0) : (rows, range)
     var isRefilled = changes.isIncomplete
     var edits: [Change] = []
     if changes.isIncomplete {
@@ -133,7 +135,7 @@ package struct LiveFind<Value: Sendable> {
         isRefilled = true
       }
     }
-    if isRefilled || needed != nil || request.skip > 0 {
+    if isRefilled || !isWhole {
       edits = Self.changes(from: before, shown, to: rows, range)
     }
     return edits.isEmpty ? nil : Update(rows: rows, range: range, changes: edits)
@@ -185,16 +187,24 @@ package struct LiveFind<Value: Sendable> {
       if let old { removed.append(old) }
       if let new { inserted.append(new) }
     }
-    var edits = removed.map { Change(offset: rows.index(of: $0), row: $0, isRemoval: true) }
+    var edits: [Change] = []
+    // A single row need not be searched for again: most commits change one document.
+    if removed.count > 1 {
+      edits += removed.map { Change(offset: rows.index(of: $0), row: $0, isRemoval: true) }
+    }
     for row in removed {
-      rows.remove(row)
+      let offset = rows.remove(row)
+      if removed.count == 1 { edits.append(Change(offset: offset, row: row, isRemoval: true)) }
       places[DocumentKey(row.id)] = nil
     }
     for row in inserted {
-      rows.insert(row)
+      let offset = rows.insert(row)
+      if inserted.count == 1 { edits.append(Change(offset: offset, row: row, isRemoval: false)) }
       places[DocumentKey(row.id)] = row
     }
-    edits += inserted.map { Change(offset: rows.index(of: $0), row: $0, isRemoval: false) }
+    if inserted.count > 1 {
+      edits += inserted.map { Change(offset: rows.index(of: $0), row: $0, isRemoval: false) }
+    }
     trim()
     return edits
   }

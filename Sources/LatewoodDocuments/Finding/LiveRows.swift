@@ -4,6 +4,8 @@ package final class LiveRow<Value: Sendable>: Sendable {
   package let value: Value
   /// The sort key. Rows with equal keys are sorted by id.
   let key: [UInt8]
+  /// The first bytes of the key, by which most rows can be told apart.
+  private let start: UInt64
   private let revision: RevisionID
   /// The body that `DocumentRecord.Head` names.
   private let body: UInt64
@@ -12,6 +14,7 @@ package final class LiveRow<Value: Sendable>: Sendable {
     self.id = id
     self.value = value
     self.key = key
+    start = key.sortingStart
     revision = head.winner
     body = head.body
   }
@@ -19,7 +22,9 @@ package final class LiveRow<Value: Sendable>: Sendable {
   /// Returns whether a document is unchanged since the row was made.
   func isCurrent(_ head: DocumentRecord.Head) -> Bool { head.winner == revision && head.body == body }
 
-  func precedes(_ other: LiveRow) -> Bool { precedes(other.key, other.id) }
+  func precedes(_ other: LiveRow) -> Bool {
+    start == other.start ? precedes(other.key, other.id) : start < other.start
+  }
 
   /// Returns whether this row sorts before one with another key and id.
   func precedes(_ other: [UInt8], _ otherID: String) -> Bool {
@@ -101,7 +106,9 @@ package struct LiveRows<Value: Sendable>: Sendable {
     return start(of: chunk) + offset
   }
 
-  mutating func insert(_ row: LiveRow<Value>) {
+  /// Inserts a row. Returns its index.
+  @discardableResult
+  mutating func insert(_ row: LiveRow<Value>) -> Int {
     var (chunk, offset) = place(of: row)
     if chunk == chunks.count {
       // The row goes after all others.
@@ -109,18 +116,24 @@ package struct LiveRows<Value: Sendable>: Sendable {
       offset = chunks[chunk].count
     }
     chunks[chunk].insert(row, at: offset)
+    let index = start(of: chunk) + offset
     if chunks[chunk].count > Self.chunkSize {
       let half = Array(chunks[chunk].suffix(Self.chunkSize / 2))
       chunks[chunk].removeLast(half.count)
       chunks.insert(half, at: chunk + 1)
     }
     count(from: chunk)
+    return index
   }
 
-  /// Removes a row if it is present.
-  mutating func remove(_ row: LiveRow<Value>) {
+  /// Removes a row if it is present. Returns the index at which it was, or would have been.
+  @discardableResult
+  mutating func remove(_ row: LiveRow<Value>) -> Int {
     let (chunk, offset) = place(of: row)
-    guard chunk < chunks.count, offset < chunks[chunk].count, chunks[chunk][offset] === row else { return }
+    let index = start(of: chunk) + offset
+    guard chunk < chunks.count, offset < chunks[chunk].count, chunks[chunk][offset] === row else {
+      return index
+    }
     chunks[chunk].remove(at: offset)
     var changed = chunk
     if chunks[chunk].count < Self.chunkSize / 8 {
@@ -135,6 +148,7 @@ package struct LiveRows<Value: Sendable>: Sendable {
       }
     }
     count(from: changed)
+    return index
   }
 
   mutating func removeLast() -> LiveRow<Value>? {

@@ -20,8 +20,8 @@ extension DocumentStore {
   /// it is part of the batch. O(documents).
   ///
   /// - Parameters:
-  ///   - progress: called after each step. If it throws, the index is dropped and the error thrown
-  ///     on.
+  ///   - progress: called after each step. If it throws, the index is dropped and the error is
+  ///     passed on; but an index that another caller has completed stays.
   /// - Throws: any error of `progress`; ``DocumentError``: any error of the store, after which what
   ///   has been built stays and another call continues; `alreadyExists` if there is an index of
   ///   that name with another definition; `notUnique` if two documents have the same values, in
@@ -35,26 +35,34 @@ extension DocumentStore {
       while try !writer.buildIndex(name, definition, in: collection).isReady {}
       return
     }
+    var isCompleted = false
     do {
       while true {
         let step = try write { writer in try writer.buildIndex(name, definition, in: collection) }
+        isCompleted = step.isReady && !step.wasReady
         try progress(step)
         if step.isReady { return }
       }
     } catch {
       let error = (error as? StoreError).map { DocumentError($0) } ?? error
-      if (error as? DocumentError)?.leavesIndex != true { try dropIndex(name, in: collection) }
+      if (error as? DocumentError)?.leavesIndex != true {
+        try dropIndex(name, in: collection, evenIfReady: isCompleted)
+      }
       throw error
     }
   }
 
   /// Drops an index. O(log n). Returns false if there was none.
+  ///
+  /// - Parameter evenIfReady: whether an index that has been built is dropped, too.
   @discardableResult
-  package func dropIndex(_ name: String, in collection: DocumentCollection) throws(DocumentError) -> Bool {
+  package func dropIndex(
+    _ name: String, in collection: DocumentCollection, evenIfReady: Bool = true
+  ) throws(DocumentError) -> Bool {
     let core = try openedForWriting()
     try core.refuseInBatch("an index is dropped")
     let isDropped = try core.batch(.usual) { (writer) throws(DocumentError) in
-      try writer.dropIndex(name, in: collection)
+      try writer.dropIndex(name, in: collection, evenIfReady: evenIfReady)
     }
     if isDropped { core.renew(core.collections.all) }
     return isDropped
@@ -94,10 +102,15 @@ extension DocumentReads {
     }
     // A batch writes the number of changes only when it ends.
     if case .transaction = source { return CollectionIndexes(try load(), change: 0) }
+    if case .state(let held) = source, let known = collection.indexes(inVersion: held.number) {
+      return known
+    }
     let state = try state()
-    return try collection.indexes(at: state.indexChanges) { () throws(DocumentError) in
+    let indexes = try collection.indexes(at: state.indexChanges) { () throws(DocumentError) in
       state.indexes == 0 ? [] : try load()
     }
+    if case .state(let held) = source { collection.keep(indexes, ofVersion: held.number) }
+    return indexes
   }
 
   /// All indexes, by name.

@@ -8,6 +8,8 @@ package struct IndexProgress: Sendable, Equatable {
   package var documents: Int
   package var total: Int
   package var isReady: Bool
+  /// Whether the index had been built before this step, which has then done nothing.
+  package var wasReady = false
 }
 
 /// Creating and dropping indexes.
@@ -44,7 +46,11 @@ extension DocumentWriter {
     }
     let record: IndexRecord
     if let known { record = known } else { record = begin(definition, work) }
-    guard let start = record.builtThrough else { return try progress(work, through: nil) }
+    guard let start = record.builtThrough else {
+      var progress = try progress(work, through: nil)
+      progress.wasReady = true
+      return progress
+    }
     let index = CollectionIndex(
       name: name, record: record,
       entries: try DocumentError.typed { try transaction.keyspace(record.entriesName(of: work.name)) })
@@ -90,8 +96,7 @@ extension DocumentWriter {
   ) throws(DocumentError) -> String? {
     var seen = 0
     var last = start
-    var found: [BuiltEntry] = []
-    found.reserveCapacity(min(limit, DocumentWriter.buildSize))
+    var found = BuiltEntries(count: min(limit, DocumentWriter.buildSize))
     let range = start.isEmpty ? KeyRange.all : KeyRange(lower: .excluded(Array(start.utf8)))
     try DocumentError.typed {
       try transaction.forEach(in: work.spaces.documents, range) { id, value in
@@ -99,7 +104,7 @@ extension DocumentWriter {
         try id.withUnsafeBytes { id in
           do throws(DocumentError) {
             for key in try keys(of: id, IndexedRevision(head), index, work) {
-              found.append(BuiltEntry(key, id, head))
+              found.add(key, id, head)
             }
           } catch {
             guard isSalvaged, error.code == .corruptData else { throw error }
@@ -110,15 +115,19 @@ extension DocumentWriter {
         return seen < limit
       }
     }
-    // Sorted keys are faster to put.
-    found.sort(by: BuiltEntry.precedes)
     changeCount += 1
-    for entry in found {
-      if index.definition.isUnique, !isSalvaged {
-        try refuseDuplicates(of: [entry.indexKey], entry.id, IndexedRevision(entry.head), index, work)
-      }
-      try DocumentError.typed {
-        try transaction.put(entry.bytes, IndexEntry.value(entry.keyCount, entry.isCut), in: index.entries)
+    try DocumentError.typed {
+      // Most keys of an index have the same length.
+      var value: (keyCount: Int, isCut: Bool, bytes: [UInt8]) = (0, false, [])
+      // Sorted keys are faster to put.
+      try found.forEachSorted { entry in
+        if index.definition.isUnique, !isSalvaged {
+          try refuseDuplicates(of: [entry.indexKey], entry.id, IndexedRevision(entry.head), index, work)
+        }
+        if value.bytes.isEmpty || value.keyCount != entry.keyCount || value.isCut != entry.isCut {
+          value = (entry.keyCount, entry.isCut, IndexEntry.value(entry.keyCount, entry.isCut))
+        }
+        try transaction.put(entry.bytes, value.bytes, in: index.entries)
       }
     }
     return seen < limit ? nil : last
@@ -135,12 +144,17 @@ extension DocumentWriter {
     }
   }
 
-  /// Drops an index, ready or not, in O(log n). Returns false if there was none.
-  func dropIndex(_ name: String, in collection: DocumentCollection) throws(DocumentError) -> Bool {
+  /// Drops an index in O(log n). Returns false if there was none.
+  ///
+  /// - Parameter evenIfReady: whether an index that has been built is dropped, too.
+  func dropIndex(
+    _ name: String, in collection: DocumentCollection, evenIfReady: Bool = true
+  ) throws(DocumentError) -> Bool {
     let work = try work(collection)
     guard work.state.indexes > 0, let index = try indexes(work).first(where: { $0.name == name }) else {
       return false
     }
+    if !evenIfReady, try storedIndex(name, work)?.builtThrough == nil { return false }
     noteRemoval()
     try DocumentError.typed { try remove(index, of: work.name) }
     work.state.indexes -= 1
@@ -153,37 +167,5 @@ extension DocumentWriter {
   func remove(_ index: CollectionIndex, of collection: String) throws {
     try transaction.dropKeyspace(index.entries)
     try transaction.delete(IndexRecord.key(index.name, of: collection), in: shared.database)
-  }
-}
-
-/// An entry that an index gets.
-private struct BuiltEntry {
-  /// The key, then the id.
-  let bytes: [UInt8]
-  let keyCount: Int
-  let isCut: Bool
-  private let lacksValue: Bool
-  let head: DocumentRecord.Head
-
-  init(_ key: IndexKey, _ id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head) {
-    bytes = IndexEntry.key(key, id)
-    (keyCount, isCut, lacksValue) = (key.bytes.count, key.isCut, key.lacksValue)
-    self.head = head
-  }
-
-  var id: String { String(decoding: bytes[keyCount...], as: UTF8.self) }
-
-  var indexKey: IndexKey {
-    IndexKey(bytes: Array(bytes[..<keyCount]), isCut: isCut, lacksValue: lacksValue)
-  }
-
-  static func precedes(_ left: BuiltEntry, _ right: BuiltEntry) -> Bool {
-    left.bytes.withUnsafeBytes { left in
-      right.bytes.withUnsafeBytes { right in
-        guard let first = left.baseAddress, let second = right.baseAddress else { return false }
-        // SAFETY: both buffers are complete, with the lengths that are passed.
-        return KeyOrder.compare(first, left.count, second, right.count) < 0
-      }
-    }
   }
 }

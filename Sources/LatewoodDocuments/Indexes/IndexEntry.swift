@@ -125,6 +125,8 @@ struct EntryRun {
   private var others: [IndexEntry] = []
 
   var isEmpty: Bool { bytes.isEmpty }
+  /// Whether there is only one entry.
+  var isSingle: Bool { others.isEmpty }
 
   /// Whether an entry has the key of those in the run.
   func hasKey(of entry: StoredEntry) -> Bool {
@@ -157,14 +159,15 @@ struct EntryRun {
   func forEach(
     sortedBy sort: (inout [IndexEntry]) throws -> Void, _ body: (StoredEntry) throws -> Bool
   ) throws -> Bool {
-    if others.isEmpty { return try first(body) }
-    var entries = [first { IndexEntry($0) }] + others
+    if others.isEmpty { return try withFirst(body) }
+    var entries = [withFirst { IndexEntry($0) }] + others
     try sort(&entries)
     for entry in entries where try !entry.withStored(body) { return false }
     return true
   }
 
-  private func first<R>(_ body: (StoredEntry) throws -> R) rethrows -> R {
+  /// Calls `body` with the first entry.
+  func withFirst<R>(_ body: (StoredEntry) throws -> R) rethrows -> R {
     try bytes.withUnsafeBytes { try body(StoredEntry($0, keyCount: keyCount, isCut: isCut)) }
   }
 }

@@ -106,11 +106,17 @@ struct IndexRecord: Sendable, Equatable {
 }
 
 /// An index as reads and batches use it.
-struct CollectionIndex: Sendable {
+final class CollectionIndex: Sendable {
   let name: String
   let record: IndexRecord
   /// The keyspace of its entries: key of a document, id -> ``IndexEntry``.
   let entries: Keyspace
+
+  init(name: String, record: IndexRecord, entries: Keyspace) {
+    self.name = name
+    self.record = record
+    self.entries = entries
+  }
 
   var definition: IndexDefinition { record.definition }
   var isReady: Bool { record.builtThrough == nil }

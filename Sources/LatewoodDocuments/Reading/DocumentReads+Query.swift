@@ -31,15 +31,9 @@ extension DocumentReads {
   func forEachStoredDocument(
     _ query: DocumentQuery, _ body: (UnsafeRawBufferPointer, DocumentRecord.Head) throws -> Bool
   ) throws {
-    var count = 0
-    func take(_ id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head) throws -> Bool {
-      guard count < query.limit else { return false }
-      if head.isDeleted, !query.includesDeleted { return true }
-      if head.isExpired(at: now) { return true }
-      count += 1
-      return try body(id, head) && count < query.limit
-    }
     guard query.limit > 0 else { return }
+    // Not shared with a local function: that would cost a check of exclusive access each time.
+    var rest = query.limit
     if query.onlyConflicts {
       let marks = query.range.marked(CollectionSpaces.Mark.conflict)
       try source.forEach(in: spaces.marks, marks, reversed: query.descending) { key, _ in
@@ -49,16 +43,23 @@ extension DocumentReads {
             let id = String(decoding: id, as: UTF8.self)
             throw DocumentError(.corruptData, "the document \(id) is marked, and is not there")
           }
-          return try take(id, head)
+          if !isListed(head, query) { return true }
+          rest -= 1
+          return try body(id, head) && rest > 0
         }
       }
       return
     }
     try source.forEach(in: spaces.documents, query.range, reversed: query.descending) { key, value in
       let head = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
-      if head.isDeleted, !query.includesDeleted { return true }
-      return try key.withUnsafeBytes { try take($0, head) }
+      if !isListed(head, query) { return true }
+      rest -= 1
+      return try key.withUnsafeBytes { try body($0, head) } && rest > 0
     }
+  }
+
+  private func isListed(_ head: DocumentRecord.Head, _ query: DocumentQuery) -> Bool {
+    (query.includesDeleted || !head.isDeleted) && !head.isExpired(at: now)
   }
 
   private func storedHead(of id: some ByteSource) throws(DocumentError) -> DocumentRecord.Head? {

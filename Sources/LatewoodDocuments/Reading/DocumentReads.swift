@@ -136,7 +136,17 @@ package struct DocumentReads {
   /// Returns the ids, as bytes, of the documents that have expired and are not purged yet: most of
   /// the time none.
   func expired() throws(DocumentError) -> [[UInt8]] {
-    try expiring(before: now &+ 1, limit: .max).map { Array($0.id.utf8) }
+    if case .state(let held) = source {
+      let first: UInt64
+      if let known = collection.firstExpiry(inVersion: held.number) {
+        first = known
+      } else {
+        first = try firstExpiry() ?? .max
+        collection.keep(firstExpiry: first, ofVersion: held.number)
+      }
+      if first == .max || first > now { return [] }
+    }
+    return try expiring(before: now &+ 1, limit: .max).map { Array($0.id.utf8) }
   }
 
   /// Returns the documents that expire before a time, the earliest first, including those that have

@@ -4,14 +4,36 @@ extension DocumentStore {
   /// Sweeps, then rewrites the file without dead data. Reads and writes continue meanwhile.
   ///
   /// Afterwards the bodies of revisions that are not current are gone, except those of unresolved
-  /// conflicts.
+  /// conflicts. If `progress` throws, the file stays as it was, except for what the sweep had
+  /// removed by then.
+  ///
+  /// - Throws: any error of `progress`, unchanged; ``DocumentError``.
   @discardableResult
   package func compact(
-    bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
-  ) throws(DocumentError) -> CompactionReport {
+    bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) throws -> Void)? = nil
+  ) throws -> CompactionReport {
     let core = try openedForWriting()
-    return try DocumentError.typed {
-      try core.store.compact(bytesPerSecond: bytesPerSecond, progress: progress)
+    do {
+      return try core.store.compact(bytesPerSecond: bytesPerSecond, progress: progress)
+    } catch let error as StoreError {
+      throw DocumentError(error)
+    }
+  }
+
+  /// Compacts the file without blocking the caller's thread. Otherwise like the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the new file has replaced the old one. The file then stays as it was.
+  @discardableResult
+  package func compact(
+    bytesPerSecond: UInt64? = nil, progress: (@Sendable (CompactionProgress) throws -> Void)? = nil
+  ) async throws -> CompactionReport {
+    let core = try openedForWriting()
+    do {
+      return try await core.store.compact(bytesPerSecond: bytesPerSecond, progress: progress)
+    } catch let error as StoreError {
+      if error.code == .cancelled, Task.isCancelled { throw CancellationError() }
+      throw DocumentError(error)
     }
   }
 
@@ -37,7 +59,12 @@ extension DocumentCore {
         }
       },
       prepare: { [weak self] in
-        do throws(DocumentError) { _ = try self?.sweep() } catch { throw error.store ?? error }
+        guard let self else { return }
+        do throws(DocumentError) {
+          try sweep { () throws(DocumentError) in
+            try DocumentError.typed { try self.store.checkCompaction() }
+          }
+        } catch { throw error.store ?? error }
       })
   }
 

@@ -2,7 +2,9 @@ import LatewoodStore
 
 /// Prunes trees that are deeper than the current depth, because the depth was greater once.
 extension DocumentCore {
-  func prune(_ names: [String]) throws(DocumentError) {
+  func prune(
+    _ names: [String], _ check: () throws(DocumentError) -> Void
+  ) throws(DocumentError) {
     let changes = depthChanges.withLock { $0 }
     let spaces = shared.withLock { $0 }
     let depth = try DatabaseFacts.depth(in: spaces, store)
@@ -12,7 +14,10 @@ extension DocumentCore {
       guard let collection = try collection(name) else { continue }
       do throws(DocumentError) {
         var last: [UInt8]?
-        repeat { last = try prune(collection, after: last, to: depth) } while last != nil
+        repeat {
+          try check()
+          last = try prune(collection, after: last, to: depth)
+        } while last != nil
       } catch {
         // Dropped meanwhile.
         if error.code != .notFound { throw error }
@@ -58,17 +63,26 @@ extension DocumentWriter {
   }
 
   /// Prunes one document. No leaf is dropped, so neither the feed nor an index changes.
-  fileprivate func prune(_ key: [UInt8], _ work: CollectionWork, to depth: Int) throws(DocumentError) {
+  ///
+  /// - Returns: the tree afterwards, and the number of revisions that it has lost; nil if there is
+  ///   no such document.
+  @discardableResult
+  func prune(
+    _ key: [UInt8], _ work: CollectionWork, to depth: Int
+  ) throws(DocumentError) -> (tree: RevisionTree, removed: Int)? {
     let documents = work.spaces.documents
     let record = try DocumentError.typed {
       try transaction.withValue(key, in: documents) { value in
         try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }
       }
     }
-    guard var record, record.tree.prune(to: depth) else { return }
+    guard var record else { return nil }
+    let before = record.tree.nodes.count
+    guard record.tree.prune(to: depth) else { return (record.tree, 0) }
     noteRemoval()
     try DocumentError.typed {
       try transaction.put(key, record.encoded(), in: documents)
     }
+    return (record.tree, before - record.tree.nodes.count)
   }
 }

@@ -25,32 +25,39 @@ extension DocumentCore {
   /// The number of records in one transaction.
   static let sweepSize = 1000
 
+  /// - Parameter check: called before each transaction. If it throws, the sweep ends; what it has
+  ///   removed by then is gone.
   @discardableResult
-  func sweep() throws(DocumentError) -> SweepReport {
+  func sweep(
+    check: () throws(DocumentError) -> Void = { () throws(DocumentError) in }
+  ) throws(DocumentError) -> SweepReport {
     try refuseInBatch("a sweep")
     return try sweeping.withLock { () throws(DocumentError) in
       var report = SweepReport()
       let names = try collectionNames(in: store)
-      try prune(names)
+      try prune(names, check)
       for name in names {
         guard let collection = try collection(name) else { continue }
         do throws(DocumentError) {
-          report.bodies += try sweepBodies(collection)
+          report.bodies += try sweepBodies(collection, check)
         } catch {
           // Dropped meanwhile, along with everything to sweep.
           if error.code != .notFound { throw error }
         }
       }
-      report.blobs = try sweepBlobs()
+      report.blobs = try sweepBlobs(check)
       report.uploads = try sweepUploads()
       return report
     }
   }
 
-  private func sweepBodies(_ collection: DocumentCollection) throws(DocumentError) -> Int {
+  private func sweepBodies(
+    _ collection: DocumentCollection, _ check: () throws(DocumentError) -> Void
+  ) throws(DocumentError) -> Int {
     var count = 0
     var next = KeyRange.all
     while true {
+      try check()
       let keys = try batch(.relaxed) { (writer) throws(DocumentError) in
         let work = try writer.work(collection)
         // Each batch begins behind the keys that the ones before have deleted: to step over these
@@ -70,10 +77,11 @@ extension DocumentCore {
     }
   }
 
-  private func sweepBlobs() throws(DocumentError) -> Int {
+  private func sweepBlobs(_ check: () throws(DocumentError) -> Void) throws(DocumentError) -> Int {
     var count = 0
     var next = KeyRange.all
     while true {
+      try check()
       var doomed: [BlobDigest] = []
       defer { pins.spare(doomed) }
       var removed = 0

@@ -102,7 +102,7 @@ package final class BackupFile {
         log.close()
         return nil
       }
-      guard end.branch == source.branch, try source.has(end.last) else {
+      guard end.branch == source.writer.branch, try source.has(end.last) else {
         throw foreign(path, "the file there is a backup of something that is not in this database's past")
       }
       return BackupFile(

@@ -55,8 +55,3 @@ package struct FrameReader {
     }
   }
 }
-
-extension FrameHeader {
-  /// The offset at which the next frame of the log starts; nil if that is beyond every file.
-  package var next: UInt64? { end.flatMap(FileLayout.alignedToFrame) }
-}

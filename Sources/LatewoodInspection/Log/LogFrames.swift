@@ -7,34 +7,30 @@ package struct LogFrames {
   private let frames: FrameReader
   /// Whether to accept frames without comparing checksums, because they were compared before.
   private let isTrusting: Bool
-  package private(set) var position: ReplayPosition
+  private var chain: FrameChain
+
+  package var position: ReplayPosition { chain.position }
   /// The greatest *durable through* of the frames so far.
-  package private(set) var durableThrough: UInt64 = 0
-  package private(set) var lastTransaction: UInt64
-  package private(set) var last: FrameHeader?
-  package private(set) var count: UInt64 = 0
+  package var durableThrough: UInt64 { chain.durableThrough }
+  package var lastTransaction: UInt64 { chain.lastTransaction }
+  package var last: FrameHeader? { chain.last }
+  package var count: UInt64 { chain.count }
   /// Whether the last frame is a seal that ends the log.
-  package var hasEnded: Bool { last?.endsLog ?? false }
+  package var hasEnded: Bool { chain.hasEnded }
 
   init(_ frames: FrameReader, from start: ReplayPosition, lastTransaction: UInt64, isTrusting: Bool = false) {
     self.frames = frames
     self.isTrusting = isTrusting
-    self.lastTransaction = lastTransaction
-    position = start
+    chain = FrameChain(from: start, lastTransaction: lastTransaction)
   }
 
   /// Returns the next frame; nil where the log ends.
   package mutating func next() throws(Fault) -> FrameHeader? {
     guard !hasEnded, let header = try frames.header(at: position.offset),
-      header.previousChecksum == position.previousChecksum,
-      header.kind != .commit || header.transaction >= lastTransaction, let next = header.next
+      let end = chain.end(of: header)
     else { return nil }
     if !isTrusting, try !frames.isSound(header) { return nil }
-    durableThrough = max(durableThrough, header.durableThrough)
-    lastTransaction = max(lastTransaction, header.transaction)
-    last = header
-    count += 1
-    position = ReplayPosition(offset: next, previousChecksum: header.checksum)
+    chain.pass(header, to: end)
     return header
   }
 }

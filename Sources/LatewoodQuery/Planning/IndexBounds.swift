@@ -39,7 +39,7 @@ extension IndexDefinition {
   /// Returns the bounds of the documents that may meet the conditions; nil if the index does not
   /// contain all of them.
   package func bounds(for conditions: Conjunction) -> IndexBounds? {
-    var rest = Array(conditions.parts)
+    var rest = conditions.parts
     guard removeCondition(from: &rest) else { return nil }
     var prefixes = [KeyInterval(low: [], high: nil, isPoint: true)]
     var (fixed, count) = (0, 0)
@@ -50,11 +50,15 @@ extension IndexDefinition {
       let arePoints = intervals.allSatisfy(\.isPoint)
       if part.isEach { eachIsPoint = arePoints }
       if arePoints, intervals.count == 1, fixed == count - 1 { fixed = count }
-      prefixes = prefixes.flatMap { prefix in intervals.map { prefix.followed(by: $0) } }
+      prefixes =
+        count == 1 ? intervals : prefixes.flatMap { prefix in intervals.map { prefix.followed(by: $0) } }
       if !arePoints || prefixes.count > IndexDefinition.rangeLimit { break }
     }
     if hasEach, !parts.prefix(count).contains(where: { $0.isEach }) { return nil }
-    let ranges = KeyInterval.united(prefixes.map { $0.cut(to: IndexKey.lengthLimit) })
+    for place in prefixes.indices where prefixes[place].isLonger(than: IndexKey.lengthLimit) {
+      prefixes[place] = prefixes[place].cut(to: IndexKey.lengthLimit)
+    }
+    let ranges = prefixes.count == 1 ? prefixes : KeyInterval.united(prefixes)
     let isByID = count == parts.count && ranges.allSatisfy(\.isPoint)
     return IndexBounds(
       ranges: ranges, isWhole: rest.isEmpty, fixedParts: fixed, isByID: isByID,
@@ -102,6 +106,11 @@ extension IndexDefinition.Part {
   /// Returns the keys of this part that conditions leave possible, in order; nil if they do not
   /// narrow it. Removes the conditions that are fully expressed by the result.
   fileprivate func intervals(in conditions: inout [Predicate]) -> [KeyInterval]? {
+    if !isEach, !isDescending, conditions.count == 1 {
+      guard let found = intervals(of: conditions[0]) else { return nil }
+      conditions.removeAll(keepingCapacity: true)
+      return found
+    }
     var found: [KeyInterval]?
     var rest: [Predicate] = []
     for condition in conditions {
@@ -140,6 +149,9 @@ extension KeyInterval {
       low: low + next.low, high: next.high.map { low + $0 } ?? KeyOrder.successor(ofPrefix: low),
       isPoint: isPoint && next.isPoint, needsCheck: needsCheck || next.needsCheck)
   }
+
+  /// Returns whether a bound has more bytes than a limit.
+  fileprivate func isLonger(than limit: Int) -> Bool { low.count > limit || high?.count ?? 0 > limit }
 
   /// Returns the interval for keys that are cut to a length.
   fileprivate func cut(to limit: Int) -> KeyInterval {

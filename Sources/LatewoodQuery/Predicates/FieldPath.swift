@@ -15,14 +15,57 @@ package struct FieldPath: Sendable, Hashable {
     package let name: String
     /// The name as an index, for use in an array; nil if it is not a number.
     package let index: Int?
-    let utf8: [UInt8]
+    /// The length of the name and its first bytes, so that most names are told apart at once.
+    private let mark: UInt64
 
     package init(_ name: String) {
+      var name = name
+      name.makeContiguousUTF8()
       self.name = name
-      utf8 = Array(name.utf8)
-      let isIndex = !utf8.isEmpty && utf8.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
-      index = isIndex ? Int(name) : nil
+      index = Step.isNumber(name.utf8) ? Int(name) : nil
+      mark = Step.mark(name.utf8)
     }
+
+    private static func mark(_ name: String.UTF8View) -> UInt64 {
+      var mark = UInt64(min(name.count, 255))
+      var rest = 7
+      for byte in name {
+        mark = mark &<< 8 | UInt64(byte)
+        rest -= 1
+        if rest == 0 { break }
+      }
+      return mark
+    }
+
+    /// Whether the name begins with an underscore.
+    package var isReserved: Bool { name.utf8.first == UInt8(ascii: "_") }
+
+    private static func isNumber(_ name: String.UTF8View) -> Bool {
+      !name.isEmpty && name.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+    }
+
+    /// Calls `body` with the bytes of the name.
+    fileprivate func withBytes<R, E: Error>(
+      _ body: (UnsafeRawBufferPointer) throws(E) -> R
+    ) throws(E) -> R {
+      let result = name.utf8.withContiguousStorageIfAvailable { bytes in
+        Result { () throws(E) in try body(UnsafeRawBufferPointer(bytes)) }
+      }
+      if let result { return try result.get() }
+      return try Array(name.utf8).withUnsafeBytes { bytes in
+        Result { () throws(E) in try body(bytes) }
+      }.get()
+    }
+
+    /// Whether the names have the same bytes.
+    package static func == (left: Step, right: Step) -> Bool {
+      // Seven bytes and their number are all of a short name.
+      left.mark == right.mark
+        && (left.name.utf8.count <= 7
+          || left.withBytes { left in right.withBytes { right in left.elementsEqual(right) } })
+    }
+
+    package func hash(into hasher: inout Hasher) { withBytes { hasher.combine(bytes: $0) } }
   }
 
   package var steps: [Step]
@@ -85,9 +128,7 @@ extension FieldPath {
 extension FleeceDictionary {
   /// Returns the value of the member that a step names.
   func value(for step: FieldPath.Step) throws(FleeceError) -> FleeceValue? {
-    try step.utf8.withUnsafeBytes { name in
-      Result { () throws(FleeceError) -> FleeceValue? in try value(for: name) }
-    }.get()
+    try step.withBytes { (name) throws(FleeceError) in try value(for: name) }
   }
 }
 

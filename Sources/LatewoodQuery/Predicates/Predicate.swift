@@ -6,11 +6,11 @@ import LatewoodFleece
 /// A test of a field is false where the path leads to nothing, except for the test that asks for
 /// exactly that. So `not` over a test differs from the opposite test; the negations of a selector
 /// are moved down to its tests when it is read.
-package indirect enum Predicate: Sendable {
+package enum Predicate: Sendable {
   case always(Bool)
   case all([Predicate])
   case any([Predicate])
-  case not(Predicate)
+  indirect case not(Predicate)
   case field(FieldPath, FieldTest)
 }
 

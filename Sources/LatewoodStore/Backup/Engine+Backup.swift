@@ -105,7 +105,7 @@ extension Engine {
     try checkOpen()
     try log.checkWriting()
     if log.isInterrupted { throw Fault(.outOfSpace, "the disk is full: make room, then try again") }
-    return (log.replayPosition, log.lastTransaction)
+    return (log.writer.replayPosition, log.writer.lastTransaction)
   }
 
   /// Verifies everything that the backup will copy, so that no damage gets into it.

@@ -16,12 +16,16 @@ final class CompactionControl: @unchecked Sendable {
     var isAutomatic = false
     var isPaused = false
     var isCancelled = false
+    /// Whether it was cancelled by the caller that had asked for it.
+    var isGivenUp = false
     /// Whether the store is closing, so that no other may begin.
     var isClosed = false
     var progress = CompactionProgress()
     /// The number of runs that have ended, by which a waiting thread notices the end of one.
     var ended: UInt64 = 0
     var result: Result<CompactionReport, Fault>?
+    /// Whether the last run that has ended was given up.
+    var endedGivenUp = false
   }
 
   private let monitor = Monitor()
@@ -34,17 +38,19 @@ final class CompactionControl: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - joins: whether the caller can share the result of a running compaction. If not, or while a
-  ///     copy or backup runs, this waits until it can begin a run of its own. So does a caller who
-  ///     has asked for a compaction, after the failure of one that the policy had started.
+  ///     copy or backup runs, this waits until it can begin a run of its own. So does a caller that
+  ///     has asked for a compaction, after the failure of a run that was started by the policy, or
+  ///     given up by its own caller.
   ///   - isAutomatic: whether the policy starts it.
-  ///   - isCancelled: called before each attempt, after which no `cancel()` is missed.
+  ///   - isCancelled: called before each attempt, after which no `cancel()` is missed, and whenever
+  ///     a cancellation may have ended the waiting.
   func begin(
     joins: Bool, isAutomatic: Bool = false, unless isCancelled: () -> Bool
   ) throws(Fault) -> CompactionReport? {
     monitor.lock()
     defer { monitor.unlock() }
     while true {
-      while state.isRunning, !(joins && state.isShared), !state.isClosed { monitor.wait() }
+      while state.isRunning, !(joins && state.isShared), !state.isClosed, !isCancelled() { monitor.wait() }
       guard !state.isClosed else { throw Engine.closedFault }
       if isCancelled() { throw CompactionControl.cancelled }
       guard state.isRunning else {
@@ -53,13 +59,18 @@ final class CompactionControl: @unchecked Sendable {
         state.isShared = joins
         state.isAutomatic = isAutomatic
         state.isCancelled = false
+        state.isGivenUp = false
         state.progress = CompactionProgress()
         return nil
       }
       let (number, wasAutomatic) = (state.ended, state.isAutomatic)
-      while state.ended == number { monitor.wait() }
+      while state.ended == number {
+        if isCancelled() { throw CompactionControl.cancelled }
+        monitor.wait()
+      }
       do throws(Fault) { return try state.result?.get() } catch {
-        guard wasAutomatic, !isAutomatic, error.kind != .cancelled else { throw error }
+        guard !isAutomatic else { throw error }
+        guard state.endedGivenUp || wasAutomatic && error.kind != .cancelled else { throw error }
       }
     }
   }
@@ -69,6 +80,7 @@ final class CompactionControl: @unchecked Sendable {
       state.isRunning = false
       state.ended += 1
       state.result = result
+      state.endedGivenUp = state.isGivenUp
       monitor.broadcast()
     }
   }
@@ -83,6 +95,20 @@ final class CompactionControl: @unchecked Sendable {
   func cancel() {
     monitor.withLock {
       state.isCancelled = true
+      monitor.broadcast()
+    }
+  }
+
+  /// Cancels the running one if it belongs to the caller, and lets threads that wait for it check
+  /// whether they are to give up, too. Those that go on waiting begin a run of their own.
+  ///
+  /// - Parameter isOwn: returns whether a run on a given thread is the caller's.
+  func giveUp(ifRunBy isOwn: (_ runner: UInt) -> Bool) {
+    monitor.withLock {
+      if state.isRunning, !state.isCancelled, isOwn(state.runner) {
+        state.isCancelled = true
+        state.isGivenUp = true
+      }
       monitor.broadcast()
     }
   }
@@ -114,6 +140,11 @@ final class CompactionControl: @unchecked Sendable {
   }
 
   func tell(_ progress: CompactionProgress) { monitor.withLock { state.progress = progress } }
+
+  /// Throws `cancelled`, without waiting.
+  func checkCancellation() throws(Fault) {
+    if monitor.withLock({ state.isCancelled }) { throw CompactionControl.cancelled }
+  }
 
   /// Waits while paused; throws `cancelled`.
   func checkpoint() throws(Fault) {

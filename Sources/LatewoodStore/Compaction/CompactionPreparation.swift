@@ -13,6 +13,8 @@ struct CompactionPreparation: Sendable {
   func run() throws(Fault) {
     do {
       try prepare()
+    } catch let error as StoreError where error.code == .cancelled {
+      throw CompactionControl.cancelled
     } catch {
       let what = "what had to be done before the compaction failed"
       guard let error = error as? StoreError, let kind = Fault.Kind(rawValue: error.code.rawValue) else {
@@ -46,5 +48,13 @@ extension Store {
       return current
     }
     withExtendedLifetime(old) {}
+  }
+
+  /// Throws ``StoreError`` `cancelled` if the running compaction has been cancelled. Meant for the
+  /// steps of the work that precedes it.
+  package func checkCompaction() throws {
+    do throws(Fault) { try engine.compaction.checkCancellation() } catch {
+      throw StoreError(error, path: engine.path)
+    }
   }
 }

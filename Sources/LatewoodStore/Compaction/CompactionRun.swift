@@ -94,11 +94,11 @@ final class CompactionRun {
 
   private func copy() throws(Fault) {
     let (new, readBack, options) = (new, readBack, engine.options)
-    new.continueTransactions(after: start.transaction)
+    new.writer.continueTransactions(after: start.transaction)
     let copying = TreeCopy.Target(
       view: new.view, nodeSize: options.nodeSize, inlineValueLimit: options.inlineValueLimit,
       transaction: start.transaction,
-      reserve: { (length) throws(Fault) in try new.reserveNodes(length: length) },
+      reserve: { (length) throws(Fault) in try new.writer.reserveNodes(length: length) },
       // Nobody commits to this file meanwhile.
       write: { (bytes, offset) throws(Fault) in try new.writeNodes(bytes, at: offset, pieces: 256 << 10) },
       didPlace: { (region) throws(Fault) in
@@ -110,7 +110,7 @@ final class CompactionRun {
       step: { (bytes) throws(Fault) in try self.didCopy(bytes) })
     let root = try TreeCopy.run(
       start.root, in: old.view, to: copying, rewriters: engine.rewriters.withLock { $0 })
-    copied = (root, new.tail)
+    copied = (root, new.writer.tail)
     try target.begin(with: root, transaction: start.transaction)
   }
 
@@ -206,7 +206,7 @@ final class CompactionRun {
 
   /// Makes a copy durable and gives it its name.
   private func settle() throws(Fault) {
-    try new.flush(through: new.position, durable: true)
+    try new.flush(through: new.writer.position, durable: true)
     report.bytesAfter = try new.device.size()
     try new.settle()
     target.closed.store(true, ordering: .relaxed)
@@ -225,9 +225,9 @@ final class CompactionRun {
     try follow(until: CompactionRun.shortTail, isSwitching: true)
     let began = try engine.lockForSwitch()
     defer { engine.unlockForService() }
-    try old.flush(through: old.position, durable: false)
-    try advance(through: old.position)
-    try new.flush(through: new.position, durable: true)
+    try old.flush(through: old.writer.position, durable: false)
+    try advance(through: old.writer.position)
+    try new.flush(through: new.writer.position, durable: true)
     report.bytesAfter = try new.device.size()
     // From here on a failure cannot be undone; `takePlace` poisons both files.
     try new.takePlace(of: old)

@@ -23,7 +23,7 @@ struct ReplayedTransaction {
       if target.head.pendingBytes >= UInt64(target.options.writeBufferBudget) {
         try target.checkpoint(isForced: false)
       }
-      target.log.continueTransactions(after: number - 1)
+      target.log.writer.continueTransactions(after: number - 1)
       transaction = try Transaction(engine: target)
       self.number = number
       count += 1

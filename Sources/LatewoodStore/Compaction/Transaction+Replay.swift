@@ -8,10 +8,10 @@ extension Transaction {
     case OperationCode.delete: try replayDelete(of: record)
     case OperationCode.deleteRange:
       try open()
-      let offset = try log.deleteRange(
+      let offset = try writer.deleteRange(
         low: UnsafeRawBufferPointer(start: record.key, count: record.keyCount),
         high: UnsafeRawBufferPointer(start: record.value, count: record.valueCount))
-      try buffer.deleteRange(try log.record(at: offset), at: offset)
+      try buffer.deleteRange(try writer.record(at: offset), at: offset)
     default:
       try replayPut(of: record, UnsafeRawBufferPointer(start: record.value, count: record.valueCount))
     }
@@ -19,16 +19,16 @@ extension Transaction {
 
   func replayPut(of record: LogRecord, _ value: UnsafeRawBufferPointer) throws(Fault) {
     try open()
-    let offset = try log.put(
+    let offset = try writer.put(
       fullKey: UnsafeRawBufferPointer(start: record.key, count: record.keyCount), value: value,
       asExtent: value.count > engine.options.inlineValueLimit)
-    try buffer.set(log.record(at: offset), at: offset)
+    try buffer.set(writer.record(at: offset), at: offset)
   }
 
   func replayDelete(of record: LogRecord) throws(Fault) {
     try open()
-    let offset = try log.delete(
+    let offset = try writer.delete(
       fullKey: UnsafeRawBufferPointer(start: record.key, count: record.keyCount))
-    try buffer.set(log.record(at: offset), at: offset)
+    try buffer.set(writer.record(at: offset), at: offset)
   }
 }

@@ -88,8 +88,8 @@ extension Engine {
     // to read them.
     if head.active.isEmpty, head.pendingBytes == 0, !isForced, !log.needsCheckpoint { return nil }
     // Readers see the whole frozen buffer from here on.
-    try log.flush(through: log.position, durable: isSyncAwaited)
-    let frozen = Frozen(buffer: head.active, transaction: head.transaction, replay: log.replayPosition)
+    try log.flush(through: log.writer.position, durable: isSyncAwaited)
+    let frozen = Frozen(buffer: head.active, transaction: head.transaction, replay: log.writer.replayPosition)
     head.number += 1
     head.active = BufferState()
     frozenBytes.store(head.pendingBytes, ordering: .relaxed)
@@ -163,13 +163,13 @@ extension Engine {
   private func append(_ record: CheckpointRecord) throws(Fault) -> AppendedCheckpoint {
     lockForService()
     defer { unlockForService() }
-    return try log.appendCheckpoint(record)
+    return try log.writer.appendCheckpoint(record)
   }
 
   private func reserve(_ length: Int) throws(Fault) -> UInt64 {
     lockForService()
     defer { unlockForService() }
-    return try log.reserveNodes(length: length)
+    return try log.writer.reserveNodes(length: length)
   }
 
   func lockForService() {
@@ -209,8 +209,8 @@ extension Engine {
   /// Appends a seal. Best effort: a missing seal does no harm. Under the writer lock.
   private func writeSeal() {
     do throws(Fault) {
-      try log.appendSeal()
-      try log.flush(through: log.position, durable: false)
+      try log.writer.appendSeal()
+      try log.flush(through: log.writer.position, durable: false)
     } catch {
       return
     }

@@ -156,11 +156,11 @@ extension Engine {
   /// In a new file: writes the first checkpoint, names it in both root slots, and publishes its
   /// tree. Both slots must name it, because the log before it does not have these entries.
   func begin(with root: Subtree?, transaction: UInt64) throws(Fault) {
-    try log.flush(through: log.position, durable: false)
+    try log.flush(through: log.writer.position, durable: false)
     try log.syncNodes()
-    let checkpoint = try log.appendCheckpoint(
+    let checkpoint = try log.writer.appendCheckpoint(
       CheckpointRecord(
-        root: root, replay: log.replayPosition, transaction: transaction, time: environment.now(),
+        root: root, replay: log.writer.replayPosition, transaction: transaction, time: environment.now(),
         previousCheckpoint: 0, isCompaction: true))
     for _ in 0..<2 { try log.writeSlot(naming: checkpoint) }
     lastCheckpoint.store(checkpoint.offset, ordering: .relaxed)
@@ -209,7 +209,7 @@ extension Engine {
     liveBytes.store(base?.liveBytes ?? 0, ordering: .relaxed)
     pendingBytes.store(next.pendingBytes, ordering: .relaxed)
     frozenBytes.store(0, ordering: .relaxed)
-    writebackThrough.store(other.log.tail, ordering: .relaxed)
+    writebackThrough.store(other.log.writer.tail, ordering: .relaxed)
     backgroundFailure.withLock { $0 = nil }
     compactionAttempts.withLock { $0 = CompactionAttempts() }
     let checkpoint = other.lastCheckpoint.load(ordering: .relaxed)

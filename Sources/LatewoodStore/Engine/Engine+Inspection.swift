@@ -45,8 +45,9 @@ extension Engine {
     let isInTransaction = isInTransaction
     if !isInTransaction { writer.lock() }
     result.memoryBytes =
-      UInt64(version.active.layer.memoryLength + (version.frozen?.layer.memoryLength ?? 0)) + log.chunkMemory
-    result.reservedBytes = log.reservedLength
+      UInt64(version.active.layer.memoryLength + (version.frozen?.layer.memoryLength ?? 0))
+      + log.writer.chunkMemory
+    result.reservedBytes = log.writer.reservedLength
     if !isInTransaction { writer.unlock() }
     if let length = log.device.cache?.length {
       result.isMapped = false

@@ -60,8 +60,8 @@ extension Engine {
   /// to be settled.
   private func runBatch() -> [QueuedOutcome] {
     var outcomes: [QueuedOutcome] = []
-    let start = log.tail
-    while outcomes.count < Engine.batchLimit, log.tail - start < Engine.batchBytes, !log.isInterrupted,
+    let start = log.writer.tail
+    while outcomes.count < Engine.batchLimit, log.writer.tail - start < Engine.batchBytes, !log.isInterrupted,
       let next = queuedWrites.takeFirst()
     {
       if let outcome = next.run(in: self) { outcomes.append(outcome) }

@@ -50,11 +50,11 @@ extension Engine {
     let live = liveBytes.load(ordering: .relaxed)
     let frozen = unfinished == nil ? 0 : frozenBytes.load(ordering: .relaxed)
     let log = log
-    log.setReserve(
+    log.writer.setReserve(
       ReserveLengths(
         least: min(max(live / 4, Engine.plenty.lowerBound), Engine.plenty.upperBound),
         full: min(max(live + live / 2, Engine.little.lowerBound), Engine.little.upperBound),
-        pendingStart: log.tail - min(log.tail, head.pendingBytes + frozen)))
+        pendingStart: log.writer.tail - min(log.writer.tail, head.pendingBytes + frozen)))
   }
 
   /// Notes what a commit found out about the space. Under the writer lock.
@@ -62,7 +62,7 @@ extension Engine {
   /// - Parameter removes: whether it only freed space.
   func didCommit(to log: LogFile, removes: Bool) {
     noteSpace(of: log)
-    if log.isTight { relief.withLock { $0.didCommit(removes: removes) } }
+    if log.writer.isTight { relief.withLock { $0.didCommit(removes: removes) } }
   }
 
   /// Notes that there was no space for a commit besides the reserve. Under the writer lock.
@@ -72,8 +72,8 @@ extension Engine {
   }
 
   private func noteSpace(of log: LogFile) {
-    isLowOnSpace.store(log.isLowOnSpace, ordering: .relaxed)
-    isTight.store(log.isTight, ordering: .relaxed)
+    isLowOnSpace.store(log.writer.isLowOnSpace, ordering: .relaxed)
+    isTight.store(log.writer.isTight, ordering: .relaxed)
   }
 
   /// Frees space if little is left besides the reserve, and something may have become dead since.
@@ -90,9 +90,9 @@ extension Engine {
     defer { unlockForService() }
     fitReserve()
     let log = log
-    log.refillReserve()
+    log.writer.refillReserve()
     noteSpace(of: log)
-    if !log.isTight { return relief.withLock { $0 = Relief() } }
+    if !log.writer.isTight { return relief.withLock { $0 = Relief() } }
     // What is left can only be gained by a compaction.
     compactLater()
   }
@@ -116,14 +116,14 @@ extension Engine {
   ) throws(Fault) -> CompactionReport {
     let log = log
     lockForService()
-    let isLent = log.lendReserve()
+    let isLent = log.writer.lendReserve()
     unlockForService()
     guard isLent else { return try otherwise() }
     do throws(Fault) {
       return try compact()
     } catch {
       lockForService()
-      log.refillReserve()
+      log.writer.refillReserve()
       unlockForService()
       guard error.kind == .outOfSpace else { throw error }
       return try otherwise()

@@ -1,5 +1,5 @@
+import Dispatch
 import LatewoodBytes
-import LatewoodConcurrency
 import LatewoodTree
 
 /// The settings for automatic compactions of a store's file.
@@ -108,44 +108,46 @@ extension Store {
   /// - Parameters:
   ///   - bytesPerSecond: the greatest number of bytes to write per second; nil for no limit.
   ///   - progress: called now and then, on the thread that compacts. It may use the store, but
-  ///     `compact`, `copy`, `backup` and `close` throw `invalidRange` there.
-  /// - Throws: ``StoreError`` `cancelled` after ``cancelCompaction()`` or ``close()``;
-  ///   `outOfSpace` if nothing could be given back in place either; `inputOutput`, `damaged` if the
-  ///   old file cannot be read or the new one cannot be written: the old file then stays in use as
-  ///   if nothing had happened; `permissionDenied` if the new one cannot be given the old one's
-  ///   owner; `hardLinked`; `fileMoved` if the file is no longer at its path; `readOnly`, `closed`;
-  ///   `invalidRange` inside the closure of a transaction, or of another compaction.
+  ///     `compact`, `copy`, `backup` and `close` throw `invalidRange` there. If it throws, the
+  ///     compaction is given up, which leaves the file as it was and nothing else behind. Only an
+  ///     error thrown by its last call, with the fraction 1, comes too late.
+  /// - Throws: any error of `progress`, unchanged; ``StoreError`` `cancelled` after
+  ///   ``cancelCompaction()`` or ``close()``; `outOfSpace` if nothing could be given back in place
+  ///   either; `inputOutput`, `damaged` if the old file cannot be read or the new one cannot be
+  ///   written: the old file then stays in use as if nothing had happened; `permissionDenied` if
+  ///   the new one cannot be given the old one's owner; `hardLinked`; `fileMoved` if the file is no
+  ///   longer at its path; `readOnly`, `closed`; `invalidRange` inside the closure of a
+  ///   transaction, or of another compaction.
   @discardableResult
   public func compact(
-    bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
+    bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) throws -> Void)? = nil
   ) throws -> CompactionReport {
-    do throws(Fault) {
-      return try engine.compact(bytesPerSecond: bytesPerSecond, progress)
-    } catch { throw StoreError(error, path: engine.path) }
+    try CompactionRequest().run(in: engine, bytesPerSecond: bytesPerSecond, progress)
   }
 
   /// Compacts the file without blocking the caller's thread, on a Dispatch queue of utility
-  /// priority. Cancelling the task cancels the compaction. Otherwise as the blocking form.
+  /// priority. Otherwise as the blocking form.
+  ///
+  /// Cancelling the task cancels the compaction, at its next step. If the task is only waiting for
+  /// a compaction that another caller has begun, that compaction goes on.
   ///
   /// - Throws: as the blocking form; `cancelled` also if the task is cancelled.
   @discardableResult
   public func compact(
-    bytesPerSecond: UInt64? = nil, progress: (@Sendable (CompactionProgress) -> Void)? = nil
+    bytesPerSecond: UInt64? = nil, progress: (@Sendable (CompactionProgress) throws -> Void)? = nil
   ) async throws -> CompactionReport {
-    let isCancelled = Guarded(false)
+    let request = CompactionRequest()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        engine.compactionQueue.async {
-          let result = Result {
-            try self.engine.compact(
-              bytesPerSecond: bytesPerSecond, unless: { isCancelled.withLock { $0 } }, progress)
-          }
-          continuation.resume(with: result.mapError { StoreError.from($0) })
+        // Not on the queue of automatic compactions, on which a cancelled request would wait for
+        // their end.
+        DispatchQueue.global(qos: .utility).async {
+          continuation.resume(
+            with: Result { try request.run(in: self.engine, bytesPerSecond: bytesPerSecond, progress) })
         }
       }
     } onCancel: {
-      isCancelled.withLock { $0 = true }
-      engine.compaction.cancel()
+      request.cancel(in: engine)
     }
   }
 

@@ -17,6 +17,9 @@ package final class HeldState: Readable {
     self.engine = engine
   }
 
+  /// The number of the version: no other state of the open store has it.
+  package var number: UInt64 { version.number }
+
   public func _reader() throws(StoreError) -> Reader {
     Reader(owner: version, gate: engine, state: engine.state(of: version))
   }

@@ -62,21 +62,30 @@ public struct KeyRange: Sendable, Equatable {
   /// The range as full keys of a keyspace, including `low` and excluding `high`. `low` may be above
   /// `high`.
   func fullKeys(in keyspace: UInt32) -> (low: [UInt8], high: [UInt8]) {
-    let prefix = withUnsafeBytes(of: keyspace.bigEndian) { Array($0) }
     let low =
       switch lower {
-      case .unbounded: prefix
-      case .included(let key): prefix + key
-      case .excluded(let key): prefix + key + [0]
+      case .unbounded: KeyRange.fullKey(keyspace, [], isNext: false)
+      case .included(let key): KeyRange.fullKey(keyspace, key, isNext: false)
+      case .excluded(let key): KeyRange.fullKey(keyspace, key, isNext: true)
       }
     let high =
       switch upper {
       // Keyspace numbers end one below the greatest, so there is always a next one.
-      case .unbounded: withUnsafeBytes(of: (keyspace &+ 1).bigEndian) { Array($0) }
-      case .included(let key): prefix + key + [0]
-      case .excluded(let key): prefix + key
+      case .unbounded: KeyRange.fullKey(keyspace &+ 1, [], isNext: false)
+      case .included(let key): KeyRange.fullKey(keyspace, key, isNext: true)
+      case .excluded(let key): KeyRange.fullKey(keyspace, key, isNext: false)
       }
     return (low, high)
+  }
+
+  /// Returns the full key of a key, or the least one after it.
+  private static func fullKey(_ keyspace: UInt32, _ key: [UInt8], isNext: Bool) -> [UInt8] {
+    var full: [UInt8] = []
+    full.reserveCapacity(FullKey.prefixLength + key.count + 1)
+    withUnsafeBytes(of: keyspace.bigEndian) { full.append(contentsOf: $0) }
+    full.append(contentsOf: key)
+    if isNext { full.append(0) }
+    return full
   }
 }
 

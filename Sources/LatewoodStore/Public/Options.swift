@@ -111,7 +111,7 @@ extension Store {
       var options = self
       options.nodeSize = min(max(nodeSize, 1024), 32768)
       options.inlineValueLimit = min(max(inlineValueLimit, 64), 1024)
-      options.writeBufferBudget = max(writeBufferBudget, 65536)
+      options.writeBufferBudget = min(max(writeBufferBudget, 65536), Int.max / 8)
       options.compaction.deadShare = min(max(compaction.deadShare, 0.05), 0.95)
       options.compaction.urgentDeadShare = min(
         max(compaction.urgentDeadShare, options.compaction.deadShare), 0.95)

@@ -90,6 +90,75 @@ extension Store {
     }
   }
 
+  /// Replaces a database that nobody has open with a new one, or puts it where there is no file. A
+  /// closure builds the new one at another path in the same directory.
+  ///
+  /// ```
+  /// build     NAME.installing, under the lock of NAME
+  /// lock      NAME, against readers
+  /// rename    NAME.installing -> NAME, directory synced
+  /// ```
+  ///
+  /// After a crash at any moment NAME is the old database or the new one, each complete. A damaged
+  /// database can be replaced, but no other file.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the database. If it is a symbolic link, the file that it leads to is
+  ///     replaced.
+  ///   - volume: the volume of that path.
+  ///   - build: makes a complete, durable and closed database at the path that it is given.
+  /// - Throws: ``StoreError`` `lockedByThisProcess` or `lockedByOtherProcess` if somebody has the
+  ///   database open, or is creating one there; `notADatabase`, and every other error of opening it
+  ///   read-only but `damaged`; `inputOutput`, `outOfSpace`. Errors of `build` unchanged.
+  package static func replace(
+    at path: String, on volume: any Volume = FileVolume(), _ build: (_ staging: String) throws -> Void
+  ) throws {
+    do {
+      let path = try volume.resolved(path)
+      try refuseOthers(path, on: volume)
+      let lock = try volume.lockForWriting(path)
+      defer { lock.unlock() }
+      // Before the work, too: most readers that have the database open now still have it
+      // afterwards.
+      try alone(path, on: volume) { () throws(Fault) in }
+      LogFile.removeStaging(of: path, on: volume)
+      defer { LogFile.removeStaging(of: path, on: volume) }
+      let staging = LogFile.staging(of: path)
+      try build(staging)
+      try alone(path, on: volume) { () throws(Fault) in try volume.rename(staging, to: path) }
+      try volume.syncDirectory(containing: path)
+    } catch let fault as Fault {
+      throw StoreError(fault, path: path)
+    }
+  }
+
+  /// Throws if there is a file that is not a database of this version.
+  private static func refuseOthers(_ path: String, on volume: any Volume) throws {
+    guard try volume.exists(path) else { return }
+    do {
+      let options = Options()
+      try open(at: path, on: volume, mode: .readOnly, options: options, environment: .system).close()
+    } catch let error as StoreError where error.code == .damaged {
+      // A good copy may take its place.
+    }
+  }
+
+  /// Runs a closure while nobody reads the file at a path. Whoever opens it meanwhile waits.
+  private static func alone(
+    _ path: String, on volume: any Volume, _ body: () throws(Fault) -> Void
+  ) throws(Fault) {
+    guard try volume.exists(path) else { return try body() }
+    let device = try volume.open(path, .readOnly)
+    defer { device.close() }
+    guard try device.tryLockExclusively() else {
+      var fault = Fault(.lockedByOtherProcess, "the database is open for reading", path: path)
+      fault.advice = "Close the database first, here and in other processes."
+      throw fault
+    }
+    defer { device.unlockExclusively() }
+    try body()
+  }
+
   private static func refuseExisting(_ path: String, on volume: any Volume) throws(Fault) {
     guard try volume.exists(path) else { return }
     throw Fault(.alreadyExists, "there is a file already", path: path)

@@ -17,8 +17,8 @@ extension Store {
   /// - Throws: errors of the closure; then nothing was changed. ``StoreError``: `outOfSpace`
   ///   (nothing was changed, try again when there is space); `inputOutput`, then the store is
   ///   `poisoned`: whether this transaction is in the file is known only after opening it again;
-  ///   `fileMoved` if the file is no longer at its path, which a relaxed commit does not check;
-  ///   `closed`, `readOnly`.
+  ///   `fileMoved` if the file is no longer at its path, which a relaxed commit does not check, and
+  ///   which a commit within 2 milliseconds after another may not notice; `closed`, `readOnly`.
   @discardableResult
   @inlinable public func write<R>(
     durability: Durability? = nil, _ body: (Transaction) throws -> R

@@ -12,6 +12,7 @@ public final class Transaction: Readable, ReadGate {
   let engine: Engine
   /// The file that the commit goes to.
   let log: LogFile
+  let writer: LogWriter
   private let version: Version
   let buffer: BufferWriter
   private(set) var committed: Engine.Head
@@ -33,6 +34,7 @@ public final class Transaction: Readable, ReadGate {
   init(engine: Engine) throws(Fault) {
     self.engine = engine
     log = engine.log
+    writer = log.writer
     version = try engine.current()
     committed = engine.head
     committed.number += 1
@@ -97,9 +99,9 @@ public final class Transaction: Readable, ReadGate {
     _ keyspace: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, wasThere: Bool?
   ) throws(StoreError) {
     do {
-      let offset = try log.put(
+      let offset = try writer.put(
         keyspace: keyspace, key: key, value: value, asExtent: value.count > engine.options.inlineValueLimit)
-      try buffer.set(log.record(at: offset), at: offset, wasThere: wasThere)
+      try buffer.set(writer.record(at: offset), at: offset, wasThere: wasThere)
       changeCount &+= 1
     } catch { throw failed(error) }
   }
@@ -112,8 +114,8 @@ public final class Transaction: Readable, ReadGate {
       try FullKey.check(key)
     } catch { throw StoreError(error, path: engine.path) }
     do {
-      let offset = try log.delete(keyspace: keyspace.id, key: key)
-      try buffer.set(log.record(at: offset), at: offset, wasThere: wasThere)
+      let offset = try writer.delete(keyspace: keyspace.id, key: key)
+      try buffer.set(writer.record(at: offset), at: offset, wasThere: wasThere)
       removalCount &+= 1
       changeCount &+= 1
     } catch { throw failed(error) }
@@ -142,10 +144,10 @@ public final class Transaction: Readable, ReadGate {
     do {
       let offset = try low.withUnsafeBytes { low in
         high.withUnsafeBytes { high in
-          Result { () throws(Fault) in try log.deleteRange(low: low, high: high) }
+          Result { () throws(Fault) in try writer.deleteRange(low: low, high: high) }
         }
       }.get()
-      try buffer.deleteRange(try log.record(at: offset), at: offset)
+      try buffer.deleteRange(try writer.record(at: offset), at: offset)
       removalCount &+= 1
       changeCount &+= 1
     } catch { throw failed(error) }
@@ -222,9 +224,9 @@ public final class Transaction: Readable, ReadGate {
   private func deleteCatalog(_ key: [UInt8]) throws(StoreError) {
     do {
       let offset = try key.withBytes { (key) throws(Fault) in
-        try log.delete(keyspace: Catalog.keyspace, key: key)
+        try writer.delete(keyspace: Catalog.keyspace, key: key)
       }
-      try buffer.set(log.record(at: offset), at: offset)
+      try buffer.set(writer.record(at: offset), at: offset)
       removalCount &+= 1
       changeCount &+= 1
     } catch { throw failed(error) }
@@ -316,7 +318,7 @@ public final class Transaction: Readable, ReadGate {
       )
     }
     if !isLogOpen {
-      number = try log.beginTransaction()
+      number = try writer.beginTransaction()
       isLogOpen = true
     }
   }
@@ -333,17 +335,17 @@ public final class Transaction: Readable, ReadGate {
     isLogOpen = false
     let removes = freesSpace ?? (removalCount == changeCount)
     do throws(Fault) {
-      position = try log.commitTransaction(freesSpace: removes)
+      position = try writer.commitTransaction(freesSpace: removes)
     } catch {
       if error.kind == .outOfSpace { engine.wasRefusedSpace(by: log) }
-      engine.didLog(log.transactionLength)
+      engine.didLog(writer.transactionLength)
       buffer.abort()
       throw error
     }
     committed.transaction = number
     committed.active = buffer.finish()
     engine.head = committed
-    engine.didLog(log.transactionLength)
+    engine.didLog(writer.transactionLength)
     engine.didCommit(to: log, removes: removes)
   }
 
@@ -352,13 +354,13 @@ public final class Transaction: Readable, ReadGate {
   func leave() {
     abort()
     committed = engine.head
-    position = log.position
+    position = writer.position
   }
 
   func abort() {
     if isLogOpen {
-      log.abortTransaction()
-      engine.didLog(log.transactionLength)
+      writer.abortTransaction()
+      engine.didLog(writer.transactionLength)
     }
     isActive = false
     isLogOpen = false

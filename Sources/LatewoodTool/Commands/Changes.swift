@@ -19,6 +19,7 @@ extension CommandDescription {
     operands: [.database],
     options: [
       .documentCollection, .since, .limit, .descending, .follow, .timeout, .bodies, .allLeaves,
+      .pretty, .compactJSON,
     ],
     discussion: [
       "Every change of a document takes the next sequence of its collection. Each line is a document at its "
@@ -41,12 +42,13 @@ extension CommandDescription {
       #"  "leaves":["REV", ...],"document":{...} or null}, ...],"#,
       #"  "lastSequence":NUMBER}"#,
       #"leaves only with --all-leaves, document only with --documents;"#,
-      #"with --follow each change is a line of its own, without what is around"#,
+      #"with --follow each change is a JSON text of its own, with nothing around it"#,
     ]
   ) { arguments, console throws(Failure) in
     let isFollowing = arguments.has(.follow)
     if isFollowing, arguments.has(.descending) { throw .usage("--follow does not go with --descending") }
     if !isFollowing, arguments.has(.timeout) { throw .usage("--timeout goes only with --follow") }
+    try console.chooseLayout(arguments)
     let timeout = try arguments.number(of: .timeout)
     var isNow = false
     var since: UInt64 = 0

@@ -52,7 +52,7 @@ struct ChangeFeed {
     }
     writer.endObject()
     writer.lineBreak()
-    try console.output.write(writer.take())
+    try console.writeJSON(writer.take())
   }
 
   /// Prints the past changes, and then those that others commit. Each change is printed once and
@@ -129,7 +129,7 @@ struct ChangeFeed {
       if let document { writer.raw(document) } else { writer.null() }
     }
     writer.endObject()
-    try console.output.write(isLine ? takeLine() : writer.take())
+    try console.writeJSON(isLine ? takeLine() : writer.take())
   }
 
   /// Returns the written text as a line, and resets the writer: the next line is a JSON text of its

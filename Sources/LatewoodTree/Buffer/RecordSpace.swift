@@ -99,26 +99,26 @@ extension LogRecord {
 /// others, or lost by the disk, so a record is checked each time it is read. Above are the
 /// operations of the running transaction and of those queued for the disk; only the writer sees
 /// these, and gets them from the log.
-// SAFETY: readers hold the mapping through their version; only the writer has a `log`, and it
+// SAFETY: readers hold the mapping through their version; only the writer has a `writer`, and it
 // outlives the transaction.
 struct RecordSpace: @unchecked Sendable {
   var base: UnsafeRawPointer
   /// The number of bytes of the file that exist; for the writer, the offset below which it reads
   /// the mapping.
   var through: UInt64
-  var log: Unmanaged<LogFile>?
+  var writer: Unmanaged<LogWriter>?
 
   /// Makes a space whose records are all in the file.
   init(_ file: FileView) {
     base = file.base
     through = file.limit
-    log = nil
+    writer = nil
   }
 
-  init(_ file: FileView, through: UInt64, log: LogFile) {
+  init(_ file: FileView, through: UInt64, writer: LogWriter) {
     base = file.base
     self.through = through
-    self.log = Unmanaged.passUnretained(log)
+    self.writer = Unmanaged.passUnretained(writer)
   }
 
   /// The record that a reference points to. Throws `damaged` if the file no longer has it.
@@ -170,11 +170,11 @@ struct RecordSpace: @unchecked Sendable {
   }
 
   @inline(never) private func pending(_ offset: UInt64) throws(Fault) -> LogRecord {
-    guard let log else { throw LogRecord.changed(at: offset) }
-    // SAFETY: the log outlives the transaction.
+    guard let writer else { throw LogRecord.changed(at: offset) }
+    // SAFETY: the writer outlives the transaction.
     // No references are counted here: a get or a put comes here several times.
-    return try log._withUnsafeGuaranteedRef { log in
-      Result { () throws(Fault) in try log.record(at: offset) }
+    return try writer._withUnsafeGuaranteedRef { writer in
+      Result { () throws(Fault) in try writer.record(at: offset) }
     }.get()
   }
 }

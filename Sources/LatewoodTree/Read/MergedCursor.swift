@@ -70,6 +70,16 @@ package struct MergedCursor: ~Copyable {
     key.compare(other, otherCount)
   }
 
+  /// Returns the position in the base tree if the entries from here up to a full key are those of
+  /// the base tree alone; nil if a buffer has any, or ranges are deleted. After `position`.
+  func onlyBase(before end: UnsafeRawPointer, _ endCount: Int) -> BaseCursor? {
+    if isClean { return base }
+    guard view.activeRanges == nil, view.frozenRanges == nil else { return nil }
+    if active.isValid, KeyOrder.compare(active.key, active.keyCount, end, endCount) < 0 { return nil }
+    if frozen.isValid, KeyOrder.compare(frozen.key, frozen.keyCount, end, endCount) < 0 { return nil }
+    return base
+  }
+
   // MARK: Moving
 
   /// Obtains the nodes at the cursor's position again, because the cache of the file may have
@@ -78,11 +88,18 @@ package struct MergedCursor: ~Copyable {
 
   /// Moves to the first entry that is not less than a full key. O(log n).
   package mutating func seek(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
+    try position(target, targetCount)
+    try settleForward()
+  }
+
+  /// Moves every source to its first entry that is not less than a full key. `settleForward` has to
+  /// follow before the cursor stands on an entry: it passes over all deleted keys, however many
+  /// there are. O(log n).
+  mutating func position(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
     isForward = true
     _ = try base.seek(target, targetCount)
     try active.seek(target, targetCount)
     try frozen.seek(target, targetCount)
-    try settleForward()
   }
 
   /// Moves to the last entry that is less than a full key. O(log n).
@@ -130,7 +147,8 @@ package struct MergedCursor: ~Copyable {
 
   // MARK: Choosing
 
-  private mutating func settleForward() throws(Fault) {
+  /// Chooses the next entry among those that the sources stand on.
+  mutating func settleForward() throws(Fault) {
     if isClean {
       takesBase = base.isValid
       isValid = takesBase

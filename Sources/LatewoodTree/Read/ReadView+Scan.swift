@@ -17,16 +17,17 @@ extension ReadView {
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
   ) throws {
     guard let lowStart = low.baseAddress, let highStart = high.baseAddress else { return }
-    if !isReversed, hold == nil, try isClean(lowStart, low.count, highStart, high.count) {
-      return try scanBase(lowStart, low.count, highStart, high.count, body)
-    }
     var cursor = MergedCursor(self)
     var scratch = KeyScratch()
     var copy: [UInt8] = []
     if isReversed {
       try cursor.seekBefore(highStart, high.count)
     } else {
-      try cursor.seek(lowStart, low.count)
+      try cursor.position(lowStart, low.count)
+      if hold == nil, let base = cursor.onlyBase(before: highStart, high.count) {
+        return try scanBase(from: base, highStart, high.count, &scratch, body)
+      }
+      try cursor.settleForward()
     }
     while cursor.isValid {
       if isReversed {
@@ -85,12 +86,10 @@ extension ReadView {
 
   /// Scans the base tree alone, leaf by leaf, without a comparison for each entry.
   private func scanBase(
-    _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int,
+    from start: BaseCursor, _ high: UnsafeRawPointer, _ highCount: Int, _ scratch: inout KeyScratch,
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
   ) throws {
-    var cursor = base.cursor()
-    var scratch = KeyScratch()
-    _ = try cursor.seek(low, lowCount)
+    var cursor = start
     let file = base.source.file
     while cursor.isValid {
       let leaf = cursor.leaf

@@ -26,7 +26,7 @@ package final class BufferWriter {
   ///   - log: takes the operations. Flushed records are read from the file, others from the log.
   package convenience init(state: BufferState, version: UInt64, appendingTo log: LogFile) {
     let file = log.view
-    self.init(state, version, file, RecordSpace(file, through: log.flushedThrough, log: log))
+    self.init(state, version, file, RecordSpace(file, through: log.writer.flushedThrough, writer: log.writer))
   }
 
   private init(_ state: BufferState, _ version: UInt64, _ file: FileView, _ records: RecordSpace) {

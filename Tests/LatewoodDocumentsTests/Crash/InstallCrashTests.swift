@@ -54,6 +54,85 @@ import Testing
     try store.close()
   }
 
+  /// Makes another database at the path of the copy, and returns its identity.
+  private func older(on volume: SimulatedVolume) throws -> [UInt8] {
+    let store = try open(volume, at: Self.target)
+    try store.save("old", "as it was")
+    let identity = try store.identity()
+    try store.close()
+    return identity
+  }
+
+  @Test func `a copy takes the place of a database that nobody has open`() throws {
+    let volume = SimulatedVolume()
+    let store = try original(on: volume)
+    _ = try older(on: volume)
+    let writer = try open(volume, at: Self.target)
+    refusal(.busy) { try store.replace(at: Self.target, on: volume) }
+    try writer.close()
+    let reader = try DocumentStore.open(
+      at: Self.target, on: volume, mode: .readOnly, options: TestClock().options())
+    refusal(.busy) { try store.replace(at: Self.target, on: volume) }
+    #expect(try reader.body("old") == "as it was")
+    try reader.close()
+    refusal(.busy) { try store.replace(at: "db", on: volume) }
+    try store.replace(at: Self.target, on: volume)
+    for _ in 0..<2 {
+      let copy = try open(volume, at: Self.target)
+      try check(copy, store, "")
+      #expect(try copy.body("old") == nil)
+      try copy.close()
+      // Again, and then where there is none.
+      try volume.remove(Self.target)
+      try store.replace(at: Self.target, on: volume)
+    }
+    #expect(volume.liveNames == [Self.target, "db"])
+    try store.expectSound()
+    try store.close()
+  }
+
+  @Test func `after a power cut at any call there is the old database or the whole copy`() throws {
+    let seed = SeededRandom.seed()
+    var random = SeededRandom(seed: seed)
+    var outcomes: Set<Bool> = []
+    for call in 0... {
+      let volume = SimulatedVolume()
+      let store = try original(on: volume)
+      let identity = try older(on: volume)
+      try store.sync()
+      volume.inject(.powerCut, atCall: volume.callCount + call)
+      do { try store.replace(at: Self.target, on: volume) } catch {
+        if !volume.isCrashed { Issue.record("\(error) at call \(call); \(random.replay)") }
+      }
+      let images = volume.crashImages(seed: random.next(), random: 4)
+      for index in Set([0, images.count - 1, random.below(images.count)]).sorted() {
+        let label = "call \(call), image \(index): \(images[index]); \(random.replay)"
+        let disk = try images[index].makeVolume()
+        let source = try open(disk)
+        let found = try open(disk, at: Self.target)
+        let isOld = try found.identity() == identity
+        outcomes.insert(isOld)
+        if isOld {
+          #expect(volume.isCrashed, "the copy is not there: \(label)")
+          #expect(try found.body("old") == "as it was", "\(label)")
+          #expect(try found.verify().faults == [], "\(label)")
+        } else {
+          try check(found, source, label)
+        }
+        try found.close()
+        try source.close()
+        #expect(disk.liveNames == [Self.target, "db"], "\(label)")
+        disk.crash()
+      }
+      if !volume.isCrashed {
+        volume.clearFaults()
+        try store.close()
+        break
+      }
+    }
+    #expect(outcomes == [false, true])
+  }
+
   @Test func `after a power cut at any call there is a whole copy with an identity of its own, or none`()
     throws
   {

@@ -240,6 +240,48 @@ import Testing
     try expectSound()
   }
 
+  @Test func `an index that was there before survives a progress that throws`() throws {
+    let collection = collection
+    for number in 0..<7 { try save("doc \(number)", #"{"n":\#(number)}"#) }
+    try store.createIndex("n", definition("n"), in: collection)
+    #expect(throws: OnPurpose.self) {
+      try store.createIndex("n", definition("n"), in: collection) { step in
+        #expect(step.isReady && step.wasReady)
+        throw OnPurpose()
+      }
+    }
+    #expect(try ids(in: "n").count == 7)
+    // The last step has built this one: it was not there before.
+    #expect(throws: OnPurpose.self) {
+      try store.createIndex("m", definition("n"), in: collection) { step in
+        #expect(step.isReady && !step.wasReady)
+        throw OnPurpose()
+      }
+    }
+    #expect(try store.reads(collection).indexList().map(\.name) == ["n"])
+    try expectSound()
+  }
+
+  @Test func `an index that somebody else has completed meanwhile survives, too`() throws {
+    let collection = collection
+    try store.write { writer in
+      for number in 0..<(DocumentWriter.buildSize * 2) {
+        _ = try writer.save(
+          "doc \(10000 + number)", in: collection, body: JSON.fleece(from: #"{"n":\#(number % 100)}"#),
+          parent: nil)
+      }
+    }
+    #expect(throws: OnPurpose.self) {
+      try store.createIndex("n", definition("n"), in: collection) { step in
+        #expect(!step.isReady)
+        try store.createIndex("n", definition("n"), in: collection)
+        throw OnPurpose()
+      }
+    }
+    #expect(try ids(in: "n").count == DocumentWriter.buildSize * 2)
+    try expectSound()
+  }
+
   @Test func `verification finds an entry too few, too many, and another`() throws {
     try store.createIndex("x", definition("x"), in: collection)
     try save("a", #"{"x":1}"#)

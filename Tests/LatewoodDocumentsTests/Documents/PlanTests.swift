@@ -251,6 +251,49 @@ import Testing
     #expect(try plan(#"{"$or":[{"year":1990},{"title":"t1"}]}"#).uses.map(\.index) == ["year", "title"])
   }
 
+  /// An index, and whether it is what a scan would suggest.
+  private struct Existing: Sendable {
+    var parts: [String]
+    var condition: String?
+    var selector = "{}"
+    var sort: String?
+    var isEnough: Bool
+  }
+
+  private static let among = #"{"year":{"$in":[1900,1901]}}"#
+  private static let both = #"{"title":"t0","year":1900}"#
+
+  private static let existing = [
+    Existing(parts: ["year"], selector: among, isEnough: true),
+    Existing(parts: ["year"], condition: among, selector: among, isEnough: true),
+    Existing(parts: ["year"], condition: #"{"year":1900}"#, selector: among, isEnough: false),
+    Existing(parts: ["tags[]"], selector: #"{"tags":{"$elemMatch":{"$gte":"x"}}}"#, isEnough: true),
+    // Fields that are compared for equality may come in any order, and others may follow.
+    Existing(parts: ["year:desc", "title", "tags"], selector: both, isEnough: true),
+    Existing(parts: ["title", "year", "tags"], selector: both, isEnough: true),
+    Existing(parts: ["title", "tags", "year"], selector: both, isEnough: false),
+    // An order needs exactly its fields, in one of both directions.
+    Existing(parts: ["title"], sort: "title", isEnough: true),
+    Existing(parts: ["title:desc"], sort: "title", isEnough: true),
+    Existing(parts: ["title", "year"], sort: "title", isEnough: false),
+  ]
+
+  @Test(arguments: existing.indices) func `an index that exists is not suggested where a scan costs less`(
+    _ number: Int
+  ) throws {
+    let existing = Self.existing[number]
+    try fill(2)
+    let without = try plan(existing.selector, sort: existing.sort)
+    try store.createIndex(
+      "existing",
+      IndexDefinition(
+        existing.parts.map { part throws(QueryError) in try IndexDefinition.Part(parsing: part) },
+        where: existing.condition.map { try MangoSelector.predicate(json: $0) }), in: collection)
+    let with = try plan(existing.selector, sort: existing.sort)
+    #expect(without.isScan && without.suggestion != nil)
+    #expect(with.isScan && with.suggestion == (existing.isEnough ? nil : without.suggestion))
+  }
+
   @Test(arguments: [false, true]) func `a page that is far behind is found by rank`(isDescending: Bool) throws
   {
     try fill(1000)

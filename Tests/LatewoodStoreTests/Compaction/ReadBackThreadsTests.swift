@@ -30,7 +30,7 @@ import Testing
     let file = file
     let sink = RegionWriter(
       seed: file.header.seed, capacity: 1 << 16,
-      reserve: { (length) throws(Fault) in try file.reserveNodes(length: length) },
+      reserve: { (length) throws(Fault) in try file.writer.reserveNodes(length: length) },
       write: { (bytes, offset) throws(Fault) in try file.writeNodes(bytes, at: offset) },
       didPlace: { (region) throws(Fault) in
         try file.flush(through: file.committedPosition, durable: false)

@@ -89,14 +89,14 @@ struct DamageFixture: CustomTestStringConvertible, Sendable {
       on: volume.process(2), path: CrashScript.path, readOnly: false,
       environment: Environment(now: { 0 }, random: { 7 }))
     _ = try log.recover { (_, _, _) throws(Fault) in }
-    try log.flush(through: log.position, durable: true)
+    try log.flush(through: log.writer.position, durable: true)
     // The bytes are durable, but the log does not know it.
     try log.syncNodes()
-    let transaction = try log.beginTransaction()
+    let transaction = try log.writer.beginTransaction()
     #expect(transaction > 0)
-    log.abortTransaction()
-    try log.appendSeal()
-    try log.flush(through: log.position, durable: true)
+    log.writer.abortTransaction()
+    try log.writer.appendSeal()
+    try log.flush(through: log.writer.position, durable: true)
     log.close()
   }
 

@@ -25,6 +25,9 @@ import Testing
     return (store, space)
   }
 
+  /// Waits until the next commit looks the path up again: see `PlaceCheck.interval`.
+  private func waitForLookup() { Monitor.sleep(milliseconds: 3) }
+
   /// The mishaps of an open file.
   enum Mishap: CaseIterable {
     case removed, renamed, replacedByDatabase, replacedByDirectory, replacedByLink
@@ -70,6 +73,7 @@ import Testing
   {
     let (store, space) = try filled()
     try happen(mishap)
+    waitForLookup()
     let error = refusal(.fileMoved) { try store.put("k", "after", in: space) }
     #expect(error?.path?.hasSuffix("db.latewood") == true)
     #expect(error?.advice.contains("copy(to:)") == true)
@@ -117,6 +121,7 @@ import Testing
       try UnderneathTests(directory).happen(mishap)
       // A relaxed commit is acknowledged without a check of the path.
       try store.write(durability: .relaxed) { try $0.put("k", "after", in: space) }
+      waitForLookup()
       refusal(.fileMoved) { try call(store) }
       if number < calls.count - 1 {
         #expect(try store.get("k", in: space) == Array("after".utf8))

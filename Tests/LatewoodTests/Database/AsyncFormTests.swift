@@ -140,6 +140,11 @@ import Testing
     #expect(try await documents.expirations(before: date).map(\.id) == ["alien"])
     try await documents.setExpiration(of: "heat", nil)
     #expect(try await documents.expiration(of: "heat") == nil)
+    try await films.expire("brazil", after: .seconds(1_000_000))
+    try await films.setExpiration(of: "heat", date)
+    #expect(try await films.expiration(of: "heat") == date)
+    #expect(try await films.expirations(before: date).map(\.documentID).sorted() == ["alien", "brazil"])
+    #expect(try await films.expirations().map(\.documentID).last == "heat")
     try await documents.setLocalDocument("note", ["text": "hello"])
     #expect(try await documents.localDocument("note")?["text"] == "hello")
     #expect(try await documents.deleteLocalDocument("note"))
@@ -193,6 +198,11 @@ import Testing
     #expect(try await Database.exists(at: copy))
     let files = DatabaseDirectory(path: directory.path)
     #expect(try await files.names() == ["copy", "test"])
+    try await documents.delete("alien")
+    try await Database.replace(at: copy, with: directory.file)
+    #expect(try await files.existing("copy")?.collection("films")?.count == 3)
+    try await documents.save(["year": 1979], as: "alien")
+    try await files.replace("copy", with: directory.file)
     #expect(try await files.exists("copy"))
     let opened = try #require(try await files.existing("copy"))
     #expect(try opened.collection("films")?.count == 4)
@@ -252,6 +262,7 @@ import Testing
     let (database, films, documents) = (database, films, documents)
     let query = documents.query(Film.self)
     let groups = query.grouped { $0.year }
+    let migrator = DatabaseMigrator()
     return [
       Call("contains") { _ = try await documents.contains("alien") },
       Call("contains of values") { _ = try await films.contains("alien") },
@@ -267,6 +278,10 @@ import Testing
       Call("changes") { _ = try await documents.changes() },
       Call("changes of values") { _ = try await films.changes() },
       Call("expirations") { _ = try await documents.expirations() },
+      Call("expirations of values") { _ = try await films.expirations() },
+      Call("expiration of a value") { _ = try await films.expiration(of: "alien") },
+      Call("appliedMigrations") { _ = try await migrator.appliedMigrations(in: database) },
+      Call("hasCompletedMigrations") { _ = try await migrator.hasCompletedMigrations(in: database) },
       Call("expiration") { _ = try await documents.expiration(of: "alien") },
       Call("localDocument") { _ = try await documents.localDocument("place") },
       Call("page") { _ = try await query.page(at: 0, of: 1) },
@@ -298,6 +313,8 @@ import Testing
     return [
       Call("setExpiration") { try await documents.setExpiration(of: "heat", .distantFuture) },
       Call("expire") { try await documents.expire("heat", after: .seconds(100_000)) },
+      Call("setExpiration of a value") { try await films.setExpiration(of: "heat", .distantFuture) },
+      Call("expire a value") { try await films.expire("heat", after: .seconds(100_000)) },
       Call("setLocalDocument") { try await documents.setLocalDocument("place", ["at": 4]) },
       Call("deleteLocalDocument") { try await documents.deleteLocalDocument("place") },
       Call("purge of leaves") { try await documents.purge("seven", leaves: [String]()) },
@@ -307,6 +324,7 @@ import Testing
       },
       Call("createIndex of values") { try await films.createIndex("by id") { $0.id } },
       Call("dropIndex") { try await documents.dropIndex("by year") },
+      Call("prune") { try await database.prune(keeping: 1) },
       Call("setRevisionDepth") { try await database.setRevisionDepth(7) },
       Call("createCollection") { _ = try await database.createCollection("notes") },
       Call("dropCollection") { try await database.dropCollection("films") },
@@ -320,6 +338,12 @@ import Testing
       Call("existing") { _ = try await Database.existing(at: path + "/none") },
       Call("names") { _ = try await DatabaseDirectory(path: path).names() },
       Call("copy") { try await Database.copy(from: path + "/test.latewood", to: path + "/copy.latewood") },
+      Call("replace") {
+        try await Database.replace(at: path + "/copy.latewood", with: path + "/test.latewood")
+      },
+      Call("replace by name") {
+        try await DatabaseDirectory(path: path).replace("copy", with: path + "/test.latewood")
+      },
       Call("delete of a path") { try await Database.delete(at: path + "/copy.latewood") },
       Call("delete") { try await database.delete() },
     ]
@@ -439,4 +463,4 @@ import Testing
 }
 
 /// Runs the blocking forms of calls in an async function.
-private func blocking<R>(_ body: () throws -> R) throws -> R { try body() }
+func blocking<R>(_ body: () throws -> R) throws -> R { try body() }

@@ -44,6 +44,22 @@ import Testing
     #expect(try database.verify().faults == [])
   }
 
+  @Test func `a text that is no id of a revision is refused, whether or not there is a document`() throws {
+    try people.save(MutableDocument(id: "a"))
+    for id in ["a", "none"] {
+      for text in ["", "1", "1-", "-abc", "0-abc", "no revision"] {
+        refusal(.badRevisionID) { _ = try people.document(id, revision: text) }
+      }
+      #expect(try people.document(id, revision: "1-" + String(repeating: "a", count: 40)) == nil)
+    }
+    // A local document has no revisions, whatever its name is.
+    for name in ["a", "none"] {
+      try people.setLocalDocument(name, ["n": 1])
+      let document = try people.localDocument(name)
+      #expect(document?["n"].int == 1)
+    }
+  }
+
   @Test func `one of several is chosen as it is`() throws {
     for digest in ["aa", "bb", "cc"] {
       try people.insert(MutableDocument(id: "anna", ["from": .init(digest)]), history: ["1-\(digest)"])

@@ -146,6 +146,24 @@ import Testing
     refusal(.invalidParameter) { try people.expire("a", after: .seconds(Int64.max)) }
   }
 
+  @Test func `old revisions are pruned on request, as many as are asked for`() async throws {
+    for number in 1...6 { try await people.save(["n": number], as: "a") }
+    let report = try await database.prune(keeping: 4)
+    #expect(report.documents == 1 && report.revisions == 2 && report.bodies == 2 && report.bodyBytes > 0)
+    let kept = try await people.revisions(of: "a")
+    #expect(kept.count == 4 && database.revisionDepth == 20)
+    #expect(try await people.document("a", revision: kept[3].id)?.int("n") == 3)
+    #expect(try await database.prune().revisions == 0)
+    func refused(_ generations: Int) -> Bool {
+      do { _ = try database.prune(keeping: generations) } catch let error as DatabaseError {
+        return error.code == .invalidParameter
+      } catch {}
+      return false
+    }
+    #expect(refused(0) && refused(-1) && !refused(1))
+    #expect(try await database.verify().isSound)
+  }
+
   @Test func `a stream has the documents that a query wants, of one state`() async throws {
     let names = (0..<345).map { String(1000 + $0) }
     try await people.save(contentsOf: names.map { try MutableDocument(id: $0) })

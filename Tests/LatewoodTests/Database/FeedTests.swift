@@ -112,6 +112,28 @@ import Testing
     #expect(told.withLock { $0.count } == 7)
   }
 
+  @Test func `a dropped collection gets no listener, even if there is another of its name`() throws {
+    let old = try database.createCollection("notes")
+    let told = Guarded<[String]>([])
+    let queue = DispatchQueue(label: "listener")
+    let token = try old.addListener(on: queue) { change in
+      told.withLock { $0.append(change.isDropped ? "dropped" : "changed") }
+    }
+    try database.dropCollection("notes")
+    for isAlone in [true, false] {
+      if !isAlone { _ = try database.createCollection("notes") }
+      refusal(.notFound) { _ = try old.addListener { _ in told.withLock { $0.append("all") } } }
+      refusal(.notFound) { _ = try old.addListener(for: "a") { _ in told.withLock { $0.append("one") } } }
+    }
+    let new = try #require(try database.collection("notes"))
+    try new.save(MutableDocument(id: "a"))
+    queue.sync {}
+    #expect(told.withLock { $0.first } == "dropped")
+    #expect(told.withLock { !$0.contains("all") && !$0.contains("one") })
+    token.cancel()
+    try new.addListener { _ in }.cancel()
+  }
+
   @Test func `all documents, by range and prefix`() throws {
     for id in ["a1", "a2", "b1", "b2", "c"] { try people.save(MutableDocument(id: id)) }
     try people.delete("a2")

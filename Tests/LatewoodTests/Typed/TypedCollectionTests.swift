@@ -37,6 +37,31 @@ import Testing
     #expect(try database.verify().isSound)
   }
 
+  @Test func `values expire as documents do, and saving keeps the time`() throws {
+    for id in ["anna", "ben", "carl"] { try people.save(Person(id: id, name: id)) }
+    #expect(try people.lastSequence == 3)
+    let date = Date(timeIntervalSince1970: 40_000_000_000)
+    try people.setExpiration(of: "ben", date)
+    try people.expire("anna", after: .seconds(3600))
+    #expect(try people.expirations().map(\.documentID) == ["anna", "ben"])
+    #expect(try people.expirations(before: date).map(\.documentID) == ["anna"])
+    #expect(try people.expirations(limit: 1).map(\.documentID) == ["anna"])
+    try people.update("ben") { $0.city = "Braga" }
+    #expect(try people.expiration(of: "ben") == date && people.expirations().last?.date == date)
+    #expect(try people.expiration(of: "anna") == people.documents.expiration(of: "anna"))
+    try people.setExpiration(of: "ben", nil)
+    #expect(try people.expiration(of: "ben") == nil && people.expiration(of: "none") == nil)
+    try people.expire("carl", after: .zero)
+    #expect(try people.document("carl") == nil && people.lastSequence == 4)
+    refusal(.notFound) { try people.expire("none", after: .seconds(1)) }
+    refusal(.notFound) { try people.setExpiration(of: "none", date) }
+    refusal(.invalidParameter) { try people.expire("anna", after: .seconds(-1)) }
+    refusal(.invalidParameter) { try people.setExpiration(of: "anna", .distantPast) }
+    try database.dropCollection("people")
+    refusal(.notFound) { _ = try people.lastSequence }
+    refusal(.notFound) { _ = try people.expirations() }
+  }
+
   @Test func `a stale save is a conflict, and so is a value whose document exists`() throws {
     var mine = try people.save(Person(id: "anna", name: "Anna"))
     var other = try #require(try people.document("anna"))

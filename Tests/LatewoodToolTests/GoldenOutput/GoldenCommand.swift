@@ -114,6 +114,9 @@ struct GoldenCommand {
         ["expiry", "clear", "FILE", "film-101", "--collection", "films"],
       ]),
     GoldenCommand(
+      name: "prune", source: .documents,
+      lines: [["prune", "FILE", "--keep", "1", "--dry-run"], ["prune", "FILE", "--keep", "1"]]),
+    GoldenCommand(
       name: "export-documents", source: .documents,
       lines: [["export", "FILE", "--documents", "--collection", "films"]],
       printsData: true),

@@ -7,17 +7,19 @@ enum DocumentBenchmark {
   private static let usage = """
     usage: DocumentBenchmark saves [--count 1000] [--rounds 5] [--dir DIRECTORY]
            DocumentBenchmark gets [--count 100000] [--rounds 5] [--dir DIRECTORY]
-           DocumentBenchmark queries [--count 50000] [--rounds 5] [--dir DIRECTORY]
+           DocumentBenchmark queries [--count 50000] [--rounds 5] [--dir DIRECTORY] [--only NAME]
+           DocumentBenchmark live [--count 100000] [--rounds 5] [--dir DIRECTORY]
     The directory is emptied.
     """
 
-  private static let usualCounts = ["saves": 1000, "gets": 100_000, "queries": 50_000]
+  private static let usualCounts = ["saves": 1000, "gets": 100_000, "queries": 50_000, "live": 100_000]
 
   static func main() throws {
     var words = CommandLine.arguments.dropFirst()
     guard let workload = words.popFirst(), let usual = usualCounts[workload] else { return refuse() }
     var count = usual
     var rounds = 5
+    var only: String?
     var directory = ".build-peers/documents"
     while let name = words.popFirst() {
       guard let value = words.popFirst() else { return refuse() }
@@ -25,14 +27,16 @@ enum DocumentBenchmark {
       case ("--count", let number?) where (1...10_000_000).contains(number): count = number
       case ("--rounds", let number?) where (1...1000).contains(number): rounds = number
       case ("--dir", _): directory = value
+      case ("--only", _): only = value
       default: return refuse()
       }
     }
-    let run = Run(count: count, rounds: rounds, directory: directory)
+    let run = Run(count: count, rounds: rounds, directory: directory, only: only)
     let isEnough =
       switch workload {
       case "saves": try run.saves()
       case "gets": try run.gets()
+      case "live": try run.live()
       default: try run.queries()
       }
     if !isEnough { exit(1) }

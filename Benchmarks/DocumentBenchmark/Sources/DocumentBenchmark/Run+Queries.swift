@@ -34,8 +34,10 @@ extension Run {
       }
       isEnough = try measure(work, engines, rounds: 1) && isEnough
     }
-    for work in asked(text) { isEnough = try measure(work, engines, rounds: rounds) && isEnough }
-    isEnough = try measure(updates(text), engines, rounds: 1) && isEnough
+    for work in asked(text) where only.map({ work.name.contains($0) }) ?? true {
+      isEnough = try measure(work, engines, rounds: rounds) && isEnough
+    }
+    if only == nil { isEnough = try measure(updates(text), engines, rounds: 1) && isEnough }
     for engine in engines { try engine.close() }
     return isEnough
   }

@@ -5,6 +5,8 @@ struct Run {
   let count: Int
   let rounds: Int
   let directory: String
+  /// A part of the names of the queries to measure; nil for all.
+  let only: String?
 
   /// Measures single saves that survive a power failure, one after the other, beside SQLite.
   ///

@@ -165,7 +165,7 @@ struct SQLBinder {
     case .follow(let inner, let steps): return .follow(inner, steps + [step])
     case .object(let members):
       guard case .member(let name) = step else { return .literal(.missing) }
-      return members.last { FieldPath.Step($0.key).utf8 == name.utf8 }?.value ?? .literal(.missing)
+      return members.last { FieldPath.Step($0.key) == name }?.value ?? .literal(.missing)
     default: return .follow(base, [step])
     }
   }

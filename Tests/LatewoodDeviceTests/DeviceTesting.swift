@@ -2,23 +2,6 @@ import LatewoodBytes
 import LatewoodDevice
 import Testing
 
-/// A directory of the real file system for one test, removed after it.
-final class TemporaryDirectory {
-  let path: String
-
-  init() throws { path = try Directories.makeTemporary("latewood-test") }
-
-  deinit {
-    do {
-      try Directories.removeTree(path)
-    } catch {
-      Issue.record(error)
-    }
-  }
-
-  func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
-}
-
 extension Device {
   func write(_ bytes: [UInt8], at offset: UInt64) throws(Fault) {
     var failure: Fault?

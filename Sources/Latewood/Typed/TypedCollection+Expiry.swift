@@ -1,0 +1,102 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Expiry of documents.
+extension TypedCollection {
+  /// Sets or clears the time at which a document is purged: see
+  /// ``DocumentCollection/setExpiration(of:_:)-68jhr``. Saving the value keeps the time.
+  ///
+  /// - Parameters:
+  ///   - id: the id of the value.
+  ///   - date: the time, rounded up to a second; nil for never.
+  /// - Throws: ``DatabaseError`` `notFound` if there is no such document; `invalidParameter` if the
+  ///   date is before 1970; and as saving does, except `conflict`.
+  public func setExpiration(of id: Value.ID, _ date: Date?) throws {
+    try documents.setExpiration(of: documentID(id), date)
+  }
+
+  /// Schedules a document to be purged after a given duration. Otherwise like the form with a date.
+  ///
+  /// - Parameters:
+  ///   - id: the id of the value.
+  ///   - duration: the time from now, at least zero, rounded up to a second.
+  /// - Throws: ``DatabaseError`` `notFound` if there is no such document; `invalidParameter` if the
+  ///   duration is negative, or more than 30,000 years; and as saving does, except `conflict`.
+  public func expire(_ id: Value.ID, after duration: Duration) throws {
+    try documents.expire(documentID(id), after: duration)
+  }
+
+  /// Returns the documents that are going to expire, the earliest first. O(log n + documents).
+  ///
+  /// - Parameters:
+  ///   - date: the time before which they expire; default: any.
+  ///   - limit: the greatest number of documents to return.
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  public func expirations(
+    before date: Date? = nil, limit: Int = .max
+  ) throws -> [(documentID: String, date: Date)] {
+    try documents.expirations(before: date, limit: limit).map { ($0.id, $0.date) }
+  }
+
+  /// Returns the time at which a document is purged; nil for never, or if the document does not
+  /// exist or no longer does.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  public func expiration(of id: Value.ID) throws -> Date? {
+    try documents.expiration(of: documentID(id))
+  }
+
+  // MARK: Without blocking
+
+  /// Sets or clears the time at which a document is purged, without blocking the caller's thread.
+  /// Otherwise like the blocking form.
+  ///
+  /// - Parameters:
+  ///   - id: the id of the value.
+  ///   - date: the time, rounded up to a second; nil for never.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
+  public func setExpiration(of id: Value.ID, _ date: Date?) async throws {
+    try await documents.setExpiration(of: documentID(id), date)
+  }
+
+  /// Schedules a document to be purged after a given duration, without blocking the caller's
+  /// thread. Otherwise like the blocking form.
+  ///
+  /// - Parameters:
+  ///   - id: the id of the value.
+  ///   - duration: the time from the commit, at least zero, rounded up to a second.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
+  public func expire(_ id: Value.ID, after duration: Duration) async throws {
+    try await documents.expire(documentID(id), after: duration)
+  }
+
+  /// Returns the documents that are going to expire, the earliest first, without blocking the
+  /// caller's thread.
+  ///
+  /// - Parameters:
+  ///   - date: the time before which they expire; default: any.
+  ///   - limit: the greatest number of documents to return.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func expirations(
+    before date: Date? = nil, limit: Int = .max
+  ) async throws -> [(documentID: String, date: Date)] {
+    try await documents.expirations(before: date, limit: limit).map { ($0.id, $0.date) }
+  }
+
+  /// Returns the time at which a document is purged, without blocking the caller's thread; nil for
+  /// never, or if the document does not exist or no longer does.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the read begins.
+  public func expiration(of id: Value.ID) async throws -> Date? {
+    try await documents.expiration(of: documentID(id))
+  }
+}

@@ -1,0 +1,204 @@
+import LatewoodConcurrency
+import LatewoodStore
+
+/// The numbers of revisions and bodies that a pruning removes.
+package struct PruneCount: Sendable, Equatable {
+  /// The number of documents that lose revisions.
+  package var documents = 0
+  /// The number of revisions that revision trees lose.
+  package var revisions = 0
+  /// The number of bodies that belong to no revision that is kept, and their bytes.
+  package var bodies: UInt64 = 0
+  package var bodyBytes: UInt64 = 0
+
+  package init() {}
+}
+
+/// The number of documents that a pruning has looked at, and of all, both including deleted ones.
+package struct PruneProgress: Sendable, Equatable {
+  package var documents = 0
+  package var total = 0
+}
+
+extension DocumentStore {
+  /// Removes the revisions that are a number of generations or more behind every leaf, and the
+  /// bodies that belong to no revision that is kept. Bodies of leaves always stay.
+  ///
+  /// The work is done in transactions of bounded size. If it is interrupted, what has been removed
+  /// is gone. The space is freed by the next compaction, which removes all old bodies anyway.
+  /// O(documents · log n + old bodies).
+  ///
+  /// - Parameters:
+  ///   - depth: the number of generations to keep, at least 1; nil for that of the database.
+  ///   - progress: called before each transaction. If it throws, the rest stays as it is.
+  /// - Throws: any error of `progress`; ``DocumentError``.
+  package func prune(
+    keeping depth: Int? = nil, progress: (PruneProgress) throws -> Void = { _ in }
+  ) throws -> PruneCount {
+    let core = try openedForWriting()
+    try core.refuseInBatch("old revisions are pruned")
+    let depth = max(1, depth ?? self.depth)
+    // No lock is held over the batches: a compaction may sweep in between, and waits for nobody.
+    let names = try core.collectionNames(in: core.store)
+    var run = PruneRun(core, keeping: depth, try core.store.documentCount(of: names))
+    for name in names {
+      guard let collection = try core.collection(name) else { continue }
+      do { try run.prune(collection, progress) } catch let error as DocumentError {
+        // Dropped meanwhile, along with everything to prune.
+        if error.code != .notFound { throw error }
+      }
+    }
+    return run.count
+  }
+}
+
+extension DocumentSnapshot {
+  /// Returns what ``DocumentStore/prune(keeping:progress:)`` would remove now. O(documents + old
+  /// bodies · log n).
+  ///
+  /// - Parameters:
+  ///   - depth: the number of generations to keep, at least 1.
+  ///   - progress: called now and then.
+  /// - Throws: any error of `progress`; ``DocumentError``.
+  package func prunable(
+    keeping depth: Int, progress: (PruneProgress) throws -> Void = { _ in }
+  ) throws -> PruneCount {
+    let depth = max(1, depth)
+    let names = try core.collectionNames(in: snapshot)
+    var count = PruneCount()
+    var state = PruneProgress(total: try snapshot.documentCount(of: names))
+    for name in names {
+      let spaces = try CollectionSpaces(name, in: snapshot)
+      var old = try OldBodies(in: spaces.superseded, snapshot)
+      try snapshot.forEach(in: spaces.documents) { _, value in
+        var tree = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }.tree
+        let before = tree.nodes.count
+        if tree.prune(to: depth) { count.note(removed: before - tree.nodes.count) }
+        old.keepThose(of: tree)
+        state.documents += 1
+        if state.documents % DocumentCore.sweepSize == 0 { try progress(state) }
+        return true
+      }
+      for place in old.unneeded {
+        let length = try snapshot.withValue(SequenceEntry.key(place), in: spaces.bodies) { $0.byteCount }
+        guard let length else { continue }
+        count.bodies += 1
+        count.bodyBytes &+= UInt64(length)
+      }
+    }
+    return count
+  }
+}
+
+/// One pruning.
+private struct PruneRun {
+  private let core: DocumentCore
+  private let depth: Int
+  private(set) var count = PruneCount()
+  private var state = PruneProgress()
+
+  init(_ core: DocumentCore, keeping depth: Int, _ total: Int) {
+    self.core = core
+    self.depth = depth
+    state.total = total
+  }
+
+  mutating func prune(
+    _ collection: DocumentCollection, _ progress: (PruneProgress) throws -> Void
+  ) throws {
+    // Listed first: bodies that are superseded later are left to the next pruning, and no revision
+    // ever gets one of these bodies.
+    var old = try OldBodies(in: try collection.spaces.superseded, core.store.held())
+    var range = KeyRange.all
+    while true {
+      try progress(state)
+      let pruned = try core.batch(.relaxed) { [depth] (writer) throws(DocumentError) in
+        let work = try writer.work(collection)
+        let keys = try writer.keys(in: work.spaces.documents, range, DocumentCore.sweepSize)
+        var trees: [(tree: RevisionTree, removed: Int)] = []
+        for key in keys {
+          if let pruned = try writer.prune(key, work, to: depth) { trees.append(pruned) }
+        }
+        return (trees: trees, last: keys.count < DocumentCore.sweepSize ? nil : keys.last)
+      }
+      for (tree, removed) in pruned.trees {
+        old.keepThose(of: tree)
+        if removed > 0 { count.note(removed: removed) }
+      }
+      state.documents += pruned.trees.count
+      guard let last = pruned.last else { break }
+      range = KeyRange(lower: .excluded(last))
+    }
+    try remove(old.unneeded, of: collection, progress)
+  }
+
+  private mutating func remove(
+    _ places: [UInt64], of collection: DocumentCollection, _ progress: (PruneProgress) throws -> Void
+  ) throws {
+    for start in stride(from: 0, to: places.count, by: DocumentCore.sweepSize) {
+      try progress(state)
+      let part = places[start..<min(start + DocumentCore.sweepSize, places.count)]
+      let (bodies, bytes) = try core.batch(.relaxed) { (writer) throws(DocumentError) in
+        let work = try writer.work(collection)
+        let before = work.state
+        for place in part { try writer.removeBody(place, work) }
+        return (before.bodies &- work.state.bodies, before.bodyBytes &- work.state.bodyBytes)
+      }
+      count.bodies += bodies
+      count.bodyBytes &+= bytes
+    }
+  }
+}
+
+/// The bodies of a collection that belong to no leaf, and which of them still belong to a revision.
+private struct OldBodies {
+  /// Ascending.
+  private var places: [UInt64] = []
+  private var isKept: [Bool]
+
+  init(in superseded: Keyspace, _ source: some Readable) throws {
+    var places: [UInt64] = []
+    try source.forEach(in: superseded) { key, _ in
+      places.append(
+        try key.withUnsafeBytes { bytes in
+          Result { () throws(DocumentError) in try SequenceEntry.sequence(ofKey: bytes) }
+        }.get())
+      return true
+    }
+    self.places = places
+    isKept = Array(repeating: false, count: places.count)
+  }
+
+  mutating func keepThose(of tree: RevisionTree) {
+    for node in tree.nodes where node.body != 0 && !node.isLeaf {
+      var (low, high) = (0, places.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if places[middle] < node.body { low = middle + 1 } else { high = middle }
+      }
+      if low < places.count, places[low] == node.body { isKept[low] = true }
+    }
+  }
+
+  var unneeded: [UInt64] { zip(places, isKept).compactMap { $1 ? nil : $0 } }
+}
+
+extension PruneCount {
+  /// Counts a document that loses revisions.
+  fileprivate mutating func note(removed: Int) {
+    documents += 1
+    revisions += removed
+  }
+}
+
+extension Readable {
+  /// The number of documents in collections, including deleted ones.
+  fileprivate func documentCount(of collections: [String]) throws -> Int {
+    var count = 0
+    for name in collections {
+      guard let keyspace = try existingKeyspace("documents/\(name)") else { continue }
+      count += try self.count(in: keyspace)
+    }
+    return count
+  }
+}

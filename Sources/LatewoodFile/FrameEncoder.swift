@@ -1,0 +1,177 @@
+import LatewoodBytes
+
+/// Encodes frames, one behind the other, into the open chunk: memory that is written to the file as
+/// it is.
+///
+/// ```
+/// file    segmentOffset      tail
+/// chunk   | frames ......... | header 56 | records ........ |        room        | 8 |
+///         memory             frameStart                     position        capacity
+/// ```
+///
+/// Invariants:
+/// 1. Until it is written, byte `segmentOffset + n` of the file is byte `n` at `memory`, for `n`
+///    below `position`.
+/// 2. `tail` is the end of the log's last complete frame, rounded up; the next frame starts there.
+struct FrameEncoder {
+  private var memory: UnsafeMutableRawPointer
+  private var capacity: Int
+  private var position = 0
+  private let seed: UInt64
+  /// The offset in the file of the first byte in memory.
+  private(set) var segmentOffset: UInt64
+  /// The number of bytes of complete frames, with the padding behind them.
+  private(set) var frameStart = 0
+  /// The checksum of the log's last frame; 0 at its start and behind a gap.
+  var lastFrameChecksum: UInt64 = 0
+  /// The *durable through* of the next frames.
+  var durableThrough: UInt64 = 0
+  /// The number of the open transaction, or of the last one.
+  var transaction: UInt64 = 0
+
+  init(_ memory: UnsafeMutableRawPointer, at offset: UInt64, capacity: Int, seed: UInt64) {
+    self.memory = memory
+    segmentOffset = offset
+    self.capacity = capacity
+    self.seed = seed
+  }
+
+  /// Continues in other memory, at `offset` in the file.
+  mutating func move(to memory: UnsafeMutableRawPointer, at offset: UInt64, capacity: Int) {
+    self.memory = memory
+    segmentOffset = offset
+    self.capacity = capacity
+    position = 0
+    frameStart = 0
+  }
+
+  /// The offset of the next frame.
+  var tail: UInt64 { segmentOffset &+ UInt64(frameStart) }
+  /// The end of the open frame, if it were completed now.
+  var end: UInt64 { segmentOffset + UInt64((position + 7) & ~7) }
+  var frameHasRecords: Bool { position > frameStart + FrameHeader.length }
+  /// The number of bytes left in the chunk.
+  var free: Int { capacity &- position }
+  /// The number of bytes left for records. Eight are for the padding after the frame.
+  var room: Int { capacity &- position &- 8 }
+
+  /// The address of the record at `offset`, if it is in this chunk.
+  func address(of offset: UInt64) -> UnsafeRawPointer? {
+    guard offset >= segmentOffset else { return nil }
+    return UnsafeRawPointer(memory) + Int(offset &- segmentOffset)
+  }
+
+  // MARK: Records
+
+  /// Begins a frame of records.
+  mutating func openFrame() { position = frameStart + FrameHeader.length }
+
+  /// Drops the open frame.
+  mutating func dropFrame() { position = frameStart }
+
+  /// The address for the next record.
+  var nextRecord: UnsafeMutableRawPointer { memory + position }
+
+  /// Takes in a record that was encoded at `nextRecord`, and returns its offset in the file.
+  ///
+  /// - Parameter end: the end of the record; no further than `room` allows.
+  @inline(__always) mutating func take(recordEndingAt end: UnsafeMutableRawPointer) -> UInt64 {
+    let offset = segmentOffset &+ UInt64(truncatingIfNeeded: position)
+    position = end - memory
+    return offset
+  }
+
+  // MARK: Frames
+
+  /// Completes the open frame of records.
+  ///
+  /// - Parameter continues: whether its transaction goes on in the next frame.
+  mutating func closeFrame(continues: Bool) {
+    var header = header(.commit, payloadLength: position - frameStart - FrameHeader.length)
+    header.continues = continues
+    finish(header)
+  }
+
+  /// Appends a frame without records.
+  ///
+  /// - Parameters:
+  ///   - payloadLength: the number of bytes of the payload, which `encode` writes.
+  ///   - encode: takes the address for the payload. The chunk has room for it.
+  mutating func appendFrame(
+    _ kind: FrameKind, payloadLength: Int = 0, _ encode: (UnsafeMutableRawPointer) -> Void = { _ in }
+  ) {
+    openFrame()
+    encode(memory + position)
+    position += payloadLength
+    finish(header(kind, payloadLength: payloadLength))
+  }
+
+  /// Encodes the header of a nodes frame, whose payload is written separately. `skip` goes on
+  /// behind it.
+  mutating func encodeNodesHeader(payloadLength: Int) {
+    let header = header(.nodes, payloadLength: payloadLength)
+    // SAFETY: every frame begins with enough room for a header.
+    lastFrameChecksum = header.encode(into: memory + frameStart, seed: seed)
+  }
+
+  /// Encodes a commit frame of one large value, up to the value, which is written separately.
+  /// `skip` goes on behind it, once `lastFrameChecksum` is set.
+  ///
+  /// The frame always says that its transaction continues, because the next operation is not known
+  /// yet.
+  ///
+  /// - Parameter encode: encodes the record up to its value at an address, and returns the end. The
+  ///   caller has found room for it.
+  /// - Returns: the number of bytes from the frame's start to its value, and the checksum of the
+  ///   frame.
+  func encodeHead(
+    of value: UnsafeRawBufferPointer, _ encode: (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer
+  ) -> (length: Int, checksum: UInt64) {
+    // SAFETY: the caller found room for all of this in the chunk.
+    let frame = memory + frameStart
+    let length = encode(frame + FrameHeader.length) - frame
+    var header = header(.commit, payloadLength: length - FrameHeader.length + value.count)
+    header.continues = true
+    header.encodeFields(into: frame)
+    var stream = XXH64.Stream(seed: seed)
+    stream.update(UnsafeRawBufferPointer(start: frame + 8, count: length - 8))
+    stream.update(value)
+    let checksum = stream.finish()
+    frame.set(checksum, at: FrameHeader.Offset.checksum)
+    return (length, checksum)
+  }
+
+  /// Ends the open segment after a frame of which only the first `length` bytes are in memory, and
+  /// goes on behind it in the same chunk.
+  ///
+  /// - Parameters:
+  ///   - length: the number of bytes from the frame's start.
+  ///   - end: the end of the frame in the file.
+  /// - Returns: the number of bytes of the segment, and the memory of the next one.
+  mutating func skip(_ length: Int, to end: UInt64) -> (used: Int, next: UnsafeRawPointer) {
+    let used = frameStart + length
+    let skipped = (used + 7) & ~7
+    move(to: memory + skipped, at: (end + 7) & ~7, capacity: capacity - skipped)
+    return (used, UnsafeRawPointer(memory))
+  }
+
+  /// Returns a header for a frame at the tail.
+  private func header(_ kind: FrameKind, payloadLength: Int) -> FrameHeader {
+    FrameHeader(
+      kind: kind, ownOffset: tail, transaction: transaction, previousChecksum: lastFrameChecksum,
+      durableThrough: durableThrough, payloadLength: UInt64(payloadLength))
+  }
+
+  /// Writes the header of the open frame, and zeros up to the next multiple of 8, where the next
+  /// frame starts.
+  private mutating func finish(_ header: FrameHeader) {
+    // SAFETY: `frameStart` and everything up to `position` lie in the chunk.
+    lastFrameChecksum = header.encode(into: memory + frameStart, seed: seed)
+    let end = (position + 7) & ~7
+    // SAFETY: `room` leaves 8 bytes of the chunk for this. Chunks are used again, so the zeros must
+    // be written.
+    for at in position..<end { memory.set(UInt8(0), at: at) }
+    position = end
+    frameStart = end
+  }
+}
