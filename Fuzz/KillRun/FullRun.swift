@@ -95,15 +95,19 @@ struct FullRun {
       all = try fill { try put($0 * batch..<($0 + 1) * batch) }.flatMap { $0 * batch..<($0 + 1) * batch }
     }
     for start in stride(from: 0, to: all.count, by: max(1, all.count / 100)) {
-      try store.write { transaction in
-        for index in start..<min(start + max(1, all.count / 100), all.count) where index % 2 == 0 {
-          try transaction.delete(Self.key(all[index]), in: space)
+      try step("delete \(start) of \(all.count)") {
+        try store.write { transaction in
+          for index in start..<min(start + max(1, all.count / 100), all.count) where index % 2 == 0 {
+            try transaction.delete(Self.key(all[index]), in: space)
+          }
         }
       }
     }
     var left = all.indices.filter { $0 % 2 == 1 }.map { all[$0] }
     for number in 1_000_000..<1_000_000 + all.count / 4 {
-      try again(compact: { _ = try? store.compact() }, put: { try put(number..<number + 1) })
+      try step("put \(number - 1_000_000) of \(all.count / 4) after deleting half") {
+        try again(compact: { _ = try? store.compact() }, put: { try put(number..<number + 1) })
+      }
       left.append(number)
     }
     for reopens in [false, true] {
@@ -151,6 +155,11 @@ struct FullRun {
     let faults = try store.verify().faults
     guard faults.isEmpty else { throw Failure("documents: \(faults)") }
     try store.close()
+  }
+
+  /// Calls a closure; its errors say what it was.
+  private func step(_ what: @autoclosure () -> String, _ body: () throws -> Void) throws {
+    do { try body() } catch { throw Failure("\(what()): \(error)") }
   }
 
   // MARK: Space

@@ -80,7 +80,7 @@ extension Engine {
   ///
   /// Throws only if the store can no longer write.
   func freeSpaceIfDue() throws(Fault) {
-    guard isTight.load(ordering: .relaxed), !closed.load(ordering: .relaxed),
+    guard isTight.load(ordering: .relaxed), !closed.load(ordering: .relaxed), !reserveLoan.isUnderWay,
       relief.withLock({ $0.take() })
     else { return }
     checkpointing.lock()
@@ -90,7 +90,8 @@ extension Engine {
     defer { unlockForService() }
     fitReserve()
     let log = log
-    log.writer.refillReserve()
+    // A compaction may have borrowed the reserve meanwhile, and would find it gone.
+    if !reserveLoan.isUnderWay { log.writer.refillReserve() }
     noteSpace(of: log)
     if !log.writer.isTight { return relief.withLock { $0 = Relief() } }
     // What is left can only be gained by a compaction.
@@ -107,27 +108,53 @@ extension Engine {
     return parts &+ kept >= max(occupancy.live / 4, Engine.plenty.upperBound / 4)
   }
 
-  /// Runs a compaction again, which had no space, with the space of the reserve. Meanwhile only
-  /// what frees space can be committed.
+  /// Waits for the compaction that has borrowed the reserve. Returns false if a transaction should
+  /// begin all the same.
+  func waitForReserve() -> Bool {
+    guard reserveLoan.isUnderWay else { return true }
+    // A closure called by the compaction must not wait for the compaction.
+    guard !compaction.isRunningHere, !compaction.isPaused else { return false }
+    return reserveLoan.waitForEnd()
+  }
+
+  /// Runs a compaction again, which had no space, with the space of the reserve. Meanwhile
+  /// transactions wait; those that cannot wait are refused.
   ///
   /// - Parameter otherwise: what to do if that is not enough, or there is no reserve.
   func withReserve(
     orElse otherwise: () throws(Fault) -> CompactionReport, _ compact: () throws(Fault) -> CompactionReport
   ) throws(Fault) -> CompactionReport {
-    let log = log
-    lockForService()
-    let isLent = log.writer.lendReserve()
-    unlockForService()
-    guard isLent else { return try otherwise() }
+    guard lendReserve() else { return try otherwise() }
+    defer {
+      takeReserveBack()
+      reserveLoan.end()
+    }
     do throws(Fault) {
-      return try compact()
+      let report = try compact()
+      // The blocks of the old file are the next reserve.
+      replaced.withLock { $0 = nil }
+      return report
     } catch {
-      lockForService()
-      log.writer.refillReserve()
-      unlockForService()
+      takeReserveBack()
       guard error.kind == .outOfSpace else { throw error }
       return try otherwise()
     }
+  }
+
+  private func lendReserve() -> Bool {
+    lockForService()
+    defer { unlockForService() }
+    guard log.writer.lendReserve() else { return false }
+    reserveLoan.begin()
+    return true
+  }
+
+  private func takeReserveBack() {
+    lockForService()
+    defer { unlockForService() }
+    fitReserve()
+    log.writer.refillReserve()
+    noteSpace(of: log)
   }
 
   /// Gives back every block that is known to be dead, however few there are. Writes a checkpoint in

@@ -189,13 +189,14 @@ extension Engine {
     while true {
       let isRestored = try restoreLog()
       try freeSpaceIfDue()
+      let mayWait = waitForReserve()
       slowDown()
       // A checkpoint needs the lock for some microseconds, and might never get it because the lock
       // is unfair.
       services.waitForNone()
       writer.lock()
-      // The previous transaction may have filled the disk.
-      if !isRestored || !log.isInterrupted { break }
+      // The previous transaction may have filled the disk, or a compaction borrowed the reserve.
+      if !isRestored || !log.isInterrupted, !mayWait || !reserveLoan.isUnderWay { break }
       writer.unlock()
     }
     if closed.load(ordering: .relaxed) {

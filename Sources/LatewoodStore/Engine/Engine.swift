@@ -142,6 +142,8 @@ final class Engine: @unchecked Sendable {
 
   /// The attempts to free a full disk.
   let relief = Guarded(Relief())
+  /// The reserve of the log while a compaction uses it.
+  let reserveLoan = ReserveLoan()
   /// `isLowOnSpace` and `isTight` of the log, for threads without the writer lock.
   let isLowOnSpace = Atomic<Bool>(false)
   let isTight = Atomic<Bool>(false)

@@ -1,0 +1,39 @@
+import LatewoodConcurrency
+import Synchronization
+
+/// The time for which a compaction has borrowed the blocks of the log's reserve for its new file.
+///
+/// Meanwhile even deletes could be refused. So transactions wait for the end; but not for ever,
+/// because the compaction may itself wait for a transaction, in one of its closures.
+///
+/// Thread safety: all calls from any thread; a loan begins under the lock of the writer.
+final class ReserveLoan: Sendable {
+  private static let longestWait: UInt64 = 10_000_000_000
+
+  private let monitor = Monitor()
+  private let isLent = Atomic<Bool>(false)
+
+  @inline(__always) var isUnderWay: Bool { isLent.load(ordering: .relaxed) }
+
+  func begin() { isLent.store(true, ordering: .relaxed) }
+
+  func end() {
+    monitor.withLock {
+      isLent.store(false, ordering: .relaxed)
+      monitor.broadcast()
+    }
+  }
+
+  /// Waits until the reserve is back; returns false after ten seconds.
+  func waitForEnd() -> Bool {
+    let began = MonotonicClock.nanoseconds
+    monitor.lock()
+    defer { monitor.unlock() }
+    while isUnderWay {
+      let waited = MonotonicClock.nanoseconds - began
+      if waited >= ReserveLoan.longestWait { return false }
+      _ = monitor.wait(milliseconds: (ReserveLoan.longestWait - waited) / 1_000_000 + 1)
+    }
+    return true
+  }
+}
