@@ -15,8 +15,8 @@ final class FrameWriter: Sendable {
   let fileLock: (any FileLock)?
   /// Incremented before and after frames are written, so it is odd in between.
   private let writes = Atomic<UInt64>(0)
-  /// As many zeros as are written ahead at once.
-  private static let zeros = [UInt8](repeating: 0, count: Int(Preallocation.length))
+  /// As many zeros as are written ahead at once at the most.
+  private static let zeros = [UInt8](repeating: 0, count: Int(Preallocation.greatestLength))
 
   init(_ device: any Device, _ fileLock: (any FileLock)?) {
     self.device = device
@@ -82,7 +82,7 @@ final class FrameWriter: Sendable {
 
   /// Writes zeros, which a walk takes for space that was never used.
   ///
-  /// - Parameter range: at most `Preallocation.length` bytes.
+  /// - Parameter range: at most `Preallocation.greatestLength` bytes.
   func writeZeros(_ range: Range<UInt64>) throws(Fault) {
     let length = Int(range.upperBound - range.lowerBound)
     let result = FrameWriter.zeros.withUnsafeBytes { bytes in

@@ -10,9 +10,13 @@
 /// The first sync of a block that was only reserved costs half as much again or more, because the
 /// file system records that the block is now in use. If commits are so long that every few of them
 /// reach a new block, the space is therefore filled with zeros ahead of time.
+///
+/// The sync after that is itself a longer one. So each time twice as much is preallocated, up to a
+/// limit.
 struct Preallocation {
-  /// The number of bytes preallocated at once.
-  static let length: UInt64 = 64 << 10
+  /// The least and the greatest number of bytes preallocated at once.
+  private static let leastLength: UInt64 = 64 << 10
+  static let greatestLength: UInt64 = 512 << 10
   /// A store with fewer synchronous commits preallocates nothing.
   private static let syncsBefore = 8
   /// The least length of a synchronous commit, in bytes, for which the space is zeroed.
@@ -23,6 +27,8 @@ struct Preallocation {
   /// The number of bytes that the last of them added.
   private var syncedLength: UInt64 = 0
   private var through: UInt64 = 0
+  /// The number of bytes preallocated the next time.
+  private var length = Preallocation.leastLength
   /// The value of `syncs` when `through` was set.
   private var syncsAtLast = 0
 
@@ -34,7 +40,7 @@ struct Preallocation {
     syncs += 1
     syncedLength = end - start
     guard syncs > Self.syncsBefore, end > through,
-      syncedLength < (isZeroed ? Self.leastZeroed : Self.length)
+      syncedLength < (isZeroed ? Self.leastZeroed : Self.leastLength)
     else { return nil }
     return extend(from: start, beyond: end)
   }
@@ -46,13 +52,14 @@ struct Preallocation {
   /// the writer handed out.
   mutating func rangeToZero(at tail: UInt64) -> Range<UInt64>? {
     guard syncs > Self.syncsBefore, tail + syncedLength > through,
-      (Self.leastZeroed..<Self.length / 4).contains(syncedLength), syncs - syncsAtLast >= 4
+      (Self.leastZeroed..<Self.leastLength / 4).contains(syncedLength), syncs - syncsAtLast >= 4
     else { return nil }
     return extend(from: tail, beyond: tail)
   }
 
   private mutating func extend(from start: UInt64, beyond end: UInt64) -> Range<UInt64> {
-    through = end + Self.length
+    through = end + length
+    length = min(2 * length, Self.greatestLength)
     syncsAtLast = syncs
     return start..<through
   }

@@ -33,13 +33,17 @@ package struct ReserveLengths: Sendable, Equatable {
 ///
 /// Belongs to the writer of the log.
 struct SpaceReserve {
-  /// The least and the greatest number of bytes allocated ahead of the reserve at once.
+  /// The least and the greatest number of bytes allocated ahead of the reserve at once. Each step
+  /// makes the next sync a longer one, because the file system records the blocks. So a log that
+  /// goes on growing takes longer steps.
   private static let leastStep: UInt64 = 64 << 10
   private static let greatestStep: UInt64 = 1 << 20
   /// The disk has little space below this many bytes, and eight times the full reserve.
   private static let little: UInt64 = 64 << 20
 
   private let device: any Device
+  /// The length of the next step on a disk with plenty of space, whatever the length of the log.
+  private var nextStep = SpaceReserve.leastStep
   private var lengths: ReserveLengths?
   /// Blocks exist below this offset.
   private var keptThrough: UInt64 = 0
@@ -100,11 +104,14 @@ struct SpaceReserve {
     let free = device.freeSpace()
     isLow = free.map { $0 < SpaceReserve.little + 8 * lengths.full } ?? false
     defer { measure() }
-    let step = min(max(tail / 8, SpaceReserve.leastStep), SpaceReserve.greatestStep)
+    let step = min(max(tail / 8, isLow ? SpaceReserve.leastStep : nextStep), SpaceReserve.greatestStep)
     let length = length(behind: end)
-    for wanted in [end + length + step, end + length] {
-      if keep(from: tail, through: wanted) { return true }
+    if keep(from: tail, through: end + length + step) {
+      nextStep = min(2 * step, SpaceReserve.greatestStep)
+      return true
     }
+    nextStep = SpaceReserve.leastStep
+    if keep(from: tail, through: end + length) { return true }
     // Less than the reserve is left of it, or nothing.
     guard freesSpace else { return false }
     triedThrough = end + SpaceReserve.leastStep
