@@ -181,7 +181,7 @@ extension CrashScript.Operation {
     case .delete(let name, let key): content[name, default: [:]][key] = nil
     case .deleteRange(let name, let from, let to):
       content[name, default: [:]] = content[name, default: [:]].filter {
-        $0.key.lexicographicallyPrecedes(from) || !$0.key.lexicographicallyPrecedes(to)
+        $0.key.isBefore(from) || !$0.key.isBefore(to)
       }
     case .drop(let name): content[name] = nil
     }

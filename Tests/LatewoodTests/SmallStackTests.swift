@@ -16,7 +16,8 @@ import Testing
     var result: Result<Void, any Error>?
   }
 
-  /// The address sanitizer, under which effort is low, multiplies the stack that calls take.
+  /// The address sanitizer, for which `LATEWOOD_EFFORT` is `low`, multiplies the stack that calls
+  /// take.
   private static let stackSize =
     ProcessInfo.processInfo.environment["LATEWOOD_EFFORT"] == "low" ? 4 << 20 : 512 << 10
 

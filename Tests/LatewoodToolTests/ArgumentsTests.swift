@@ -79,7 +79,7 @@ import Testing
     let words = [
       "--", "-", "--limit", "--from", "--json", "=", "\u{0}", "--help", "db", "0x", "--limit=", "ü",
     ]
-    for _ in 0..<5_000 {
+    for _ in 0..<Effort.count(5_000, low: 500) {
       let arguments = (0..<random.below(6)).map { _ in
         Array(random.pick(words).utf8) + (random.oneIn(2) ? random.bytes(1) : [])
       }

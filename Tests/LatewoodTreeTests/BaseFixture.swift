@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodFile
+import LatewoodSimulation
 import Testing
 
 @testable import LatewoodTree
@@ -44,10 +45,18 @@ final class MemoryFile {
     self.capacity = capacity
     self.seed = seed
     bytes = .allocate(byteCount: capacity, alignment: 4096)
-    bytes.initializeMemory(as: UInt8.self, repeating: 0, count: capacity)
-    let words = capacity / 32 / 8 + 64
-    verified = .allocate(byteCount: words, alignment: 8)
-    verified.initializeMemory(as: UInt8.self, repeating: 0, count: words)
+    Self.clear(bytes, capacity)
+    let proofs = Self.proofLength(capacity)
+    verified = .allocate(byteCount: proofs, alignment: 64)
+    Self.clear(verified, proofs)
+  }
+
+  /// The length of the proof bits, in bytes.
+  private static func proofLength(_ capacity: Int) -> Int { capacity / 32 / 8 + 64 }
+
+  /// Writes zeros, in pieces of 64 bytes: a debug build writes them one by one.
+  private static func clear(_ start: UnsafeMutableRawPointer, _ count: Int) {
+    start.initializeMemory(as: SIMD64<UInt8>.self, repeating: .zero, count: count / 64)
   }
 
   deinit {
@@ -62,9 +71,7 @@ final class MemoryFile {
   var source: NodeSource { NodeSource(file: view, minimumKeyLength: 0) }
 
   /// Forgets all proofs, so that everything is verified again.
-  func forgetProofs() {
-    verified.initializeMemory(as: UInt8.self, repeating: 0, count: capacity / 32 / 8 + 64)
-  }
+  func forgetProofs() { Self.clear(verified, Self.proofLength(capacity)) }
 
   func writer(region: Int = 1 << 20) -> RegionWriter {
     RegionWriter(
@@ -116,11 +123,6 @@ final class Arena {
   }
 
   deinit { for block in blocks { block.deallocate() } }
-}
-
-extension [UInt8] {
-  /// Whether these bytes come before others, compared as unsigned bytes with a proper prefix first.
-  func isBefore(_ other: [UInt8]) -> Bool { lexicographicallyPrecedes(other) }
 }
 
 func builder(_ file: MemoryFile, nodeSize: Int = 8192, region: Int = 1 << 20) -> TreeBuilder {

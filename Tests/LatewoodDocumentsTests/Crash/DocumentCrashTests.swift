@@ -8,11 +8,7 @@ import Testing
 /// from the last that was acknowledged as durable up to the one in progress, and indexes and
 /// documents agree.
 @Suite struct DocumentCrashTests {
-  #if DEBUG
-    static let imagesPerCall = 16
-  #else
-    static let imagesPerCall = 64
-  #endif
+  static let imagesPerCall = Effort.count(64, low: 10)
 
   @Test func `after a power cut at any call documents and indexes agree`() throws {
     let seed = SeededRandom.seed()

@@ -10,11 +10,7 @@ import Testing
 /// Power failures at every call while indexes are built, updated and dropped. After each, every
 /// index agrees with the documents, and a ready one is complete.
 @Suite struct IndexCrashTests {
-  #if DEBUG
-    private static let imagesPerCall = 8
-  #else
-    private static let imagesPerCall = 64
-  #endif
+  private static let imagesPerCall = Effort.count(64, low: 8)
 
   private static func definition(_ field: String) throws -> IndexDefinition {
     try IndexDefinition([IndexDefinition.Part(parsing: field)])

@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodInspection
+import LatewoodSimulation
 
 /// Receives the salvaged entries of a damaged file and keeps only their differences from the sound
 /// file, so that thousands of files can be compared.
@@ -21,7 +22,7 @@ final class SalvageComparison: SalvageSink {
   private var last = -1
 
   init(with entries: [[UInt8]: SavedEntries.Saved]) {
-    let sorted = entries.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    let sorted = entries.sorted { $0.key.isBefore($1.key) }
     keys = sorted.map(\.key)
     values = sorted.map(\.value.value)
     places = Dictionary(uniqueKeysWithValues: keys.enumerated().map { ($1, $0) })
@@ -77,7 +78,7 @@ final class SalvageComparison: SalvageSink {
     var (start, end) = (0, keys.count)
     while start < end {
       let middle = (start + end) / 2
-      if keys[middle].lexicographicallyPrecedes(key) { start = middle + 1 } else { end = middle }
+      if keys[middle].isBefore(key) { start = middle + 1 } else { end = middle }
     }
     return start
   }

@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func `after a power cut at any call`() throws {
-    let (seed, perCall) = (UInt64.random(in: 0...UInt64.max), Effort.isLow ? 3 : 12)
+    let (seed, perCall) = (UInt64.random(in: 0...UInt64.max), Effort.count(12, low: 3))
     var random = SeededRandom(seed: seed)
     var points = 0
     for call in 0... {

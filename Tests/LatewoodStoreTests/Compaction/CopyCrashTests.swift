@@ -33,7 +33,7 @@ import Testing
         isFinished = true
       } catch {}
       let images = volume.crashImages(seed: random.next(), random: 16)
-      for index in CrashRun.sample(images.count, Effort.isLow ? 4 : 12, &random) {
+      for index in CrashRun.sample(images.count, Effort.count(12, low: 4), &random) {
         let label = "call \(call), image \(index): \(images[index]); seed \(seed)"
         let disk = try images[index].makeVolume()
         guard try disk.exists(Self.target) else {

@@ -4,31 +4,21 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// The effort of the random and exhaustive tests.
-enum Effort {
-  /// `LATEWOOD_EFFORT=low` is for sanitizers.
-  static let isLow = CurrentProcess.environmentVariable("LATEWOOD_EFFORT") == "low"
+/// The effort of tests that lose power, and of those that damage files.
+extension Effort {
   /// The approximate number of points of the crash tests, which `LATEWOOD_CRASH_POINTS` overrides.
   static let points =
-    Int(CurrentProcess.environmentVariable("LATEWOOD_CRASH_POINTS") ?? "") ?? (isLow ? 4_000 : usual)
+    Int(CurrentProcess.environmentVariable("LATEWOOD_CRASH_POINTS") ?? "") ?? count(60_000, low: 4_000)
 
   /// The number of images for each second cut. There are not millions of different first cuts, so
   /// those alone do not make millions of points.
   static let secondCuts = max(6, points / 60_000)
 
   /// A damage test tries one in this many bits and lengths.
-  static let damageStride = isLow ? 29 : usualStride
+  static let damageStride = count(1, low: 29)
 
   /// Whether all bits of a larger file are tried, as `LATEWOOD_EVERY_BIT` requests.
   static let everyBit = CurrentProcess.environmentVariable("LATEWOOD_EVERY_BIT") != nil
-
-  #if DEBUG
-    private static let usual = 20_000
-    private static let usualStride = 7
-  #else
-    private static let usual = 60_000
-    private static let usualStride = 1
-  #endif
 }
 
 /// Power cuts at every call, with every subset of what was not synced lost, kept or torn.

@@ -121,7 +121,7 @@ import Testing
     let store = try open()
     let space = try store.keyspace("a")
     var (log, size): (UInt64, UInt64) = (0, 0)
-    for round in 0..<(160 << 20) / length {
+    for round in 0..<Effort.count(160 << 20, low: 112 << 20) / length {
       let value = [UInt8](repeating: UInt8(truncatingIfNeeded: round), count: length)
       try store.put("key \(round % 4)", value, in: space, durability: durability)
       let statistics = try store.statistics()
@@ -137,7 +137,7 @@ import Testing
   func `a compaction comes to its end beside a writer, whatever the writer's values are`(length: Int) throws {
     let store = try open { $0.compaction = .manual }
     let space = try store.keyspace("a")
-    for number in 0..<32 {
+    for number in 0..<Effort.count(32, low: 12) {
       try store.put("kept \(number)", [UInt8](repeating: 2, count: 1 << 20), in: space)
     }
     let isOver = Atomic<Bool>(false)

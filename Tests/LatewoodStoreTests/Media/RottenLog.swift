@@ -67,7 +67,7 @@ final class RottenLog {
     try store.put("base 115", "anew", in: space)
     model[Array("base 115".utf8)] = Array("anew".utf8)
     log = start..<Int(try store.statistics().logEnd)
-    sorted = model.keys.sorted { $0.lexicographicallyPrecedes($1) }
+    sorted = model.keys.sorted { $0.isBefore($1) }
   }
 
   private static func value(_ index: Int, _ extents: Bool) -> [UInt8] {
@@ -78,7 +78,7 @@ final class RottenLog {
   func put(_ key: String, _ value: [UInt8]) throws {
     try store.put(key, value, in: space)
     model[Array(key.utf8)] = value
-    sorted = model.keys.sorted { $0.lexicographicallyPrecedes($1) }
+    sorted = model.keys.sorted { $0.isBefore($1) }
   }
 
   // MARK: Changing the file

@@ -1,3 +1,4 @@
+import LatewoodSimulation
 import LatewoodStore
 import Testing
 
@@ -20,7 +21,7 @@ extension ModelRun {
       }
       let all = Set(before.keys).union(space.keys)
       let expected = all.filter { before.values[$0] != space.values[$0] }
-      #expect(found == expected.sorted { $0.lexicographicallyPrecedes($1) }, "\(random.replay)")
+      #expect(found == expected.sorted { $0.isBefore($1) }, "\(random.replay)")
       var back: [[UInt8]] = []
       try old.snapshot.changes(since: now, in: handle) { change in
         back.append(change.key)

@@ -7,9 +7,9 @@ import Testing
 /// `LATEWOOD_SEED` replays a run, `LATEWOOD_OPERATIONS` sets the number of operations of all runs
 /// together.
 @Suite struct ModelTests {
-  static let isLowEffort = CurrentProcess.environmentVariable("LATEWOOD_EFFORT") == "low"
   static let operations =
-    Int(CurrentProcess.environmentVariable("LATEWOOD_OPERATIONS") ?? "") ?? (isLowEffort ? 60_000 : 1_000_000)
+    Int(CurrentProcess.environmentVariable("LATEWOOD_OPERATIONS") ?? "")
+    ?? Effort.count(1_000_000, low: 100_000)
 
   @Test(arguments: 0..<12) func `a store behaves as a sorted dictionary`(_ style: Int) throws {
     let seed = SeededRandom.seed()

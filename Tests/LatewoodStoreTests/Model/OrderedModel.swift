@@ -1,3 +1,5 @@
+import LatewoodSimulation
+
 /// The expected content of a store: for each keyspace a sorted array of keys, and their values.
 /// Plain, slow and right.
 struct OrderedModel: Equatable {
@@ -11,7 +13,7 @@ struct OrderedModel: Equatable {
       var high = keys.count
       while low < high {
         let middle = (low + high) / 2
-        if keys[middle].lexicographicallyPrecedes(key) { low = middle + 1 } else { high = middle }
+        if keys[middle].isBefore(key) { low = middle + 1 } else { high = middle }
       }
       return low
     }

@@ -30,6 +30,11 @@ import Testing
     return try Store.open(at: path, on: volume, mode: .openOrCreate, options: options, environment: .system)
   }
 
+  /// A disk that many small entries fill, or some large ones.
+  private static func disk(for shape: Shape) -> SimulatedVolume {
+    disk(shape.valueLength > 1000 ? 8 << 20 : Effort.count(8, low: 4) << 20)
+  }
+
   private static func disk(_ length: Int = 8 << 20) -> SimulatedVolume {
     let volume = SimulatedVolume(seed: 5)
     volume.countsBlocks = true
@@ -114,7 +119,7 @@ import Testing
 
   @Test(arguments: shapes, [false, true])
   func `a disk filled by puts is freed by deleting`(_ shape: Shape, _ checkpoints: Bool) throws {
-    let volume = Self.disk()
+    let volume = Self.disk(for: shape)
     let store = try Self.open(volume, checkpoints: checkpoints)
     let all = try Self.fill(store, shape)
     try Self.check(store, all, shape)
@@ -132,7 +137,8 @@ import Testing
   func `a disk that others fill is freed by deleting, the delete first`(_ shape: Shape) throws {
     let volume = Self.disk(64 << 20)
     let store = try Self.open(volume)
-    let all = Array(0..<max(2 << 20 / (shape.valueLength * shape.batch), 4) * shape.batch)
+    let length = Effort.count(2 << 20, low: 1 << 20)
+    let all = Array(0..<max(length / (shape.valueLength * shape.batch), 4) * shape.batch)
     for number in stride(from: 0, to: all.count, by: shape.batch) {
       try Self.put(number..<number + shape.batch, shape, store)
     }
@@ -146,7 +152,7 @@ import Testing
 
   @Test(arguments: shapes)
   func `one transaction that deletes half of everything frees a filled disk`(_ shape: Shape) throws {
-    let volume = Self.disk()
+    let volume = Self.disk(for: shape)
     let store = try Self.open(volume)
     let all = try Self.fill(store, shape)
     var left = try Self.deleteHalf(all, store, inOne: true)
@@ -157,7 +163,7 @@ import Testing
 
   @Test(arguments: shapes)
   func `a store that is opened on a full disk can be emptied and filled again`(_ shape: Shape) throws {
-    let volume = Self.disk()
+    let volume = Self.disk(for: shape)
     let first = try Self.open(volume)
     let all = try Self.fill(first, shape)
     try first.close()

@@ -7,7 +7,7 @@ import Testing
 /// Runs commands on files inside this process, where a trap would end the tests, and checks the
 /// promises that all commands make.
 final class CommandTrial {
-  private let place = try? Workplace()
+  private let place = try? Workplace.inMemory()
   private var number = 0
   private(set) var runs = 0
 

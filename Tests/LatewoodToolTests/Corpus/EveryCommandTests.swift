@@ -7,13 +7,9 @@ import Testing
 /// Runs every command on every kind of file: it must never trap, and must return an exit code that
 /// help documents.
 @Suite struct EveryCommandTests {
-  /// `LATEWOOD_EFFORT=low` is for sanitizers, `high` for overnight runs.
+  /// `LATEWOOD_EFFORT=high` is for overnight runs.
   static let mutations =
-    switch CurrentProcess.environmentVariable("LATEWOOD_EFFORT") {
-    case "low": 8
-    case "high": 2_000
-    default: 30
-    }
+    CurrentProcess.environmentVariable("LATEWOOD_EFFORT") == "high" ? 2_000 : Effort.count(30, low: 8)
 
   @Test func everyCommandEndsAsDocumentedOnEveryGoldenFile() throws {
     let trial = CommandTrial()

@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodFile
+import LatewoodSimulation
 import Testing
 
 @testable import LatewoodTree
@@ -144,7 +145,7 @@ final class RecordLog {
     _ root: UnsafeMutableRawPointer?, _ model: [[UInt8]: RecordReference], _ space: RecordSpace,
     _ random: inout Random, _ style: Int
   ) throws {
-    let sorted = model.keys.sorted { $0.lexicographicallyPrecedes($1) }
+    let sorted = model.keys.sorted { $0.isBefore($1) }
     var cursor = BufferCursor(root: root, space: space)
     let zero: [UInt8] = [0]
     try zero.withUnsafeBytes { try cursor.seek($0.baseAddress!, 0) }
@@ -171,7 +172,7 @@ final class RecordLog {
       }
       #expect(found == model[key])
       try key.withUnsafeBytes { try cursor.seek($0.baseAddress!, $0.count) }
-      let next = sorted.first { !$0.lexicographicallyPrecedes(key) }
+      let next = sorted.first { !$0.isBefore(key) }
       #expect(cursor.isValid == (next != nil))
       if cursor.isValid {
         #expect(Array(UnsafeRawBufferPointer(start: cursor.key, count: cursor.keyCount)) == next)

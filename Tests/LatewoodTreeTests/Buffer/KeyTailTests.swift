@@ -21,7 +21,7 @@ import Testing
       for _ in 0..<2 {
         keys.append([1, 2, 3, 4] + shared + (0..<random.below(12)).map { _ in UInt8(random.below(3)) })
       }
-      keys.sort { $0.lexicographicallyPrecedes($1) }
+      keys.sort { $0.isBefore($1) }
       #expect(!(tail(keys[1]) < tail(keys[0])), "\(keys), \(random.replay)")
       let held = keys.map { ($0 + [UInt8](repeating: 0, count: 20))[4..<20] }
       #expect((tail(keys[0]) < tail(keys[1])) == (held[0] != held[1]), "\(keys), \(random.replay)")
