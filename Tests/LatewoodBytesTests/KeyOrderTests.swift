@@ -34,8 +34,7 @@ struct KeyOrderTests {
     }
   }
 
-  @Test("keys are ordered as by unsigned bytes, a prefix first")
-  func order() {
+  @Test func `keys are ordered as by unsigned bytes, a prefix first`() {
     for a in KeyOrderTests.keys {
       for b in KeyOrderTests.keys {
         let order = withKeys(a, b) { KeyOrder.compare($0, a.count, $1, b.count) }
@@ -49,8 +48,7 @@ struct KeyOrderTests {
     }
   }
 
-  @Test("the head of a key is its first four bytes as a number, missing ones zero")
-  func head() {
+  @Test func `the head of a key is its first four bytes as a number, missing ones zero`() {
     for key in KeyOrderTests.keys {
       let naive = (key + [0, 0, 0, 0]).prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
       #expect(withKeys(key, key) { first, _ in KeyOrder.head(first, key.count) } == naive)

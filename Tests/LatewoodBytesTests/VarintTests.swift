@@ -16,8 +16,7 @@ struct VarintTests {
     }
   }
 
-  @Test("every number comes back, and takes as many bytes as it says")
-  func roundTrip() {
+  @Test func `every number comes back, and takes as many bytes as it says`() {
     for value in VarintTests.values {
       var bytes = [UInt8](repeating: 0xAA, count: 12)
       let written = bytes.withUnsafeMutableBytes { raw in
@@ -38,14 +37,13 @@ struct VarintTests {
   }
 
   @Test(
-    "numbers that are overlong, too large or never end are rejected",
     arguments: [
       [0x80, 0x00], [0xFF, 0x00], [0x80, 0x80, 0x00],
       [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02],
       [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00],
       [UInt8](repeating: 0xFF, count: 10), [UInt8](repeating: 0x80, count: 11), [],
-    ] as [[UInt8]])
-  func rejected(_ bytes: [UInt8]) {
+    ] as [[UInt8]]) func `numbers that are overlong, too large or never end are rejected`(_ bytes: [UInt8])
+  {
     #expect(read(bytes) == nil)
   }
 }

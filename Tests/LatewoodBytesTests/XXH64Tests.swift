@@ -16,8 +16,7 @@ struct XXH64Tests {
     Array(bytes).withUnsafeBytes { XXH64.hash($0, seed: seed) }
   }
 
-  @Test("short texts have their published hashes")
-  func texts() {
+  @Test func `short texts have their published hashes`() {
     #expect(hash([], seed: 0) == 0xEF46_DB37_51D8_E999)
     #expect(hash(Array("abc".utf8), seed: 0) == 0x44BC_2CF5_AD77_0999)
     #expect(hash(Array("a".utf8), seed: 0) == 0xD24E_C4F1_A98C_6E5B)
@@ -37,13 +36,13 @@ struct XXH64Tests {
     (222, 0, 0xB641_AE8C_B691_C174), (222, prime, 0x20CB_8AB7_AE10_C14A),
   ]
 
-  @Test("the reference implementation's test vectors hold", arguments: vectors)
-  func vector(_ count: Int, _ seed: UInt64, _ expected: UInt64) {
+  @Test(arguments: vectors) func `the reference implementation's test vectors hold`(
+    _ count: Int, _ seed: UInt64, _ expected: UInt64
+  ) {
     #expect(hash(XXH64Tests.sanityInput.prefix(count), seed: seed) == expected)
   }
 
-  @Test("a stream gives the same hash wherever the bytes are cut")
-  func stream() {
+  @Test func `a stream gives the same hash wherever the bytes are cut`() {
     for count in [0, 1, 31, 32, 33, 63, 64, 65, 100] {
       let bytes = Array(XXH64Tests.sanityInput.prefix(count))
       for first in 0...count {
@@ -58,8 +57,7 @@ struct XXH64Tests {
     }
   }
 
-  @Test("hashes with two seeds in one pass are those of two passes")
-  func twoSeeds() {
+  @Test func `hashes with two seeds in one pass are those of two passes`() {
     for count in 0...100 {
       let bytes = Array(XXH64Tests.sanityInput.prefix(count)) + [0]
       let (first, second) = bytes.withUnsafeBytes { bytes in
@@ -70,8 +68,7 @@ struct XXH64Tests {
     }
   }
 
-  @Test("bytes one at a time give the same hash")
-  func single() {
+  @Test func `bytes one at a time give the same hash`() {
     var stream = XXH64.Stream(seed: 0)
     for (count, byte) in XXH64Tests.sanityInput.enumerated() {
       #expect(stream.finish() == hash(XXH64Tests.sanityInput.prefix(count), seed: 0))

@@ -11,8 +11,7 @@ struct MonitorTests {
     var count = 0
   }
 
-  @Test("it keeps threads out of each other's way")
-  func exclusion() {
+  @Test func `a lock keeps threads out of each other's way`() {
     let shared = Shared()
     let count: @Sendable () -> Void = {
       for _ in 0..<20_000 { shared.monitor.withLock { shared.count += 1 } }
@@ -21,8 +20,7 @@ struct MonitorTests {
     #expect(shared.count == 80_000)
   }
 
-  @Test("a lock that is taken is not taken again")
-  func tryLock() {
+  @Test func `a lock that is taken is not taken again`() {
     let monitor = Monitor()
     #expect(monitor.tryLock())
     #expect(!monitor.tryLock())
@@ -31,8 +29,7 @@ struct MonitorTests {
     monitor.unlock()
   }
 
-  @Test("a broadcast ends all waits")
-  func signals() {
+  @Test func `a broadcast ends all waits`() {
     let shared = Shared()
     let watch: @Sendable () -> Void = {
       shared.monitor.withLock {
@@ -58,8 +55,7 @@ struct MonitorTests {
     #expect(shared.count == 2)
   }
 
-  @Test("a signal wakes one that waits")
-  func oneSignal() {
+  @Test func `a signal wakes one that waits`() {
     let shared = Shared()
     inThreads([
       { shared.monitor.withLock { while shared.count == 0 { shared.monitor.wait() } } },
@@ -72,8 +68,7 @@ struct MonitorTests {
     ])
   }
 
-  @Test("a wait with a limit ends when that has passed, and not before")
-  func limit() {
+  @Test func `a wait with a limit ends when that has passed, and not before`() {
     let monitor = Monitor()
     let start = MonotonicClock.nanoseconds
     monitor.withLock {
@@ -82,8 +77,7 @@ struct MonitorTests {
     #expect(MonotonicClock.nanoseconds - start >= 20_000_000)
   }
 
-  @Test("a body's error comes through, and leaves the lock free")
-  func throwing() {
+  @Test func `an error of the body comes through, and leaves the lock free`() {
     struct Failure: Error {}
     let monitor = Monitor()
     #expect(throws: Failure.self) { try monitor.withLock { throw Failure() } }
@@ -91,8 +85,7 @@ struct MonitorTests {
     monitor.unlock()
   }
 
-  @Test("the clock of the environment is that of this century")
-  func clock() {
+  @Test func `the clock of the environment is that of this century`() {
     #expect(Environment.system.now() > 1_700_000_000_000_000)
     #expect(Environment.system.random() != Environment.system.random())
   }

@@ -4,8 +4,7 @@ import Testing
 
 @Suite("Directories")
 struct DirectoriesTests {
-  @Test("a tree is removed with what is in it, and links out of it are not followed")
-  func trees() throws {
+  @Test func `a tree is removed with what is in it, and links out of it are not followed`() throws {
     let directory = try TemporaryDirectory()
     try Directories.make(directory("tree"))
     try Directories.make(directory("tree/inner"))

@@ -59,8 +59,7 @@ struct FileDeviceTests {
 
   let content = (0..<1000).map { UInt8(truncatingIfNeeded: $0) }
 
-  @Test("interrupted and short reads go on until all is read")
-  func shortReads() throws {
+  @Test func `interrupted and short reads go on until all is read`() throws {
     let (device, script) = try device(
       [.fail(.interrupted), .atMost(1), .fail(.interrupted), .fail(.interrupted), .atMost(500)],
       content: content)
@@ -68,31 +67,26 @@ struct FileDeviceTests {
     #expect(script.made.load(ordering: .relaxed) == 6)
   }
 
-  @Test("interrupted and short writes go on until all is written")
-  func shortWrites() throws {
+  @Test func `interrupted and short writes go on until all is written`() throws {
     let (device, script) = try device([.atMost(3), .fail(.interrupted), .atMost(1), .fail(.interrupted)])
     try device.write(content, at: 5)
     #expect(script.made.load(ordering: .relaxed) == 5)
     #expect(try device.read(2000, at: 5) == content)
   }
 
-  @Test("a write that makes no progress fails and does not go round for ever")
-  func noProgress() throws {
+  @Test func `a write that makes no progress fails and does not go round for ever`() throws {
     let (device, _) = try device([.atMost(10), .atMost(0)])
     let fault = fault { try device.write(content, at: 0) }
     #expect(fault?.kind == .inputOutput)
     #expect(fault?.offset == 10)
   }
 
-  @Test(
-    "errors become faults that say where",
-    arguments: [
-      (ErrorNumber.inputOutput, Fault.Kind.inputOutput), (.noSpace, .outOfSpace),
-      (.quotaExceeded, .outOfSpace),
-      (.fileTooBig, .outOfSpace), (.noMemory, .outOfMemory), (.accessDenied, .permissionDenied),
-      (.notPermitted, .permissionDenied), (.readOnlyFileSystem, .readOnlyMedia),
-    ])
-  func faults(_ error: ErrorNumber, _ kind: Fault.Kind) throws {
+  @Test(arguments: [
+    (ErrorNumber.inputOutput, Fault.Kind.inputOutput), (.noSpace, .outOfSpace),
+    (.quotaExceeded, .outOfSpace),
+    (.fileTooBig, .outOfSpace), (.noMemory, .outOfMemory), (.accessDenied, .permissionDenied),
+    (.notPermitted, .permissionDenied), (.readOnlyFileSystem, .readOnlyMedia),
+  ]) func `errors become faults that say where`(_ error: ErrorNumber, _ kind: Fault.Kind) throws {
     let (device, script) = try device([.atMost(100), .fail(error)])
     let writing = fault { try device.write(content, at: 50) }
     #expect(writing?.kind == kind)
@@ -106,8 +100,7 @@ struct FileDeviceTests {
     #expect(try device.read(10, at: 60) == Array(content[10..<20]))
   }
 
-  @Test("a sync that was interrupted is waited for, one that failed is not repeated")
-  func syncs() throws {
+  @Test func `a sync that was interrupted is waited for, one that failed is not repeated`() throws {
     let (device, script) = try device([.fail(.interrupted), .fail(.interrupted)])
     try device.sync()
     #expect(script.made.load(ordering: .relaxed) == 3)
@@ -116,8 +109,7 @@ struct FileDeviceTests {
     #expect(script.made.load(ordering: .relaxed) == 4)
   }
 
-  @Test("what is not a regular file is refused with a reason, without waiting")
-  func notAFile() throws {
+  @Test func `what is not a regular file is refused with a reason, without waiting`() throws {
     let volume = FileVolume()
     #expect(fault { _ = try volume.open(directory.path, .readOnly) }?.kind == .isDirectory)
     #expect(fault { _ = try volume.open(directory.path, .readWrite) }?.kind == .isDirectory)
@@ -133,8 +125,7 @@ struct FileDeviceTests {
     #expect(try !volume.exists(directory("a/b")))
   }
 
-  @Test("a symbolic link is followed, but nothing is created through one")
-  func links() throws {
+  @Test func `a symbolic link is followed, but nothing is created through one`() throws {
     let volume = FileVolume()
     try volume.open(directory("real"), newFile).write([1], at: 0)
     try Directories.makeSymbolicLink(directory("link"), to: "real")
@@ -150,8 +141,9 @@ struct FileDeviceTests {
     #expect(fault { _ = try volume.resolved(directory("none/new")) }?.kind == .notFound)
   }
 
-  @Test("a file is mapped as far as is asked for, and more addresses than there are, are refused")
-  func tooLongToMap() throws {
+  @Test func `a file is mapped as far as is asked for, and more addresses than there are, are refused`()
+    throws
+  {
     let device = try FileVolume().open(directory("long"), newFile)
     do throws(Fault) {
       // One byte behind a hole of 1 TiB.
@@ -165,8 +157,7 @@ struct FileDeviceTests {
     device.close()
   }
 
-  @Test("whoever holds a mapping that was extended has what came before it too")
-  func extended() throws {
+  @Test func `whoever holds a mapping that was extended has what came before it too`() throws {
     let device = try FileVolume().open(directory("extended"), newFile)
     try device.write([7], at: 0)
     try device.write([8], at: 2 << 20)
@@ -185,8 +176,7 @@ struct FileDeviceTests {
     device.close()
   }
 
-  @Test("what is read from the disk is this file, not another that has its name by then")
-  func anotherOfTheName() throws {
+  @Test func `what is read from the disk is this file, not another that has its name by then`() throws {
     let target = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 4096)
     defer { target.deallocate() }
     for isReplaced in [false, true] {
@@ -209,8 +199,8 @@ struct FileDeviceTests {
     }
   }
 
-  @Test("permissions are those that were asked for, and bind", .enabled(if: !CurrentProcess.isPrivileged))
-  func permissions() throws {
+  @Test(.enabled(if: !CurrentProcess.isPrivileged))
+  func `permissions are those that were asked for, and bind`() throws {
     let volume = FileVolume()
     _ = try volume.open(directory("a"), newFile)
     try Directories.setPermissions(directory("a"), 0o400)
@@ -222,8 +212,7 @@ struct FileDeviceTests {
     try Directories.setPermissions(directory.path, 0o700)
   }
 
-  @Test("a full disk is reported with what to do about it")
-  func full() throws {
+  @Test func `a full disk is reported with what to do about it`() throws {
     var calls = FileCalls.system
     calls.write = { _, _, _ throws(ErrorNumber) in throw .noSpace }
     let device = try FileVolume(calls: calls).open(directory("a"), newFile)
@@ -232,8 +221,7 @@ struct FileDeviceTests {
     #expect(fault?.reason.contains("free some space") == true)
   }
 
-  @Test("reads that race with a close read this file or throw closed")
-  func closeRace() throws {
+  @Test func `reads that race with a close read this file or throw closed`() throws {
     try FileVolume().open(directory("a"), newFile).write(content, at: 0)
     let expected = Array(content[100..<200])
     for _ in 0..<20 {

@@ -26,8 +26,8 @@ struct LockTests {
     (try? FileVolume().exists(path)) ?? false
   }
 
-  @Test("the lock of another process keeps this one out until that process ends", .enabled(if: flock != nil))
-  func otherProcess() throws {
+  @Test(.enabled(if: flock != nil))
+  func `the lock of another process keeps this one out until that process ends`() throws {
     let program = try #require(LockTests.flock)
     let volume = FileVolume()
     // Without a fork, so that the killed process is the one that holds the lock.
@@ -41,8 +41,7 @@ struct LockTests {
     try volume.lockForWriting(directory("db")).unlock()
   }
 
-  @Test("a lock file that is removed before it is locked is not the lock")
-  func removedBefore() throws {
+  @Test func `a lock file that is removed before it is locked is not the lock`() throws {
     let path = directory("db.lock")
     let first = Guarded<WriterLock?>(try WriterLock(path: path, of: directory("db")))
     let second = try WriterLock(path: path, of: directory("db")) {
@@ -57,8 +56,7 @@ struct LockTests {
     try WriterLock(path: path, of: directory("db")).unlock()
   }
 
-  @Test("while the lock file is removed again and again, one at a time has the lock")
-  func removing() throws {
+  @Test func `while the lock file is removed again and again, one at a time has the lock`() throws {
     let volume = FileVolume()
     _ = try volume.open(directory("db"), newFile)
     let path = directory("db")
@@ -83,8 +81,7 @@ struct LockTests {
     #expect(try !volume.exists(path + ".lock"))
   }
 
-  @Test("the lock is found through a symbolic link")
-  func link() throws {
+  @Test func `the lock is found through a symbolic link`() throws {
     let volume = FileVolume()
     _ = try volume.open(directory("db"), newFile)
     try Directories.make(directory("elsewhere"))
@@ -96,28 +93,26 @@ struct LockTests {
     try volume.lockForWriting(directory("elsewhere/link")).unlock()
   }
 
-  @Test("a lock that nobody refers to any more is free")
-  func released() throws {
+  @Test func `a lock that nobody refers to any more is free`() throws {
     _ = try FileVolume().lockForWriting(directory("db"))
     try FileVolume().lockForWriting(directory("db")).unlock()
   }
 
-  @Test("a symbolic link in the place of the lock file is refused")
-  func lockLink() throws {
+  @Test func `a symbolic link in the place of the lock file is refused`() throws {
     try Directories.makeSymbolicLink(directory("db.lock"), to: directory("victim"))
     #expect(fault { _ = try FileVolume().lockForWriting(directory("db")) } != nil)
     #expect(try !FileVolume().exists(directory("victim")))
   }
 
-  @Test("nobody else can open the lock file, and keep the owner out by it")
-  func lockPermissions() throws {
+  @Test func `nobody else can open the lock file, and keep the owner out by it`() throws {
     let lock = try FileVolume().lockForWriting(directory("db"))
     #expect(try FileVolume().open(directory("db.lock"), .readOnly).permissions() == 0o600)
     lock.unlock()
   }
 
-  @Test("a child made by fork does not own the lock, and cannot take it from its parent by unlocking")
-  func fork() throws {
+  @Test func `a child made by fork does not own the lock, and cannot take it from its parent by unlocking`()
+    throws
+  {
     // The importer hides fork, because a child of a process with threads can do little. Checking a
     // lock is possible.
     typealias Fork = @convention(c) () -> Int32
@@ -146,8 +141,9 @@ struct LockTests {
     }
   }
 
-  @Test("a reader's lock ends with close, though the mapping lives on", .enabled(if: flock != nil))
-  func readerLock() throws {
+  @Test(.enabled(if: flock != nil)) func `a reader's lock ends with close, though the mapping lives on`()
+    throws
+  {
     let program = try #require(LockTests.flock)
     let device = try FileVolume().open(directory("db"), newFile)
     let space = try device.map(capacity: 1 << 20)

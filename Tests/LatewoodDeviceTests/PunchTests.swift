@@ -39,14 +39,15 @@ struct PunchTests {
     #expect(try device.read(2, at: 9 * block) == [7, 0])
   }
 
-  @Test("read as zeros, take no space and can be written again") func zeros() throws {
+  @Test func `punched blocks read as zeros, take no space and can be written again`() throws {
     try check(FileVolume())
     try check(MemoryVolume())
     try check(SimulatedVolume())
   }
 
-  @Test("are asked for again after an interruption, refused for good where there are none")
-  func calls() throws {
+  @Test func `calls to punch are repeated after an interruption, and not made again where there are none`()
+    throws
+  {
     for error in [ErrorNumber.notSupported, .noSuchCall] {
       var calls = FileCalls.system
       calls.punch = { _, _, _ throws(ErrorNumber) in throw error }
@@ -65,7 +66,7 @@ struct PunchTests {
     #expect(try device.punch(offset: 4096, length: 4096))
   }
 
-  @Test("after a power cut each punched block is back or zero, until it was synced") func powerCut() throws {
+  @Test func `after a power cut each punched block is back or zero, until it was synced`() throws {
     let volume = SimulatedVolume()
     let device = try file(on: volume, blocks: 8)
     try volume.syncDirectory(containing: directory("a"))
@@ -86,7 +87,7 @@ struct PunchTests {
     #expect(try device.punch(offset: 3072, length: 1024) == false)
   }
 
-  @Test("are not made beside a reader, and a reader waits while they are") func locks() throws {
+  @Test func `no holes are made beside a reader, and a reader waits while they are made`() throws {
     for volume: any Volume in [FileVolume(), MemoryVolume(), SimulatedVolume()] {
       let writer = try file(on: volume, blocks: 1)
       let reader = try volume.open(directory("a"), .readOnly)

@@ -19,8 +19,7 @@ struct SimulatedVolumeTests {
     return device
   }
 
-  @Test("what was not synced is live but not durable, until it is synced")
-  func durability() throws {
+  @Test func `what was not synced is live but not durable, until it is synced`() throws {
     let device = try prepared()
     try device.write(sectors(2, 2), at: 1024)
     try device.write([9], at: 4000)
@@ -32,8 +31,7 @@ struct SimulatedVolumeTests {
     #expect(try volume.pendingSectors(of: "f") == [])
   }
 
-  @Test("a call that changes the disk is counted, one that reads is counted apart")
-  func counting() throws {
+  @Test func `a call that changes the disk is counted, one that reads is counted apart`() throws {
     let device = try prepared()
     #expect(volume.callCount == 4)
     _ = try device.read(10, at: 0)
@@ -44,8 +42,7 @@ struct SimulatedVolumeTests {
     #expect(volume.traceText().contains("1: write f 0 ..< 2048"))
   }
 
-  @Test("faults come at the call they were meant for")
-  func faults() throws {
+  @Test func `faults come at the call they were meant for`() throws {
     let device = try prepared()
     volume.inject(.outOfSpace(after: 600), atCall: 4)
     volume.inject(.inputOutput(), atCall: 5)
@@ -60,8 +57,7 @@ struct SimulatedVolumeTests {
     #expect(try volume.durableBytes(of: "f")[0] == 3)
   }
 
-  @Test("a full disk takes what fits, and works again when there is space")
-  func space() throws {
+  @Test func `a full disk takes what fits, and works again when there is space`() throws {
     let device = try prepared()
     volume.spaceLimit = 2100
     #expect(fault { try device.write(sectors(1, 2), at: 2048) }?.kind == .outOfSpace)
@@ -72,8 +68,9 @@ struct SimulatedVolumeTests {
     #expect(try device.size() == 2560)
   }
 
-  @Test("after a sync that failed later syncs succeed without its data, and the cache hides that")
-  func failedSync() throws {
+  @Test func `after a sync that failed later syncs succeed without its data, and the cache hides that`()
+    throws
+  {
     let device = try prepared()
     let space = try device.map(capacity: 1 << 20)
     try device.write(sectors(1, 2), at: 0)
@@ -99,8 +96,7 @@ struct SimulatedVolumeTests {
     #expect(try volume.durableBytes(of: "f")[0] == 2)
   }
 
-  @Test("a sync that loses some loses some")
-  func partlyFailedSync() throws {
+  @Test func `a sync that loses some loses some`() throws {
     let device = try prepared()
     try device.write(sectors(64, 2), at: 0)
     volume.inject(.syncLosingSome, atCall: volume.callCount)
@@ -110,8 +106,7 @@ struct SimulatedVolumeTests {
     #expect(kept > 8 && kept < 56, "\(kept)")
   }
 
-  @Test("after a power cut every call fails, and the call itself may have had its effect")
-  func powerCut() throws {
+  @Test func `after a power cut every call fails, and the call itself may have had its effect`() throws {
     let device = try prepared()
     volume.inject(.powerCut, atCall: volume.callCount)
     #expect(fault { try device.write(sectors(1, 2), at: 0) } != nil)
@@ -123,8 +118,7 @@ struct SimulatedVolumeTests {
     #expect(firsts == [1, 2])
   }
 
-  @Test("few pending sectors give every subset")
-  func everySubset() throws {
+  @Test func `few pending sectors give every subset`() throws {
     let device = try prepared()
     for sector in 0..<8 { try device.write(sectors(1, 2), at: UInt64(sector * 512)) }
     let images = volume.crashImages(tearing: false)
@@ -148,9 +142,11 @@ struct SimulatedVolumeTests {
     #expect(images.first?.keptSectors == 8)
   }
 
-  @Test(
-    "many pending sectors give all, none, each alone dropped and kept, and random ones that the seed repeats")
-  func manySectors() throws {
+  @Test
+  func
+    `many pending sectors give all, none, each alone dropped and kept, and random ones that the seed repeats`()
+    throws
+  {
     let device = try prepared()
     try device.write(sectors(40, 2), at: 2048)
     let images = volume.crashImages(seed: 5, random: 20, tearing: false)
@@ -164,16 +160,14 @@ struct SimulatedVolumeTests {
     #expect(images.map(\.description) == again.map(\.description))
   }
 
-  @Test("a sector that was rewritten may be left with any of its contents")
-  func rewrites() throws {
+  @Test func `a sector that was rewritten may be left with any of its contents`() throws {
     let device = try prepared()
     for byte in 2...4 as ClosedRange<UInt8> { try device.write([byte], at: 0) }
     let firsts = try Set(volume.crashImages().map { try $0.makeVolume().liveBytes(of: "f")[0] })
     #expect(firsts == [1, 2, 3, 4])
   }
 
-  @Test("a torn sector mixes old and new, and never touches durable bytes")
-  func torn() throws {
+  @Test func `a torn sector mixes old and new, and never touches durable bytes`() throws {
     let device = try prepared()
     try device.write([UInt8](repeating: 1, count: 100), at: 2048)
     try device.sync()
@@ -193,8 +187,7 @@ struct SimulatedVolumeTests {
     #expect(mixed)
   }
 
-  @Test("name changes survive in order, and none that was not synced must")
-  func nameChanges() throws {
+  @Test func `name changes survive in order, and none that was not synced must`() throws {
     _ = try prepared()
     let fresh = try volume.open("new", newFile)
     try fresh.write([7], at: 0)
@@ -211,8 +204,7 @@ struct SimulatedVolumeTests {
     #expect(try volume.crashImages().allSatisfy { try $0.makeVolume().liveNames == ["f"] })
   }
 
-  @Test("images of one cut do not see each other's writes, and crash again by themselves")
-  func imagesAreApart() throws {
+  @Test func `images of one cut do not see each other's writes, and crash again by themselves`() throws {
     let device = try prepared()
     try device.write(sectors(2, 2), at: 2048)
     let images = volume.crashImages()
@@ -234,8 +226,7 @@ struct SimulatedVolumeTests {
     #expect(try volume.liveBytes(of: "f") == sectors(4, 1) + sectors(2, 2))
   }
 
-  @Test("a killed process frees its locks and leaves its writes to the cache")
-  func processes() throws {
+  @Test func `a killed process frees its locks and leaves its writes to the cache`() throws {
     _ = try prepared()
     let first = volume.process(2)
     let second = volume.process(3)
@@ -259,8 +250,7 @@ struct SimulatedVolumeTests {
     #expect(!other.isOwnedByThisProcess)
   }
 
-  @Test("flipped bits are flipped live and on the disk")
-  func corruption() throws {
+  @Test func `flipped bits are flipped live and on the disk`() throws {
     let device = try prepared()
     try device.write([5], at: 1)
     try volume.corrupt("f", at: 0, xor: 0x80)
@@ -268,8 +258,7 @@ struct SimulatedVolumeTests {
     #expect(try volume.durableBytes(of: "f").prefix(2) == [0x81, 1])
   }
 
-  @Test("random operations leave durable what a plain model says")
-  func model() throws {
+  @Test func `random operations leave durable what a plain model says`() throws {
     var random = SeededRandom(seed: SeededRandom.seed(42))
     let device = try volume.open("f", newFile)
     var live: [UInt8] = []
@@ -296,8 +285,7 @@ struct SimulatedVolumeTests {
     }
   }
 
-  @Test("a seed repeats its numbers, which are those of SplitMix64")
-  func seeds() {
+  @Test func `a seed repeats its numbers, which are those of SplitMix64`() {
     var random = SeededRandom(seed: 1_234_567)
     #expect(random.next() == 6_457_827_717_110_365_317)
     #expect(random.next() == 3_203_168_211_198_807_973)

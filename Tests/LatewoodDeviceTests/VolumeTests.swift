@@ -19,8 +19,9 @@ struct VolumeTests {
     }
   }
 
-  @Test("what is written is read back, in the file and in the mapping", arguments: Subject.allCases)
-  func roundTrip(_ subject: Subject) throws {
+  @Test(arguments: Subject.allCases) func `what is written is read back, in the file and in the mapping`(
+    _ subject: Subject
+  ) throws {
     let volume = volume(subject)
     let device = try volume.open(directory("a"), newFile)
     let space = try device.map(capacity: 1 << 20)
@@ -46,8 +47,8 @@ struct VolumeTests {
     #expect(space.verified.load(fromByteOffset: Int(space.capacity / 256) - 8, as: UInt64.self) == 0)
   }
 
-  @Test("the mapping outlives the device, and a second open sees the same file", arguments: Subject.allCases)
-  func reopen(_ subject: Subject) throws {
+  @Test(arguments: Subject.allCases)
+  func `the mapping outlives the device, and a second open sees the same file`(_ subject: Subject) throws {
     let volume = volume(subject)
     let device = try volume.open(directory("a"), newFile)
     try device.write([7, 8, 9], at: 0)
@@ -65,8 +66,9 @@ struct VolumeTests {
     #expect(try other.read(3, at: 0) == [7, 8, 9])
   }
 
-  @Test("files are created once, renamed over others, and removed", arguments: Subject.allCases)
-  func names(_ subject: Subject) throws {
+  @Test(arguments: Subject.allCases) func `files are created once, renamed over others, and removed`(
+    _ subject: Subject
+  ) throws {
     let volume = volume(subject)
     #expect(try !volume.exists(directory("a")))
     #expect(fault { _ = try volume.open(directory("a"), .readWrite) }?.kind == .notFound)
@@ -88,8 +90,7 @@ struct VolumeTests {
     #expect(fault { try volume.rename(directory("a"), to: directory("b")) }?.kind == .notFound)
   }
 
-  @Test("one writer at a time holds the lock", arguments: Subject.allCases)
-  func lock(_ subject: Subject) throws {
+  @Test(arguments: Subject.allCases) func `one writer at a time holds the lock`(_ subject: Subject) throws {
     let volume = volume(subject)
     let lock = try volume.lockForWriting(directory("a"))
     #expect(lock.isOwnedByThisProcess)
@@ -104,8 +105,7 @@ struct VolumeTests {
     other.unlock()
   }
 
-  @Test("many readers lock the same file", arguments: Subject.allCases)
-  func readers(_ subject: Subject) throws {
+  @Test(arguments: Subject.allCases) func `many readers lock the same file`(_ subject: Subject) throws {
     let volume = volume(subject)
     let device = try volume.open(directory("a"), newFile)
     let first = try volume.open(directory("a"), .readOnly)
@@ -117,16 +117,18 @@ struct VolumeTests {
     second.close()
   }
 
-  @Test("a write whose end no file can have is refused", arguments: Subject.allCases)
-  func tooLarge(_ subject: Subject) throws {
+  @Test(arguments: Subject.allCases) func `a write whose end no file can have is refused`(_ subject: Subject)
+    throws
+  {
     let device = try volume(subject).open(directory("a"), newFile)
     #expect(fault { try device.write([1], at: 1 << 63) }?.kind == .fileTooLarge)
     #expect(fault { try device.write([1, 2], at: .max) }?.kind == .fileTooLarge)
     #expect(try device.size() == 0)
   }
 
-  @Test("a device that was opened for reading cannot be written", arguments: Subject.allCases)
-  func readOnly(_ subject: Subject) throws {
+  @Test(arguments: Subject.allCases) func `a device that was opened for reading cannot be written`(
+    _ subject: Subject
+  ) throws {
     let volume = volume(subject)
     try volume.open(directory("a"), newFile).write([5], at: 0)
     let device = try volume.open(directory("a"), .readOnly)

@@ -24,7 +24,7 @@ import Testing
     )
   }
 
-  @Test func aRecordIsFoundInMemoryAndInTheFile() throws {
+  @Test func `a record is found in memory and in the file`() throws {
     let log = try bench.open().log
     _ = try log.writer.beginTransaction()
     let first = try log.put("first", [1, 2, 3])
@@ -53,7 +53,7 @@ import Testing
     log.close()
   }
 
-  @Test func aTransactionLargerThanAllChunksIsWrittenAsItGrows() throws {
+  @Test func `a transaction larger than all chunks is written as it grows`() throws {
     let log = try bench.open().log
     try log.commit([("before", [0])])
     let number = try log.writer.beginTransaction()
@@ -71,7 +71,7 @@ import Testing
     #expect(state.report.framesReplayed > 7)
   }
 
-  @Test func anAbortedLongTransactionIsPassedOver() throws {
+  @Test func `a long transaction that was aborted is passed over`() throws {
     let log = try bench.open().log
     let number = try log.writer.beginTransaction()
     for index in 0..<100 { try log.put("gone\(index)", value(index, 100_000)) }
@@ -87,7 +87,7 @@ import Testing
     again.close()
   }
 
-  @Test func anUnfinishedLongTransactionIsNotThereAfterACrash() throws {
+  @Test func `a long transaction that was not finished is not there after a crash`() throws {
     var log = try bench.open().log
     let number = try log.writer.beginTransaction()
     for index in 0..<100 { try log.put("gone\(index)", value(index, 100_000)) }
@@ -103,7 +103,9 @@ import Testing
     #expect(try bench.read().entries == ["kept": [1]])
   }
 
-  @Test(arguments: [1 << 20, (1 << 20) + 1, 5_000_003]) func largeValuesGoStraightToTheFile(_ count: Int)
+  @Test(arguments: [1 << 20, (1 << 20) + 1, 5_000_003]) func `large values go straight to the file`(
+    _ count: Int
+  )
     throws
   {
     let log = try bench.open().log
@@ -132,7 +134,7 @@ import Testing
     #expect(state.report.tornTail == nil)
   }
 
-  @Test func keysAndValuesHaveLimits() throws {
+  @Test func `keys and values have limits`() throws {
     let log = try bench.open().log
     _ = try log.writer.beginTransaction()
     #expect(faultKind { try log.put("", [1]) } == .keyEmpty)
@@ -143,7 +145,7 @@ import Testing
     #expect(try bench.read().entries.count == 1)
   }
 
-  @Test func framesSayHowFarTheFileIsDurable() throws {
+  @Test func `frames say how far the file is durable`() throws {
     let log = try bench.open().log
     let first = try log.commit([("a", [1])])
     let second = try log.commit([("b", [1])], durable: false)
@@ -156,7 +158,7 @@ import Testing
     log.close()
   }
 
-  @Test func aSealIsNotRepeated() throws {
+  @Test func `a seal is not repeated`() throws {
     var log = try bench.open().log
     try log.commit([("a", [1])])
     for _ in 0..<3 {
@@ -172,7 +174,7 @@ import Testing
     #expect(try bench.size() == size)
   }
 
-  @Test func oneProcessWritesAndOthersRead() throws {
+  @Test func `one process writes, and others read`() throws {
     let log = try bench.open().log
     #expect(faultKind { _ = try bench.open() } == .lockedByThisProcess)
     let reader = try bench.open(readOnly: true).log
@@ -184,7 +186,7 @@ import Testing
     try bench.open().log.close()
   }
 
-  @Test func aLeftoverOfAnInterruptedCreationIsReplaced() throws {
+  @Test func `a leftover of an interrupted creation is replaced`() throws {
     let device = try bench.volume.open("other.creating", .createExclusive(permissions: 0o600))
     device.close()
     try LogFile.create(on: bench.volume, path: "other", environment: bench.environment)

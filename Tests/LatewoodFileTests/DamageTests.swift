@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func noFlippedBitGivesAnOlderState() throws {
+  @Test func `no flipped bit gives an older state`() throws {
     #expect(newest.entries.count == 10)
     var errors = 0
     for byte in 8192..<sound.count where !(8256..<12288).contains(byte) && !(12352..<16384).contains(byte) {
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func everyTruncationGivesWhatIsLeftOrAnError() throws {
+  @Test func `a file cut short anywhere gives what is left, or an error`() throws {
     for length in (16384..<sound.count).reversed() {
       try bench.install(Array(sound[..<length]))
       if let state = try open() {
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func aFrameOfAnotherFileIsNotTakenForOneOfThis() throws {
+  @Test func `a frame of another file is not taken for one of this`() throws {
     // The same bytes under another file id: every checksum starts from another seed.
     var bytes = sound
     let header = FileHeader(fileID: (1, 2), databaseID: DatabaseID(first: 4, last: 5), created: 3)
@@ -96,7 +96,7 @@ import Testing
     #expect(state.report.tornTail == 16384..<UInt64(bytes.count))
   }
 
-  @Test func numbersThatHaveNoneAfterThemAreRefusedAndDoNotTrap() throws {
+  @Test func `numbers that have none after them are refused, and do not trap`() throws {
     let header = try sound.withUnsafeBytes { try FileHeader.decode(from: $0) }
     var bytes = sound
     bytes.withUnsafeMutableBytes { all in
@@ -112,7 +112,7 @@ import Testing
     log.close()
   }
 
-  @Test func aHeaderThatIsNotOursIsNamedForWhatItIs() throws {
+  @Test func `a header that is not ours is named for what it is`() throws {
     try bench.install([UInt8](repeating: 0x20, count: 20000))
     #expect(faultKind { _ = try bench.read() } == .notADatabase)
     var bytes = sound

@@ -18,24 +18,21 @@ struct DeadRangesTests {
     return dead.ranges.map { $0.start..<$0.end }
   }
 
-  @Test("join where they touch or overlap, and nowhere else")
-  func joining() {
+  @Test func `dead ranges join where they touch or overlap, and nowhere else`() {
     #expect(joined(range(100, 200), range(200, 300)) == [100..<300])
     #expect(joined(range(100, 200), range(150, 180), range(199, 250)) == [100..<250])
     #expect(joined(range(100, 200), range(201, 300)) == [100..<200, 201..<300])
     #expect(joined(range(100, 200), range(208, 300), isPadding: true) == [100..<200, 208..<300])
   }
 
-  @Test("join over the padding after a node, and over what was found to be padding")
-  func padding() {
+  @Test func `dead ranges join over the padding after a node, and over what was found to be padding`() {
     #expect(joined(range(64, 100, node: true), range(128, 200)) == [64..<200])
     #expect(joined(range(64, 136, node: true), range(192, 300)) == [64..<136, 192..<300])
     #expect(joined(range(64, 136, node: true), range(192, 300), isPadding: true) == [64..<300])
     #expect(joined(range(64, 136, node: true), range(256, 300), isPadding: true) == [64..<136, 256..<300])
   }
 
-  @Test("give whole blocks away and keep the rest")
-  func blocks() {
+  @Test func `dead ranges give whole blocks away and keep the rest`() {
     var dead = DeadRanges()
     dead.insert([range(500, 2100), range(3000, 3100), range(4096, 4608)])
     #expect(dead.takeBlocks(of: 512) == [512..<2048, 4096..<4608])
@@ -45,8 +42,7 @@ struct DeadRangesTests {
     #expect(dead.ranges == [range(500, 512), range(3072, 3100)])
   }
 
-  @Test("end a block with padding if that is all that follows a node in it")
-  func lastPadding() {
+  @Test func `dead ranges end a block with padding if that is all that follows a node in it`() {
     var dead = DeadRanges()
     dead.insert([range(512, 1000, node: true)])
     #expect(dead.takeBlocks(of: 512) == [])
@@ -55,8 +51,7 @@ struct DeadRangesTests {
     #expect(dead.takeBlocks(of: 512) { _ in true } == [])
   }
 
-  @Test("of the log leave out what a tree refers to")
-  func log() {
+  @Test func `dead ranges of the log leave out what a tree refers to`() {
     var space = DeadSpace()
     space.keep(extent: 600, length: 100)
     space.keep(extent: 300, length: 50)

@@ -27,7 +27,7 @@ import Testing
     let first = Guarded<(any Error)?>(nil)
   }
 
-  @Test func threadsThatCommitTogetherShareSyncs() throws {
+  @Test func `threads that commit together share syncs`() throws {
     let log = try bench.open().log
     bench.volume.plan.withLock { $0.syncMilliseconds = 1 }
     let writer = Monitor()
@@ -55,7 +55,7 @@ import Testing
     #expect(syncs < 240)
   }
 
-  @Test func longTransactionsGoOnWhileOthersAreSynced() throws {
+  @Test func `long transactions go on while others are synced`() throws {
     let log = try bench.open().log
     bench.volume.plan.withLock { $0.syncMilliseconds = 5 }
     let writer = Monitor()
@@ -81,7 +81,7 @@ import Testing
     #expect(state.entries["2/3/69"] == [UInt8](repeating: 69, count: 90_000))
   }
 
-  @Test func aLoneDurableCommitIsOneWriteAndOneSync() throws {
+  @Test func `a lone durable commit is one write and one sync`() throws {
     let log = try bench.open().log
     bench.volume.plan.withLock {
       $0.writes = []
@@ -96,7 +96,7 @@ import Testing
     log.close()
   }
 
-  @Test func theFirstFailedSyncEndsAllWriting() throws {
+  @Test func `the first failed sync ends all writing`() throws {
     let log = try bench.open().log
     let good = try log.commit([("a", [1])])
     bench.volume.plan.withLock { $0.failsSync = true }
@@ -120,7 +120,7 @@ import Testing
 
   /// The system reports a failure to only one of two overlapping syncs, so the other one must not
   /// take its own success for granted.
-  @Test func aSyncThatFailsFailsThoseAtTheSameTimeToo() throws {
+  @Test func `a sync that fails fails those at the same time too`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     _ = try log.writer.beginTransaction()
@@ -149,7 +149,7 @@ import Testing
     log.close()
   }
 
-  @Test func aFailedWriteOfALargeValueEndsAllWriting() throws {
+  @Test func `a failed write of a large value ends all writing`() throws {
     let log = try bench.open().log
     _ = try log.writer.beginTransaction()
     bench.volume.plan.withLock { $0.writeFailure = .inputOutput }
@@ -159,7 +159,7 @@ import Testing
     log.close()
   }
 
-  @Test func theChildOfAForkWritesNothing() throws {
+  @Test func `the child of a fork writes nothing`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     let sound = try bench.bytes()

@@ -9,14 +9,14 @@ import Testing
 
   init() throws { bench = try LogBench() }
 
-  @Test func aNewFileIsEmptyAndSound() throws {
+  @Test func `a new file is empty and sound`() throws {
     let state = try bench.read()
     #expect(state.entries.isEmpty)
     #expect(state.report == RecoveryReport())
     #expect(try bench.size() == 16384)
   }
 
-  @Test func committedTransactionsComeBackInOrder() throws {
+  @Test func `committed transactions come back in order`() throws {
     let log = try bench.open().log
     for number in 1...20 {
       try log.commit([("key\(number % 7)", [UInt8(number)]), ("last", [UInt8(number)])])
@@ -30,7 +30,7 @@ import Testing
     #expect(state.report.lastTransaction == 20)
   }
 
-  @Test func appendingGoesOnAfterReopening() throws {
+  @Test func `appending goes on after reopening`() throws {
     for number in 1...5 {
       let (log, state) = try bench.open()
       #expect(state.entries.count == number - 1)
@@ -42,7 +42,7 @@ import Testing
     #expect(try bench.read().report.framesReplayed == 10)
   }
 
-  @Test func anAbortedOrEmptyTransactionLeavesNoTrace() throws {
+  @Test func `an aborted or empty transaction leaves no trace`() throws {
     let log = try bench.open().log
     #expect(try log.writer.beginTransaction() == 1)
     try log.put("gone", [1])
@@ -56,7 +56,7 @@ import Testing
     #expect(state.transactions == [1])
   }
 
-  @Test func aTornTailIsSkippedAndItsOffsetsAreNotUsedAgain() throws {
+  @Test func `a torn tail is skipped, and its offsets are not used again`() throws {
     var log = try bench.open().log
     try log.commit([("durable", [1])])
     let end = Int(log.writer.tail)
@@ -85,7 +85,7 @@ import Testing
     #expect(!after.report.needsCheckpoint)
   }
 
-  @Test func aCrashBetweenTheTornTailAndTheNewSlotIsStillATornTail() throws {
+  @Test func `a crash between the torn tail and the new slot is still a torn tail`() throws {
     var log = try bench.open().log
     try log.commit([("durable", [1])])
     let end = Int(log.writer.tail)
@@ -105,7 +105,7 @@ import Testing
     #expect(state.report.needsCheckpoint)
   }
 
-  @Test func damageBelowTheFloorIsAnErrorThatSaysWhere() throws {
+  @Test func `damage below the floor is an error that says where`() throws {
     let log = try bench.open().log
     var ends: [UInt64] = []
     for number in 1...4 { ends.append(try log.commit([("key\(number)", [1])]).offset) }
@@ -123,7 +123,7 @@ import Testing
     #expect(faultKind { _ = try bench.open(readOnly: true) } == .damaged)
   }
 
-  @Test func aReaderLooksAgainBeforeItSpeaksOfDamage() throws {
+  @Test func `a reader looks again before it speaks of damage`() throws {
     let log = try bench.open().log
     var ends: [UInt64] = []
     for number in 1...4 { ends.append(try log.commit([("key\(number)", [1])]).offset) }
@@ -149,7 +149,7 @@ import Testing
     log.close()
   }
 
-  @Test func theOlderSlotServesWhenTheNewerIsTorn() throws {
+  @Test func `the older slot serves when the newer is torn`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     try log.emptyCheckpoint(replay: .start)
@@ -172,7 +172,7 @@ import Testing
     #expect(faultKind { _ = try bench.read() } == .damaged)
   }
 
-  @Test func aCheckpointReplaysOnlyWhatComesAfterIt() throws {
+  @Test func `a checkpoint replays only what comes after it`() throws {
     let log = try bench.open().log
     try log.commit([("before", [1])])
     let replay = log.writer.replayPosition
@@ -192,7 +192,7 @@ import Testing
     #expect(there.allSatisfy { $0 == 0xAB })
   }
 
-  @Test func roomForNodesThatWereNeverWrittenEndsTheFileSoundly() throws {
+  @Test func `room for nodes that were never written ends the file soundly`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     _ = try log.writer.reserveNodes(length: 1 << 20)
@@ -205,7 +205,7 @@ import Testing
     #expect(try bench.read().entries.count == 2)
   }
 
-  @Test func aReaderCatchesUpAndLearnsOfANewCheckpoint() throws {
+  @Test func `a reader catches up, and learns of a new checkpoint`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     var (reader, state) = try bench.open(readOnly: true)
@@ -223,7 +223,7 @@ import Testing
     log.close()
   }
 
-  @Test func aFileThatWasMadeWhileItsLockWasWaitedForIsNotReplaced() throws {
+  @Test func `a file that was made while its lock was waited for is not replaced`() throws {
     let memory = bench.volume.memory
     let content: [UInt8] = [1, 2, 3]
     let make: @Sendable () throws -> Void = {
@@ -238,7 +238,7 @@ import Testing
     #expect(try memory.open("other", .readOnly).size() == 3)
   }
 
-  @Test func theLockGoesOverToTheFileThatTakesThePlace() throws {
+  @Test func `the lock goes over to the file that takes the place`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     let next = try log.createReplacement()
@@ -252,7 +252,7 @@ import Testing
     #expect(try bench.read().entries == ["a": [1], "b": [2]])
   }
 
-  @Test func aReaderThatRefreshesDoesNotTakeDamageForTheEnd() throws {
+  @Test func `a reader that refreshes does not take damage for the end`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     let reader = try bench.open(readOnly: true).log
@@ -267,7 +267,7 @@ import Testing
     log.close()
   }
 
-  @Test func nothingIsGivenBackUnderAReader() throws {
+  @Test func `nothing is given back under a reader`() throws {
     let log = try bench.open().log
     try log.commit([("a", [UInt8](repeating: 1, count: 20_000))])
     let reader = try bench.open(readOnly: true).log

@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func commitsThatComeUponNewBlocksFindThemWritten() throws {
+  @Test func `commits that come upon new blocks find them written`() throws {
     let log = try bench.open().log
     let room = try ahead(log, commits: 1500, length: 900)
     let made = room.filter { $0 > 0 }
@@ -48,14 +48,14 @@ import Testing
     #expect(try bench.read().entries.count == 1500)
   }
 
-  @Test(arguments: [100, 40_000]) func commitsThatGainNothingHaveNoneWritten(_ length: Int) throws {
+  @Test(arguments: [100, 40_000]) func `commits that gain nothing have none written`(_ length: Int) throws {
     let log = try bench.open().log
     #expect(try ahead(log, commits: 200, length: length).allSatisfy { $0 == 0 })
     log.close()
     #expect(try bench.read().entries.count == 200)
   }
 
-  @Test func commitsThatAreNotSyncedHaveNoneWritten() throws {
+  @Test func `commits that are not synced have none written`() throws {
     let log = try bench.open().log
     _ = try ahead(log, commits: 20, length: 900)
     let room = try ahead(log, commits: 500, length: 900, durable: false)
@@ -64,7 +64,7 @@ import Testing
     #expect(try bench.read().entries.count == 500)
   }
 
-  @Test func aRegionThatWasGivenOutIsNotOverwritten() throws {
+  @Test func `a region that was given out is not overwritten`() throws {
     let log = try bench.open().log
     var regions: [(offset: UInt64, bytes: [UInt8])] = []
     for number in 0..<200 {
@@ -86,7 +86,7 @@ import Testing
     #expect(try bench.read().entries.count == 1)
   }
 
-  @Test func aDiskWithoutSpaceForRoomStillTakesTheCommit() throws {
+  @Test func `a disk without space for room still takes the commit`() throws {
     let log = try bench.open().log
     _ = try ahead(log, commits: 12, length: 900)
     let end = log.writer.tail
@@ -100,7 +100,7 @@ import Testing
     #expect(try !bench.read().entries.isEmpty)
   }
 
-  @Test func aFailureToWriteRoomEndsAllWriting() throws {
+  @Test func `a failure to write room ends all writing`() throws {
     // The same commits in another file show which commit is the first to write zeros ahead.
     let other = try LogBench()
     let first = try #require(

@@ -11,7 +11,7 @@ import Testing
 
   private func limit(_ space: UInt64?) { bench.volume.plan.withLock { $0.space = space } }
 
-  @Test func aCommitWithoutSpaceFailsAndTheLogGoesOnPastIt() throws {
+  @Test func `a commit without space fails, and the log goes on past it`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     let end = log.writer.tail
@@ -46,7 +46,7 @@ import Testing
     #expect(!state.report.needsCheckpoint)
   }
 
-  @Test func untilTheSlotIsDurableTheOldStateIsWhole() throws {
+  @Test func `until the slot is durable, the old state is whole`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     limit(log.writer.tail + 70)
@@ -67,7 +67,9 @@ import Testing
     #expect(state.report.needsCheckpoint)
   }
 
-  @Test(arguments: [20_000_000, 3_000_000]) func aLongTransactionWithoutSpaceCanOnlyBeAborted(_ count: Int)
+  @Test(arguments: [20_000_000, 3_000_000]) func `a long transaction without space can only be aborted`(
+    _ count: Int
+  )
     throws
   {
     let log = try bench.open().log
@@ -94,7 +96,7 @@ import Testing
   }
 
   /// Callers that did not wait for a sync may have seen it, so it cannot be undone.
-  @Test func aCommitThatWasWrittenBeforeIsSyncedOnAFullDisk() throws {
+  @Test func `a commit that was written before is synced on a full disk`() throws {
     let log = try bench.open().log
     let written = try log.commit([("a", [1])], durable: false)
     limit(log.writer.tail + 10)
@@ -111,7 +113,7 @@ import Testing
   }
 
   /// The disk is full a second time while the slot is written that would end the first time.
-  @Test func aSlotFromBeforeAGapDoesNotEndTheWait() throws {
+  @Test func `a slot from before a gap does not end the wait`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     limit(log.writer.tail + 10)
@@ -142,7 +144,7 @@ import Testing
     #expect(!state.report.needsCheckpoint)
   }
 
-  @Test func aValueThatCannotBeMappedLeavesTheLogWhole() throws {
+  @Test func `a value that cannot be mapped leaves the log whole`() throws {
     bench.volume.plan.withLock { $0.capacity = 16 << 20 }
     let log = try bench.open().log
     try log.commit([("a", [1])])
@@ -156,7 +158,7 @@ import Testing
     #expect(try bench.read().entries == ["a": [1], "c": [4]])
   }
 
-  @Test func aReaderRefusesAFileThatHasGrownPastWhatItCanMap() throws {
+  @Test func `a reader refuses a file that has grown past what it can map`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     bench.volume.plan.withLock { $0.capacity = 64 << 10 }
@@ -170,7 +172,7 @@ import Testing
     #expect(try bench.read().entries.count == 2)
   }
 
-  @Test func nodesWithoutSpaceCostNothingElse() throws {
+  @Test func `nodes without space cost nothing else`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     let nodes = try log.writer.reserveNodes(length: 100_000)

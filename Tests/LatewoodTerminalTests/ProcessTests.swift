@@ -8,8 +8,7 @@ import Testing
 
 @Suite("Child processes, terminals and streams")
 struct ProcessTests {
-  @Test("a child's output is read by lines and to the end, and its status told")
-  func child() throws {
+  @Test func `a child's output is read by lines and to the end, and its status told`() throws {
     let child = try ChildProcess("/bin/sh", arguments: ["-c", "printf 'one\\n\\nthree\\nrest'; exit 7"])
     #expect(try child.output.readLine() == Array("one".utf8))
     #expect(try child.output.readLine() == [])
@@ -19,8 +18,7 @@ struct ProcessTests {
     #expect(try child.wait() == 7)
   }
 
-  @Test("output larger than the buffers comes whole")
-  func largeOutput() throws {
+  @Test func `output larger than the buffers comes whole`() throws {
     let child = try ChildProcess(
       "/bin/sh", arguments: ["-c", "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo y"])
     #expect(try child.output.readLine() == [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000))
@@ -29,8 +27,7 @@ struct ProcessTests {
     #expect(try child.wait() == 0)
   }
 
-  @Test("a killed child has no status")
-  func kill() throws {
+  @Test func `a killed child has no status`() throws {
     let child = try ChildProcess("/bin/sh", arguments: ["-c", "echo up; exec sleep 60"])
     #expect(try child.output.readLine() == Array("up".utf8))
     try child.kill()
@@ -38,14 +35,12 @@ struct ProcessTests {
     try child.kill()
   }
 
-  @Test("a program that is not there is reported")
-  func missingProgram() {
+  @Test func `a program that is not there is reported`() {
     let fault = #expect(throws: Fault.self) { try ChildProcess("/nowhere/at/all", arguments: []) }
     #expect(fault?.kind == .notFound)
   }
 
-  @Test("programs on many terminals at once each have their own")
-  func manyTerminals() throws {
+  @Test func `programs on many terminals at once each have their own`() throws {
     let wrong = Guarded<[String]>([])
     DispatchQueue.concurrentPerform(iterations: 8) { thread in
       for round in 0..<25 {
@@ -66,15 +61,13 @@ struct ProcessTests {
     #expect(wrong.withLock { $0 } == [])
   }
 
-  @Test("this program knows where it is, and its environment")
-  func current() throws {
+  @Test func `this program knows where it is, and its environment`() throws {
     #expect(try FileVolume().exists(CurrentProcess.executablePath()))
     #expect(CurrentProcess.environmentVariable("PATH")?.isEmpty == false)
     #expect(CurrentProcess.environmentVariable("LATEWOOD_NOT_THERE") == nil)
   }
 
-  @Test("writing where nothing can be written keeps the first failure and goes on")
-  func failedOutput() {
+  @Test func `writing where nothing can be written keeps the first failure and goes on`() {
     let output = ByteOutput(descriptor: -1)
     #expect(!output.isTerminal)
     #expect(output.terminalWidth == nil)

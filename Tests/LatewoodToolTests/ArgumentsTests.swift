@@ -11,7 +11,7 @@ import Testing
     try Arguments(arguments.map { Array($0.utf8) }, for: command)
   }
 
-  @Test func sortsOperandsAndOptions() throws {
+  @Test func `operands and options are told apart`() throws {
     let parsed = try parse("db", "--from", "a", "--to=b", "--reverse", "--limit", "5")
     #expect(try parsed.text(0) == "db")
     #expect(parsed.bytes(of: .from) == Array("a".utf8))
@@ -20,23 +20,23 @@ import Testing
     #expect(try parsed.number(of: .limit) == 5)
   }
 
-  @Test func optionsMayStandBeforeOperands() throws {
+  @Test func `options may stand before operands`() throws {
     #expect(try parse("--limit", "1", "db") == parse("db", "--limit=1"))
   }
 
-  @Test func aValueMayLookLikeAnOption() throws {
+  @Test func `a value may look like an option`() throws {
     #expect(try parse("db", "--from", "--to").bytes(of: .from) == Array("--to".utf8))
     #expect(try parse("db", "--from=--to").bytes(of: .from) == Array("--to".utf8))
     #expect(try parse("db", "--from=").bytes(of: .from) == [])
   }
 
-  @Test func twoDashesEndTheOptions() throws {
+  @Test func `two dashes end the options`() throws {
     let parsed = try parse("db", "--", "--from", as: .get)
     #expect(parsed.operand(1) == Array("--from".utf8))
     #expect(try parse("db", "-", as: .get).operand(1) == [UInt8(ascii: "-")])
   }
 
-  @Test func keysNeedNotBeUTF8ButPathsMust() throws {
+  @Test func `keys need not be UTF-8, but paths must`() throws {
     let parsed = try Arguments([[0xFF], [0xFE, 0x80]], for: .get)
     #expect(try parsed.key(1) == [0xFE, 0x80])
     #expect(throws: Failure.self) { try parsed.text(0) }
@@ -46,8 +46,7 @@ import Testing
     [], ["db", "extra"], ["db", "--nope"], ["db", "--limit"], ["db", "--reverse=1"],
     ["db", "--limit", "1", "--limit", "2"],
     ["db", "-x"], ["db", "---"], ["db", "--="],
-  ])
-  func refusesWhatItDoesNotKnow(arguments: [String]) {
+  ]) func `options and operands that are not known are refused`(arguments: [String]) {
     do throws(Failure) {
       _ = try Arguments(arguments.map { Array($0.utf8) }, for: .list)
       Issue.record("accepted \(arguments)")
@@ -57,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: ["", "x", "-1", "1.5", "9223372036854775808", "99999999999999999999"])
-  func numbersAreWholeAndNotNegative(text: String) throws {
+  func `numbers are whole and not negative`(text: String) throws {
     let parsed = try Arguments(["db", "--limit", text].map { Array($0.utf8) }, for: .list)
     #expect(throws: Failure.self) { try parsed.number(of: .limit) }
   }
@@ -69,17 +68,17 @@ import Testing
     #expect(throws: Failure.self) { try parse("db", "-", "--format", "xml", as: .importing) }
   }
 
-  @Test func helpNeedsNoOperands() throws {
+  @Test func `help needs no operands`() throws {
     #expect(try parse("--help", as: .get).has(.help))
     #expect(try parse("-h", as: .get).has(.help))
   }
 
-  @Test func anyBytesAreEitherTakenOrRefused() {
+  @Test func `any bytes are either taken or refused`() {
     var random = SeededRandom(seed: SeededRandom.seed())
     let words = [
       "--", "-", "--limit", "--from", "--json", "=", "\u{0}", "--help", "db", "0x", "--limit=", "ü",
     ]
-    for _ in 0..<Effort.count(5_000, low: 500) {
+    for _ in 0..<Effort.count(5_000, low: 2_000) {
       let arguments = (0..<random.below(6)).map { _ in
         Array(random.pick(words).utf8) + (random.oneIn(2) ? random.bytes(1) : [])
       }
@@ -93,7 +92,7 @@ import Testing
 }
 
 @Suite struct CommandTableTests {
-  @Test func helpFitsEightyColumnsAndShowsEverything() {
+  @Test func `help fits 80 columns, and shows everything`() {
     for command in CommandTable.commands {
       let text = HelpText.explanation(of: command, style: .plain)
       for line in text.split(separator: "\n") { #expect(DisplayWidth.of(line) <= 80, "\(line)") }
@@ -106,7 +105,7 @@ import Testing
     #expect(!overview.contains("demo-writer"))
   }
 
-  @Test func namesAreUniqueAndExamplesParse() throws {
+  @Test func `names are unique, and examples parse`() throws {
     #expect(Set(CommandTable.commands.map(\.name)).count == CommandTable.commands.count)
     for command in CommandTable.commands {
       #expect(Set(command.allOptions.map(\.name)).count == command.allOptions.count)
@@ -127,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func guessesWhatWasMeant() {
+  @Test func `a word that is nearly right is answered with the right one`() {
     let names = CommandTable.commands.map(\.name)
     #expect(Suggestion.best(for: "lsit", among: names) == "list")
     #expect(Suggestion.best(for: "verfy", among: names) == "verify")

@@ -14,7 +14,7 @@ import Testing
     return all
   }
 
-  @Test func splitsAnArray() throws {
+  @Test func `an array is split into its elements`() throws {
     for pieceLength in [1, 5, 65536] {
       #expect(
         try elements(" [ 1 , {\"a\": [2]} ,\n\"x\" ] \n", pieceLength: pieceLength) == [
@@ -25,7 +25,7 @@ import Testing
     #expect(try elements("[\n]\n") == [])
   }
 
-  @Test func splitsLines() throws {
+  @Test func `lines are split into elements`() throws {
     for pieceLength in [1, 5, 65536] {
       #expect(try elements("{\"a\":1}\n{\"a\":2}\r\n\n{\"a\":3}", pieceLength: pieceLength).count == 3)
     }
@@ -34,17 +34,17 @@ import Testing
     #expect(try elements("[1]\n[2]\n", asSequence: true) == ["[1]", "[2]"])
   }
 
-  @Test func ignoresAByteOrderMark() throws {
+  @Test func `a byte order mark is ignored`() throws {
     #expect(try elements("\u{FEFF}[1]") == ["1"])
     #expect(try elements("\u{FEFF}1\n2") == ["1", "2"])
   }
 
   @Test(arguments: ["[1,]", "[1", "[", "[1]2", "[1][2]", "[,]", "[1 2]", "{}{}", "1\n]", "{\"a\":1},"])
-  func refusesWhatDoesNotFit(text: String) {
+  func `text that is neither an array nor lines is refused`(text: String) {
     #expect(throws: Failure.self) { try elements(text) }
   }
 
-  @Test func knowsTheLineOfAnElement() throws {
+  @Test func `the line of an element is known`() throws {
     var elements = JSONElements(JSONInput(Array("[1,\n\n{\n},\n3]".utf8)))
     var element: [UInt8] = []
     _ = try elements.begin(asSequence: false)
@@ -53,7 +53,7 @@ import Testing
     #expect(lines == [1, 3, 5])
   }
 
-  @Test func knowsWhetherAnElementIsTheLastEvenBeforeTheNextIsAskedFor() throws {
+  @Test func `the last element is known as the last before the next is asked for`() throws {
     var elements = JSONElements(JSONInput(Array("{}\n{}\n".utf8)))
     var element: [UInt8] = []
     _ = try elements.begin(asSequence: false)
@@ -64,7 +64,7 @@ import Testing
     #expect(try !elements.next(into: &element))
   }
 
-  @Test func anArrayTakesOneLevelOfTheDepth() {
+  @Test func `an array takes one level of the depth`() {
     let inside = String(repeating: "[", count: 511) + String(repeating: "]", count: 511)
     #expect(throws: Never.self) { try elements("[\(inside)]") }
     #expect(throws: Failure.self) { try elements("[[\(inside)]]") }

@@ -31,8 +31,7 @@ import Testing
     (#""a b\u00e9\n\"\\\/""#, #""a b\u00e9\n\"\\\/""#), (#""\ud800""#, #""\ud800""#), ("\"名前👋\"", "\"名前👋\""),
     ("[ ]", "[]"), ("{ }", "{}"), ("[ 1 , [ 2 , { } ] ]", "[1,[2,{}]]"),
     (#"{ "b" : 1 , "a" : [ ] , "b" : 2 }"#, #"{"b":1,"a":[],"b":2}"#), ("\"\u{7F}\"", "\"\u{7F}\""),
-  ])
-  func acceptsJSONAndKeepsAllButWhiteSpace(text: String, expected: String) {
+  ]) func `JSON is accepted, and all of it kept but white space`(text: String, expected: String) {
     for pieceLength in [1, 2, 3, 7, 65536] {
       #expect(compact(Array(text.utf8), pieceLength: pieceLength) == Array(expected.utf8))
     }
@@ -46,8 +45,7 @@ import Testing
     "{1:2}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, #"{"a" 1}"#, #"{"a":1 "b":2}"#, #"{"a":1]"#, "[1}", "1 2",
     "// 1",
     "[1]]",
-  ])
-  func refusesWhatIsNotJSON(text: String) {
+  ]) func `text that is not JSON is refused`(text: String) {
     for pieceLength in [1, 65536] {
       #expect(compact(Array(text.utf8), pieceLength: pieceLength) == nil, "\(text)")
     }
@@ -57,13 +55,13 @@ import Testing
     arguments: [
       [0xC0, 0x80], [0xC1, 0xBF], [0x80], [0xE0, 0x9F, 0x80], [0xED, 0xA0, 0x80], [0xF0, 0x8F, 0x80, 0x80],
       [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xE3, 0x81], [0xFF],
-    ] as [[UInt8]])
-  func refusesStringsThatAreNotUTF8(bytes: [UInt8]) {
+    ] as [[UInt8]]) func `strings that are not UTF-8 are refused`(bytes: [UInt8])
+  {
     #expect(compact([0x22] + bytes + [0x22]) == nil)
     #expect(compact([0x22] + bytes) == nil)
   }
 
-  @Test func takesEveryScalarAtTheEndsOfTheRangesOfUTF8() {
+  @Test func `every scalar at the ends of the ranges of UTF-8 is taken`() {
     for scalar in [
       "\u{80}", "\u{7FF}", "\u{800}", "\u{D7FF}", "\u{E000}", "\u{FFFF}", "\u{10000}", "\u{10FFFF}",
     ] {
@@ -72,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func boundsTheDepth() {
+  @Test func `depth is bounded`() {
     func nested(_ depth: Int) -> [UInt8] {
       Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
     }
@@ -81,7 +79,7 @@ import Testing
     #expect(compact([UInt8](repeating: UInt8(ascii: "["), count: 1_000_000)) == nil)
   }
 
-  @Test func saysWhereItIsWrong() throws {
+  @Test func `an error says where the text is wrong`() throws {
     let inObject = try #require(failure("{\n  \"a\": 1,\n  \"b\": x\n}"))
     #expect(inObject.line == 3 && inObject.column == 8)
     #expect(inObject.message.hasPrefix("x cannot start a value"))
@@ -91,7 +89,7 @@ import Testing
     #expect(afterText.exitCode == .badInput)
   }
 
-  @Test func survivesRandomBytes() {
+  @Test func `random bytes are taken or refused, and never trap`() {
     var random = SeededRandom(seed: SeededRandom.seed())
     let alphabet = Array(#"{}[]",:\u0123e.-tfn "#.utf8) + [0, 0x80, 0xE3, 0xFF, 0x0A]
     for _ in 0..<20_000 {

@@ -12,7 +12,7 @@ import Testing
     JSONText.string(Array(text.utf8)[...]).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  @Test func findsMembersByPath() {
+  @Test func `members are found by their paths`() {
     let text = #"{"a":{"b":[1,{"c":2}],"d":"x,}]\""},"e":-1.5e3,"f":{},"":{"":7}}"#
     #expect(value("a.b", text) == #"[1,{"c":2}]"#)
     #expect(value("a.d", text) == #""x,}]\"""#)
@@ -22,11 +22,11 @@ import Testing
     for missing in ["b", "a.c", "e.x", "f.x", "a.b.c"] { #expect(value(missing, text) == nil) }
   }
 
-  @Test func takesTheLastOfMembersWithTheSameName() {
+  @Test func `of members with the same name the last counts`() {
     #expect(value("a", #"{"a":1,"\u0061":2}"#) == "2")
   }
 
-  @Test func readsEscapes() {
+  @Test func `escapes are read`() {
     #expect(string(#""\"\\\/\b\f\n\r\t""#) == "\"\\/\u{8}\u{C}\n\r\t")
     #expect(string(#""\u00e9\u540d\ud83d\udc4b""#) == "é名👋")
     #expect(string(#""\ud83d""#) == nil)
@@ -36,7 +36,7 @@ import Testing
     #expect(string("12") == nil)
   }
 
-  @Test func writesWhatItReads() throws {
+  @Test func `text that is read is written the same`() throws {
     let text = "a\"b\\c\n\r\t\u{1}\u{7F}é名👋/"
     var writer = JSONWriter()
     writer.string(text)
@@ -44,7 +44,7 @@ import Testing
     #expect(JSONText.compact(writer.bytes) == writer.bytes)
   }
 
-  @Test func writesNestedValues() {
+  @Test func `nested values are written`() {
     var writer = JSONWriter()
     writer.beginObject()
     writer.member("text", "x")

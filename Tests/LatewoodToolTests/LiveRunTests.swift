@@ -25,7 +25,7 @@ import Testing
     ["hex", "0", "--length", "16384"], ["compact", "--dry-run"], ["frame", "8192"], ["copy", "NEW"],
   ]
 
-  @Test func besideAWriterAtFullSpeedNoCommandFindsAFault() throws {
+  @Test func `beside a writer at full speed, no command finds a fault`() throws {
     let place = try Workplace()
     let seed = SeededRandom.seed()
     let writer = try LiveWriter(at: place("db"), seed: seed)

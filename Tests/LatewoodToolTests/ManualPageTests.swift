@@ -4,7 +4,7 @@ import Testing
 @testable import LatewoodTool
 
 @Suite struct ManualPageTests {
-  @Test func thePageHasEveryCommandAndOption() {
+  @Test func `the page has every command and option`() {
     let text = BuiltTool.run(["help", "--man"]).output
     #expect(text.hasPrefix(".TH LATEWOOD 1"))
     for command in CommandTable.commands {
@@ -15,13 +15,14 @@ import Testing
     #expect(BuiltTool.run(["help", "get", "--man"]).code == .usage)
   }
 
-  @Test func whatRoffWouldChangeIsEscaped() {
+  @Test func `characters that roff would change are escaped`() {
     #expect(ManualPage.escaped(#".a\b-c'd`e^f~g"#) == #"\&.a\eb\-c\(aqd\(gae\(haf\(tig"#)
     #expect(ManualPage.escaped("é…") == #"\[u00E9]\[u2026]"#)
   }
 
-  @Test(.enabled(if: InstalledProgram.path("groff") != nil))
-  func groffHasNothingToSayAgainstIt() throws {
+  @Test(.enabled(if: InstalledProgram.path("groff") != nil)) func `groff has nothing to say against it`()
+    throws
+  {
     let (output, status) = try InstalledProgram.shell(
       "\"$1\" help --man | groff -man -Tascii -ww -rLL=72n > /dev/null", [try BuiltTool.path()])
     #expect(status == 0 && output.isEmpty, "\(output)")

@@ -36,8 +36,9 @@ import Testing
     return leaves
   }
 
-  @Test(arguments: [false, true])
-  func aLeafWithAllItsCellsIsMadeAnewAndProved(isNoise: Bool) throws {
+  @Test(arguments: [false, true]) func `a leaf with all its cells is made anew, and proved`(isNoise: Bool)
+    throws
+  {
     let bytes = try SampleFile.compacted.bytes(length: 100_000, seed: 5)
     let whole = try Salvage.all(of: bytes).entries
     let leaves = try leaves(of: bytes)
@@ -54,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func aLeafThatLostMoreIsNeverTakenForProved() throws {
+  @Test func `a leaf that lost more is never taken for proved`() throws {
     let bytes = try SampleFile.compacted.bytes(length: 100_000, seed: 5)
     let whole = try Salvage.all(of: bytes).entries
     var (saved, all) = (0, 0)
@@ -75,7 +76,7 @@ import Testing
     #expect(saved > all / 4, "\(saved) of \(all)")
   }
 
-  @Test func keysFitWhereTheyAreAsLongAsThoseAround() throws {
+  @Test func `keys fit where they are as long as those around`() throws {
     let names = ["a", "ab", "abc", "abcd", "abcde", "abcdef", "abcdefg", "abcdefgh"]
     func entries(_ keys: [String]) -> [SalvagedEntry] {
       keys.map { SalvagedEntry(key: [0, 0, 0, 1] + Array($0.utf8), value: .inline([])) }

@@ -16,8 +16,9 @@ import Testing
 @Suite struct SalvageFigureTests {
   enum Filling: String, CaseIterable { case zeros, noise }
 
-  @Test(arguments: SampleFile.allCases, Filling.allCases)
-  func aDestroyedBlockCostsOnlyWhatLayInIt(kind: SampleFile, filling: Filling) throws {
+  @Test(arguments: SampleFile.allCases, Filling.allCases) func `a destroyed block costs only what lay in it`(
+    kind: SampleFile, filling: Filling
+  ) throws {
     if let only = CurrentProcess.environmentVariable("LATEWOOD_SALVAGE_KIND"), only != kind.rawValue {
       return
     }

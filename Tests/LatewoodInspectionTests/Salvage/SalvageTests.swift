@@ -11,8 +11,7 @@ import Testing
 @Suite struct SalvageTests {
   // MARK: Identity of the file
 
-  @Test(arguments: [0, 4096])
-  func eitherCopyOfTheHeaderIsEnough(copy: Int) throws {
+  @Test(arguments: [0, 4096]) func `either copy of the header is enough`(copy: Int) throws {
     var bytes = try SampleFile.worked.bytes(length: 60_000, seed: 1)
     let whole = try Salvage.all(of: bytes).entries
     bytes.replaceSubrange(copy..<copy + 4096, with: [UInt8](repeating: 0, count: 4096))
@@ -21,7 +20,7 @@ import Testing
     #expect(report.isWhole && report.origin == .header)
   }
 
-  @Test func anIDInDamagedCopiesOfTheHeaderIsTakenIfTheFileBearsItOut() throws {
+  @Test func `an ID in damaged copies of the header is taken if the file bears it out`() throws {
     var bytes = try SampleFile.worked.bytes(length: 60_000, seed: 1)
     let whole = try Salvage.all(of: bytes).entries
     bytes.replaceSubrange(0..<4096, with: [UInt8](repeating: 7, count: 4096))
@@ -31,7 +30,7 @@ import Testing
     #expect(report.origin == .damagedHeader)
   }
 
-  @Test func withoutAHeaderTheIDMustBeGivenAndBeTheRightOne() throws {
+  @Test func `without a header, the ID must be given and be the right one`() throws {
     let sound = try SampleFile.worked.bytes(length: 60_000, seed: 1)
     let whole = try Salvage.all(of: sound).entries
     let id = Array(sound[16..<32])
@@ -48,8 +47,9 @@ import Testing
     #expect(try Salvage.all(of: bytes, identity: header).entries == whole)
   }
 
-  @Test(arguments: SampleFile.allCases)
-  func withoutRootSlotsTheNewestCheckpointIsFound(kind: SampleFile) throws {
+  @Test(arguments: SampleFile.allCases) func `without root slots, the newest checkpoint is found`(
+    kind: SampleFile
+  ) throws {
     var bytes = try kind.bytes(length: 60_000, seed: 2)
     let whole = try Salvage.all(of: bytes).entries
     for slot in [8192, 12288] {
@@ -81,7 +81,7 @@ import Testing
     try #require((0..<bytes.count - value.count).first { bytes[$0..<$0 + value.count].elementsEqual(value) })
   }
 
-  @Test func aDestroyedValueGivesWayToTheOneBeforeWhichIsMarked() throws {
+  @Test func `a destroyed value gives way to the one before, which is marked`() throws {
     let old = [UInt8](repeating: 0x11, count: 2000)
     let new = [UInt8](repeating: 0x22, count: 2000)
     var (bytes, number) = try file { store, keyspace in
@@ -99,7 +99,7 @@ import Testing
     #expect(report.lostRanges.map(\.what) == [.value])
   }
 
-  @Test func whatWasDeletedStaysDeletedWhenALeafIsLost() throws {
+  @Test func `what was deleted stays deleted when a leaf is lost`() throws {
     var (bytes, number) = try file { store, keyspace in
       for index in 100..<200 { try store.put("key-\(index)", "value \(index)", in: keyspace) }
       try store.checkpoint()
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func aDamagedCommitDoesNotHideThoseBehindIt() throws {
+  @Test func `a damaged commit does not hide those behind it`() throws {
     let volume = MemoryVolume()
     var options = Store.Options()
     options.checkpointsInBackground = false
@@ -167,7 +167,7 @@ import Testing
 
   // MARK: Any damage
 
-  @Test func aBlockThatCannotBeReadIsLikeOneOfZeros() throws {
+  @Test func `a block that cannot be read is like one of zeros`() throws {
     let bytes = try SampleFile.compacted.bytes(length: 60_000, seed: 3)
     for start in stride(from: 16384, to: bytes.count - 4096, by: 4096) {
       var zeros = bytes
@@ -179,8 +179,9 @@ import Testing
     }
   }
 
-  @Test(arguments: SampleFile.allCases)
-  func ofAFileCutShortWhatIsThereIsRight(kind: SampleFile) throws {
+  @Test(arguments: SampleFile.allCases) func `what is there of a file cut short is right`(kind: SampleFile)
+    throws
+  {
     let bytes = try kind.bytes(length: 40_000, seed: 4)
     let whole = try Salvage.all(of: bytes).entries
     for length in stride(from: 0, to: bytes.count, by: 3001) {
@@ -199,7 +200,7 @@ import Testing
     }
   }
 
-  @Test func anyGarbageIsReadWithoutATrap() throws {
+  @Test func `any garbage is read without a trap`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     for _ in 0..<60 {
@@ -229,8 +230,7 @@ import Testing
     }
   }
 
-  @Test(arguments: GoldenFiles.names)
-  func everyGoldenFileIsRead(name: String) throws {
+  @Test(arguments: GoldenFiles.names) func `every golden file is read`(name: String) throws {
     let bytes = try GoldenFiles.bytes(name)
     var read: [[UInt8]: [UInt8]]?
     do {

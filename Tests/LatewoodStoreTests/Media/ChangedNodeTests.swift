@@ -10,7 +10,7 @@ import Testing
 /// mapped.
 @Suite struct ChangedNodeTests {
   private static let count = 320
-  private static let rounds = Effort.count(200, low: 60)
+  private static let rounds = 200
   private let directory: StoreDirectory
   private let store: Store
   private let space: Keyspace

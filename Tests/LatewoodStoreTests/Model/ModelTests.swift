@@ -9,7 +9,7 @@ import Testing
 @Suite struct ModelTests {
   static let operations =
     Int(CurrentProcess.environmentVariable("LATEWOOD_OPERATIONS") ?? "")
-    ?? Effort.count(1_000_000, low: 100_000)
+    ?? Effort.count(1_000_000, low: 200_000)
 
   @Test(arguments: 0..<12) func `a store behaves as a sorted dictionary`(_ style: Int) throws {
     let seed = SeededRandom.seed()

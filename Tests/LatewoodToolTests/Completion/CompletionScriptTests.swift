@@ -4,8 +4,9 @@ import Testing
 @testable import LatewoodTool
 
 @Suite struct CompletionScriptTests {
-  @Test(arguments: CompletionScript.allCases)
-  func theScriptIsOneThatItsShellUnderstands(script: CompletionScript) throws {
+  @Test(arguments: CompletionScript.allCases) func `each script is one that its shell understands`(
+    script: CompletionScript
+  ) throws {
     guard let shell = InstalledProgram.path(script.rawValue) else { return }
     let place = try Workplace()
     let (output, status) = try InstalledProgram.shell(
@@ -14,12 +15,12 @@ import Testing
     #expect(status == 0 && output.isEmpty, "\(output)")
   }
 
-  @Test func aShellWithoutAScriptIsRefused() {
+  @Test func `a shell without a script is refused`() {
     let run = BuiltTool.run(["completion", "tcsh"])
     #expect(run.code == .usage && run.error.contains("bash, zsh, fish"))
   }
 
-  @Test func theAnswerToAScriptIsItsKindAndWordsWithMeanings() throws {
+  @Test func `the answer to a script is its kind and words with meanings`() throws {
     let place = try Workplace()
     try place.fill()
     #expect(
@@ -33,8 +34,7 @@ import Testing
     #expect(BuiltTool.run(["complete", ""]).output.contains("\nverify\t"))
   }
 
-  @Test(.enabled(if: InstalledProgram.path("bash") != nil))
-  func inBashTabCompletes() throws {
+  @Test(.enabled(if: InstalledProgram.path("bash") != nil)) func `in bash, Tab completes`() throws {
     let place = try Workplace()
     try place.fill()
     let directory = try BuiltTool.path().split(separator: "/").dropLast().joined(separator: "/")

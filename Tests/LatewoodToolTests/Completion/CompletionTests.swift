@@ -17,13 +17,13 @@ import Testing
     return Completion.of(parsed.words, partial: parsed.last ?? "", database: database, names: names)
   }
 
-  @Test func everyCommandThatHelpShowsIsOffered() {
+  @Test func `every command that help shows is offered`() {
     #expect(words("") == CommandTable.commands.filter { !$0.isHidden }.map(\.name))
     #expect(words("ver") == ["verify"])
     #expect(words("frob") == [] && words("frob x") == [])
   }
 
-  @Test func optionsAreOfferedOnceAndOnlyWhereTheyCanBe() {
+  @Test func `options are offered once, and only where they can be`() {
     #expect(words("list db --key") == ["--keyspace", "--keys-only"])
     #expect(words("list db --keys-only --key") == ["--keyspace"])
     #expect(words("list -- --key").isEmpty)
@@ -31,7 +31,7 @@ import Testing
     #expect(words("info db ") == ["--json", "--help"])
   }
 
-  @Test func namesComeFromTheDatabaseOnTheLine() {
+  @Test func `names come from the database on the line`() {
     #expect(words("list db --keyspace ") == ["default", "users", "user groups"])
     #expect(words("list --limit 3 db --keyspace us") == ["users", "user groups"])
     #expect(words("list db --keyspace='user") == ["--keyspace=users", "--keyspace=user groups"])
@@ -42,28 +42,28 @@ import Testing
     #expect(words("doc list f", inShellOf: "db") == ["films"])
   }
 
-  @Test func choicesAndCommandsAreOffered() {
+  @Test func `choices and commands are offered`() {
     #expect(words("import db x --existing re") == ["replace"])
     #expect(words("completion ") == ["bash", "zsh", "fish"])
     #expect(words("doc re").contains("revisions"))
     #expect(words("help comp") == ["compact", "completion"])
   }
 
-  @Test func pathsAreLeftToWhoeverAsks() {
+  @Test func `paths are left to whoever asks`() {
     #expect(completion("info ").filesBehind == "")
     #expect(completion("import db fi").filesBehind == "")
     #expect(completion("shell db --history=fi").filesBehind == "--history=")
     #expect(completion("get db ").filesBehind == nil)
   }
 
-  @Test func insideTheShellTheDatabaseIsThereAlready() {
+  @Test func `inside the shell, the database is there already`() {
     #expect(!words("", inShellOf: "db").contains("demo") && words("", inShellOf: "db").contains("exit"))
     #expect(words("list --keyspace us", inShellOf: "db") == ["users", "user groups"])
     #expect(completion("import fi", "db").filesBehind == "")
     #expect(completion("get k", "db").filesBehind == nil)
   }
 
-  @Test func everyWordOfHelpThatStandsForAnArgumentHasAKind() {
+  @Test func `every word of help that stands for an argument has a kind`() {
     for command in CommandTable.commands {
       for word in command.operands.map(\.name) + command.options.compactMap(\.value) {
         #expect(ArgumentKind(word: word) != nil, "\(command.name): add \(word) to ArgumentKind")

@@ -11,7 +11,7 @@ import Testing
   static let mutations =
     CurrentProcess.environmentVariable("LATEWOOD_EFFORT") == "high" ? 2_000 : Effort.count(30, low: 8)
 
-  @Test func everyCommandEndsAsDocumentedOnEveryGoldenFile() throws {
+  @Test func `every command ends as documented on every golden file`() throws {
     let trial = CommandTrial()
     for file in try CorpusFile.all() {
       for command in CommandSamples.commands {
@@ -24,7 +24,7 @@ import Testing
     #expect(trial.runs > 400)
   }
 
-  @Test func everyCommandEndsAsDocumentedOnFilesThatAreWrongSomewhere() throws {
+  @Test func `every command ends as documented on files that are wrong somewhere`() throws {
     let seed = SeededRandom(seed: SeededRandom.seed())
     var random = seed
     let files = try CorpusFile.all()
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func filesThatAreNoDatabasesAreRefusedByAll() throws {
+  @Test func `files that are no databases are refused by all`() throws {
     let trial = CommandTrial()
     let zeroes = [UInt8](repeating: 0, count: 40_000)
     for bytes in [[], Array("SQLite format 3\0".utf8), zeroes, Array("{\"a\":1}".utf8)] {
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNoFileIsRefusedByAll() throws {
+  @Test func `paths that lead to no file are refused by all`() throws {
     let place = try Workplace()
     try Directories.make(place("directory"))
     for path in [place("nowhere"), place("no/where"), place("directory"), "/dev/null", "/dev/zero"] {

@@ -21,7 +21,7 @@ import Testing
     return (output, try child.wait())
   }
 
-  @Test func linesRunInOrderWithoutAPrompt() throws {
+  @Test func `lines run in order without a prompt`() throws {
     let place = try Workplace()
     let (output, status) = try follow(
       "# a remark\n\nput 'a key' \"one \\\"two\\\"\"\r\nget 'a key' --json\n  list --count", in: place)
@@ -29,7 +29,7 @@ import Testing
     #expect(status == 0)
   }
 
-  @Test func theFirstFailureEndsItWithItsExitCode() throws {
+  @Test func `the first failure ends the script with its exit code`() throws {
     let place = try Workplace()
     try place.fill()
     let (output, status) = try follow("get nothing\nput after 1\n", in: place)
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func withKeepGoingTheRestIsRunAndTheFirstFailureCounts() throws {
+  @Test func `with --keep-going the rest is run, and the first failure counts`() throws {
     let place = try Workplace()
     try place.fill()
     let (_, status) = try follow("get nothing\nput after 1\nget 'open\n", in: place, "--keep-going")
@@ -55,7 +55,7 @@ import Testing
     #expect(BuiltTool.run(["get", place("db"), "after"]).output == "1")
   }
 
-  @Test func exitLeavesAndWhatFollowsIsNotRun() throws {
+  @Test func `exit leaves the shell, and the lines after it are not run`() throws {
     let place = try Workplace()
     let (output, status) = try follow("put a 1\nexit\nput b 2\n", in: place)
     #expect(output.isEmpty && status == 0)

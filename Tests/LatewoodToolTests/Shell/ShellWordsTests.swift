@@ -9,12 +9,11 @@ import Testing
     (#"put 'a b' "c d""#, ["put", "a b", "c d"]), (#"a\ b"#, ["a b"]), (#"'a'b"c""#, ["abc"]),
     (#"'' "" x"#, ["", "", "x"]), (#"'a\b'"#, [#"a\b"#]), (#""a\"b\\c\d""#, [#"a"b\c\d"#]),
     (#"\'\"\\"#, [#"'"\"#]), ("名前 'é e\u{301}'", ["名前", "é e\u{301}"]), ("a#b '#'", ["a#b", "#"]),
-  ])
-  func splitsAsDocumented(line: String, words: [String]) throws {
+  ]) func `words are split as documented`(line: String, words: [String]) throws {
     #expect(try ShellWords.split(line) == words)
   }
 
-  @Test func anOpenQuoteIsToldWithItsColumn() {
+  @Test func `an open quote is told with its column`() {
     for (line, part) in [
       ("put 'a", "quote ' in column 5"), ("put a\"b", "quote \" in column 6"), ("put a\\", "backslash"),
     ] {
@@ -25,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func anyWordsCanBeWritten() throws {
+  @Test func `any words can be written`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let pieces = ["a", " ", "'", "\"", "\\", "#", "é", "\t", "名", "-"]
     for _ in 0..<2_000 {
@@ -37,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func theUnfinishedWordIsApart() {
+  @Test func `the unfinished word is apart`() {
     #expect(ShellWords(partial: "get").last == "get")
     #expect(ShellWords(partial: "get ").last == nil)
     #expect(ShellWords(partial: "get 'a b").last == "a b")
@@ -52,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func theDatabaseIsFilledInWhereItBelongs() throws {
+  @Test func `the database is filled in where it belongs`() throws {
     #expect(try arguments("info") == ["info", "DB"])
     #expect(try arguments("get a --keyspace b") == ["get", "DB", "a", "--keyspace", "b"])
     #expect(try arguments("get --keyspace b a") == ["get", "--keyspace", "b", "DB", "a"])
@@ -61,7 +60,7 @@ import Testing
     #expect(try arguments("help get") == ["help", "get"])
   }
 
-  @Test func whateverTheCommandIsItParsesAsOutside() throws {
+  @Test func `any command is parsed as outside the shell`() throws {
     for command in CommandTable.commands where command.refusalInShell == nil {
       let operands = command.operands.map { $0.choices.first ?? "x" }
       let inside = operands.enumerated().filter { $0.offset != command.databaseOperand }.map(\.element)
@@ -72,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func whatMakesNoSenseInsideSaysSo() {
+  @Test func `commands that make no sense inside the shell say so`() {
     for line in ["demo", "shell", "shell x", "latewood info", "frobnicate", "completion bash"] {
       let failure = #expect(throws: Failure.self, "\(line)") { _ = try arguments(line) }
       #expect(failure?.exitCode == .usage)

@@ -51,7 +51,9 @@ import Testing
   }
 
   @Test(arguments: ChildProcess.TerminationSignal.allCases)
-  func whatWritesAnotherFileLeavesNothingOfIt(signal: ChildProcess.TerminationSignal) throws {
+  func `a stopped command that writes another file leaves nothing of it`(
+    signal: ChildProcess.TerminationSignal
+  ) throws {
     for (command, unfinished) in [
       (["compact"], "db.compacting"), (["copy", "new"], "new.compacting"),
       (["backup", "new"], "new.backing-up"),
@@ -65,8 +67,9 @@ import Testing
     }
   }
 
-  @Test(arguments: ChildProcess.TerminationSignal.allCases)
-  func anExportToAPipeThatNobodyReadsEnds(signal: ChildProcess.TerminationSignal) throws {
+  @Test(arguments: ChildProcess.TerminationSignal.allCases) func `an export to a pipe that nobody reads ends`(
+    signal: ChildProcess.TerminationSignal
+  ) throws {
     let place = try Workplace()
     try fill(place)
     // More than a pipe holds, so it waits for its reader.
@@ -78,7 +81,8 @@ import Testing
   }
 
   @Test(arguments: ChildProcess.TerminationSignal.allCases)
-  func anImportThatIsStoppedHasWhatItHadCommitted(signal: ChildProcess.TerminationSignal) throws {
+  func `an import that is stopped keeps what it had committed`(signal: ChildProcess.TerminationSignal) throws
+  {
     let place = try Workplace()
     try fill(place)
     let session = try TerminalSession(["import", place("db"), "-", "--key", "id"])
@@ -95,7 +99,7 @@ import Testing
     #expect(count >= Self.entries)
   }
 
-  @Test func whatOnlyReadsMayBeStoppedAtAnyTime() throws {
+  @Test func `commands that only read may be stopped at any time`() throws {
     let place = try Workplace()
     try fill(place)
     for (index, command) in ["verify", "map", "salvage", "history", "info", "export"].enumerated() {
@@ -115,7 +119,7 @@ import Testing
     try expectWhole(place)
   }
 
-  @Test func aSignalThatIsIgnoredStaysIgnored() throws {
+  @Test func `a signal that is ignored stays ignored`() throws {
     let place = try Workplace()
     try fill(place)
     let (output, status) = try InstalledProgram.shell(
@@ -124,7 +128,7 @@ import Testing
     #expect(status == 0, "\(output)")
   }
 
-  @Test func helpAndTheManualPageSayHowASignalEndsIt() throws {
+  @Test func `help and the manual page say how a signal ends it`() throws {
     for line in [["help"], ["help", "--man"]] {
       #expect(BuiltTool.run(line).output.contains("129, 130, 143"))
     }

@@ -39,8 +39,7 @@ import Testing
     return session.all
   }
 
-  @Test(arguments: [60, 80, 200])
-  func noCommandIsWiderThanTheTerminal(columns: Int) throws {
+  @Test(arguments: [60, 80, 200]) func `no command is wider than the terminal`(columns: Int) throws {
     let place = try Workplace()
     let samples = try prepared(place)
     for command in CommandSamples.commands {
@@ -62,8 +61,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [60, 80])
-  func helpFitsButForLinesThatAreToBeCopied(columns: Int) throws {
+  @Test(arguments: [60, 80]) func `help fits the terminal, but for lines that are to be copied`(columns: Int)
+    throws
+  {
     for command in [nil] + CommandTable.commands.map({ $0 }) {
       let literal =
         (command?.json ?? []) + (command?.examples.map(\.line) ?? [])
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func colourIsForTerminalsAndForThoseWhoWantIt() throws {
+  @Test func `colour is for terminals and for those who want it`() throws {
     let place = try Workplace()
     try place.fill()
     #expect(try screen(["info", place("db")], columns: 80).hasColour)
@@ -93,7 +93,7 @@ import Testing
     #expect(!piped.contains("\u{1B}") && piped.contains("keyspaces"))
   }
 
-  @Test func documentsAreIndentedAndColouredOnATerminalAlone() throws {
+  @Test func `documents are indented and coloured on a terminal alone`() throws {
     let place = try Workplace()
     #expect(BuiltTool.run(["doc", "put", place("films"), "a", #"{"n":[1]}"#]).code == .success)
     let get = ["doc", "get", place("films"), "a"]
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func theProgressLineFitsIsDrawnOverAndGoes() throws {
+  @Test func `the progress line fits, is drawn over, and goes`() throws {
     for width in [40, 80, 200] {
       let console = Console(
         input: ByteInput(descriptor: -1), output: Output(), error: Output(), isTerminal: true, width: width)
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func progressIsNotForPipes() throws {
+  @Test func `progress is not for pipes`() throws {
     let console = Console(input: ByteInput(descriptor: -1), output: Output(), error: Output())
     let progress = Progress("Verifying", on: console, delay: 0)
     try progress.update(1, of: 2, unit: Quantity.bytes)
@@ -136,7 +136,7 @@ import Testing
     #expect(console.error.take().isEmpty)
   }
 
-  @Test func anImportThatTakesLongShowsHowFarItIsAndThenOnlyWhatItDid() throws {
+  @Test func `an import that takes long shows how far it is, and then only what it did`() throws {
     let place = try Workplace()
     let session = try TerminalSession(["import", place("db"), "-"], environment: ["NO_COLOR": "1"])
     try session.waitUntil("Importing", repeating: { try session.type("{\"a\":1}\n") })
