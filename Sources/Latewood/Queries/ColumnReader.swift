@@ -113,7 +113,7 @@ extension PlainColumn where Self: BinaryFloatingPoint {
 
 extension Int: PlainColumn {
   init?(scalar: ScalarValue) {
-    guard case .number(let number) = scalar, let integer = number.whole else { return nil }
+    guard case .number(let number) = scalar, let integer = number.integral else { return nil }
     self = integer
   }
 }

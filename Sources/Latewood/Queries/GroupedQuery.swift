@@ -1,4 +1,5 @@
 import LatewoodDocuments
+import LatewoodQuery
 
 /// The results of a query, grouped by the value of a field: see ``Query/grouped(by:)``.
 ///
@@ -39,7 +40,7 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
   public func sum<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) throws -> [Key: Number.Total] {
-    try totals(field(QueryDocument())).mapValues { try Number._total($0) }
+    try totals(field(QueryDocument())).mapValues { try Number._total(QueryTotal($0)) }
   }
 
   /// Returns the mean of a field in each group that has the field. See ``Query/average(_:)-4pnk``.
@@ -74,17 +75,18 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
 
   // MARK: Implementation
 
-  private func totals<Number: QueryNumber>(_ field: QueryField<Number>) throws -> [Key: QueryTotal] {
-    var totals: [Key: QueryTotal] = [:]
+  private func totals<Number: QueryNumber>(_ field: QueryField<Number>) throws -> [Key: NumberTotal] {
+    var totals: [Key: NumberTotal] = [:]
+    let none = NumberTotal(isWhole: Number._isWhole)
     let (keys, numbers) = (ColumnReader(key), ColumnReader(field))
     let paths = [try keys.path.get(), try numbers.path.get()]
     try query.findRows(keys.plain == nil ? nil : paths) { values in
       guard let key = values.next().flatMap({ keys.plain?($0) }), let value = values.next() else {
         return nil
       }
-      return totals[key, default: QueryTotal()].add(value, wholeOnly: Number._isWhole) ? true : nil
+      return totals[key, default: none].add(value) ? true : nil
     } _: { document in
-      try totals[keys.value(in: document), default: QueryTotal()].add(numbers, document)
+      try totals[keys.value(in: document), default: none].add(numbers, document)
       return true
     }
     return totals

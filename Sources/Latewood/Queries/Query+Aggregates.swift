@@ -30,7 +30,7 @@ extension Query {
   public func sum<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) throws -> Number.Total {
-    try Number._total(total(of: field(QueryDocument())))
+    try Number._total(QueryTotal(total(of: field(QueryDocument()))))
   }
 
   /// Returns the mean of a field; nil if no document that is found has the field. O(documents
@@ -107,18 +107,11 @@ extension Query {
     }
   }
 
-  private func total<Number: QueryNumber>(of field: QueryField<Number>) throws -> QueryTotal {
+  private func total<Number: QueryNumber>(of field: QueryField<Number>) throws -> NumberTotal {
     let column = ColumnReader(field)
-    let isWhole = Number._isWhole
-    var total = QueryTotal()
-    try findRows([try column.path.get()]) { values in
-      guard let value = values.next(), total.add(value, wholeOnly: isWhole) else { return nil }
-      return true
-    } _: { document in
+    return try total(of: try column.path.get(), isWhole: Number._isWhole) { document, total in
       try total.add(column, document)
-      return true
     }
-    return total
   }
 
   fileprivate func edge<Member: Decodable & Sendable>(
@@ -184,14 +177,14 @@ extension Query {
   }
 }
 
-extension QueryTotal {
+extension NumberTotal {
   /// Adds the number in a field of a document. Throws if the field has a value that is not a
   /// suitable number.
   mutating func add<Number: QueryNumber>(_ column: ColumnReader<Number>, _ document: FoundDocument) throws {
     let path = try column.path.get()
     let isAdded = try document.withField(path) { lookup throws(FleeceError) in
       guard let scalar = try ScalarValue(lookup.value) else { return false }
-      return add(scalar, wholeOnly: Number._isWhole)
+      return add(scalar)
     }
     // Decoding the value throws an error that says why it is not a number.
     if !isAdded { _ = try column.value(in: document) }

@@ -254,6 +254,16 @@ extension Query: RowSource {
     } catch { throw DatabaseError.translated(error) }
   }
 
+  /// Returns the total of the numbers in a field of all documents that are found.
+  func total(
+    of path: FieldPath, isWhole: Bool, _ add: (FoundDocument, inout NumberTotal) throws -> Void
+  ) throws -> NumberTotal {
+    let find = try preparedFind()
+    do {
+      return try collection.reads().total(find, of: path, isWhole: isWhole, add)
+    } catch { throw DatabaseError.translated(error) }
+  }
+
   func explainRows(_ columns: [FieldPath]?) throws -> QueryPlan {
     let find = try preparedFind()
     let reads = try collection.reads()

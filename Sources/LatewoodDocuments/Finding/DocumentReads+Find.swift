@@ -30,7 +30,7 @@ extension DocumentReads {
   /// false. No document is read if an index contains exactly these documents.
   package func findIDs(_ prepared: PreparedFind, _ body: (String) throws -> Bool) throws {
     guard prepared.request.limit > 0 else { return }
-    let plan = try FindPlanner(self, prepared).best()
+    let plan = try FindPlanner(self, prepared, []).best()
     _ = try withoutActuallyEscaping(body) { body in
       try find(prepared.request, by: plan, into: IDSink(body: body))
     }
@@ -47,7 +47,7 @@ extension DocumentReads {
     _ prepared: PreparedFind, _ columns: [FieldPath], _ receiver: RowReceiver
   ) throws {
     guard prepared.request.limit > 0 else { return }
-    try findRows(prepared.request, by: FindPlanner(self, prepared).best(), columns, receiver)
+    try findRows(prepared.request, by: FindPlanner(self, prepared, columns).best(), columns, receiver)
   }
 
   /// Finds the rows of a request by a given plan.
@@ -55,6 +55,28 @@ extension DocumentReads {
     _ request: FindRequest, by plan: FindPlan, _ columns: [FieldPath], _ receiver: RowReceiver
   ) throws {
     _ = try find(request, by: plan, into: RowSink(columns, receiver))
+  }
+
+  /// Returns the total of the numbers in a field of all documents that a prepared request finds.
+  ///
+  /// If an index contains exactly these documents and the field, the numbers come from the index.
+  /// The order in which they are added is not specified.
+  ///
+  /// - Parameters:
+  ///   - isWhole: whether only whole numbers are accepted.
+  ///   - add: adds the field of a document whose numbers an index does not supply, and throws if
+  ///     the total does not accept it.
+  package func total(
+    _ prepared: PreparedFind, of field: FieldPath, isWhole: Bool,
+    _ add: (FoundDocument, inout NumberTotal) throws -> Void
+  ) throws -> NumberTotal {
+    guard prepared.request.limit > 0 else { return NumberTotal(isWhole: isWhole) }
+    let plan = try FindPlanner(self, prepared, [field]).best()
+    return try withoutActuallyEscaping(add) { add in
+      var run = FindRun(self, prepared.request, plan, TotalSink(field, isWhole: isWhole, add))
+      _ = try run.run()
+      return run.sink.total
+    }
   }
 
   /// Returns the number of documents that a request wants. O(log n), plus the documents that have
@@ -98,7 +120,7 @@ extension DocumentReads {
   package func explain(
     _ prepared: PreparedFind, _ columns: [FieldPath]? = nil
   ) throws(DocumentError) -> FindExplanation {
-    try FindPlanner(self, prepared).explained(columns)
+    try FindPlanner(self, prepared, columns).explained()
   }
 
   /// Returns the number of documents that match and have expired, but are not purged yet: most of

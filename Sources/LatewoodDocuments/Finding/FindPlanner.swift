@@ -11,6 +11,8 @@ struct FindPlanner {
   /// The cost of reading an index entry and then its document, relative to reading the next
   /// document of a scan.
   private static let entryCost = 3.0
+  /// The cost of reading an index entry that is enough by itself.
+  private static let coveringCost = 0.5
   /// The factor by which sorting the result and reading it again makes a plan slower.
   private static let sortCost = 1.3
   /// The factor by which more entries may be read to avoid sorting all matches.
@@ -23,19 +25,27 @@ struct FindPlanner {
   private let reads: DocumentReads
   private let request: FindRequest
   private let choices: FindChoices
+  /// The fields to find; nil for whole documents.
+  private let columns: [FieldPath]?
 
   init(_ reads: DocumentReads, _ request: FindRequest) throws(DocumentError) {
-    self.init(reads, request, FindChoices(request, try reads.indexes()))
+    self.init(reads, request, FindChoices(request, try reads.indexes()), nil)
   }
 
-  init(_ reads: DocumentReads, _ prepared: PreparedFind) throws(DocumentError) {
-    self.init(reads, prepared.request, prepared.choices(with: try reads.indexes()))
+  /// - Parameter columns: the fields to find; nil for whole documents.
+  init(
+    _ reads: DocumentReads, _ prepared: PreparedFind, _ columns: [FieldPath]? = nil
+  ) throws(DocumentError) {
+    self.init(reads, prepared.request, prepared.choices(with: try reads.indexes()), columns)
   }
 
-  private init(_ reads: DocumentReads, _ request: FindRequest, _ choices: FindChoices) {
+  private init(
+    _ reads: DocumentReads, _ request: FindRequest, _ choices: FindChoices, _ columns: [FieldPath]?
+  ) {
     self.reads = reads
     self.request = request
     self.choices = choices
+    self.columns = columns
   }
 
   /// Returns the cheapest plan.
@@ -53,12 +63,10 @@ struct FindPlanner {
   }
 
   /// Explains the cheapest plan, with all counts filled in.
-  ///
-  /// - Parameter columns: the fields to find; nil for whole documents.
-  func explained(_ columns: [FieldPath]? = nil) throws(DocumentError) -> FindExplanation {
-    if let part = endingAtLimit { return explain(plan(inOrder: try access(to: part)), columns) }
-    if let few = try few() { return explain(few, columns) }
-    return explain(best(of: try all()), columns)
+  func explained() throws(DocumentError) -> FindExplanation {
+    if let part = endingAtLimit { return explain(plan(inOrder: try access(to: part))) }
+    if let few = try few() { return explain(few) }
+    return explain(best(of: try all()))
   }
 
   /// Returns a plan that reads documents in the order of the request, so that none are held in
@@ -154,7 +162,10 @@ struct FindPlanner {
   /// Returns the plans that read one part of one index.
   private func plans(for access: IndexAccess) -> [FindPlan] {
     let bounds = access.bounds
-    let cost = Double(access.candidates) * FindPlanner.entryCost
+    let entryCost =
+      access.isExact && isCovered(by: access.index.definition)
+      ? FindPlanner.coveringCost : FindPlanner.entryCost
+    let cost = Double(access.candidates) * entryCost
     // Skipped entries are found by rank.
     let wanted = min(request.limit, max(0, access.candidates - request.skip))
     var plans: [FindPlan] = []
@@ -165,8 +176,9 @@ struct FindPlanner {
         FindPlan(
           access: .index(access), ordering: isByID ? .none : .sorted, candidates: access.candidates,
           cost: isByID && access.isExact
-            ? Double(wanted) * FindPlanner.entryCost
-            : request.order.isEmpty ? cost : cost * FindPlanner.sortCost))
+            ? Double(wanted) * entryCost
+            : request.order.isEmpty
+              ? cost : Double(access.candidates) * FindPlanner.entryCost * FindPlanner.sortCost))
     }
     if let isReversed = access.isReversed {
       // Without a filter it ends at the limit; with one it can be hoped to end long before the
@@ -175,9 +187,14 @@ struct FindPlanner {
       plans.append(
         FindPlan(
           access: .index(access), ordering: .index(isReversed: isReversed), candidates: access.candidates,
-          cost: min(cost, Double(most) * FindPlanner.entryCost)))
+          cost: min(cost, Double(most) * entryCost)))
     }
     return plans
+  }
+
+  /// Whether an index holds all the fields to find.
+  private func isCovered(by definition: IndexDefinition) -> Bool {
+    columns.map { definition.places(of: $0) != nil } == true
   }
 
   /// Returns the plan for an `or`: for each side it reads the index with the fewest entries.
@@ -217,15 +234,13 @@ struct FindPlanner {
 
   // MARK: Explaining
 
-  func explain(_ plan: FindPlan, _ columns: [FieldPath]? = nil) -> FindExplanation {
+  func explain(_ plan: FindPlan) -> FindExplanation {
     var sorts = false
     if case .sorted = plan.ordering { sorts = !request.order.isEmpty }
     let uses = plan.accesses.map {
       FindExplanation.Use(index: $0.index.name, ranges: $0.ranges.count, entries: $0.candidates)
     }
-    let isCovering =
-      plan.isCovered && !sorts
-      && columns.map { plan.accesses[0].index.definition.places(of: $0) != nil } == true
+    let isCovering = plan.isCovered && !sorts && isCovered(by: plan.accesses[0].index.definition)
     return FindExplanation(
       uses: uses, isCovering: isCovering, filters: !choices.conditions.parts.isEmpty && !plan.isCovered,
       sorts: sorts,

@@ -10,7 +10,7 @@ struct FindRun<Sink: FoundSink> {
   private let isCovered: Bool
   /// Fewer entries than this are skipped one by one.
   private static var leastSkip: Int { 16 }
-  private var sink: Sink
+  private(set) var sink: Sink
   /// Whether the sink takes index entries instead of documents.
   private var isCovering = false
   /// The ids of expired documents, which indexes still contain. Only set if no documents are read:
@@ -36,6 +36,10 @@ struct FindRun<Sink: FoundSink> {
     isCovering = isCovered && sink.covers(plan.accesses[0].index.definition)
     if isCovering {
       expired = Set(try reads.expired().map { String(decoding: $0, as: UTF8.self) })
+    }
+    if !Sink.isOrdered, request.skip == 0, request.limit == .max {
+      try runInAnyOrder()
+      return seen
     }
     switch (plan.access, plan.ordering) {
     case (.index(let access), .index(let isReversed)): try runByIndex(access, isReversed)
@@ -76,6 +80,19 @@ struct FindRun<Sink: FoundSink> {
   }
 
   // MARK: Orders
+
+  /// Reads all matches as they come.
+  private mutating func runInAnyOrder() throws {
+    if isCovering, case .index(let access) = plan.access {
+      try forEachEntry(access, in: access.ranges) { run, entry in
+        if !run.expired.isEmpty, run.expired.contains(entry.id) { return true }
+        if let goesOn = try run.sink.take(entry) { return goesOn }
+        return try run.look(at: entry.idBytes) { run, document in try run.sink.take(document) }
+      }
+    } else {
+      try forEachMatch { run, document in try run.sink.take(document) }
+    }
+  }
 
   /// Sorts all matches by the order of the request.
   private mutating func runSorted() throws {

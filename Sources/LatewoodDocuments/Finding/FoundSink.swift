@@ -4,6 +4,9 @@ import LatewoodQuery
 /// The receiver of the documents that a query finds, in order. If the values in an index are enough
 /// for it, no document is read.
 protocol FoundSink {
+  /// Whether the order of the documents makes a difference to the sink.
+  static var isOrdered: Bool { get }
+
   /// Returns whether the sink can take entries of an index instead of documents.
   mutating func covers(_ definition: IndexDefinition) -> Bool
 
@@ -13,6 +16,10 @@ protocol FoundSink {
   /// Takes the index entry of a document. Returns whether to continue; nil if the sink needs the
   /// document.
   mutating func take(_ entry: StoredEntry) throws -> Bool?
+}
+
+extension FoundSink {
+  static var isOrdered: Bool { true }
 }
 
 /// A sink that takes whole documents.
@@ -141,6 +148,47 @@ struct RowSink: FoundSink {
     guard !entry.isCut else { return nil }
     held.begin(entry)
     return try receiver.values(&held)
+  }
+}
+
+/// A sink that adds up the numbers in one field.
+struct TotalSink: FoundSink {
+  static var isOrdered: Bool { false }
+
+  private let field: FieldPath
+  /// Adds the field of a document whose index entry is not enough.
+  private let add: (FoundDocument, inout NumberTotal) throws -> Void
+  private(set) var total: NumberTotal
+  /// Whether each part of the index before the field is descending.
+  private var areDescendingBefore: [Bool] = []
+  private var isDescending = false
+
+  init(
+    _ field: FieldPath, isWhole: Bool,
+    _ add: @escaping (FoundDocument, inout NumberTotal) throws -> Void
+  ) {
+    self.field = field
+    self.add = add
+    total = NumberTotal(isWhole: isWhole)
+  }
+
+  mutating func covers(_ definition: IndexDefinition) -> Bool {
+    guard let place = definition.places(of: [field])?[0] else { return false }
+    areDescendingBefore = definition.parts[..<place].map(\.isDescending)
+    isDescending = definition.parts[place].isDescending
+    return true
+  }
+
+  mutating func take(_ document: FoundDocument) throws -> Bool {
+    try add(document, &total)
+    return true
+  }
+
+  mutating func take(_ entry: StoredEntry) throws -> Bool? {
+    guard !entry.isCut else { return nil }
+    var key = CollationReader(entry.key)
+    for isDescending in areDescendingBefore where !key.skip(descending: isDescending) { return nil }
+    return total.addNext(of: &key, descending: isDescending) ? true : nil
   }
 }
 

@@ -76,7 +76,7 @@ struct StoredEntry {
     (self.bytes, self.keyCount, self.isCut) = (bytes, keyCount, isCut)
   }
 
-  fileprivate init(
+  @inline(__always) fileprivate init(
     key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
   ) throws(DocumentError) {
     let number: UInt64

@@ -57,13 +57,27 @@ package struct CollationReader {
     }
   }
 
+  /// Returns the next value if it is a number. Anything else is left to be read by `next`.
+  @inline(__always) mutating func nextNumber(descending: Bool) -> FleeceValue.Number? {
+    let mask: UInt8 = descending ? 0xFF : 0
+    guard at < bytes.count, bytes[at] ^ mask == CollationTag.number.rawValue else { return nil }
+    at += 1
+    return number(mask)
+  }
+
+  /// Passes over the next value. Returns false where `next` would return nil.
+  package mutating func skip(descending: Bool) -> Bool {
+    if nextNumber(descending: descending) != nil { return true }
+    return next(descending: descending) != nil
+  }
+
   private mutating func byte(_ mask: UInt8) -> UInt8? {
     guard at < bytes.count else { return nil }
     defer { at += 1 }
     return bytes[at] ^ mask
   }
 
-  private mutating func number(_ mask: UInt8) -> FleeceValue.Number? {
+  @inline(__always) private mutating func number(_ mask: UInt8) -> FleeceValue.Number? {
     guard bytes.count - at >= 8 else { return nil }
     let word = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
     at += 8

@@ -48,17 +48,21 @@ struct NumberKey: Equatable {
   }
 
   /// Returns whether a key that begins with this word has a tail.
-  static func hasTail(_ sortable: UInt64) -> Bool { abs(double(sortable)) >= firstGap }
+  @inline(__always) static func hasTail(_ sortable: UInt64) -> Bool { abs(double(sortable)) >= firstGap }
 
-  private static func double(_ sortable: UInt64) -> Double {
+  @inline(__always) private static func double(_ sortable: UInt64) -> Double {
     Double(bitPattern: sortable &>> 63 == 0 ? ~sortable : sortable & ~(1 &<< 63))
   }
 
   /// The number with this key; nil if there is none. The key of a whole number does not tell
   /// whether it was stored as an integer.
-  var number: FleeceValue.Number? {
+  @inline(__always) var number: FleeceValue.Number? {
     let below = NumberKey.double(sortable)
     guard let tail, tail > 0 else { return .double(below) }
+    return NumberKey.integer(below, tail)
+  }
+
+  private static func integer(_ below: Double, _ tail: UInt16) -> FleeceValue.Number? {
     if let base = Int64(exactly: below) {
       let (sum, overflow) = base.addingReportingOverflow(Int64(tail))
       return overflow ? nil : .integer(sum)

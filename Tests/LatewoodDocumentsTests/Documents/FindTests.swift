@@ -56,6 +56,42 @@ import Testing
     return (ids, read)
   }
 
+  @Test func `a total over an index that holds the field reads no documents`() throws {
+    let year = FieldPath("year")
+    let seventies = FindRequest(try MangoSelector.predicate(json: #"{"year": {"$gte": 1972, "$lt": 1980}}"#))
+    func total(_ request: FindRequest) throws -> (sum: Int?, read: Int) {
+      var read = 0
+      let total = try store.reads(collection).total(PreparedFind(request), of: year, isWhole: true) {
+        document, total in
+        read += 1
+        try document.withField(year) { lookup throws(FleeceError) in
+          guard let value = try ScalarValue(lookup.value) else { return }
+          _ = total.add(value)
+        }
+      }
+      return (total.whole, read)
+    }
+    let found = films.filter { (1972..<1980).contains($0.year) }
+    let expected = found.reduce(0) { $0 + $1.year }
+    let scanned = try total(seventies)
+    #expect(scanned == (expected, found.count))
+    for definition in ["year", "year:desc", "year,title", "title,year:desc"] {
+      let parts = try definition.split(separator: ",").map { try IndexDefinition.Part(parsing: String($0)) }
+      try store.createIndex("index", IndexDefinition(parts), in: collection)
+      // An index by title has all films, and leaves the range of years to be checked.
+      let isRange = parts[0].path == year
+      #expect(try total(seventies) == (expected, isRange ? 0 : found.count), "\(definition)")
+      let all = films.reduce(0) { $0 + $1.year }
+      #expect(try total(FindRequest()).sum == all, "\(definition)")
+      var limited = seventies
+      limited.order = [FindRequest.Order(year)]
+      (limited.skip, limited.limit) = (2, 5)
+      let years = found.map(\.year).sorted()
+      #expect(try total(limited).sum == years[2..<7].reduce(0, +), "\(definition)")
+      try store.dropIndex("index", in: collection)
+    }
+  }
+
   @Test func `documents come by id, and tombstones do not`() throws {
     let found = try find(#"{"year": {"$gte": 1975, "$lt": 1980}}"#)
     #expect(found.ids == films.filter { (1975..<1980).contains($0.year) }.map(\.id))

@@ -174,7 +174,8 @@ import Testing
       let expected = try bruteForce(request, reads)
       let columns = ["a", "b", "c", "_id"].shuffled(using: &random).prefix(1 + random.below(2))
         .map { FieldPath($0) }
-      let planner = try FindPlanner(reads, request)
+      let planner = try FindPlanner(reads, PreparedFind(request), columns)
+      let sum = try total(of: "a", request, planner.all()[0], reads)
       for plan in try planner.all() + [planner.best()] {
         var found: [String] = []
         if request.limit > 0 {
@@ -183,7 +184,10 @@ import Testing
             return true
           }
         }
-        let explanation = planner.explain(plan, columns)
+        let explanation = planner.explain(plan)
+        if try total(of: "a", request, plan, reads) != sum {
+          Issue.record("total of \(text): \(explanation) \(random.replay)")
+        }
         if request.limit > 0 {
           var rows: [String] = []
           let receiver = RowReceiver { values in
@@ -207,6 +211,21 @@ import Testing
     // All kinds of plan have occurred.
     #expect(uses.count > 8, "\(uses)")
     #expect(covered > 0)
+  }
+
+  /// Adds up the numbers in a member by a plan. All of them are small multiples of a half.
+  private func total(
+    of name: String, _ request: FindRequest, _ plan: FindPlan, _ reads: DocumentReads
+  ) throws -> Double {
+    guard request.limit > 0 else { return 0 }
+    let sink = TotalSink(FieldPath(name), isWhole: false) { document, total in
+      try document.withField(FieldPath(name)) { lookup throws(FleeceError) in
+        if let value = try ScalarValue(lookup.value) { _ = total.add(value) }
+      }
+    }
+    var run = FindRun(reads, request, plan, sink)
+    _ = try run.run()
+    return run.sink.total.sum
   }
 
   // MARK: Choices
