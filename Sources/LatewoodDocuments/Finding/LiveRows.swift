@@ -1,53 +1,19 @@
-/// A row of a result that is kept up to date: a document and its value.
-package final class LiveRow<Value: Sendable>: Sendable {
-  package let id: String
-  package let value: Value
-  /// The sort key. Rows with equal keys are sorted by id.
-  let key: [UInt8]
-  /// The first bytes of the key, by which most rows can be told apart.
-  private let start: UInt64
-  private let revision: RevisionID
-  /// The body that `DocumentRecord.Head` names.
-  private let body: UInt64
-
-  init(_ id: String, _ head: DocumentRecord.Head, key: [UInt8], value: Value) {
-    self.id = id
-    self.value = value
-    self.key = key
-    start = key.sortingStart
-    revision = head.winner
-    body = head.body
-  }
-
-  /// Returns whether a document is unchanged since the row was made.
-  func isCurrent(_ head: DocumentRecord.Head) -> Bool { head.winner == revision && head.body == body }
-
-  func precedes(_ other: LiveRow) -> Bool {
-    start == other.start ? precedes(other.key, other.id) : start < other.start
-  }
-
-  /// Returns whether this row sorts before one with another key and id.
-  func precedes(_ other: [UInt8], _ otherID: String) -> Bool {
-    key == other ? BestKeys.isLess(id, otherID) : key.lexicographicallyPrecedes(other)
-  }
-}
-
 /// Rows in order. A copy shares everything except what is changed afterwards, so a result of
 /// 100,000 rows changes in microseconds even while the previous result is still in use.
 ///
 /// The rows are in chunks of at most `chunkSize`. A change copies one chunk and the list of chunks,
 /// O(chunkSize + n / chunkSize): references, not values.
-package struct LiveRows<Value: Sendable>: Sendable {
+struct LiveOrder: Sendable {
   private static var chunkSize: Int { 256 }
 
-  private var chunks: [[LiveRow<Value>]] = []
+  private var chunks: [[LiveRowKey]] = []
   /// The number of rows up to the end of each chunk.
   private var ends: [Int] = []
 
-  package init() {}
+  init() {}
 
   /// - Parameter rows: the rows, in order.
-  init(sorted rows: [LiveRow<Value>]) {
+  init(sorted rows: [LiveRowKey]) {
     // Half full, so that rows can be inserted.
     for start in stride(from: 0, to: rows.count, by: Self.chunkSize / 2) {
       chunks.append(Array(rows[start..<min(start + Self.chunkSize / 2, rows.count)]))
@@ -55,9 +21,9 @@ package struct LiveRows<Value: Sendable>: Sendable {
     count(from: 0)
   }
 
-  package var count: Int { ends.last ?? 0 }
+  var count: Int { ends.last ?? 0 }
 
-  package subscript(index: Int) -> LiveRow<Value> {
+  subscript(index: Int) -> LiveRowKey {
     let chunk = chunk(of: index)
     return chunks[chunk][index - start(of: chunk)]
   }
@@ -74,6 +40,12 @@ package struct LiveRows<Value: Sendable>: Sendable {
 
   private func start(of chunk: Int) -> Int { chunk == 0 ? 0 : ends[chunk - 1] }
 
+  /// Counts a row that was added to a chunk, or removed from it.
+  private mutating func shift(from chunk: Int, by change: Int) {
+    for place in chunk..<ends.count { ends[place] += change }
+  }
+
+  /// Counts the rows of all chunks from one on.
   private mutating func count(from chunk: Int) {
     ends.removeLast(max(0, ends.count - chunk))
     var end = ends.last ?? 0
@@ -85,7 +57,7 @@ package struct LiveRows<Value: Sendable>: Sendable {
 
   /// Returns the first row that does not precede another one: its chunk, and its position in the
   /// chunk.
-  private func place(of row: LiveRow<Value>) -> (chunk: Int, offset: Int) {
+  private func place(of row: LiveRowKey) -> (chunk: Int, offset: Int) {
     var (low, high) = (0, chunks.count)
     while low < high {
       let middle = (low + high) / 2
@@ -101,18 +73,23 @@ package struct LiveRows<Value: Sendable>: Sendable {
   }
 
   /// Returns the index of a row, or the index at which it would be inserted.
-  func index(of row: LiveRow<Value>) -> Int {
+  func index(of row: LiveRowKey) -> Int {
     let (chunk, offset) = place(of: row)
     return start(of: chunk) + offset
   }
 
   /// Inserts a row. Returns its index.
   @discardableResult
-  mutating func insert(_ row: LiveRow<Value>) -> Int {
+  mutating func insert(_ row: LiveRowKey) -> Int {
     var (chunk, offset) = place(of: row)
     if chunk == chunks.count {
       // The row goes after all others.
-      if chunk == 0 { chunks.append([]) } else { chunk -= 1 }
+      if chunk == 0 {
+        chunks.append([])
+        ends.append(0)
+      } else {
+        chunk -= 1
+      }
       offset = chunks[chunk].count
     }
     chunks[chunk].insert(row, at: offset)
@@ -121,39 +98,73 @@ package struct LiveRows<Value: Sendable>: Sendable {
       let half = Array(chunks[chunk].suffix(Self.chunkSize / 2))
       chunks[chunk].removeLast(half.count)
       chunks.insert(half, at: chunk + 1)
+      count(from: chunk)
+    } else {
+      shift(from: chunk, by: 1)
     }
-    count(from: chunk)
     return index
   }
 
   /// Removes a row if it is present. Returns the index at which it was, or would have been.
   @discardableResult
-  mutating func remove(_ row: LiveRow<Value>) -> Int {
+  mutating func remove(_ row: LiveRowKey) -> Int {
     let (chunk, offset) = place(of: row)
     let index = start(of: chunk) + offset
     guard chunk < chunks.count, offset < chunks[chunk].count, chunks[chunk][offset] === row else {
       return index
     }
     chunks[chunk].remove(at: offset)
-    var changed = chunk
-    if chunks[chunk].count < Self.chunkSize / 8 {
-      // A small chunk is joined with the one before it (the first, with the next) if both fit into
-      // half a chunk.
-      let left = max(0, chunk - 1)
-      if left + 1 < chunks.count, chunks[left].count + chunks[left + 1].count <= Self.chunkSize / 2 {
-        chunks[left] += chunks.remove(at: left + 1)
-        changed = left
-      } else if chunks[chunk].isEmpty {
-        chunks.remove(at: chunk)
-      }
-    }
-    count(from: changed)
+    shift(from: chunk, by: -1)
+    if chunks[chunk].count < Self.chunkSize / 8 { join(chunk) }
     return index
   }
 
-  mutating func removeLast() -> LiveRow<Value>? {
+  /// Joins a small chunk with the one before it (the first, with the next) if both fit into half a
+  /// chunk.
+  private mutating func join(_ chunk: Int) {
+    let left = max(0, chunk - 1)
+    if left + 1 < chunks.count, chunks[left].count + chunks[left + 1].count <= Self.chunkSize / 2 {
+      chunks[left] += chunks.remove(at: left + 1)
+      count(from: left)
+    } else if chunks[chunk].isEmpty {
+      chunks.remove(at: chunk)
+      count(from: chunk)
+    }
+  }
+
+  mutating func removeLast() -> LiveRowKey? {
     guard let last = chunks.last?.last else { return nil }
     remove(last)
     return last
   }
+}
+
+/// The rows of a result in order: see ``LiveOrder``.
+package struct LiveRows<Value: Sendable>: Sendable {
+  private var order: LiveOrder
+
+  package init() { order = LiveOrder() }
+
+  /// - Parameter rows: the rows, in order.
+  init(sorted rows: [LiveRow<Value>]) { order = LiveOrder(sorted: rows) }
+
+  package var count: Int { order.count }
+
+  package subscript(index: Int) -> LiveRow<Value> { row(order[index]) }
+
+  /// Returns the index of a row, or the index at which it would be inserted.
+  func index(of row: LiveRow<Value>) -> Int { order.index(of: row) }
+
+  /// Inserts a row. Returns its index.
+  @discardableResult
+  mutating func insert(_ row: LiveRow<Value>) -> Int { order.insert(row) }
+
+  /// Removes a row if it is present. Returns the index at which it was, or would have been.
+  @discardableResult
+  mutating func remove(_ row: LiveRow<Value>) -> Int { order.remove(row) }
+
+  mutating func removeLast() -> LiveRow<Value>? { order.removeLast().map { row($0) } }
+
+  // SAFETY: every row in the order was put there by a function of this type.
+  private func row(_ key: LiveRowKey) -> LiveRow<Value> { unsafeDowncast(key, to: LiveRow<Value>.self) }
 }
