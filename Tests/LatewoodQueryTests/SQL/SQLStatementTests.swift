@@ -105,7 +105,8 @@ import Testing
     ("SELECT 1x FROM c", "no number", 1, 8), ("SELECT 1e999 FROM c", "no number", 1, 8),
     ("SELECT a FROM c extra more", "a clause is expected", 1, 23),
     ("SELECT /* a FROM c", "has no end", 1, 8), ("SELECT a FROM c UNNEST a AS c", "taken already", 1, 17),
-    ("SELECT a FROM s.c", "no scopes", 1, 16),
+    ("SELECT a FROM s.c.d", "no third part", 1, 18),
+    ("SELECT a FROM s. WHERE b", "behind that of its scope", 1, 18),
     ("SELECT COUNT(DISTINCT *) FROM c", "an expression is expected", 1, 23),
   ])
   func `an error points at its place`(text: String, reason: String, line: Int, column: Int) throws {

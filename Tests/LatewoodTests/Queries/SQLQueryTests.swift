@@ -53,6 +53,24 @@ import Testing
     #expect(seen == 2)
   }
 
+  @Test func `a collection in a scope is asked by both names`() throws {
+    let (database, films) = try made(Self.few)
+    let people = try database.createCollection("people", scope: "hr")
+    try people.save(MutableDocument(id: "1", json: #"{"name":"Ann","films":[1,2]}"#))
+    #expect(try database.query("SELECT name FROM hr.people").rows().map { $0["name"].string } == ["Ann"])
+    let named = try database.query("SELECT people.name FROM hr.people WHERE people.name = 'Ann'")
+    #expect(try named.rows().count == 1)
+    #expect(try database.query("SELECT p.name, n FROM hr.people AS p UNNEST p.films AS n").rows().count == 2)
+    #expect(try database.query("SELECT meta().id FROM `hr`.`people`").rows().count == 1)
+    #expect(try database.query("SELECT title FROM _default.films").rows().count == Self.few.count)
+    #expect(try films.count == Self.few.count)
+    for missing in ["people", "hr.films", "other.people"] {
+      let query = try database.query("SELECT 1 FROM \(missing)")
+      let error = #expect(throws: DatabaseError.self) { try query.rows() }
+      #expect(error?.code == .notFound && error?.description.contains(missing) == true)
+    }
+  }
+
   @Test func `rows come without blocking a thread`() async throws {
     let (database, _) = try made(Self.few)
     let (name, since, nothing) = ("Ford", 1977, String?.none)

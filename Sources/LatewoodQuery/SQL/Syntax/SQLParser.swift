@@ -184,15 +184,23 @@ struct SQLParser {
   }
 
   private mutating func source(into statement: inout SQLStatement) throws(QueryError) {
-    guard let name = takeName() else { throw unexpected("the name of a collection is expected behind FROM") }
+    guard var name = takeName() else { throw unexpected("the name of a collection is expected behind FROM") }
+    var scope: String?
+    if take(.dot) {
+      scope = name
+      guard let inScope = takeName() else {
+        throw unexpected("the name of a collection is expected behind that of its scope")
+      }
+      name = inScope
+    }
     if symbol() == .dot {
-      throw fault("a collection has one name: there are no scopes", at: offset, .unsupported)
+      throw fault("a collection has a scope and a name, and no third part", at: offset, .unsupported)
     }
     if symbol() == .comma {
       throw fault(
         "one collection is asked at a time; arrays in it are flattened by UNNEST", at: offset, .unsupported)
     }
-    statement.collection = name == "_" ? "_default" : name
+    statement.collection = SQLStatement.fullName(of: name, in: scope)
     statement.alias = try alias() ?? name
   }
 

@@ -81,7 +81,7 @@ package struct SQLStatement: Sendable {
   }
 
   package internal(set) var text: String
-  /// The name after FROM; `_` stands for the default collection, and is replaced by its name.
+  /// The full name of the collection after FROM.
   package internal(set) var collection = ""
   /// The name that stands for a document.
   var alias = ""
@@ -94,6 +94,13 @@ package struct SQLStatement: Sendable {
   var order: [Order] = []
   var limit: SQLSyntax?
   var offset: SQLSyntax?
+
+  /// Returns the full name of a collection. `_` stands for the default collection.
+  static func fullName(of name: String, in scope: String?) -> String {
+    let standard = "_default"
+    let name = name == "_" ? standard : name
+    return scope.map { $0 == standard || $0 == "_" ? name : "\($0).\(name)" } ?? name
+  }
 
   func fault(_ kind: QueryError.Kind = .invalidStatement, _ reason: String, at offset: Int) -> QueryError {
     QueryError(kind, reason, position: TextPosition(offset: offset, in: Array(text.utf8)))
