@@ -134,7 +134,7 @@ final class NodeTarget: FuzzTarget {
   private func scan(
     _ reads: ReadView, isReversed: Bool, _ body: (_ key: [UInt8], _ value: UnsafeRawBufferPointer) -> Bool
   ) throws {
-    try ([0] as [UInt8]).withUnsafeBytes { low in
+    _ = try ([0] as [UInt8]).withUnsafeBytes { low in
       try ([UInt8](repeating: 255, count: 16389)).withUnsafeBytes { high in
         try reads.scan(low: low, high: high, isReversed: isReversed, hold: nil) { key, value in
           body([UInt8](key), value)

@@ -37,6 +37,7 @@ public struct Reader {
 
   /// Runs a closure that uses bytes in place. Until it returns, a transaction refuses to be
   /// changed.
+  @discardableResult
   func lending<R>(_ body: () throws -> R) rethrows -> R {
     guard isOfTransaction else { return try withExtendedLifetime(self) { try body() } }
     gate.lend()

@@ -16,8 +16,8 @@ struct BufferCursor: ~Copyable {
   private(set) var isValid = false
   private(set) var reference = RecordReference(bits: 0)
   private(set) var record: LogRecord
-  /// The number of steps since the cursor was made.
-  private var steps = 0
+  /// The number of steps forward since the cursor was made.
+  private(set) var steps = 0
   /// The sum of the bytes that were touched, so that they are read at all.
   private var touched: UInt8 = 0
 

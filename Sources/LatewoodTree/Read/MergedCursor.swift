@@ -80,6 +80,9 @@ package struct MergedCursor: ~Copyable {
     return base
   }
 
+  /// The number of entries of the write buffers that it has passed over on its way forward.
+  var steps: Int { active.steps &+ frozen.steps }
+
   // MARK: Moving
 
   /// Obtains the nodes at the cursor's position again, because the cache of the file may have

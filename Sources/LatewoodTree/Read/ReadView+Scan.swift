@@ -12,11 +12,13 @@ extension ReadView {
   /// - Parameter hold: a hold on the file's cache, if there is one, that nothing else depends on.
   ///   It is paused while `body` runs, so that a scan keeps nothing in memory however long it
   ///   takes; values of up to 64 KiB are copied for that.
+  /// - Returns: the number of entries of write buffers that were passed over, deleted ones, too.
+  @discardableResult
   package func scan(
     low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer, isReversed: Bool, hold: CacheHold?,
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
-  ) throws {
-    guard let lowStart = low.baseAddress, let highStart = high.baseAddress else { return }
+  ) throws -> Int {
+    guard let lowStart = low.baseAddress, let highStart = high.baseAddress else { return 0 }
     var cursor = MergedCursor(self)
     var scratch = KeyScratch()
     var copy: [UInt8] = []
@@ -25,27 +27,29 @@ extension ReadView {
     } else {
       try cursor.position(lowStart, low.count)
       if hold == nil, let base = cursor.onlyBase(before: highStart, high.count) {
-        return try scanBase(from: base, highStart, high.count, &scratch, body)
+        try scanBase(from: base, highStart, high.count, &scratch, body)
+        return cursor.steps
       }
       try cursor.settleForward()
     }
     while cursor.isValid {
       if isReversed {
-        if cursor.compareKey(lowStart, low.count) < 0 { return }
+        if cursor.compareKey(lowStart, low.count) < 0 { break }
       } else if cursor.compareKey(highStart, high.count) >= 0 {
-        return
+        break
       }
       // In this order: if the value lies within the file, so does the key before it.
       let value = try cursor.value()
       let key = try scratch.take(cursor.key)
       if let hold {
-        guard try offer(key, value, &copy, hold, body) else { return }
+        guard try offer(key, value, &copy, hold, body) else { break }
         if hold.resume() { try cursor.revive() }
       } else {
-        guard try body(key, value) else { return }
+        guard try body(key, value) else { break }
       }
       if isReversed { try cursor.previous() } else { try cursor.next() }
     }
+    return cursor.steps
   }
 
   /// Whether only the base tree has to be read for a range of full keys: no buffer has an entry in
