@@ -32,7 +32,7 @@ struct BuiltEntries {
   }
 
   /// Adds an entry of a document.
-  mutating func add(_ key: IndexKey, _ id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head) {
+  mutating func add(_ key: IndexKeyInPlace, _ id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head) {
     let offset = bytes.count
     bytes.append(contentsOf: key.bytes)
     bytes.append(contentsOf: id)

@@ -97,15 +97,14 @@ extension DocumentWriter {
     var seen = 0
     var last = start
     var found = BuiltEntries(count: min(limit, DocumentWriter.buildSize))
+    var memory = CollationKey(limit: IndexKey.lengthLimit)
     let range = start.isEmpty ? KeyRange.all : KeyRange(lower: .excluded(Array(start.utf8)))
     try DocumentError.typed {
       try transaction.forEach(in: work.spaces.documents, range) { id, value in
         let head = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
         try id.withUnsafeBytes { id in
           do throws(DocumentError) {
-            for key in try keys(of: id, IndexedRevision(head), index, work) {
-              found.add(key, id, head)
-            }
+            try forEachKey(of: id, head, index, work, in: &memory) { key in found.add(key, id, head) }
           } catch {
             guard isSalvaged, error.code == .corruptData else { throw error }
           }

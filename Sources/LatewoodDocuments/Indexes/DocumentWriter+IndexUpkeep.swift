@@ -108,14 +108,16 @@ extension DocumentWriter {
     }
   }
 
-  /// Returns the keys of a revision in one index.
-  func keys(
-    of id: UnsafeRawBufferPointer, _ revision: IndexedRevision, _ index: CollectionIndex,
-    _ work: CollectionWork
-  ) throws(DocumentError) -> [IndexKey] {
-    try withDocument(id, revision, work) { (document) throws(FleeceError) in
-      try index.definition.keys(of: document)
-    } ?? []
+  /// Calls `body` with each key of a stored revision in one index.
+  ///
+  /// - Parameter memory: used again for each document.
+  func forEachKey(
+    of id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head, _ index: CollectionIndex,
+    _ work: CollectionWork, in memory: inout CollationKey, _ body: (IndexKeyInPlace) -> Void
+  ) throws(DocumentError) {
+    _ = try withDocument(id, IndexedRevision(head), work) { (document) throws(FleeceError) in
+      try index.definition.forEachKey(of: document, in: &memory, body)
+    }
   }
 
   /// Calls `body` with a revision as a document; returns nil if it is deleted or has no body.

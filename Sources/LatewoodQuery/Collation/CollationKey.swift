@@ -16,7 +16,7 @@ import LatewoodFleece
 /// several keys can be concatenated, and a descending key has all its bits inverted.
 package struct CollationKey: Sendable {
   /// The greatest number of bytes to keep; nothing is written past them.
-  private let limit: Int
+  let limit: Int
   package private(set) var bytes: [UInt8] = []
   /// Whether something did not fit. Equal cut keys may stand for different values.
   package private(set) var isCut = false
@@ -67,6 +67,8 @@ package struct CollationKey: Sendable {
   private mutating func tag(_ tag: CollationTag) { write(tag.rawValue) }
 
   private mutating func number(_ number: FleeceValue.Number) {
+    // Most keys are a single number: their memory is allocated once.
+    if bytes.isEmpty { bytes.reserveCapacity(min(limit, 9)) }
     tag(.number)
     let key = NumberKey(number)
     if key.tail == nil, bytes.count <= limit - 8 {

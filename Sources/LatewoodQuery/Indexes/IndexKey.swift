@@ -18,7 +18,38 @@ package struct IndexKey: Sendable, Equatable {
   }
 }
 
+/// A key in memory that the next one uses again. It must not leave the call that provided it.
+package struct IndexKeyInPlace {
+  package let bytes: UnsafeRawBufferPointer
+  /// See ``IndexKey/isCut``.
+  package let isCut: Bool
+  /// See ``IndexKey/lacksValue``.
+  package let lacksValue: Bool
+}
+
 extension IndexDefinition {
+  /// Calls a closure with each key of a document: what `keys` returns, without memory for each.
+  ///
+  /// - Parameter memory: used again for each document; its limit is that of the keys.
+  package func forEachKey(
+    of source: some FieldSource, in memory: inout CollationKey, _ body: (IndexKeyInPlace) -> Void
+  ) throws(FleeceError) {
+    guard !hasEach else {
+      for key in try keys(of: source, limit: memory.limit) {
+        key.bytes.withUnsafeBytes {
+          body(IndexKeyInPlace(bytes: $0, isCut: key.isCut, lacksValue: key.lacksValue))
+        }
+      }
+      return
+    }
+    if let condition, try !condition.matches(source) { return }
+    memory.removeAll()
+    let lacksValue = try write(source, element: nil, to: &memory)
+    memory.bytes.withUnsafeBytes {
+      body(IndexKeyInPlace(bytes: $0, isCut: memory.isCut, lacksValue: lacksValue))
+    }
+  }
+
   /// Returns the keys of a document, in order, each once; none if the index does not contain it.
   ///
   /// - Parameter limit: the greatest number of bytes in a key.
@@ -43,11 +74,20 @@ extension IndexDefinition {
     }
   }
 
-  /// - Parameter element: the element that stands for the array.
   private func key(
     of source: some FieldSource, element: FleeceValue?, limit: Int
   ) throws(FleeceError) -> IndexKey {
     var key = CollationKey(limit: limit)
+    let lacksValue = try write(source, element: element, to: &key)
+    return IndexKey(bytes: key.bytes, isCut: key.isCut, lacksValue: lacksValue)
+  }
+
+  /// Appends the values of a document. Returns whether one of them is missing or null.
+  ///
+  /// - Parameter element: the element that stands for the array.
+  private func write(
+    _ source: some FieldSource, element: FleeceValue?, to key: inout CollationKey
+  ) throws(FleeceError) -> Bool {
     var lacksValue = false
     for part in parts {
       if part.isEach {
@@ -60,6 +100,6 @@ extension IndexDefinition {
         }
       }
     }
-    return IndexKey(bytes: key.bytes, isCut: key.isCut, lacksValue: lacksValue)
+    return lacksValue
   }
 }

@@ -111,11 +111,12 @@ extension FieldPath {
   /// Follows the path into a value.
   package func lookup(in root: FleeceValue) throws(FleeceError) -> Lookup {
     var value = root
-    for step in steps {
+    // By their places: iterating would copy each step.
+    for place in steps.indices {
       if let object = try value.dictionary() {
-        guard let member = try object.value(for: step) else { return .missing }
+        guard let member = try object.value(for: steps[place]) else { return .missing }
         value = member
-      } else if let array = try value.array(), let index = step.index, index < array.count {
+      } else if let array = try value.array(), let index = steps[place].index, index < array.count {
         value = try array.value(at: index)
       } else {
         return .blocked
