@@ -154,26 +154,36 @@ extension DocumentReads {
     return try run.run()
   }
 
+  /// Calls a closure with a document.
+  ///
+  /// - Parameter stored: the bytes of its body, which outlive the call; nil to look them up.
   func withDocument<R>(
-    _ id: some ByteSource, _ head: DocumentRecord.Head, _ body: (FoundDocument) throws -> R
+    _ id: some ByteSource, _ head: DocumentRecord.Head, stored: UnsafeRawBufferPointer? = nil,
+    _ body: (FoundDocument) throws -> R
   ) throws -> R {
     try id.withBytes { (id) throws -> R in
+      if let stored { return try DocumentReads.passing(id, head, stored, to: body) }
       let result = try withBody(at: head.body) { bytes in
-        try bytes.withUnsafeBytes { bytes in
-          do {
-            return try body(FoundDocument(id, head, bytes))
-          } catch let error as FleeceError {
-            throw DocumentError(
-              .corruptData,
-              "the body of the document \(String(decoding: id, as: UTF8.self)) is damaged: \(error)")
-          }
-        }
+        try bytes.withUnsafeBytes { bytes in try DocumentReads.passing(id, head, bytes, to: body) }
       }
       guard let result else {
         throw DocumentError(
           .corruptData, "the body of the document \(String(decoding: id, as: UTF8.self)) is missing")
       }
       return result
+    }
+  }
+
+  @inline(__always) private static func passing<R>(
+    _ id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head, _ stored: UnsafeRawBufferPointer,
+    to body: (FoundDocument) throws -> R
+  ) throws -> R {
+    do {
+      return try body(FoundDocument(id, head, stored))
+    } catch let error as FleeceError {
+      throw DocumentError(
+        .corruptData,
+        "the body of the document \(String(decoding: id, as: UTF8.self)) is damaged: \(error)")
     }
   }
 }

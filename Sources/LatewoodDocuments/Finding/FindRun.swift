@@ -11,6 +11,8 @@ struct FindRun<Sink: FoundSink> {
   /// Fewer entries than this are skipped one by one.
   private static var leastSkip: Int { 16 }
   private(set) var sink: Sink
+  /// Nil if documents are looked up each by itself: from a batch, or if there are few.
+  private var nearby: NearbyDocuments?
   /// Whether the sink takes index entries instead of documents.
   private var isCovering = false
   /// The ids of expired documents, which indexes still contain. Only set if no documents are read:
@@ -37,6 +39,7 @@ struct FindRun<Sink: FoundSink> {
     if isCovering {
       expired = Set(try reads.expired().map { String(decoding: $0, as: UTF8.self) })
     }
+    if case .few = plan.access {} else { nearby = try NearbyDocuments(reads) }
     if !Sink.isOrdered, request.skip == 0, request.limit == .max {
       try runInAnyOrder()
       return seen
@@ -241,7 +244,8 @@ struct FindRun<Sink: FoundSink> {
   private mutating func look(
     at id: some ByteSource, _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws -> Bool {
-    guard let head = try reads.head(of: id), !head.isDeleted else { return true }
+    let found = nearby == nil ? try reads.head(of: id) : reads.current(try nearby?.head(of: id))
+    guard let head = found, !head.isDeleted else { return true }
     return try match(id, head, body)
   }
 
@@ -250,7 +254,8 @@ struct FindRun<Sink: FoundSink> {
     _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws -> Bool {
     seen += 1
-    return try reads.withDocument(id, head) { document in
+    let stored = try nearby?.body(at: head.body)
+    return try reads.withDocument(id, head, stored: stored) { document in
       try isCovered || request.predicate.matches(document) ? try body(&self, document) : true
     }
   }

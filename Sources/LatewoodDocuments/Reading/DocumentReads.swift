@@ -65,7 +65,12 @@ package struct DocumentReads {
     let head = try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in
       try DocumentRecord.Head(bytes)
     }
-    return head?.isExpired(at: now) == true ? nil : head
+    return current(head)
+  }
+
+  /// Returns facts as they were found; nil if the document has expired.
+  func current(_ head: DocumentRecord.Head?) -> DocumentRecord.Head? {
+    head?.isExpired(at: now) == true ? nil : head
   }
 
   /// Returns a document with all its revisions; nil if there is none. O(log n + revisions).

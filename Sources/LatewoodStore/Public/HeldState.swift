@@ -38,6 +38,14 @@ package final class HeldState: Readable {
     return isFirst ? found : kept
   }
 
+  /// Returns the view in which a keyspace can be read as long as the state is held; nil if memory
+  /// of it may be released before.
+  func view(of keyspace: Keyspace) throws(StoreError) -> ReadView? {
+    let state = engine.state(of: version)
+    do throws(Fault) { try state.check(keyspace) } catch { throw StoreError(error, path: _path) }
+    return state.view.isBuffered ? nil : state.view
+  }
+
   /// Calls a closure that may call `find`.
   @inline(__always) package func reading<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     let ticket = version.file.enter()

@@ -24,15 +24,14 @@ struct BaseTree {
 
   /// The value under `key`. O(log n).
   @inline(__always) func find(_ key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> BaseValue? {
-    guard let root else { return nil }
-    let leaf = try leaf(for: key, keyCount, under: root)
+    guard let leaf = try leaf(for: key, keyCount) else { return nil }
     let (index, found) = leaf.lowerBound(key, keyCount)
     return found ? leaf.entry(index).value : nil
   }
 
-  @inline(__always) private func leaf(
-    for key: UnsafeRawPointer, _ keyCount: Int, under root: Subtree
-  ) throws(Fault) -> Node {
+  /// The leaf in which a key belongs; nil if the tree is empty. O(log n).
+  @inline(__always) func leaf(for key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Node? {
+    guard let root else { return nil }
     var level = root.level
     var node = try source.node(root.reference, level: level)
     while level > 0 {

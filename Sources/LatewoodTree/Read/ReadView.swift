@@ -62,6 +62,13 @@ package struct ReadView: @unchecked Sendable {
   package func find(
     _ key: UnsafeRawPointer, _ keyCount: Int
   ) throws(Fault) -> UnsafeRawBufferPointer? {
+    try find(key, keyCount) { () throws(Fault) in try base.find(key, keyCount) }
+  }
+
+  /// The value of a full key, or nil. `inBase` looks it up in the base tree, if that is needed.
+  @inline(__always) func find(
+    _ key: UnsafeRawPointer, _ keyCount: Int, inBase: () throws(Fault) -> BaseValue?
+  ) throws(Fault) -> UnsafeRawBufferPointer? {
     if active != nil || frozen != nil {
       if let (reference, record) = try pending(key, keyCount) {
         if reference.isTombstone || cover(key, keyCount) > reference.offset { return nil }
@@ -69,7 +76,7 @@ package struct ReadView: @unchecked Sendable {
       }
     }
     if cover(key, keyCount) > 0 { return nil }
-    return try base.find(key, keyCount)?.bytes(in: base.source.file)
+    return try inBase()?.bytes(in: base.source.file)
   }
 
   /// The newest entry of a key in the write buffers, and its record.

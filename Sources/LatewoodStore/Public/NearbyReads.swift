@@ -1,0 +1,26 @@
+import LatewoodBytes
+import LatewoodTree
+
+/// Looks up keys of one keyspace in a held state, one after the other: faster than single reads
+/// where the keys lie near each other. For one thread.
+package struct NearbyReads {
+  private let state: HeldState
+  private let keyspace: UInt32
+  private var finder: NearbyFinder
+
+  /// Returns nil if the file of the state is read through a cache, which may release what was found
+  /// before.
+  package init?(_ state: HeldState, in keyspace: Keyspace) throws(StoreError) {
+    guard let view = try state.view(of: keyspace) else { return nil }
+    self.state = state
+    self.keyspace = keyspace.id
+    finder = NearbyFinder(view)
+  }
+
+  /// Returns the value of a key, or nil. The bytes are valid as long as the state. O(log n).
+  package mutating func find(_ key: UnsafeRawBufferPointer) throws(StoreError) -> UnsafeRawBufferPointer? {
+    do throws(Fault) {
+      return try FullKey.with(keyspace, key) { (full, count) throws(Fault) in try finder.find(full, count) }
+    } catch { throw StoreError(error, path: state._path) }
+  }
+}
