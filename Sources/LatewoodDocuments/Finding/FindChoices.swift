@@ -24,7 +24,7 @@ final class FindChoices: Sendable {
     ids = KeyRange(idsOf: request.predicate)
     var parts: [IndexPart] = []
     for index in indexes.ready {
-      if let part = IndexPart(index, conditions, order), part.isUseful { parts.append(part) }
+      if let part = IndexPart.of(index, conditions, order), part.isUseful { parts.append(part) }
     }
     self.parts = parts
     unions = FindChoices.unions(of: conditions, indexes.ready)
@@ -41,7 +41,7 @@ final class FindChoices: Sendable {
       var found: [[IndexPart]] = []
       for side in sides {
         let both = Conjunction(.all([side] + conditions.parts))
-        found.append(indexes.compactMap { IndexPart($0, both, []) }.filter(\.isSelective))
+        found.append(indexes.compactMap { IndexPart.of($0, both, []) }.filter(\.isSelective))
       }
       if found.allSatisfy({ !$0.isEmpty }) { unions.append(found) }
     }
@@ -59,13 +59,21 @@ final class IndexPart: Sendable {
   /// have that order, or the request has none.
   let isReversed: Bool?
 
-  /// Returns nil if the index does not have all of them.
-  init?(
+  /// Returns the part of an index for some conditions; nil if the index does not have all of their
+  /// documents, or clearly does not help.
+  static func of(
     _ index: CollectionIndex, _ conditions: Conjunction, _ order: [(path: FieldPath, isDescending: Bool)]
-  ) {
+  ) -> IndexPart? {
+    // Before anything is allocated: most indexes have nothing to do with a request.
     guard index.definition.mayHelp(conditions, order.first?.path),
       let bounds = index.definition.bounds(for: conditions)
     else { return nil }
+    return IndexPart(index, bounds, order)
+  }
+
+  private init(
+    _ index: CollectionIndex, _ bounds: IndexBounds, _ order: [(path: FieldPath, isDescending: Bool)]
+  ) {
     self.index = index
     self.bounds = bounds
     ranges = bounds.ranges.map { interval in
@@ -94,11 +102,11 @@ extension IndexDefinition {
   /// Returns false if the index clearly has neither bounds nor an order for a request, nor exactly
   /// its documents.
   fileprivate func mayHelp(_ conditions: Conjunction, _ sorted: FieldPath?) -> Bool {
-    guard condition == nil, !conditions.parts.isEmpty, let first = parts.first?.path, sorted != first else {
+    if condition != nil || conditions.parts.isEmpty || sorted.map({ $0 == parts[0].path }) == true {
       return true
     }
     return conditions.parts.contains { part in
-      if case .field(let path, _) = part { path == first } else { true }
+      if case .field(let path, _) = part { path == parts[0].path } else { true }
     }
   }
 }
