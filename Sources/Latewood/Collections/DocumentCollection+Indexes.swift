@@ -127,16 +127,17 @@ extension DocumentCollection {
     }
   }
 
-  /// - Parameter check: called after each step but the last. If it throws, the index is dropped.
+  /// - Parameter check: called before and after each step. If it throws, the step is not made, and
+  ///   the index is dropped.
   private func build(
     _ name: String, _ definition: IndexDefinition, check: () throws -> Void,
     _ progress: (IndexBuildProgress) throws -> Void
   ) throws {
     do {
-      try documents.createIndex(name, definition, in: spaces) { step in
-        if !step.isReady { try check() }
-        try progress(IndexBuildProgress(completed: step.documents, total: step.total))
-      }
+      try documents.createIndex(
+        name, definition, in: spaces,
+        progress: { try progress(IndexBuildProgress(completed: $0.documents, total: $0.total)) },
+        check: check)
     } catch { throw DatabaseError.translated(error) }
   }
 

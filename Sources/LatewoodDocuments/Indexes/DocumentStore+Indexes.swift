@@ -22,13 +22,15 @@ extension DocumentStore {
   /// - Parameters:
   ///   - progress: called after each step. If it throws, the index is dropped and the error is
   ///     passed on; but an index that another caller has completed stays.
-  /// - Throws: any error of `progress`; ``DocumentError``: any error of the store, after which what
+  ///   - check: called under the writer lock, before and after each step outside a batch. If it
+  ///     throws, the step is not made, the index is dropped and the error is passed on.
+  /// - Throws: any error of `progress` and `check`; ``DocumentError``: any error of the store, after which what
   ///   has been built stays and another call continues; `alreadyExists` if there is an index of
   ///   that name with another definition; `notUnique` if two documents have the same values, in
   ///   which case no index is left.
   package func createIndex(
     _ name: String, _ definition: IndexDefinition, in collection: DocumentCollection,
-    progress: (IndexProgress) throws -> Void = { _ in }
+    progress: (IndexProgress) throws -> Void = { _ in }, check: () throws -> Void = {}
   ) throws {
     let core = try openedForWriting()
     if let writer = core.currentWriter {
@@ -38,7 +40,12 @@ extension DocumentStore {
     var isCompleted = false
     do {
       while true {
-        let step = try write { writer in try writer.buildIndex(name, definition, in: collection) }
+        let step = try write { writer in
+          try check()
+          let step = try writer.buildIndex(name, definition, in: collection)
+          try check()
+          return step
+        }
         isCompleted = step.isReady && !step.wasReady
         try progress(step)
         if step.isReady { return }
