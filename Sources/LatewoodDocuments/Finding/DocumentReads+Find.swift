@@ -71,7 +71,7 @@ extension DocumentReads {
     _ add: (FoundDocument, inout NumberTotal) throws -> Void
   ) throws -> NumberTotal {
     guard prepared.request.limit > 0 else { return NumberTotal(isWhole: isWhole) }
-    let plan = try FindPlanner(self, prepared, [field]).best()
+    let plan = try FindPlanner(self, prepared, [field], isOrdered: false).best()
     return try withoutActuallyEscaping(add) { add in
       var run = FindRun(self, prepared.request, plan, TotalSink(field, isWhole: isWhole, add))
       _ = try run.run()

@@ -27,25 +27,32 @@ struct FindPlanner {
   private let choices: FindChoices
   /// The fields to find; nil for whole documents.
   private let columns: [FieldPath]?
+  /// Whether the documents are wanted in an order: that of the request, or else of their ids.
+  private let isOrdered: Bool
 
   init(_ reads: DocumentReads, _ request: FindRequest) throws(DocumentError) {
-    self.init(reads, request, FindChoices(request, try reads.indexes()), nil)
+    self.init(reads, request, FindChoices(request, try reads.indexes()), nil, isOrdered: true)
   }
 
-  /// - Parameter columns: the fields to find; nil for whole documents.
+  /// - Parameters:
+  ///   - columns: the fields to find; nil for whole documents.
+  ///   - isOrdered: whether the documents are wanted in an order.
   init(
-    _ reads: DocumentReads, _ prepared: PreparedFind, _ columns: [FieldPath]? = nil
+    _ reads: DocumentReads, _ prepared: PreparedFind, _ columns: [FieldPath]? = nil, isOrdered: Bool = true
   ) throws(DocumentError) {
-    self.init(reads, prepared.request, prepared.choices(with: try reads.indexes()), columns)
+    self.init(
+      reads, prepared.request, prepared.choices(with: try reads.indexes()), columns, isOrdered: isOrdered)
   }
 
   private init(
-    _ reads: DocumentReads, _ request: FindRequest, _ choices: FindChoices, _ columns: [FieldPath]?
+    _ reads: DocumentReads, _ request: FindRequest, _ choices: FindChoices, _ columns: [FieldPath]?,
+    isOrdered: Bool
   ) {
     self.reads = reads
     self.request = request
     self.choices = choices
     self.columns = columns
+    self.isOrdered = isOrdered
   }
 
   /// Returns the cheapest plan.
@@ -178,7 +185,9 @@ struct FindPlanner {
           cost: isByID && access.isExact
             ? Double(wanted) * entryCost
             : request.order.isEmpty
-              ? cost : Double(access.candidates) * FindPlanner.entryCost * FindPlanner.sortCost))
+              // Entries are held to be sorted by id.
+              ? (isOrdered ? Double(access.candidates) * FindPlanner.entryCost : cost)
+              : Double(access.candidates) * FindPlanner.entryCost * FindPlanner.sortCost))
     }
     if let isReversed = access.isReversed {
       // Without a filter it ends at the limit; with one it can be hoped to end long before the

@@ -24,10 +24,10 @@ extension DocumentStore {
   ///     passed on; but an index that another caller has completed stays.
   ///   - check: called under the writer lock, before and after each step outside a batch. If it
   ///     throws, the step is not made, the index is dropped and the error is passed on.
-  /// - Throws: any error of `progress` and `check`; ``DocumentError``: any error of the store, after which what
-  ///   has been built stays and another call continues; `alreadyExists` if there is an index of
-  ///   that name with another definition; `notUnique` if two documents have the same values, in
-  ///   which case no index is left.
+  /// - Throws: any error of `progress` and `check`; ``DocumentError``: any error of the store,
+  ///   after which what has been built stays and another call continues; `alreadyExists` if there
+  ///   is an index of that name with another definition; `notUnique` if two documents have the same
+  ///   values, in which case no index is left.
   package func createIndex(
     _ name: String, _ definition: IndexDefinition, in collection: DocumentCollection,
     progress: (IndexProgress) throws -> Void = { _ in }, check: () throws -> Void = {}

@@ -61,8 +61,11 @@ package struct CollationReader {
   @inline(__always) mutating func nextNumber(descending: Bool) -> FleeceValue.Number? {
     let mask: UInt8 = descending ? 0xFF : 0
     guard at < bytes.count, bytes[at] ^ mask == CollationTag.number.rawValue else { return nil }
+    let start = at
     at += 1
-    return number(mask)
+    let number = number(mask)
+    if number == nil { at = start }
+    return number
   }
 
   /// Passes over the next value. Returns false where `next` would return nil.

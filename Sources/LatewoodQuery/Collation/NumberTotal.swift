@@ -4,21 +4,22 @@ import LatewoodFleece
 package struct NumberTotal: Sendable {
   private let isWhole: Bool
   private var count = 0
-  /// The sum of the whole numbers, as long as it fits into an `Int`. All other numbers are in
-  /// `rest`.
+  /// The sum of the whole numbers is `integers` plus `carry` times 2^64, in whatever order they
+  /// come.
   private var integers = 0
+  private var carry = 0
+  /// The sum of all other numbers.
   private var rest = 0.0
   /// The part of the sum that `rest` has lost to rounding.
   private var lost = 0.0
-  private var isTooLarge = false
 
   /// - Parameter isWhole: whether only whole numbers are accepted.
   package init(isWhole: Bool) { self.isWhole = isWhole }
 
-  package var sum: Double { Double(integers) + (rest + lost) }
+  package var sum: Double { Double(carry) * 0x1p64 + Double(integers) + (rest + lost) }
   package var average: Double? { count == 0 ? nil : sum / Double(count) }
   /// The sum of the whole numbers; nil if it does not fit into an `Int`.
-  package var whole: Int? { isTooLarge ? nil : integers }
+  package var whole: Int? { carry == 0 ? integers : nil }
 
   /// Adds a number. Returns false if the value is not accepted.
   package mutating func add(_ value: ScalarValue) -> Bool {
@@ -44,13 +45,9 @@ package struct NumberTotal: Sendable {
       return true
     }
     let (sum, overflow) = integers.addingReportingOverflow(integer)
-    if overflow {
-      isTooLarge = true
-      add(Double(integer))
-    } else {
-      integers = sum
-      count += 1
-    }
+    if overflow { carry += integer < 0 ? -1 : 1 }
+    integers = sum
+    count += 1
     return true
   }
 

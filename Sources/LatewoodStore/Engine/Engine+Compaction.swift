@@ -48,8 +48,9 @@ extension Engine {
         result = .success(
           try withReserve(orElse: { () throws(Fault) in try giveBackInPlace(insteadOf: error) }) {
             () throws(Fault) in
+            // At full speed, because transactions wait.
             try runRewriting(
-              holdsWriters: joins, isAutomatic: isAutomatic, bytesPerSecond, progress, into: create)
+              holdsWriters: joins, isAutomatic: isAutomatic, isPrepared: true, nil, progress, into: create)
           })
       } catch {
         result = .failure(error)
@@ -73,7 +74,7 @@ extension Engine {
   }
 
   private func runRewriting(
-    holdsWriters: Bool, isAutomatic: Bool, _ bytesPerSecond: UInt64?,
+    holdsWriters: Bool, isAutomatic: Bool, isPrepared: Bool = false, _ bytesPerSecond: UInt64?,
     _ progress: ((CompactionProgress) -> Void)?,
     into create: () throws(Fault) -> LogFile
   ) throws(Fault) -> CompactionReport {
@@ -91,7 +92,7 @@ extension Engine {
     }
     // First of all: if the new file cannot be made as it must be, the attempt costs nothing else.
     if holdsWriters { try log.proveReplaceable() }
-    if holdsWriters, let preparation = preparation.withLock({ $0 }) { try preparation.run() }
+    if holdsWriters, !isPrepared, let preparation = preparation.withLock({ $0 }) { try preparation.run() }
     // A checkpoint, so that the tree is complete and few transactions have to be followed. Giving
     // back blocks of a file that will soon be gone would take half as long as its compaction and
     // delay every commit, which is only worthwhile to keep a bound on the space. A file that was

@@ -43,6 +43,9 @@ extension Engine {
   /// takes.
   private static let plenty: ClosedRange<UInt64> = 64 << 10...1 << 20
   private static let little: ClosedRange<UInt64> = 256 << 10...16 << 20
+  /// The greatest length of live data, in bytes, for whose compaction the reserve is lent.
+  /// Transactions wait meanwhile.
+  private static let greatestLent: UInt64 = 256 << 20
 
   /// The reserve for the live data. Under the writer lock.
   func fitReserve() {
@@ -113,8 +116,8 @@ extension Engine {
   func waitForReserve() -> Bool {
     guard reserveLoan.isUnderWay else { return true }
     // A closure called by the compaction must not wait for the compaction.
-    guard !compaction.isRunningHere, !compaction.isPaused else { return false }
-    return reserveLoan.waitForEnd()
+    guard !compaction.isRunningHere else { return false }
+    return reserveLoan.waitForEnd { compaction.isPaused }
   }
 
   /// Runs a compaction again, which had no space, with the space of the reserve. Meanwhile
@@ -125,26 +128,32 @@ extension Engine {
     orElse otherwise: () throws(Fault) -> CompactionReport, _ compact: () throws(Fault) -> CompactionReport
   ) throws(Fault) -> CompactionReport {
     guard lendReserve() else { return try otherwise() }
-    defer {
-      takeReserveBack()
-      reserveLoan.end()
-    }
     do throws(Fault) {
       let report = try compact()
       // The blocks of the old file are the next reserve.
       replaced.withLock { $0 = nil }
+      takeReserveBack()
+      reserveLoan.end()
       return report
     } catch {
       takeReserveBack()
+      reserveLoan.end()
       guard error.kind == .outOfSpace else { throw error }
-      return try otherwise()
+      let report = try otherwise()
+      takeReserveBack()
+      return report
     }
   }
 
+  /// Lends the reserve if the compacted file may have enough space with it, and takes little time
+  /// to write.
   private func lendReserve() -> Bool {
     lockForService()
     defer { unlockForService() }
-    guard log.writer.lendReserve() else { return false }
+    let (live, log) = (liveBytes.load(ordering: .relaxed), log)
+    guard live <= Engine.greatestLent, live <= (log.device.freeSpace() ?? 0) + log.writer.reservedLength,
+      log.writer.lendReserve()
+    else { return false }
     reserveLoan.begin()
     return true
   }

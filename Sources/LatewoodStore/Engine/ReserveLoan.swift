@@ -9,6 +9,8 @@ import Synchronization
 /// Thread safety: all calls from any thread; a loan begins under the lock of the writer.
 final class ReserveLoan: Sendable {
   private static let longestWait: UInt64 = 10_000_000_000
+  /// How often a waiting thread asks whether to go on waiting, in milliseconds.
+  private static let interval: UInt64 = 50
 
   private let monitor = Monitor()
   private let isLent = Atomic<Bool>(false)
@@ -24,15 +26,15 @@ final class ReserveLoan: Sendable {
     }
   }
 
-  /// Waits until the reserve is back; returns false after ten seconds.
-  func waitForEnd() -> Bool {
+  /// Waits until the reserve is back; returns false after ten seconds, or if `isPaused` returns
+  /// true.
+  func waitForEnd(unless isPaused: () -> Bool) -> Bool {
     let began = MonotonicClock.nanoseconds
     monitor.lock()
     defer { monitor.unlock() }
     while isUnderWay {
-      let waited = MonotonicClock.nanoseconds - began
-      if waited >= ReserveLoan.longestWait { return false }
-      _ = monitor.wait(milliseconds: (ReserveLoan.longestWait - waited) / 1_000_000 + 1)
+      if isPaused() || MonotonicClock.nanoseconds - began >= ReserveLoan.longestWait { return false }
+      _ = monitor.wait(milliseconds: ReserveLoan.interval)
     }
     return true
   }

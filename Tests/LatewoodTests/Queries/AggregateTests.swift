@@ -126,6 +126,29 @@ import Testing
     }
   }
 
+  @Test func `a sum that fits is exact, whatever index gives the numbers and in whatever order`() throws {
+    for (number, amount) in [Int.min, 5, -1, .max, 1, -5, 1 << 62].enumerated() {
+      try sales.save(MutableDocument(id: "\(number)", ["amount": amount, "kind": number / 3]))
+    }
+    for index in ["", "ascending", "descending"] {
+      let isAscending = index == "ascending"
+      if !index.isEmpty {
+        try sales.createIndex(index, on: [isAscending ? .ascending("amount") : .descending("amount")])
+      }
+      let query = sales.query().where { $0["amount"] >= Int.min }
+      #expect(try query.sum { $0["amount"].as(Int.self) } == (1 << 62) - 1, "\(index)")
+      for (kind, sum) in [Int.min + 4, .max - 4].enumerated() {
+        let some = query.where { $0["kind"] == kind }
+        #expect(try some.sum { $0["amount"].as(Int.self) } == sum, "\(index) \(kind)")
+      }
+      let low = sales.query().where { $0["amount"] < 0 }
+      #expect(throws: DatabaseError.self) { try low.sum { $0["amount"].as(Int.self) } }
+      let all = try query.sum { $0["amount"].as(Double.self) }
+      #expect(all == 0x1p62, "\(index)")
+      if !index.isEmpty { try sales.dropIndex(index) }
+    }
+  }
+
   @Test func `aggregates in a batch see what the batch has written`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let list = try fill(&random, 20)
