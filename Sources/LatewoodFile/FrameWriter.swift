@@ -15,8 +15,9 @@ final class FrameWriter: Sendable {
   let fileLock: (any FileLock)?
   /// Incremented before and after frames are written, so it is odd in between.
   private let writes = Atomic<UInt64>(0)
-  /// As many zeros as are written ahead at once at the most.
-  private static let zeros = [UInt8](repeating: 0, count: Int(Preallocation.greatestLength))
+  /// As many zeros as are written at once. A longer write would be cached in larger units, of which
+  /// each later write and sync has to look at all blocks.
+  private static let zeros = [UInt8](repeating: 0, count: 64 << 10)
 
   init(_ device: any Device, _ fileLock: (any FileLock)?) {
     self.device = device
@@ -81,16 +82,18 @@ final class FrameWriter: Sendable {
   }
 
   /// Writes zeros, which a walk takes for space that was never used.
-  ///
-  /// - Parameter range: at most `Preallocation.greatestLength` bytes.
   func writeZeros(_ range: Range<UInt64>) throws(Fault) {
-    let length = Int(range.upperBound - range.lowerBound)
-    let result = FrameWriter.zeros.withUnsafeBytes { bytes in
-      Result { () throws(Fault) in
-        try device.write(UnsafeRawBufferPointer(rebasing: bytes[..<length]), at: range.lowerBound)
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let length = min(Int(range.upperBound - offset), FrameWriter.zeros.count)
+      let result = FrameWriter.zeros.withUnsafeBytes { bytes in
+        Result { () throws(Fault) in
+          try device.write(UnsafeRawBufferPointer(rebasing: bytes[..<length]), at: offset)
+        }
       }
+      try result.get()
+      offset += UInt64(length)
     }
-    try result.get()
   }
 
   /// Yields to a thread that is writing frames.

@@ -16,7 +16,7 @@
 struct Preallocation {
   /// The least and the greatest number of bytes preallocated at once.
   private static let leastLength: UInt64 = 64 << 10
-  static let greatestLength: UInt64 = 512 << 10
+  private static let greatestLength: UInt64 = 512 << 10
   /// A store with fewer synchronous commits preallocates nothing.
   private static let syncsBefore = 8
   /// The least length of a synchronous commit, in bytes, for which the space is zeroed.

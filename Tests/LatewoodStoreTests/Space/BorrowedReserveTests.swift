@@ -48,9 +48,12 @@ import Testing
     let engine = store.engine
     let compacting = Countdown(1)
     let changed = Guarded<Set<Int>>([])
+    let writers = Countdown(3)
     volume.beforeAccess = { access in
-      // Time for others to begin a transaction.
-      if engine.reserveLoan.isUnderWay { Monitor.sleep(milliseconds: 2) }
+      guard engine.reserveLoan.isUnderWay else { return }
+      // The compaction goes on when each of the others is about to begin a transaction.
+      while !writers.isOver { Monitor.sleep(milliseconds: 1) }
+      Monitor.sleep(milliseconds: 2)
     }
     inParallel(4) { thread in
       if thread == 0 {
@@ -59,8 +62,11 @@ import Testing
         return
       }
       let space = try store.keyspace("a")
+      var hasBegun = false
       while !compacting.isOver {
         guard engine.reserveLoan.isUnderWay else { continue }
+        if !hasBegun { writers.oneIsDone() }
+        hasBegun = true
         try store.write(durability: thread == 1 ? .synchronous : .relaxed) { transaction in
           if deletes {
             try transaction.delete(Self.key(3 * thread), in: space)
@@ -73,7 +79,7 @@ import Testing
     }
     volume.beforeAccess = nil
     let threads = changed.withLock { $0 }
-    #expect(!threads.isEmpty)
+    #expect(threads == [1, 2, 3])
     #expect(try store.count(in: store.keyspace("a")) == Self.left - (deletes ? threads.count : 0))
     #expect(try store.statistics().reservedBytes > 0)
     #expect(try store.verify().faults == [])
