@@ -28,4 +28,24 @@ extension UnsafeMutableRawPointer {
   @inlinable @inline(__always) package func set(_ value: UInt64, at: Int) {
     storeBytes(of: value.littleEndian, toByteOffset: at, as: UInt64.self)
   }
+
+  /// Copies a few bytes, which may not overlap these, faster than a call of `memcpy` does.
+  @inlinable @inline(__always) package func copyShort(from source: UnsafeRawPointer, count: Int) {
+    if count >= 8 {
+      guard count <= 16 else { return copyMemory(from: source, byteCount: count) }
+      // Both ends, which may share bytes in the middle.
+      let start = source.u64(0)
+      set(source.u64(count &- 8), at: count &- 8)
+      set(start, at: 0)
+    } else if count >= 4 {
+      let start = source.u32(0)
+      set(source.u32(count &- 4), at: count &- 4)
+      set(start, at: 0)
+    } else {
+      guard count > 0 else { return }
+      set(source.u8(0), at: 0)
+      set(source.u8(count &>> 1), at: count &>> 1)
+      set(source.u8(count &- 1), at: count &- 1)
+    }
+  }
 }

@@ -26,11 +26,20 @@
   @inlinable @inline(__always) package static func readTrusted(
     _ source: UnsafeRawPointer
   ) -> (value: UInt64, length: Int) {
+    // Nearly all numbers have one or two bytes.
     let first = source.u8(0)
     if first < 0x80 { return (UInt64(first), 1) }
-    var value = UInt64(first & 0x7F)
-    var shift: UInt64 = 7
-    var count = 1
+    let second = source.u8(1)
+    if second < 0x80 { return (UInt64(first & 0x7F) | UInt64(second) &<< 7, 2) }
+    return readLongTrusted(source)
+  }
+
+  @usableFromInline @inline(never) package static func readLongTrusted(
+    _ source: UnsafeRawPointer
+  ) -> (value: UInt64, length: Int) {
+    var value: UInt64 = 0
+    var shift: UInt64 = 0
+    var count = 0
     while true {
       let byte = source.u8(count)
       count &+= 1

@@ -38,24 +38,30 @@ extension MappedFile {
     _ range: Range<UInt64>, mappedAt base: UnsafeRawPointer, below limit: UInt64
   ) throws(Fault) {
     let length = AddressSpace.windowLength
-    let windows = range.lowerBound / length..<(range.upperBound + (length - 1)) / length
+    var windows = range.lowerBound / length..<(range.upperBound + (length - 1)) / length
     // A cache releases what nobody reads. The last window of the file may still grow.
     guard !isBuffered, windows.upperBound <= limit / length else { return try ask(range, base) }
     let bitmap = space.windows
-    var isReadable = true
+    var firstUnknown = windows.upperBound
     for window in windows {
       let notes =
         MappedFile.notes(bitmap, window).word.pointee.load(ordering: .relaxed)
         &>> MappedFile.notes(bitmap, window).shift
       if notes & Note.isPartial != 0 { return try ask(range, base) }
-      if notes & Note.isReadable == 0 { isReadable = false }
+      if notes & Note.isReadable == 0 { firstUnknown = min(firstUnknown, window) }
     }
-    if isReadable { return }
+    windows = firstUnknown..<windows.upperBound
+    if windows.isEmpty { return }
     noteProof()
-    if isInMemory(windows.lowerBound * length..<windows.upperBound * length, base) {
-      return note(Note.isReadable, windows, bitmap)
+    let unknown = windows.lowerBound * length..<windows.upperBound * length
+    let wanted = range.clamped(to: unknown)
+    if windows.count > 1, isInMemory(unknown, base) { return note(Note.isReadable, windows, bitmap) }
+    if isInMemory(wanted, base) {
+      // The system maps what is in memory around a page that is touched, and then answers sooner.
+      MappedFile.touch(base + Int(truncatingIfNeeded: wanted.lowerBound))
+      let isWhole = windows.count == 1 && isInMemory(unknown, base)
+      return note(isWhole ? Note.isReadable : Note.isPartial, windows, bitmap)
     }
-    if isInMemory(range, base) { return note(Note.isPartial, windows, bitmap) }
     // Who reads on where the last windows ended will probably read on.
     if windowsEnd.exchange(windows.upperBound, ordering: .relaxed) == windows.lowerBound {
       let ahead = windows.lowerBound..<min(windows.upperBound + MappedFile.windowsAhead, limit / length)
@@ -86,6 +92,12 @@ extension MappedFile {
 
   private func isInMemory(_ range: Range<UInt64>, _ base: UnsafeRawPointer) -> Bool {
     device.isInMemory(MappedFile.bytes(range, base))
+  }
+
+  /// Reads a byte, which the compiler must not leave out.
+  private static func touch(_ byte: UnsafeRawPointer) {
+    // SAFETY: any byte in memory is a valid Atomic<UInt8>, and nothing is stored.
+    _ = byte.assumingMemoryBound(to: Atomic<UInt8>.self).pointee.load(ordering: .relaxed)
   }
 
   private static func bytes(_ range: Range<UInt64>, _ base: UnsafeRawPointer) -> UnsafeRawBufferPointer {

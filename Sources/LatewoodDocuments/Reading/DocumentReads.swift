@@ -260,7 +260,7 @@ struct SequenceKey: ByteSource {
   init(_ sequence: UInt64) { word = sequence.bigEndian }
 
   func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
-    try withUnsafeBytes(of: word) { bytes in Result { () throws(E) -> R in try body(bytes) } }.get()
+    try withUnsafeBytes(of: word, body)
   }
 }
 

@@ -92,6 +92,6 @@ extension RawSpan {
   @inline(__always) func reading<R>(
     _ body: (UnsafeRawBufferPointer) throws(DocumentError) -> R
   ) throws(DocumentError) -> R {
-    try withUnsafeBytes { bytes in Result { () throws(DocumentError) -> R in try body(bytes) } }.get()
+    try withUnsafeBytes { (bytes) throws(DocumentError) -> R in try body(bytes) }
   }
 }

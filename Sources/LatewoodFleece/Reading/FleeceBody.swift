@@ -18,9 +18,9 @@ package final class FleeceBody: Sendable {
 
   /// Calls `body` with the root. The value must not leave the call.
   package func withRoot<R>(_ body: (FleeceValue) throws(FleeceError) -> R) throws(FleeceError) -> R {
-    try bytes.withUnsafeBytes { bytes in
-      Result { () throws(FleeceError) -> R in try body(try FleeceValue.root(of: bytes)) }
-    }.get()
+    try bytes.withContents { (bytes) throws(FleeceError) -> R in
+      try body(try FleeceValue.root(of: bytes))
+    }
   }
 
   package var root: FleeceElement {
@@ -46,13 +46,11 @@ package struct FleeceElement: Sendable {
 
   /// Calls `body` with the value, which must not leave the call.
   package func withValue<R>(_ body: (FleeceValue) throws(FleeceError) -> R) throws(FleeceError) -> R {
-    try self.body.bytes.withUnsafeBytes { bytes in
-      Result { () throws(FleeceError) -> R in
-        guard let start = bytes.baseAddress else { throw FleeceError.damaged(at: 0, "there are no bytes") }
-        // SAFETY: the owner's bytes never change, so the earlier checks of this place still hold.
-        return try body(FleeceValue(start: start, length: bytes.count, offset: offset, limit: limit))
-      }
-    }.get()
+    try self.body.bytes.withContents { (bytes) throws(FleeceError) -> R in
+      guard let start = bytes.baseAddress else { throw FleeceError.damaged(at: 0, "there are no bytes") }
+      // SAFETY: the owner's bytes never change, so the earlier checks of this place still hold.
+      return try body(FleeceValue(start: start, length: bytes.count, offset: offset, limit: limit))
+    }
   }
 
   package var kind: FleeceValue.Kind {

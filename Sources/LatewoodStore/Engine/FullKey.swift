@@ -15,8 +15,8 @@ enum FullKey {
   @inline(__always) static func rest(
     of full: UnsafeRawBufferPointer
   ) throws(Fault) -> UnsafeRawBufferPointer {
-    guard full.count >= prefixLength else { throw tooShort }
-    return UnsafeRawBufferPointer(rebasing: full[prefixLength...])
+    guard full.count >= prefixLength, let start = full.baseAddress else { throw tooShort }
+    return UnsafeRawBufferPointer(start: start + prefixLength, count: full.count &- prefixLength)
   }
 
   static func rest(of full: [UInt8]) throws(Fault) -> [UInt8] {
@@ -24,7 +24,7 @@ enum FullKey {
     return Array(full[prefixLength...])
   }
 
-  private static var tooShort: Fault {
+  @inline(never) private static var tooShort: Fault {
     Fault(.damaged, "a key has no number of a keyspace: its node has changed since it was checked")
   }
 
@@ -50,15 +50,14 @@ enum FullKey {
   ) throws(Fault) -> R {
     try check(key)
     let count = key.count &+ prefixLength
-    return try withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { memory in
-      Result { () throws(Fault) -> R in
-        guard let start = memory.baseAddress, let source = key.baseAddress else {
-          throw Fault(.keyEmpty, "a key has no bytes")
-        }
-        start.storeBytes(of: keyspace.bigEndian, as: UInt32.self)
-        (start + prefixLength).copyMemory(from: source, byteCount: key.count)
-        return try body(start, count)
+    return try withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) {
+      (memory) throws(Fault) -> R in
+      guard let start = memory.baseAddress, let source = key.baseAddress else {
+        throw Fault(.keyEmpty, "a key has no bytes")
       }
-    }.get()
+      start.storeBytes(of: keyspace.bigEndian, as: UInt32.self)
+      (start + prefixLength).copyMemory(from: source, byteCount: key.count)
+      return try body(start, count)
+    }
   }
 }

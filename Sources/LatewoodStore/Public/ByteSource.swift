@@ -49,7 +49,7 @@ extension Array: ByteSource where Element == UInt8 {
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
-    try withUnsafeBytes { bytes in Result { () throws(E) -> R in try body(bytes) } }.get()
+    try span.bytes.withUnsafeBytes(body)
   }
 }
 
@@ -60,7 +60,7 @@ extension ArraySlice: ByteSource where Element == UInt8 {
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
-    try withUnsafeBytes { bytes in Result { () throws(E) -> R in try body(bytes) } }.get()
+    try span.bytes.withUnsafeBytes(body)
   }
 }
 
@@ -71,7 +71,7 @@ extension ContiguousArray: ByteSource where Element == UInt8 {
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
-    try withUnsafeBytes { bytes in Result { () throws(E) -> R in try body(bytes) } }.get()
+    try span.bytes.withUnsafeBytes(body)
   }
 }
 

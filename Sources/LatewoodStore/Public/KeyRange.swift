@@ -80,12 +80,13 @@ public struct KeyRange: Sendable, Equatable {
 
   /// Returns the full key of a key, or the least one after it.
   private static func fullKey(_ keyspace: UInt32, _ key: [UInt8], isNext: Bool) -> [UInt8] {
-    var full: [UInt8] = []
-    full.reserveCapacity(FullKey.prefixLength + key.count + 1)
-    withUnsafeBytes(of: keyspace.bigEndian) { full.append(contentsOf: $0) }
-    full.append(contentsOf: key)
-    if isNext { full.append(0) }
-    return full
+    let length = FullKey.prefixLength + key.count
+    return [UInt8](unsafeUninitializedCapacity: length + 1) { memory, count in
+      UnsafeMutableRawBufferPointer(memory).storeBytes(of: keyspace.bigEndian, as: UInt32.self)
+      _ = memory[FullKey.prefixLength...].update(fromContentsOf: key)
+      if isNext { memory[length] = 0 }
+      count = isNext ? length + 1 : length
+    }
   }
 }
 

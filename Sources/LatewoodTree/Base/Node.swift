@@ -56,18 +56,23 @@ package struct BaseValue {
   ///
   /// Throws `damaged` if they lie outside of the file: a node may change after it was verified.
   @inline(__always) package func bytes(in file: FileView) throws(Fault) -> UnsafeRawBufferPointer {
-    let start = UInt64(UInt(bitPattern: pointer) &- UInt(bitPattern: file.base))
+    // Signed, so that nothing fits behind the end. No length is negative, and no limit near 2^63.
+    let room = Int(truncatingIfNeeded: file.limit) &- (pointer - file.base)
     if !isExtent {
-      guard UInt64(truncatingIfNeeded: length) <= file.limit, start <= file.limit &- UInt64(length) else {
-        throw BaseValue.outside
-      }
+      guard length <= room else { throw BaseValue.outside }
       return UnsafeRawBufferPointer(start: pointer, count: length)
     }
-    guard start <= file.limit &- UInt64(NodeLayout.extentLength) else { throw BaseValue.outside }
+    return try extent(in: file, room)
+  }
+
+  @inline(never) private func extent(
+    in file: FileView, _ room: Int
+  ) throws(Fault) -> UnsafeRawBufferPointer {
+    guard NodeLayout.extentLength <= room else { throw BaseValue.outside }
     return try file.extent(offset: extentOffset, length: UInt64(length), checksum: extentChecksum)
   }
 
-  private static var outside: Fault {
+  @inline(never) private static var outside: Fault {
     Fault(.damaged, "a value in a node lies outside of the file: the node has changed since it was checked")
   }
 
@@ -84,6 +89,34 @@ package struct LeafCell {
   package let suffix: UnsafeRawPointer
   package let suffixCount: Int
   package let value: BaseValue
+
+  @inline(__always) init(at cell: UnsafeRawPointer) {
+    let (keyLength, keyBytes) = Varint.readTrusted(cell)
+    let (tagged, valueBytes) = Varint.readTrusted(cell + keyBytes)
+    suffix = cell + (keyBytes &+ valueBytes)
+    suffixCount = Node.keyLength(keyLength)
+    value = BaseValue(
+      pointer: suffix + suffixCount, length: Int(truncatingIfNeeded: tagged &>> 1),
+      isExtent: tagged & 1 != 0)
+  }
+}
+
+/// The entries of a leaf, for a loop: the fields of the node that do not change are read once.
+struct LeafEntries {
+  private let base: UnsafeRawPointer
+  private let slots: UnsafeRawPointer
+  private let length: Int
+
+  init(_ leaf: Node) {
+    base = leaf.base
+    slots = leaf.slots
+    length = Int(leaf.length)
+  }
+
+  /// Entry `index`, which the leaf has.
+  @inline(__always) subscript(index: Int) -> LeafCell {
+    LeafCell(at: base + min(Int(slots.u16(index &* NodeLayout.slotLength)), length))
+  }
 }
 
 /// A view of the validated bytes of a node.
@@ -151,23 +184,12 @@ package struct Node {
   }
 
   /// Cuts a key length from a cell to 15 bits. No key is longer than 16,388 bytes.
-  @inline(__always) private static func keyLength(_ value: UInt64) -> Int {
+  @inline(__always) fileprivate static func keyLength(_ value: UInt64) -> Int {
     Int(truncatingIfNeeded: value & 0x7FFF)
   }
 
   /// Entry `index` of a leaf.
-  @inline(__always) package func entry(_ index: Int) -> LeafCell {
-    let cell = cell(index)
-    let (keyLength, keyBytes) = Varint.readTrusted(cell)
-    let (tagged, valueBytes) = Varint.readTrusted(cell + keyBytes)
-    let suffix = cell + (keyBytes &+ valueBytes)
-    let suffixCount = Node.keyLength(keyLength)
-    return LeafCell(
-      suffix: suffix, suffixCount: suffixCount,
-      value: BaseValue(
-        pointer: suffix + suffixCount, length: Int(truncatingIfNeeded: tagged &>> 1),
-        isExtent: tagged & 1 != 0))
-  }
+  @inline(__always) package func entry(_ index: Int) -> LeafCell { LeafCell(at: cell(index)) }
 
   /// Whether a value of this leaf is an extent.
   var hasExtents: Bool { (0..<count).contains { entry($0).value.isExtent } }

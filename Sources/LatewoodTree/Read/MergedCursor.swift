@@ -73,11 +73,36 @@ package struct MergedCursor: ~Copyable {
   /// Returns the position in the base tree if the entries from here up to a full key are those of
   /// the base tree alone; nil if a buffer has any, or ranges are deleted. After `position`.
   func onlyBase(before end: UnsafeRawPointer, _ endCount: Int) -> BaseCursor? {
-    if isClean { return base }
     guard view.activeRanges == nil, view.frozenRanges == nil else { return nil }
     if active.isValid, KeyOrder.compare(active.key, active.keyCount, end, endCount) < 0 { return nil }
     if frozen.isValid, KeyOrder.compare(frozen.key, frozen.keyCount, end, endCount) < 0 { return nil }
     return base
+  }
+
+  /// Returns the entries of the base's leaf from the current one on, if all of them come before a
+  /// full key and before every entry of the buffers, so that nothing has to be merged. `passLeaf`
+  /// goes on after them.
+  ///
+  /// - Parameter isFirst: whether to look in the middle of a leaf, too. A scan does so once; after
+  ///   that it asks only where a leaf begins, so that asking costs little.
+  @inline(__always) func unmergedEntries(
+    before end: UnsafeRawPointer, _ endCount: Int, isFirst: Bool
+  ) -> (leaf: Node, entries: Range<Int>)? {
+    guard takesBase, isFirst || base.index == 0, !takesActive, !takesFrozen, view.activeRanges == nil,
+      view.frozenRanges == nil
+    else { return nil }
+    let last = base.leaf.key(base.leaf.count &- 1)
+    guard last.compare(end, endCount) < 0,
+      !active.isValid || last.compare(active.key, active.keyCount) < 0,
+      !frozen.isValid || last.compare(frozen.key, frozen.keyCount) < 0
+    else { return nil }
+    return (base.leaf, base.index..<base.leaf.count)
+  }
+
+  /// Moves to the first entry after the base's leaf.
+  mutating func passLeaf() throws(Fault) {
+    _ = try base.nextLeaf()
+    try settleForward()
   }
 
   /// The number of entries of the write buffers that it has passed over on its way forward.

@@ -19,25 +19,40 @@ extension ReadView {
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
   ) throws -> Int {
     guard let lowStart = low.baseAddress, let highStart = high.baseAddress else { return 0 }
+    if isClean, !isReversed, hold == nil {
+      var cursor = base.cursor()
+      _ = try cursor.seek(lowStart, low.count)
+      try scanBase(from: &cursor, highStart, high.count, body)
+      return 0
+    }
     var cursor = MergedCursor(self)
-    var scratch = KeyScratch()
-    var copy: [UInt8] = []
     if isReversed {
       try cursor.seekBefore(highStart, high.count)
     } else {
       try cursor.position(lowStart, low.count)
-      if hold == nil, let base = cursor.onlyBase(before: highStart, high.count) {
-        try scanBase(from: base, highStart, high.count, &scratch, body)
+      if hold == nil, var base = cursor.onlyBase(before: highStart, high.count) {
+        try scanBase(from: &base, highStart, high.count, body)
         return cursor.steps
       }
       try cursor.settleForward()
     }
+    var scratch = KeyScratch()
+    var copy: [UInt8] = []
+    let file = base.source.file
+    var isFirst = true
     while cursor.isValid {
       if isReversed {
         if cursor.compareKey(lowStart, low.count) < 0 { break }
+      } else if hold == nil,
+        let (leaf, wanted) = cursor.unmergedEntries(before: highStart, high.count, isFirst: isFirst)
+      {
+        guard try offer(leaf, wanted, in: file, &scratch, body) else { break }
+        try cursor.passLeaf()
+        continue
       } else if cursor.compareKey(highStart, high.count) >= 0 {
         break
       }
+      isFirst = false
       // In this order: if the value lies within the file, so does the key before it.
       let value = try cursor.value()
       let key = try scratch.take(cursor.key)
@@ -90,27 +105,36 @@ extension ReadView {
 
   /// Scans the base tree alone, leaf by leaf, without a comparison for each entry.
   private func scanBase(
-    from start: BaseCursor, _ high: UnsafeRawPointer, _ highCount: Int, _ scratch: inout KeyScratch,
+    from cursor: inout BaseCursor, _ high: UnsafeRawPointer, _ highCount: Int,
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
   ) throws {
-    var cursor = start
+    var scratch = KeyScratch()
     let file = base.source.file
     while cursor.isValid {
       let leaf = cursor.leaf
       let isLast = leaf.key(leaf.count &- 1).compare(high, highCount) >= 0
       let end = isLast ? leaf.lowerBound(high, highCount).index : leaf.count
-      var index = cursor.index
-      try scratch.start(leaf.prefix, leaf.prefixCount)
-      while index < end {
-        let cell = leaf.entry(index)
-        // In this order, as above.
-        let value = try cell.value.bytes(in: file)
-        if try !body(try scratch.take(cell.suffix, cell.suffixCount), value) { return }
-        index &+= 1
-      }
+      let wanted = cursor.index..<max(cursor.index, end)
+      guard try offer(leaf, wanted, in: file, &scratch, body) else { return }
       if isLast { return }
       _ = try cursor.nextLeaf()
     }
+  }
+
+  /// Passes entries of a leaf to `body`; returns false if it does.
+  @inline(__always) private func offer(
+    _ leaf: Node, _ wanted: Range<Int>, in file: FileView, _ scratch: inout KeyScratch,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+  ) throws -> Bool {
+    let entries = LeafEntries(leaf)
+    try scratch.start(leaf.prefix, leaf.prefixCount)
+    for index in wanted {
+      let cell = entries[index]
+      // The value first: if it lies within the file, so does the key before it.
+      let value = try cell.value.bytes(in: file)
+      guard try body(scratch.take(cell.suffix, cell.suffixCount), value) else { return false }
+    }
+    return true
   }
 }
 
@@ -154,7 +178,7 @@ struct KeyScratch: ~Copyable {
   ) throws(Fault) -> UnsafeRawBufferPointer {
     let length = prefixCount &+ count
     if UInt(bitPattern: length) > UInt(bitPattern: capacity) { try reserve(length, keeping: prefixCount) }
-    (memory + prefixCount).copyMemory(from: suffix, byteCount: count)
+    (memory + prefixCount).copyShort(from: suffix, count: count)
     return UnsafeRawBufferPointer(start: memory, count: length)
   }
 
