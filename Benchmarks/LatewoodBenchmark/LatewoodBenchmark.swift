@@ -37,7 +37,7 @@ enum LatewoodBenchmark {
   ///   group.
   private static func run<Engine>(_ run: Run<Engine>, extra: (Run<Engine>) throws -> Bool) throws -> Bool {
     let group = run.options.group
-    if !ExtraPart.isInside(group) { run.report.figure(group, "load1", Process.load) }
+    if !ExtraPart.isInside(group), group != "instructions" { run.report.figure(group, "load1", Process.load) }
     switch group {
     case "seq": try run.sequentialGroup()
     case "rand": try run.randomGroup()

@@ -34,8 +34,8 @@ enum ExtraPart: String, CaseIterable {
 }
 
 extension Run where Engine == LatewoodEngine {
-  /// Runs group `bounded`, `documents`, `queries` or `extra`, or one part of the latter. Returns
-  /// false for other groups.
+  /// Runs a group that only this engine has, or one part of `extra`. Returns false for other
+  /// groups.
   func extraGroup(_ group: String) throws -> Bool {
     if group == "extra" {
       try runAllParts()
@@ -51,6 +51,10 @@ extension Run where Engine == LatewoodEngine {
     }
     if group == "queries" {
       try queriesGroup()
+      return true
+    }
+    if group == "instructions" {
+      try instructionsGroup()
       return true
     }
     if group == "blob" {

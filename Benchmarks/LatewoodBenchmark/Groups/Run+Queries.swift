@@ -12,10 +12,7 @@ extension Run where Engine == LatewoodEngine {
     chosen.store.durability = .relaxed
     chosen.store.compaction = .manual
     let store = try DocumentStore.open(at: options.directory.path + "/queries.latewood", options: chosen)
-    guard let documents = try store.collection(DocumentCollection.defaultName) else {
-      throw BenchmarkFailure("there is no default collection")
-    }
-    let query = QueryWorkload(store: store, documents: documents, count: count)
+    let query = try QueryWorkload(store: store, count: count)
     try measure("query-fill", operations: count) { try query.save(0..<count, over: false) }
     try store.store.checkpoint()
     for field in ["n", "s", "day"] {
@@ -68,10 +65,19 @@ extension Run where Engine == LatewoodEngine {
 }
 
 /// The documents, and the queries about them.
-private struct QueryWorkload {
+struct QueryWorkload {
   let store: DocumentStore
   let documents: DocumentCollection
   let count: UInt64
+
+  init(store: DocumentStore, count: UInt64) throws {
+    guard let documents = try store.collection(DocumentCollection.defaultName) else {
+      throw BenchmarkFailure("there is no default collection")
+    }
+    (self.store, self.documents, self.count) = (store, documents, count)
+  }
+
+  private func identifier(_ number: UInt64) -> String { "document-\(number)" }
 
   private func body(_ number: UInt64) throws -> [UInt8] {
     var writer = FleeceWriter()
@@ -94,7 +100,7 @@ private struct QueryWorkload {
       try store.write { writer in
         for place in start..<min(numbers.upperBound, start + 100) {
           let number = order[place]
-          let id = "document-\(number)"
+          let id = identifier(number)
           let parent = over ? try writer.reads(documents).head(of: id)?.winner : nil
           try writer.save(id, in: documents, body: body(over ? number + count : number), parent: parent)
         }
@@ -114,6 +120,17 @@ private struct QueryWorkload {
 
   func count(_ selector: String) throws -> UInt64 {
     UInt64(try store.reads(documents).count(request(selector)))
+  }
+
+  /// Reads one member of each document, by id, and returns the sum of their numbers.
+  func sumOfMember() throws -> Int64 {
+    let reads = try store.reads(documents)
+    var sum: Int64 = 0
+    for number in 0..<count {
+      guard let (_, body) = try reads.document(identifier(number)) else { continue }
+      if case .integer(let value) = try FleeceBody(body).root.element(for: "n")?.number() { sum += value }
+    }
+    return sum
   }
 
   /// Returns the number of documents found, each with its body.

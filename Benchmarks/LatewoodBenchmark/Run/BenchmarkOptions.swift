@@ -3,8 +3,8 @@ struct BenchmarkOptions: Sendable {
   static let usage = """
     usage: LatewoodBenchmark --group GROUP [--engine latewood|null|sorted] [--n 1000000] [--vsize 100] [--scale 1]
                              [--rww 10] [--dir DIRECTORY] [--round LABEL]
-                             [--rounds 50] [--whole 1] [--budget 64]
-    groups: vectors, seq, rand, sync, ycsb, bounded, documents, blob, extra; parts of extra alone: \(ExtraPart.names)
+                             [--rounds 50] [--whole 1] [--budget 64] [--operation NAME] [--omit 0]
+    groups: vectors, seq, rand, sync, ycsb, bounded, documents, queries, blob, instructions, extra; parts of extra alone: \(ExtraPart.names)
     The directory is emptied.
     """
 
@@ -23,6 +23,10 @@ struct BenchmarkOptions: Sendable {
   var rounds = 50
   var wholeCheckpoints = 1
   var budgetMiB = 64
+  /// For group `instructions`: what is counted; empty: the names of all operations are printed.
+  var operation = ""
+  /// Whether only its set-up runs.
+  var omitsOperation = false
   var directory = Directory(path: ".build-peers/db.latewood")
   /// The first column of the results.
   var round = "1"
@@ -49,6 +53,8 @@ struct BenchmarkOptions: Sendable {
       case "--rounds": rounds = try Self.number(value, name) { $0 >= 1 && $0 <= 10_000 }
       case "--whole": wholeCheckpoints = try Self.number(value, name) { $0 >= 0 && $0 <= 1000 }
       case "--budget": budgetMiB = try Self.number(value, name) { $0 >= 1 && $0 <= 1024 }
+      case "--operation": operation = value
+      case "--omit": omitsOperation = try Self.number(value, name) { $0 == 0 || $0 == 1 } == 1
       case "--dir": directory = Directory(path: value)
       case "--round": round = value
       default: throw BenchmarkFailure("unknown option \(name)\n\(Self.usage)")

@@ -8,7 +8,8 @@ struct Run<Engine: BenchmarkEngine>: Sendable {
   init(_ options: BenchmarkOptions) {
     self.options = options
     report = Report(options, engine: Engine.name, answers: Engine.answers)
-    memory = MemorySampler.start()
+    // Where instructions are counted, a second thread would take most of the time.
+    memory = options.group == "instructions" ? MemorySampler() : MemorySampler.start()
   }
 
   // MARK: Opening and closing
