@@ -17,6 +17,9 @@ import LatewoodFile
 ///    (`takes…` says which these are).
 ///
 /// It reads memory of a version (or of a running transaction), which the owner of the cursor keeps.
+///
+/// What scans call for each entry is mutating, although it changes nothing: the compiler would copy
+/// a borrowed cursor for each call, all of its 780 bytes.
 package struct MergedCursor: ~Copyable {
   private let view: ReadView
   private var base: BaseCursor
@@ -51,13 +54,13 @@ package struct MergedCursor: ~Copyable {
   package var keyCount: Int { key.count }
 
   /// The full key of the current entry, copied.
-  package func fullKey() throws(Fault) -> [UInt8] {
+  package mutating func fullKey() throws(Fault) -> [UInt8] {
     if takesActive || takesFrozen { return key.bytes }
     return try base.keyBytes()
   }
 
   /// The value of the current entry. Valid as long as the version.
-  package func value() throws(Fault) -> UnsafeRawBufferPointer {
+  package mutating func value() throws(Fault) -> UnsafeRawBufferPointer {
     if takesActive || takesFrozen {
       let file = view.base.source.file
       return try takesActive ? active.value(in: file) : frozen.value(in: file)
@@ -66,13 +69,13 @@ package struct MergedCursor: ~Copyable {
   }
 
   /// Compares the current key with another.
-  package func compareKey(_ other: UnsafeRawPointer, _ otherCount: Int) -> Int {
+  package mutating func compareKey(_ other: UnsafeRawPointer, _ otherCount: Int) -> Int {
     key.compare(other, otherCount)
   }
 
   /// Returns the position in the base tree if the entries from here up to a full key are those of
   /// the base tree alone; nil if a buffer has any, or ranges are deleted. After `position`.
-  func onlyBase(before end: UnsafeRawPointer, _ endCount: Int) -> BaseCursor? {
+  mutating func onlyBase(before end: UnsafeRawPointer, _ endCount: Int) -> BaseCursor? {
     guard view.activeRanges == nil, view.frozenRanges == nil else { return nil }
     if active.isValid, KeyOrder.compare(active.key, active.keyCount, end, endCount) < 0 { return nil }
     if frozen.isValid, KeyOrder.compare(frozen.key, frozen.keyCount, end, endCount) < 0 { return nil }
@@ -85,7 +88,7 @@ package struct MergedCursor: ~Copyable {
   ///
   /// - Parameter isFirst: whether to look in the middle of a leaf, too. A scan does so once; after
   ///   that it asks only where a leaf begins, so that asking costs little.
-  @inline(__always) func unmergedEntries(
+  mutating func unmergedEntries(
     before end: UnsafeRawPointer, _ endCount: Int, isFirst: Bool
   ) -> (leaf: Node, entries: Range<Int>)? {
     guard takesBase, isFirst || base.index == 0, !takesActive, !takesFrozen, view.activeRanges == nil,
