@@ -6,9 +6,16 @@ import LatewoodFile
 /// It follows pointers into nodes that the version keeps alive, so the owner of a cursor keeps the
 /// version. Throws `damaged` if it meets a record that has changed; then it stands on no entry.
 struct BufferCursor: ~Copyable {
+  /// A node on the way from the root to the current entry, and the index taken in it.
+  private struct Step {
+    var node: UnsafeMutableRawPointer
+    var index: Int
+  }
+
   private static let capacity = 16
-  private let nodes: UnsafeMutablePointer<UnsafeMutableRawPointer>
-  private let indexes: UnsafeMutablePointer<Int>
+  // SAFETY: an address that is neither read nor written: without a root, no step is made.
+  private static nonisolated(unsafe) let noPath = UnsafeMutablePointer<Step>.allocate(capacity: 0)
+  private let path: UnsafeMutablePointer<Step>
   private var depth = 0
   private let root: UnsafeMutableRawPointer?
   let space: RecordSpace
@@ -24,15 +31,11 @@ struct BufferCursor: ~Copyable {
   init(root: UnsafeMutableRawPointer?, space: RecordSpace) {
     self.root = root
     self.space = space
-    nodes = .allocate(capacity: Self.capacity)
-    indexes = .allocate(capacity: Self.capacity)
+    path = root == nil ? Self.noPath : .allocate(capacity: Self.capacity)
     record = LogRecord.none(at: space.base)
   }
 
-  deinit {
-    nodes.deallocate()
-    indexes.deallocate()
-  }
+  deinit { if root != nil { path.deallocate() } }
 
   @inline(__always) var key: UnsafeRawPointer { record.key }
   @inline(__always) var keyCount: Int { record.keyCount }
@@ -46,8 +49,8 @@ struct BufferCursor: ~Copyable {
 
   private mutating func load() throws(Fault) {
     isValid = false
-    let leaf = BufferNode(nodes[depth &- 1])
-    reference = leaf.reference(indexes[depth &- 1])
+    let leaf = BufferNode(path[depth &- 1].node)
+    reference = leaf.reference(path[depth &- 1].index)
     record = try space.record(reference)
     isValid = true
   }
@@ -63,7 +66,7 @@ struct BufferCursor: ~Copyable {
   /// Moves to the last entry that is less than a key.
   mutating func seekBefore(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
     guard try descend(target, targetCount) else { return }
-    indexes[depth &- 1] &-= 1
+    path[depth &- 1].index &-= 1
     try settleBackward()
     if isValid, KeyOrder.compare(key, keyCount, target, targetCount) >= 0 { throw outOfOrder() }
   }
@@ -92,22 +95,23 @@ struct BufferCursor: ~Copyable {
 
   /// Moves to the next entry.
   @inline(__always) mutating func next() throws(Fault) {
-    indexes[depth &- 1] &+= 1
+    path[depth &- 1].index &+= 1
     steps &+= 1
     if steps & 7 == 0 { touchAhead() }
-    if indexes[depth &- 1] < BufferNode(nodes[depth &- 1]).count { try load() } else { try settleForward() }
+    let top = path[depth &- 1]
+    if top.index < BufferNode(top.node).count { try load() } else { try settleForward() }
   }
 
   @inline(__always) mutating func previous() throws(Fault) {
-    indexes[depth &- 1] &-= 1
-    if indexes[depth &- 1] >= 0 { try load() } else { try settleBackward() }
+    path[depth &- 1].index &-= 1
+    if path[depth &- 1].index >= 0 { try load() } else { try settleBackward() }
   }
 
   /// Touches the next eight records of the leaf. They are far from each other, and this fetches
   /// them into the processor's cache together instead of one after the other.
   @inline(never) private mutating func touchAhead() {
-    let leaf = BufferNode(nodes[depth &- 1])
-    let first = indexes[depth &- 1]
+    let leaf = BufferNode(path[depth &- 1].node)
+    let first = path[depth &- 1].index
     for index in min(first, leaf.count)..<min(first &+ 8, leaf.count) {
       let offset = leaf.reference(index).offset
       guard offset < space.through else { continue }
@@ -119,21 +123,20 @@ struct BufferCursor: ~Copyable {
   }
 
   @inline(__always) private mutating func push(_ node: BufferNode, _ index: Int) {
-    nodes[depth] = node.pointer
-    indexes[depth] = index
+    path[depth] = Step(node: node.pointer, index: index)
     depth &+= 1
   }
 
   private mutating func settleForward() throws(Fault) {
     while depth > 0 {
-      let node = BufferNode(nodes[depth &- 1])
-      let index = indexes[depth &- 1]
+      let node = BufferNode(path[depth &- 1].node)
+      let index = path[depth &- 1].index
       if index < node.count {
         if !node.isBranch { return try load() }
         push(node.child(index), 0)
       } else {
         depth &-= 1
-        if depth > 0 { indexes[depth &- 1] &+= 1 }
+        if depth > 0 { path[depth &- 1].index &+= 1 }
       }
     }
     isValid = false
@@ -141,15 +144,15 @@ struct BufferCursor: ~Copyable {
 
   private mutating func settleBackward() throws(Fault) {
     while depth > 0 {
-      let node = BufferNode(nodes[depth &- 1])
-      let index = indexes[depth &- 1]
+      let node = BufferNode(path[depth &- 1].node)
+      let index = path[depth &- 1].index
       if index >= 0 {
         if !node.isBranch { return try load() }
         let child = node.child(index)
         push(child, child.count &- 1)
       } else {
         depth &-= 1
-        if depth > 0 { indexes[depth &- 1] &-= 1 }
+        if depth > 0 { path[depth &- 1].index &-= 1 }
       }
     }
     isValid = false

@@ -26,6 +26,8 @@ package struct MergedCursor: ~Copyable {
   private var active: BufferCursor
   private var frozen: BufferCursor
   private let isClean: Bool
+  /// Whether ranges are deleted in a buffer.
+  private let hasRanges: Bool
   private var isForward = true
   private var takesActive = false
   private var takesFrozen = false
@@ -40,6 +42,7 @@ package struct MergedCursor: ~Copyable {
     active = BufferCursor(root: view.active, space: view.records)
     frozen = BufferCursor(root: view.frozen, space: view.records)
     isClean = view.isClean
+    hasRanges = view.activeRanges != nil || view.frozenRanges != nil
   }
 
   // MARK: The current entry
@@ -76,7 +79,7 @@ package struct MergedCursor: ~Copyable {
   /// Returns the position in the base tree if the entries from here up to a full key are those of
   /// the base tree alone; nil if a buffer has any, or ranges are deleted. After `position`.
   mutating func onlyBase(before end: UnsafeRawPointer, _ endCount: Int) -> BaseCursor? {
-    guard view.activeRanges == nil, view.frozenRanges == nil else { return nil }
+    guard !hasRanges else { return nil }
     if active.isValid, KeyOrder.compare(active.key, active.keyCount, end, endCount) < 0 { return nil }
     if frozen.isValid, KeyOrder.compare(frozen.key, frozen.keyCount, end, endCount) < 0 { return nil }
     return base
@@ -91,9 +94,7 @@ package struct MergedCursor: ~Copyable {
   mutating func unmergedEntries(
     before end: UnsafeRawPointer, _ endCount: Int, isFirst: Bool
   ) -> (leaf: Node, entries: Range<Int>)? {
-    guard takesBase, isFirst || base.index == 0, !takesActive, !takesFrozen, view.activeRanges == nil,
-      view.frozenRanges == nil
-    else { return nil }
+    guard takesBase, isFirst || base.index == 0, !takesActive, !takesFrozen, !hasRanges else { return nil }
     let last = base.leaf.key(base.leaf.count &- 1)
     guard last.compare(end, endCount) < 0,
       !active.isValid || last.compare(active.key, active.keyCount) < 0,
@@ -189,12 +190,12 @@ package struct MergedCursor: ~Copyable {
       choose(sign: 1)
       guard isValid else { return }
       if takesActive || takesFrozen {
-        if !isHidden(takesActive ? active.reference : frozen.reference) { return }
+        if !isHidden() { return }
         if takesActive { try active.next() }
         if takesFrozen { try frozen.next() }
         if takesBase { _ = try base.next() }
       } else {
-        guard let hole = try hole() else { return }
+        guard hasRanges, let hole = try hole() else { return }
         try base.seek(hole.high)
       }
     }
@@ -210,12 +211,12 @@ package struct MergedCursor: ~Copyable {
       choose(sign: -1)
       guard isValid else { return }
       if takesActive || takesFrozen {
-        if !isHidden(takesActive ? active.reference : frozen.reference) { return }
+        if !isHidden() { return }
         if takesActive { try active.previous() }
         if takesFrozen { try frozen.previous() }
         if takesBase { _ = try base.previous() }
       } else {
-        guard let hole = try hole() else { return }
+        guard hasRanges, let hole = try hole() else { return }
         try base.seekBefore(hole.low)
       }
     }
@@ -246,16 +247,22 @@ package struct MergedCursor: ~Copyable {
     isValid = takesActive || takesFrozen || takesBase
   }
 
-  @inline(__always) private func isHidden(_ reference: RecordReference) -> Bool {
-    if reference.isTombstone { return true }
+  /// Whether the newest source on the current key, one of the buffers, says that it is deleted.
+  @inline(__always) private mutating func isHidden() -> Bool {
     // A range delete leaves no older entry in its own buffer.
-    if takesActive { return false }
-    return view.cover(frozen.key, frozen.keyCount) > reference.offset
+    if takesActive { return active.reference.isTombstone }
+    if frozen.reference.isTombstone { return true }
+    return hasRanges && isCovered()
+  }
+
+  /// Whether the frozen buffer's current entry lies in a range that was deleted later. Not inlined,
+  /// because it copies the view.
+  @inline(never) private mutating func isCovered() -> Bool {
+    view.cover(frozen.key, frozen.keyCount) > frozen.reference.offset
   }
 
   /// The deleted range that the base's current key lies in.
-  private func hole() throws(Fault) -> RangeSet.Interval? {
-    if view.activeRanges == nil, view.frozenRanges == nil { return nil }
+  @inline(never) private mutating func hole() throws(Fault) -> RangeSet.Interval? {
     let bytes = try base.keyBytes()
     return bytes.withUnsafeBytes { key in
       guard let start = key.baseAddress else { return nil }
