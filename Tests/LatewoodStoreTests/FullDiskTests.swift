@@ -35,8 +35,12 @@ import Testing
       guard thread < threads else {
         while !running.isOver {
           let size = try volume.liveBytes(of: Self.path).count
+          let before = told.withLock { $0.refused.count }
           volume.spaceLimit = size + 300
-          Monitor.sleep(milliseconds: 3)
+          // Until one is refused: the writers first use up what was allocated ahead.
+          for _ in 0..<100 where !running.isOver && told.withLock({ $0.refused.count == before }) {
+            Monitor.sleep(milliseconds: 1)
+          }
           volume.spaceLimit = nil
           Monitor.sleep(milliseconds: 3)
         }
@@ -47,7 +51,7 @@ import Testing
         let key = "\(thread).\(round)"
         do {
           try store.put(
-            key, [UInt8](repeating: 1, count: 200), in: space,
+            key, [UInt8](repeating: 1, count: 2000), in: space,
             durability: (round + thread) % 2 == 0 ? .synchronous : .relaxed)
           told.withLock { $0.kept.append(key) }
         } catch let error as StoreError {

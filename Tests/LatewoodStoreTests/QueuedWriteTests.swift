@@ -172,14 +172,16 @@ import Testing
   @Test func `on a disk that is full now and then each is told the truth`() async throws {
     let (store, space, volume) = (store, space, volume)
     let outcomes = Guarded<[String: Bool]>([:])
+    let writers = Countdown(8)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for task in 0..<8 {
         group.addTask {
+          defer { writers.oneIsDone() }
           for round in 0..<60 {
             let key = "\(task).\(round)"
             do {
               try await store.write(durability: (task + round) % 2 == 0 ? .synchronous : .relaxed) {
-                try $0.put(key, [UInt8](repeating: 1, count: 200), in: space)
+                try $0.put(key, [UInt8](repeating: 1, count: 10_000), in: space)
               }
               outcomes.withLock { $0[key] = true }
             } catch let error as StoreError {
@@ -190,9 +192,14 @@ import Testing
         }
       }
       group.addTask {
-        for _ in 0..<40 {
+        @Sendable func refused() -> Int { outcomes.withLock { $0.values.count { !$0 } } }
+        while !writers.isOver {
+          let before = refused()
           volume.spaceLimit = try volume.liveBytes(of: "db").count + 300
-          try await Task.sleep(nanoseconds: 2_000_000)
+          // Until one is refused: the writers first use up what was allocated ahead.
+          for _ in 0..<100 where !writers.isOver && refused() == before {
+            try await Task.sleep(nanoseconds: 1_000_000)
+          }
           volume.spaceLimit = nil
           try await Task.sleep(nanoseconds: 2_000_000)
         }
@@ -202,6 +209,7 @@ import Testing
     let told = outcomes.withLock { $0 }
     for (key, isKept) in told { #expect(try (store.get(key, in: space) != nil) == isKept, "\(key)") }
     #expect(told.count == 480)
+    #expect(told.values.contains(false))
     try store.put("last", "1", in: space)
     try store.close()
     let again = try Store.open(
