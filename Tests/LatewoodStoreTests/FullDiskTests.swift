@@ -95,12 +95,12 @@ import Testing
     // The same steps as `write` takes, without the last one, which follows later.
     let first: Transaction
     do {
-      engine.writer.lock()
-      defer { engine.writer.unlock() }
+      engine.head.lock()
+      defer { engine.head.unlock() }
       first = try Transaction(engine: engine)
       try first.put("first", "1", in: space)
-      try first.commit()
-      engine.finishing.begin()
+      try engine.commit(first)
+      engine.head.beginSettling()
     }
     try first.log.flush(through: first.position, durable: true)
     let call = volume.callCount
@@ -111,8 +111,8 @@ import Testing
     }
     Patience.wait { volume.callCount != call }
     Monitor.sleep(milliseconds: 50)
-    engine.publish(first.committed)
-    engine.finishing.end()
+    engine.versions.publish(first.committed)
+    engine.head.endSettling()
     try #require(group.wait(timeout: Patience.deadline) == .success)
     try store.put("last", "1", in: space)
     for _ in 0..<2 {

@@ -27,8 +27,8 @@ extension Engine {
     _ = try compaction.begin(joins: false, unless: { false })
     defer { compaction.end(.failure(CompactionControl.cancelled)) }
     // Otherwise dead blocks could read as zeros here and as their old bytes in the backup.
-    holdPunching()
-    defer { releasePunching() }
+    reclaimer.hold()
+    defer { reclaimer.release() }
     let began = MonotonicClock.nanoseconds
     let file = try BackupFile.open(at: path, of: log)
     do throws(Fault) {
@@ -45,7 +45,7 @@ extension Engine {
   private func write(
     _ file: BackupFile, _ throttle: CompactionThrottle, _ tell: ((BackupProgress) -> Void)?
   ) throws(Fault) -> BackupReport {
-    try checkpoint(isForced: lastCheckpoint.load(ordering: .relaxed) == 0)
+    try checkpoint(isForced: self.file.checkpoint == 0)
     var range = try rangeToBackUp()
     var report = BackupReport()
     report.isIncremental = file.isIncremental
@@ -84,28 +84,28 @@ extension Engine {
 
   private func rangeToBackUp() throws(Fault) -> BackupRange {
     // No checkpoint is under way, so all space reserved for nodes is filled.
-    checkpointing.lock()
-    defer { checkpointing.unlock() }
-    let version = try current()
-    let (log, offset) = logAndCheckpoint
-    guard let (record, _) = try log.checkpoint(at: offset, in: log.view) else {
-      throw Fault.damaged(at: offset, "there is no sound checkpoint here")
+    try checkpointer.exclude { () throws(Fault) in
+      let version = try versions.current()
+      let (log, offset) = file.logAndCheckpoint
+      guard let (record, _) = try log.checkpoint(at: offset, in: log.view) else {
+        throw Fault.damaged(at: offset, "there is no sound checkpoint here")
+      }
+      let (end, transaction) = try committedEnd()
+      // A power cut must not take commits from this file that the backup has, or the next backup
+      // could not continue from there.
+      try log.flush(through: CommitPosition(offset: end.offset), durable: true)
+      return BackupRange(
+        checkpoint: offset, record: record, end: end, transaction: transaction, version: version)
     }
-    let (end, transaction) = try committedEnd()
-    // A power cut must not take commits from this file that the backup has, or the next backup
-    // could not continue from there.
-    try log.flush(through: CommitPosition(offset: end.offset), durable: true)
-    return BackupRange(
-      checkpoint: offset, record: record, end: end, transaction: transaction, version: version)
   }
 
   private func committedEnd() throws(Fault) -> (ReplayPosition, transaction: UInt64) {
-    lockForService()
-    defer { unlockForService() }
-    try checkOpen()
-    try log.checkWriting()
-    if log.isInterrupted { throw Fault(.outOfSpace, "the disk is full: make room, then try again") }
-    return (log.writer.replayPosition, log.writer.lastTransaction)
+    try head.withService { () throws(Fault) in
+      try checkOpen()
+      try log.checkWriting()
+      if log.isInterrupted { throw Fault(.outOfSpace, "the disk is full: make room, then try again") }
+      return (log.writer.replayPosition, log.writer.lastTransaction)
+    }
   }
 
   /// Verifies everything that the backup will copy, so that no damage gets into it.

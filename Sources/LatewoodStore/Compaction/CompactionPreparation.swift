@@ -41,13 +41,7 @@ extension Store {
   package func setCompactionPreparation(
     reclaimable: @escaping @Sendable () -> UInt64, prepare: @escaping @Sendable () throws -> Void
   ) {
-    let preparation = CompactionPreparation(reclaimable: reclaimable, prepare: prepare)
-    // The previous one is released outside the lock.
-    let old = engine.preparation.withLock { current in
-      defer { current = preparation }
-      return current
-    }
-    withExtendedLifetime(old) {}
+    engine.hooks.setPreparation(CompactionPreparation(reclaimable: reclaimable, prepare: prepare))
   }
 
   /// Throws ``StoreError`` `cancelled` if the running compaction has been cancelled. Meant for the

@@ -109,18 +109,19 @@ final class CompactionRun {
       },
       step: { (bytes) throws(Fault) in try self.didCopy(bytes) })
     let root = try TreeCopy.run(
-      start.root, in: old.view, to: copying, rewriters: engine.rewriters.withLock { $0 })
+      start.root, in: old.view, to: copying, rewriters: engine.hooks.rewriters)
     copied = (root, new.writer.tail)
     try target.begin(with: root, transaction: start.transaction)
   }
 
   private func didCopy(_ bytes: UInt64) throws(Fault) {
     progress.bytesCopied += bytes
-    if new.isReplacement { engine.compactionLag.allow(copied: progress.bytesCopied) }
+    if new.isReplacement { engine.pacer.lag.allow(copied: progress.bytesCopied) }
     try engine.compaction.checkpoint()
     try throttle.pass(bytes, engine.compaction)
     guard progress.bytesCopied - copiedAndTold >= 1 << 20 else { return }
     copiedAndTold = progress.bytesCopied
+    engine.pacer.wake()
     let total = Double(max(progress.bytesCopied, progress.bytesTotal))
     tell(CompactionRun.copyShare * Double(progress.bytesCopied) / total)
   }
@@ -133,17 +134,17 @@ final class CompactionRun {
   /// - Parameter isSwitching: whether a lock is held that others wait for. Then this neither pauses
   ///   nor calls code that might want the lock.
   private func follow(until rest: UInt64, isSwitching: Bool = false) throws(Fault) {
-    defer { if new.isReplacement { engine.compactionLag.allow() } }
+    defer { if new.isReplacement { engine.pacer.lag.allow() } }
     for round in 0..<64 {
       if !isSwitching { try engine.compaction.checkpoint() }
-      let committed = engine.committedBytes.load(ordering: .relaxed)
+      let committed = engine.pacer.committedBytes
       let end = try old.flushForCopy()
       let length = end.offset - min(end.offset, follower.offset)
       try advance(through: end)
       if new.isReplacement {
-        engine.compactionLag.follow(to: committed)
-        engine.compactionLag.allow(rounds: round)
-        engine.checkpointEnded.withLock { engine.checkpointEnded.broadcast() }
+        engine.pacer.lag.follow(to: committed)
+        engine.pacer.lag.allow(rounds: round)
+        engine.pacer.wake()
       }
       if !isSwitching { tell(CompactionRun.copyShare + CompactionRun.followShare * Double(round + 1) / 64) }
       if length <= rest { return }
@@ -151,7 +152,7 @@ final class CompactionRun {
   }
 
   private func advance(through end: CommitPosition) throws(Fault) {
-    var replayed = ReplayedTransaction(target, rewriters: engine.rewriters.withLock { $0 })
+    var replayed = ReplayedTransaction(target, rewriters: engine.hooks.rewriters)
     do throws(Fault) {
       try follower.advance(through: end) { (number, _, record) throws(Fault) in
         try replayed.take(record, of: number)
@@ -176,7 +177,7 @@ final class CompactionRun {
   private func verify() throws(Fault) {
     try new.flush(through: new.committedPosition, durable: false)
     try new.syncNodes()
-    target.showAll()
+    target.versions.publishAgain(target.head.newest)
     let isProved = try isTreeProved()
     // The header, the root slots, the log, and the tree if `ReadBack` has not read it, are read
     // through the cache.
@@ -198,7 +199,7 @@ final class CompactionRun {
   /// Whether the newest tree is the copied one and was read back from the disk. It is another one
   /// if so many transactions were followed that checkpoints were written.
   private func isTreeProved() throws(Fault) -> Bool {
-    guard try target.current().base == copied.root else { return false }
+    guard try target.versions.current().base == copied.root else { return false }
     return try readBack.finish(copied.root) { () throws(Fault) in try engine.compaction.checkpoint() }
   }
 
@@ -209,7 +210,7 @@ final class CompactionRun {
     try new.flush(through: new.writer.position, durable: true)
     report.bytesAfter = try new.device.size()
     try new.settle()
-    target.closed.store(true, ordering: .relaxed)
+    target.abandon()
     new.close()
   }
 
@@ -218,20 +219,22 @@ final class CompactionRun {
   private func takeOver() throws(Fault) {
     // A checkpoint of the old file is no longer useful, and must not be running when the files
     // change places.
-    engine.checkpointing.lock()
-    defer { engine.checkpointing.unlock() }
-    try follow(until: CompactionRun.shortTail, isSwitching: true)
-    try new.syncNodes()
-    try follow(until: CompactionRun.shortTail, isSwitching: true)
-    let began = try engine.lockForSwitch()
-    defer { engine.unlockForService() }
-    try old.flush(through: old.writer.position, durable: false)
-    try advance(through: old.writer.position)
-    try new.flush(through: new.writer.position, durable: true)
-    report.bytesAfter = try new.device.size()
-    // From here on a failure cannot be undone; `takePlace` poisons both files.
-    try new.takePlace(of: old)
-    engine.takeOver(target)
-    report.longestPause = (MonotonicClock.nanoseconds - began) / 1000
+    try engine.checkpointer.exclude { () throws(Fault) in
+      try follow(until: CompactionRun.shortTail, isSwitching: true)
+      try new.syncNodes()
+      try follow(until: CompactionRun.shortTail, isSwitching: true)
+      try engine.head.withService { () throws(Fault) in
+        let began = MonotonicClock.nanoseconds
+        try engine.checkSwitch()
+        try old.flush(through: old.writer.position, durable: false)
+        try advance(through: old.writer.position)
+        try new.flush(through: new.writer.position, durable: true)
+        report.bytesAfter = try new.device.size()
+        // From here on a failure cannot be undone; `takePlace` poisons both files.
+        try new.takePlace(of: old)
+        engine.takeOver(target)
+        report.longestPause = (MonotonicClock.nanoseconds - began) / 1000
+      }
+    }
   }
 }

@@ -20,7 +20,7 @@ struct ReplayedTransaction {
   mutating func take(_ record: LogRecord, of number: UInt64) throws(Fault) {
     if number != self.number || transaction == nil {
       try finish()
-      if target.head.pendingBytes >= UInt64(target.options.writeBufferBudget) {
+      if target.pacer.pendingBytes >= UInt64(target.options.writeBufferBudget) {
         try target.checkpoint(isForced: false)
       }
       target.log.writer.continueTransactions(after: number - 1)
@@ -58,18 +58,18 @@ struct ReplayedTransaction {
     guard let open = transaction else { return }
     transaction = nil
     do throws(Fault) {
-      try open.commit()
+      try target.commit(open)
       // There are no readers, but as long as an older version is published, the write buffer keeps
       // every value replaced since.
-      target.publish(target.head)
+      target.versions.publish(target.head.newest)
     } catch {
-      open.abort()
+      target.abort(open)
       throw error
     }
   }
 
   mutating func abort() {
-    transaction?.abort()
+    if let open = transaction { target.abort(open) }
     transaction = nil
   }
 }

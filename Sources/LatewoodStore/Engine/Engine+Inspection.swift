@@ -19,7 +19,8 @@ extension Engine {
   }
 
   func statistics() throws(Fault) -> Statistics {
-    let version = try current()
+    let log = log
+    let version = try versions.current()
     var result = Statistics()
     result.fileSize = try log.device.size()
     result.allocatedSize = try log.device.allocatedSize()
@@ -39,16 +40,16 @@ extension Engine {
     result.transaction = version.transaction
     result.isCheckpointing = version.frozen != nil
     (result.openSnapshots, result.oldestSnapshot) = snapshots.summary
-    result.checkpointFailure = backgroundFailure.withLock { $0 }.map { StoreError($0, path: path) }
-    result.compactionFailure = compactionAttempts.withLock { $0.failure }.map { StoreError($0, path: path) }
+    result.checkpointFailure = checkpointer.failure.map { StoreError($0, path: path) }
+    result.compactionFailure = schedule.failure.map { StoreError($0, path: path) }
     result.durableThrough = log.durableThrough
-    let isInTransaction = isInTransaction
-    if !isInTransaction { writer.lock() }
-    result.memoryBytes =
-      UInt64(version.active.layer.memoryLength + (version.frozen?.layer.memoryLength ?? 0))
-      + log.writer.chunkMemory
-    result.reservedBytes = log.writer.reservedLength
-    if !isInTransaction { writer.unlock() }
+    let measure = {
+      result.memoryBytes =
+        UInt64(version.active.layer.memoryLength + (version.frozen?.layer.memoryLength ?? 0))
+        + log.writer.chunkMemory
+      result.reservedBytes = log.writer.reservedLength
+    }
+    if head.isInTransaction { measure() } else { head.withService(measure) }
     if let length = log.device.cache?.length {
       result.isMapped = false
       result.cachedBytes = UInt64(length.cached + length.kept)
@@ -56,10 +57,8 @@ extension Engine {
     result.fileID = Self.hexadecimal(log.header.fileID)
     result.formatVersion = FileHeader.formatVersion
     result.created = log.header.created
-    punching.withLock { state in
-      result.punchedBytes = state.punchedBytes
-      result.punchingFailure = state.failure.map { StoreError($0, path: path) }
-    }
+    result.punchedBytes = reclaimer.givenBack
+    result.punchingFailure = reclaimer.failure.map { StoreError($0, path: path) }
     // The version keeps the newest checkpoint in the file.
     withExtendedLifetime(version) {}
     return result
@@ -74,7 +73,7 @@ extension Engine {
   }
 
   func newestCheckpoint() throws(Fault) -> CheckpointRecord? {
-    let (log, offset) = logAndCheckpoint
+    let (log, offset) = file.logAndCheckpoint
     return offset == 0 ? nil : try record(at: offset, in: log)
   }
 
@@ -88,11 +87,11 @@ extension Engine {
   func history() throws(Fault) -> [Checkpoint] {
     // The version keeps the newest checkpoint in the file; older ones may disappear while this
     // looks for them.
-    let version = try current()
+    let version = try versions.current()
     defer { withExtendedLifetime(version) {} }
     var result: [Checkpoint] = []
-    let (log, newest) = logAndCheckpoint
-    let oldest = punching.withLock { $0.oldestWhole }
+    let (log, newest) = file.logAndCheckpoint
+    let oldest = reclaimer.oldestWhole
     var offset = newest
     if offset == 0 { return result }
     var record = try record(at: offset, in: log)
@@ -122,7 +121,7 @@ extension Engine {
     guard checkpoint.fileID == log.header.fileID.first else {
       throw Fault(.notFound, "the checkpoint was in a file that has been compacted or copied since")
     }
-    guard let hold = hold(checkpoint: checkpoint.offset) else {
+    guard let hold = reclaimer.hold(checkpoint: checkpoint.offset) else {
       throw Fault(
         .notFound, "the checkpoint is not whole any more: its space was given back", offset: checkpoint.offset
       )
@@ -131,18 +130,7 @@ extension Engine {
     guard record.transaction == checkpoint.transaction else {
       throw Fault.damaged(at: checkpoint.offset, "the checkpoint there is of another transaction")
     }
-    return pastVersion(record, in: log, hold: hold)
-  }
-
-  /// The state of a checkpoint, without later commits.
-  func pastVersion(_ record: CheckpointRecord, in log: LogFile, hold: BaseHold) -> Version {
-    Version(
-      // It has no write buffer, so no buffer nodes are kept for it. It needs a separate registry,
-      // because the writer's accepts numbers only in ascending order and transactions continue
-      // meanwhile.
-      number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
-      known: KnownKeyspaces(), file: log.view, mapping: log.use, registry: VersionRegistry(),
-      hold: hold)
+    return Version(of: record, in: log, hold: hold)
   }
 
   /// - Parameter isTreeProved: whether the nodes and extents of the newest checkpoint have already
@@ -151,7 +139,7 @@ extension Engine {
     isTreeProved: Bool = false, _ progress: ((VerifyProgress) -> Void)?
   ) throws(Fault) -> VerifyReport {
     let log = log
-    let version = try current()
+    let version = try versions.current()
     var report = VerifyReport()
     report.transaction = version.transaction
     let logStart = try newestCheckpoint()?.replay.offset ?? FileLayout.logStart
@@ -172,7 +160,7 @@ extension Engine {
       report.faults = tree.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason, kind: $0.kind) }
     }
     // A reader may not know the newest checkpoint yet, and then needs more of the log.
-    let known = isReadOnly ? punching.withLock { $0.replay } : nil
+    let known = isReadOnly ? reclaimer.replay : nil
     let frames = try log.verify(from: known, through: logEnd)
     // Entries that are not in a checkpoint are read from the log, so it must be intact.
     if frames.hasWholeLog { checkCatalog(of: version, &report) }

@@ -5,21 +5,15 @@ import LatewoodTree
 /// Short reads register with `readers` and count no references; longer reads hold a version.
 extension Engine: ReadGate {
   func checkOpen() throws(Fault) {
-    if closed.load(ordering: .relaxed) { throw Engine.closedFault }
+    if isClosed { throw Engine.closedFault }
   }
 
   static var closedFault: Fault { Fault(.closed, "the store has been closed") }
 
   var changeCount: Int { 0 }
 
-  /// The newest state, held.
-  func current() throws(Fault) -> Version {
-    guard let version = published.held() else { throw Engine.closedFault }
-    return version
-  }
-
   func currentReader() throws(Fault) -> Reader {
-    let version = try current()
+    let version = try versions.current()
     return Reader(owner: version, gate: self, state: state(of: version))
   }
 

@@ -7,16 +7,18 @@ extension Engine {
   func refresh() throws(Fault) -> Bool {
     try checkOpen()
     guard isReadOnly else { return false }
-    checkpointing.lock()
-    defer { checkpointing.unlock() }
-    // `statistics()` takes this lock to measure the write buffer, as in a store that writes.
-    writer.lock()
-    defer { writer.unlock() }
+    // `statistics()` takes the writer lock to measure the write buffer, as in a store that writes.
+    return try checkpointer.exclude { () throws(Fault) in
+      try head.withService { () throws(Fault) in try applyNewCommits() }
+    }
+  }
+
+  private func applyNewCommits() throws(Fault) -> Bool {
     let log = log
-    var next = head
+    var next = head.newest
     next.number += 1
     let buffer = BufferWriter(state: next.active, version: next.number, file: log.view)
-    buffer.reclaim(published: try current().number, registry: registry)
+    buffer.reclaim(published: try versions.current().number, registry: versions.registry)
     var changesCatalog = false
     let outcome: RefreshOutcome
     do {
@@ -39,8 +41,8 @@ extension Engine {
       next.active = buffer.finish()
       // The other process may have dropped keyspaces, so handles are looked up again.
       if changesCatalog { next.known = KnownKeyspaces() }
-      head = next
-      publish(next)
+      head.replace(with: next)
+      versions.publish(next)
       return true
     case .newCheckpoint:
       buffer.abort()
@@ -55,16 +57,18 @@ extension Engine {
   /// Replaces the state in memory with the tree of a newer checkpoint, perhaps in another file, and
   /// the log after it.
   private func startOver(in next: LogFile) throws(Fault) -> Bool {
-    let before = head.transaction
-    let (state, report) = try replay(next, into: BufferLayer(), version: head.number + 1)
-    head.number += 1
-    head.active = state
-    head.transaction = report.lastTransaction
-    head.known = KnownKeyspaces()
+    var state = head.newest
+    let before = state.transaction
+    let report: LatewoodFile.RecoveryReport
+    (state.active, report) = try replay(next, into: BufferLayer(), version: state.number + 1)
+    state.number += 1
+    state.transaction = report.lastTransaction
+    state.known = KnownKeyspaces()
+    head.replace(with: state)
     goOn(in: next, checkpoint: report.checkpointOffset)
-    let hold = startPunching(
+    let hold = reclaimer.start(
       from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start, isOwn: false)
-    swap { _ in makeVersion(head, base: report.checkpoint?.root, frozen: nil, hold: hold) }
-    return head.transaction != before
+    versions.publish(state, base: report.checkpoint?.root, frozen: nil, hold: hold)
+    return state.transaction != before
   }
 }

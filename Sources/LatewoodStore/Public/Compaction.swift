@@ -196,20 +196,14 @@ extension Store {
   ) throws {
     try read { (state) throws(Fault) in try state.check(keyspace) }
     let rewriter = rewrite.map { EntryRewriter(keyspace: keyspace.name, rewrite: $0) }
-    // The previous one is released outside the lock: it may hold the last reference to an object of
-    // the caller.
-    let old = engine.rewriters.withLock { rewriters in
-      defer { rewriters[keyspace.id] = rewriter?.run }
-      return rewriters[keyspace.id]
-    }
-    withExtendedLifetime(old) {}
+    engine.hooks.setRewriter(rewriter?.run, forKeyspace: keyspace.id)
   }
 
   /// Pauses the running compaction, and later ones, until ``resumeCompaction()``. From any thread.
-  public func pauseCompaction() { engine.compaction.setPaused(true) }
+  public func pauseCompaction() { engine.setCompactionPaused(true) }
 
   /// Lets paused compactions continue.
-  public func resumeCompaction() { engine.compaction.setPaused(false) }
+  public func resumeCompaction() { engine.setCompactionPaused(false) }
 
   /// Cancels the running compaction, if there is one. It leaves nothing behind, and callers that
   /// wait for it get `cancelled`. From any thread.

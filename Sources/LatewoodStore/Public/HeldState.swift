@@ -74,7 +74,7 @@ package final class HeldState: Readable {
 extension Store {
   /// Returns the newest state, held for as long as the result is kept. Throws as all reads do.
   package func held() throws(StoreError) -> HeldState {
-    do { return HeldState(try engine.current(), of: engine) } catch {
+    do { return HeldState(try engine.versions.current(), of: engine) } catch {
       throw StoreError(error, path: engine.path)
     }
   }

@@ -62,7 +62,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
   /// The error for a read of a closed snapshot. A closing store closes its snapshots too, perhaps
   /// after a read has seen the store open.
   private var closedFault: Fault {
-    engine.closed.load(ordering: .relaxed)
+    engine.isClosed
       ? Engine.closedFault : Fault(.snapshotClosed, "the snapshot has been closed")
   }
 
@@ -86,7 +86,9 @@ extension Store: Readable {
   ///
   /// - Throws: ``StoreError`` `closed`.
   public func snapshot() throws -> Snapshot {
-    do { return Snapshot(engine, try engine.current()) } catch { throw StoreError(error, path: engine.path) }
+    do { return Snapshot(engine, try engine.versions.current()) } catch {
+      throw StoreError(error, path: engine.path)
+    }
   }
 
   public func _reader() throws(StoreError) -> Reader {
@@ -94,7 +96,7 @@ extension Store: Readable {
   }
 
   public func _begin() throws(StoreError) -> ShortRead {
-    do { return try engine.begin(engine.published) { Engine.closedFault } } catch {
+    do { return try engine.begin(engine.versions.newest) { Engine.closedFault } } catch {
       throw StoreError(error, path: engine.path)
     }
   }
@@ -102,7 +104,8 @@ extension Store: Readable {
   public func _find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(StoreError) -> FoundValue {
-    do { return try engine.find(key, in: keyspace, of: engine.published) { Engine.closedFault } } catch {
+    do { return try engine.find(key, in: keyspace, of: engine.versions.newest) { Engine.closedFault } } catch
+    {
       throw StoreError(error, path: engine.path)
     }
   }

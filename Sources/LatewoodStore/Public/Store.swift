@@ -126,7 +126,7 @@ public final class Store: Sendable {
 
   /// Whether this thread is in a closure of a transaction, compaction, copy or backup, so that it
   /// must not wait for the end of that.
-  package var isWorkingHere: Bool { engine.isInTransaction || engine.compaction.isRunningHere }
+  package var isWorkingHere: Bool { engine.head.isInTransaction || engine.compaction.isRunningHere }
 
   // MARK: Durability
 

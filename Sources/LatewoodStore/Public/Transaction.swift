@@ -15,7 +15,7 @@ public final class Transaction: Readable, ReadGate {
   let writer: LogWriter
   private let version: Version
   let buffer: BufferWriter
-  private(set) var committed: Engine.Head
+  private(set) var committed: Head
   private(set) var position = CommitPosition(offset: 0)
   /// The first failure of an operation. A transaction that lost an operation must not commit, even
   /// if the closure caught the error.
@@ -35,11 +35,11 @@ public final class Transaction: Readable, ReadGate {
     self.engine = engine
     log = engine.log
     writer = log.writer
-    version = try engine.current()
-    committed = engine.head
+    version = try engine.versions.current()
+    committed = engine.head.newest
     committed.number += 1
     buffer = BufferWriter(state: committed.active, version: committed.number, appendingTo: log)
-    buffer.reclaim(published: version.number, registry: engine.registry)
+    buffer.reclaim(published: version.number, registry: engine.versions.registry)
   }
 
   /// Whether the commit must survive a power cut although the caller asked for less, because
@@ -330,40 +330,41 @@ public final class Transaction: Readable, ReadGate {
     return StoreError(fault, path: engine.path)
   }
 
-  func commit() throws(Fault) {
+  /// Whether the commit may use the space that is kept for freeing a full disk.
+  var isRemoval: Bool { freesSpace ?? (removalCount == changeCount) }
+
+  /// Appends the commit to the log, and returns the state with its changes.
+  func commit(freesSpace: Bool) throws(Fault) -> Head {
     isActive = false
     isLogOpen = false
-    let removes = freesSpace ?? (removalCount == changeCount)
     do throws(Fault) {
-      position = try writer.commitTransaction(freesSpace: removes)
+      position = try writer.commitTransaction(freesSpace: freesSpace)
     } catch {
-      if error.kind == .outOfSpace { engine.wasRefusedSpace(by: log) }
-      engine.didLog(writer.transactionLength)
       buffer.abort()
       throw error
     }
     committed.transaction = number
     committed.active = buffer.finish()
-    engine.head = committed
-    engine.didLog(writer.transactionLength)
-    engine.didCommit(to: log, removes: removes)
+    return committed
   }
 
-  /// Drops the changes; `committed` and `position` then describe the state that the transaction
-  /// found, which may still have to be published.
-  func leave() {
-    abort()
-    committed = engine.head
-    position = writer.position
-  }
-
-  func abort() {
+  /// Drops the changes. Returns the number of bytes of log that they have taken nevertheless.
+  func abort() -> UInt64 {
+    var taken: UInt64 = 0
     if isLogOpen {
       writer.abortTransaction()
-      engine.didLog(writer.transactionLength)
+      taken = writer.transactionLength
     }
     isActive = false
     isLogOpen = false
     buffer.abort()
+    return taken
+  }
+
+  /// After an abort: makes `committed` and `position` describe the state that the transaction found,
+  /// which may still have to be published.
+  func found(_ head: Head) {
+    committed = head
+    position = writer.position
   }
 }

@@ -37,15 +37,15 @@ import Testing
     let fileID = try store.statistics().fileID
     try overwrite(1000, 1)
     let engine = store.engine
-    Patience.wait { engine.compactionScheduled.load(ordering: .relaxed) == .whenQuiet }
-    #expect(engine.compactionScheduled.load(ordering: .relaxed) == .whenQuiet)
+    Patience.wait { engine.schedule.urgency == .whenQuiet }
+    #expect(engine.schedule.urgency == .whenQuiet)
     #expect(try store.statistics().fileID == fileID)
     var byte: UInt8 = 1
     while try engine.occupancy().deadShare < 0.75, try store.statistics().fileID == fileID {
       byte += 1
       try overwrite(1000, byte)
     }
-    try #require(engine.compactionScheduled.load(ordering: .relaxed) != .whenQuiet)
+    try #require(engine.schedule.urgency != .whenQuiet)
     try Patience.wait { try store.statistics().fileID != fileID }
     #expect(try store.statistics().fileID != fileID)
     #expect(try store.get("key 7", in: space) == [UInt8](repeating: byte, count: 400))

@@ -32,7 +32,7 @@ import Testing
       } catch { Issue.record(error) }
     }
     #expect(report.transactionsMeanwhile == commits)
-    #expect(store.engine.head.active.layer.memoryLength <= 1 << 20)
+    #expect(store.engine.head.newest.active.layer.memoryLength <= 1 << 20)
     #expect(try store.get("apple", in: fruit) == Array("\(commits)".utf8))
     #expect(try store.verify().isSound)
   }

@@ -87,7 +87,7 @@ import Testing
           try transaction.put("late", "one", in: fruit)
           isRunning.store(true, ordering: .relaxed)
           // The compaction can only continue with the lock that this transaction holds.
-          Patience.wait { !store.engine.services.isNone }
+          Patience.wait { store.engine.head.isServiceWaiting }
         }
       }
       Patience.wait { isRunning.load(ordering: .relaxed) }
@@ -148,7 +148,7 @@ import Testing
     refusal(.closed) {
       try compact {
         inBackground { try store.close() }
-        Patience.wait { store.engine.closed.load(ordering: .relaxed) }
+        Patience.wait { store.engine.isClosed }
       }
     }
     try join()
@@ -202,10 +202,10 @@ import Testing
     try compact {
       inBackground {
         // The store has switched to the new file, but has not published it yet.
-        let seen = try store.engine.punching.withLock { _ in
+        let seen = try store.engine.reclaimer.withStateLocked {
           isHeld.store(true, ordering: .relaxed)
           Patience.wait { store.engine.log !== old }
-          Patience.wait { store.engine.finishing.isNone }
+          Patience.wait { store.engine.head.isSettled }
           return [try store.get("key 150", in: fruit), try store.get("late", in: fruit)]
         }
         guard seen == [[UInt8](repeating: 1, count: 60), Array("one".utf8)] else { throw Wrong("\(seen)") }

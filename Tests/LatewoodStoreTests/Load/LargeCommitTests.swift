@@ -25,8 +25,8 @@ import Testing
   /// opened.
   private func counted(_ store: Store) -> [UInt64] {
     [
-      store.engine.pendingBytes.load(ordering: .relaxed),
-      store.engine.committedBytes.load(ordering: .relaxed),
+      store.engine.pacer.pendingBytes,
+      store.engine.pacer.committedBytes,
     ]
   }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import LatewoodDevice
 import LatewoodSimulation
 import Testing
@@ -20,8 +21,8 @@ import Testing
 
   @Test(arguments: [1, 100, 4096, 1 << 20, 64 << 20])
   func `writers wait in proportion to their bytes, however many make a transaction`(length: UInt64) {
-    let pace = WriterPace()
-    #expect(!pace.isAsked)
+    let pace = WriterDebt()
+    #expect(!pace.isOwed)
     var now: UInt64 = 1_000_000
     let start = now
     var written: UInt64 = 0
@@ -38,35 +39,35 @@ import Testing
   }
 
   @Test func `what is owed is paid at the price of the moment, and by nobody when nothing is behind`() {
-    let pace = WriterPace()
+    let pace = WriterDebt()
     pace.charge(1_000_000, at: 0)
     #expect(pace.wait(price: 1000, at: 0) == 1_000_000_000)
     // Half of it is paid; then the price drops.
     #expect(pace.wait(price: 1000, at: 500_000_000) == 500_000_000)
     #expect(pace.wait(price: 10, at: 500_000_000) == 5_000_000)
-    #expect(pace.isAsked)
+    #expect(pace.isOwed)
     #expect(pace.wait(price: 0, at: 500_000_000) == 0)
-    #expect(!pace.isAsked)
+    #expect(!pace.isOwed)
     #expect(pace.wait(price: 1000, at: 600_000_000) == 0)
   }
 
   @Test func `a compaction that is paused holds nobody, nor one that is close behind`() throws {
     let store = try Store.inMemory()
     let engine = store.engine
-    #expect(engine.compactionPrice == 0)
-    engine.committedBytes.store(1 << 40, ordering: .relaxed)
-    #expect(engine.compactionPrice == 0)
-    let free = Engine.leastThreshold
-    engine.compactionLag.begin(at: 0, live: 0, divisor: 8, least: free, isBounded: false)
+    #expect(engine.pacer.compactionPrice == 0)
+    engine.pacer.didLog(1 << 40)
+    #expect(engine.pacer.compactionPrice == 0)
+    let free = WritePacer.leastThreshold
+    engine.pacer.lag.begin(at: 0, live: 0, divisor: 8, least: free, isBounded: false)
     for (behind, isBehind) in [(0, false), (free, false), (free + 1, true), (1 << 40, true)] {
-      engine.compactionLag.follow(to: 1 << 40 - behind)
+      engine.pacer.lag.follow(to: engine.pacer.committedBytes - behind)
       store.pauseCompaction()
-      #expect(engine.compactionPrice == 0)
+      #expect(engine.pacer.compactionPrice == 0)
       store.resumeCompaction()
-      #expect((engine.compactionPrice > 0) == isBehind, "\(behind)")
+      #expect((engine.pacer.compactionPrice > 0) == isBehind, "\(behind)")
     }
-    engine.compactionLag.end()
-    #expect(engine.compactionPrice == 0)
+    engine.pacer.lag.end()
+    #expect(engine.pacer.compactionPrice == 0)
     try store.close()
   }
 
@@ -101,6 +102,40 @@ import Testing
       #expect(lag.price(at: 3 << 20 + 1100) == 0)
       #expect((lag.price(at: 3 << 20 + 1101) > 0) == isBounded)
     }
+  }
+
+  /// The ways in which a writer that owes days of waiting is let go at once.
+  enum Release: CaseIterable {
+    case checkpoint, giveBack, compaction, pause
+  }
+
+  @Test(arguments: Release.allCases)
+  func `a writer waits no longer than for what is behind, however much it owes`(release: Release) throws {
+    let pacer = WritePacer(Store.Options(), DiskSpace())
+    switch release {
+    case .checkpoint, .giveBack: #expect(pacer.awaitCheckpoint())
+    case .compaction, .pause:
+      pacer.lag.begin(at: 0, live: 0, divisor: 8, least: 1 << 20, isBounded: false)
+    }
+    for _ in 0..<2 { pacer.didLog(1 << 40) }
+    if release == .giveBack { pacer.didFreeze() }
+    #expect(pacer.isOwed)
+    #expect(pacer.price == Backlog.highestPrice)
+    let group = DispatchGroup()
+    DispatchQueue(label: "writer").async(group: group) { pacer.slowDown() }
+    Patience.wait { pacer.isSomebodyWaiting }
+    switch release {
+    case .checkpoint: pacer.endCheckpoint()
+    case .giveBack: pacer.didGiveBack()
+    case .compaction:
+      pacer.lag.end()
+      pacer.wake()
+    case .pause:
+      pacer.lag.setPaused(true)
+      pacer.wake()
+    }
+    try #require(group.wait(timeout: .now() + .seconds(120)) == .success)
+    #expect(!pacer.isOwed)
   }
 
   @Test(.timeLimit(.minutes(10)))

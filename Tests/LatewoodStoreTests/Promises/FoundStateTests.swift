@@ -22,16 +22,16 @@ import Testing
 
   /// Simulates another thread whose commit is in memory and not written yet.
   private func commitInMemory() throws {
-    try store.engine.writer.withLock {
+    try store.engine.head.withService {
       let transaction = try Transaction(engine: store.engine)
       try transaction.put("k", "new", in: space)
-      try transaction.commit()
+      try store.engine.commit(transaction)
     }
     #expect(try store.get("k", in: space) == Array("old".utf8))
   }
 
   /// Expects that no commit is under way, so that commits lost on a full disk can be undone.
-  private func expectNobodyOnTheWay() { #expect(store.engine.finishing.isNone) }
+  private func expectNobodyOnTheWay() { #expect(store.engine.head.isSettled) }
 
   @Test(arguments: [Durability.relaxed, .synchronous])
   func `one that changes nothing`(durability: Durability) throws {

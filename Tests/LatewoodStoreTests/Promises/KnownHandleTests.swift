@@ -10,7 +10,7 @@ import Testing
 @Suite struct KnownHandleTests {
   /// Whether a handle is known without the catalog.
   private func isKnown(_ handle: Keyspace, _ store: Store) throws -> Bool {
-    try store.engine.current().known.contains(handle.fingerprint)
+    try store.engine.versions.current().known.contains(handle.fingerprint)
   }
 
   @Test func `a handle is known wherever it was got, whatever is dropped`() throws {

@@ -12,10 +12,10 @@ import Testing
     try OverwrittenStore.fill(store, 1)
     try OverwrittenStore.fill(store, 2)
     let punched = try store.statistics().punchedBytes
-    store.engine.holdPunching()
+    store.engine.reclaimer.hold()
     for byte in 3...5 { try OverwrittenStore.fill(store, UInt8(byte)) }
     #expect(try store.statistics().punchedBytes == punched)
-    store.engine.releasePunching()
+    store.engine.reclaimer.release()
     try store.checkpoint()
     #expect(try store.statistics().punchedBytes > punched + 100_000)
     var options = OverwrittenStore.options()

@@ -97,12 +97,12 @@ import Testing
       }
       try store.checkpoint()
       #expect(Self.bytes(value) == Self.bytes("0"))
-      return store.engine.registry.live.count
+      return store.engine.versions.registry.live.count
     }
     // The version of the read, and the newest one.
     #expect(live == 2)
     store.engine.readers.collect()
-    #expect(store.engine.registry.live.count == 1)
+    #expect(store.engine.versions.registry.live.count == 1)
     #expect(store.engine.readers.waitingCount == 0)
   }
 
@@ -172,7 +172,7 @@ import Testing
     }
     store.engine.readers.collect()
     #expect(store.engine.readers.waitingCount == 0)
-    #expect(store.engine.registry.live.count == 1)
+    #expect(store.engine.versions.registry.live.count == 1)
     #expect(try store.verify().faults == [])
     try store.close()
   }

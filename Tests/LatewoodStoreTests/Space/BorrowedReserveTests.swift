@@ -50,7 +50,7 @@ import Testing
     let changed = Guarded<Set<Int>>([])
     let writers = Countdown(3)
     volume.beforeAccess = { access in
-      guard engine.reserveLoan.isUnderWay else { return }
+      guard engine.disk.loan.isUnderWay else { return }
       // The compaction goes on when each of the others is about to begin a transaction.
       while !writers.isOver { Monitor.sleep(milliseconds: 1) }
       Monitor.sleep(milliseconds: 2)
@@ -64,7 +64,7 @@ import Testing
       let space = try store.keyspace("a")
       var hasBegun = false
       while !compacting.isOver {
-        guard engine.reserveLoan.isUnderWay else { continue }
+        guard engine.disk.loan.isUnderWay else { continue }
         if !hasBegun { writers.oneIsDone() }
         hasBegun = true
         try store.write(durability: thread == 1 ? .synchronous : .relaxed) { transaction in

@@ -1,80 +1,4 @@
-import LatewoodBytes
-import LatewoodConcurrency
 import Synchronization
-
-/// The bytes by which a background task is behind the writers, and the price that a writer pays for
-/// them.
-///
-/// ```
-/// bytes   |......... free .........|........ headroom ........|
-/// price          none              | grows without a bound    | 1 µs a byte
-/// ```
-///
-/// The price is limited, so that writers are never stopped completely: the task that is behind may
-/// itself wait for a writer, such as a thread used by a compaction's closure.
-struct Backlog: Equatable {
-  /// The number of bytes of log that wait.
-  var bytes: UInt64
-  /// The number of bytes that may wait without any cost.
-  var free: UInt64
-  /// The number of further bytes at which writers are down to one MiB per second.
-  var headroom: UInt64
-
-  /// The price of each byte committed now, in nanoseconds. In the middle of the headroom it is 10,
-  /// which is 100 MB per second.
-  var price: Double {
-    guard bytes > free else { return 0 }
-    let fullness = Double(bytes - free) / Double(max(headroom, 1))
-    return fullness < 1 ? min(10 * fullness / (1 - fullness), Backlog.highestPrice) : Backlog.highestPrice
-  }
-
-  static let highestPrice = 1e9 / Double(1 << 20)
-}
-
-/// Slows writers down in proportion to the bytes that they commit, so that log, file and recovery
-/// time stay bounded for values of every length.
-///
-/// A commit that finds a backlog owes its bytes. The debt is paid with time, at the current price,
-/// before the next transaction of any thread begins. Without a backlog there is no debt.
-///
-/// Thread safety: all calls from any thread.
-final class WriterPace: Sendable {
-  private struct Debt {
-    var bytes = 0.0
-    /// The time of the last payment, in nanoseconds.
-    var time: UInt64 = 0
-  }
-  /// The shortest wait, in nanoseconds. A smaller debt is kept until it has grown.
-  private static let shortestWait = 1e6
-
-  private let debt = Guarded(Debt())
-  private let isOwed = Atomic<Bool>(false)
-
-  /// Whether `wait` must be called.
-  @inline(__always) var isAsked: Bool { isOwed.load(ordering: .relaxed) }
-
-  /// Charges bytes that were committed while they had a price.
-  func charge(_ bytes: UInt64, at now: UInt64) {
-    debt.withLock { debt in
-      if debt.bytes == 0 { debt.time = now }
-      debt.bytes += Double(bytes)
-    }
-    isOwed.store(true, ordering: .relaxed)
-  }
-
-  /// Deducts the time that has passed since the last call; returns the nanoseconds left to wait, or
-  /// 0.
-  func wait(price: Double, at now: UInt64) -> UInt64 {
-    debt.withLock { debt in
-      let elapsed = Double(now > debt.time ? now - debt.time : 0)
-      debt.time = max(debt.time, now)
-      debt.bytes = price > 0 ? max(0, debt.bytes - elapsed / price) : 0
-      if debt.bytes == 0 { isOwed.store(false, ordering: .relaxed) }
-      let rest = debt.bytes * price
-      return rest >= WriterPace.shortestWait ? UInt64(rest) : 0
-    }
-  }
-}
 
 /// The bytes by which the running compaction is behind the commits, and the bytes by which it may
 /// be.
@@ -92,6 +16,14 @@ final class CompactionLag: Sendable {
   private let headroom = Atomic<UInt64>(0)
   private let share = Atomic<UInt64>(0)
   private let divisor = Atomic<UInt64>(1)
+  private let bounded = Atomic<Bool>(false)
+  private let paused = Atomic<Bool>(false)
+
+  /// Whether a compaction runs that keeps within the bounds of `CompactionPolicy`.
+  var isBounded: Bool { bounded.load(ordering: .relaxed) }
+
+  /// Sets whether the compaction stands still. Writers then do not wait for it.
+  func setPaused(_ isPaused: Bool) { paused.store(isPaused, ordering: .relaxed) }
 
   /// Begins a compaction. Writers may get ahead by a part of the live data, plus the same part of
   /// the bytes already copied.
@@ -107,6 +39,7 @@ final class CompactionLag: Sendable {
     share.store(max(least, live / divisor), ordering: .relaxed)
     self.divisor.store(divisor, ordering: .relaxed)
     whole.store(isBounded ? 0 : .max, ordering: .relaxed)
+    bounded.store(isBounded, ordering: .relaxed)
     allow()
     follow(to: committed)
     begun.store(committed, ordering: .relaxed)
@@ -115,6 +48,7 @@ final class CompactionLag: Sendable {
   func end() {
     begun.store(.max, ordering: .relaxed)
     followed.store(.max, ordering: .relaxed)
+    bounded.store(false, ordering: .relaxed)
   }
 
   func follow(to committed: UInt64) { followed.store(committed, ordering: .relaxed) }
@@ -147,10 +81,10 @@ final class CompactionLag: Sendable {
     ]
   }
 
-  /// The price of a byte, in nanoseconds, at a number of committed bytes.
+  /// The price of a byte, in nanoseconds, at a number of committed bytes; 0 during a pause.
   func price(at committed: UInt64) -> Double {
     // Nearly always no compaction is running.
-    if begun.load(ordering: .relaxed) == .max { return 0 }
+    if begun.load(ordering: .relaxed) == .max || paused.load(ordering: .relaxed) { return 0 }
     return backlogs(at: committed).reduce(0) { max($0, $1.price) }
   }
 }

@@ -42,8 +42,43 @@ extension Engine {
     return try run(durability, body)
   }
 
-  /// Runs the closure and commits. Under the writer lock, between `lockForTransaction` and
-  /// `unlockTransaction`.
+  // MARK: Under the writer lock
+
+  /// Takes the writer lock for transactions, once writers may continue and the log is usable.
+  ///
+  /// The caller must have no commit left to settle: the owner of the lock may be waiting for all of
+  /// them.
+  func lockForTransaction() throws(Fault) {
+    if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
+    try refuseInsideTransaction("a transaction was begun")
+    while true {
+      let isRestored = try restoreLog()
+      try freeSpaceIfDue()
+      let mayWait = waitForReserve()
+      slowDown()
+      head.lock()
+      // The previous transaction may have filled the disk, or a compaction borrowed the reserve.
+      if !isRestored || !log.isInterrupted, !mayWait || !disk.loan.isUnderWay { break }
+      head.unlock()
+    }
+    if isClosed {
+      head.unlock()
+      throw Engine.closedFault
+    }
+    head.beginClosures()
+  }
+
+  func unlockTransaction() {
+    head.endClosures()
+    head.unlock()
+  }
+
+  private func slowDown() {
+    // A closure called by the compaction must not wait for the compaction.
+    if pacer.isOwed, !compaction.isRunningHere { pacer.slowDown() }
+  }
+
+  /// Runs the closure and commits. Between `lockForTransaction` and `unlockTransaction`.
   ///
   /// A transaction that changes nothing, or throws, may have read a commit that is not published
   /// yet. Its caller may act on that, so a later read must see the commit too.
@@ -53,38 +88,61 @@ extension Engine {
       try body(transaction)
       if let fault = transaction.failure { throw fault }
     } catch {
-      transaction.leave()
+      leave(transaction)
       checkpointIfDue()
       let isHidden = (try? hasPublishedHead()) == false
       return ended(transaction, error, isHidden ? .relaxed : nil)
     }
     let durability = transaction.isSynchronous ? .synchronous : durability
     if transaction.hasOperations {
-      try transaction.commit()
-      if durability == .synchronous {
-        synchronousEnd.store(transaction.position.offset, ordering: .relaxed)
-      }
+      try commit(transaction)
+      if durability == .synchronous { head.didCommitSynchronously(through: transaction.position.offset) }
       return ended(transaction, nil, durability)
     }
-    transaction.leave()
+    leave(transaction)
     let isSettled = try hasPublishedHead() && durability == .relaxed
     return ended(transaction, nil, isSettled ? nil : durability)
   }
 
+  /// Commits in memory and in the log, which the caller flushes. Under the writer lock.
+  func commit(_ transaction: Transaction) throws(Fault) {
+    let (log, removes) = (transaction.log, transaction.isRemoval)
+    do throws(Fault) {
+      head.replace(with: try transaction.commit(freesSpace: removes))
+    } catch {
+      if error.kind == .outOfSpace { wasRefusedSpace(by: log) }
+      pacer.didLog(log.writer.transactionLength)
+      throw error
+    }
+    pacer.didLog(log.writer.transactionLength)
+    didCommit(to: log, removes: removes)
+  }
+
+  /// Ends a transaction without its changes. Under the writer lock.
+  private func leave(_ transaction: Transaction) {
+    abort(transaction)
+    transaction.found(head.newest)
+  }
+
+  /// Drops the changes of a transaction. Under the writer lock.
+  func abort(_ transaction: Transaction) { pacer.didLog(transaction.abort()) }
+
   private func ended(
     _ transaction: Transaction, _ failure: (any Error)?, _ awaited: Durability?
   ) -> Ended {
-    if awaited != nil { finishing.begin() }
+    if awaited != nil { head.beginSettling() }
     return Ended(transaction: transaction, failure: failure, awaited: awaited)
   }
 
   /// Whether the newest state is published. Under the writer lock. Throws if it never will be,
   /// because writing has ended.
   private func hasPublishedHead() throws(Fault) -> Bool {
-    if let version = published.held(), version.number >= head.number { return true }
+    if let version = versions.newest.held(), version.number >= head.newest.number { return true }
     try log.checkWriting()
     return false
   }
+
+  // MARK: After it
 
   /// Settles a commit, or the state that a transaction found, and starts the work that follows
   /// commits.
@@ -101,17 +159,9 @@ extension Engine {
   /// Waits until a commit, or the state that a transaction found, is as durable as requested, then
   /// publishes it.
   func settle(_ transaction: Transaction, _ durability: Durability) throws(Fault) {
-    defer { finishing.end() }
+    defer { head.endSettling() }
     try transaction.log.flush(through: transaction.position, durable: durability == .synchronous)
-    publish(transaction.committed)
-  }
-
-  /// Undoes unwritten commits after one that there was no space for. Waits until all other commits
-  /// are settled, so the calling thread must have none left to settle.
-  func takeBackRefused() throws(Fault) {
-    writer.lock()
-    defer { writer.unlock() }
-    try rollBackUnwritten()
+    versions.publish(transaction.committed)
   }
 
   /// Starts the background work that becomes due with a commit.
@@ -122,50 +172,20 @@ extension Engine {
     considerCompaction(at: transaction.position.offset)
   }
 
-  /// Makes the system write cached pages before anybody has to wait for them: 8 MiB at a time, on a
-  /// separate thread, because the call blocks while the disk is busy. (Sequential fills of 116 MB
-  /// with a sync at the end: 4.1 to 4.5 million a second.)
-  private func writebackLater(_ log: LogFile, through end: UInt64) {
-    let start = writebackThrough.load(ordering: .relaxed)
-    guard end > start, end - start >= 8 << 20, options.checkpointsInBackground,
-      writebackThrough.compareExchange(expected: start, desired: end, ordering: .relaxed).exchanged
-    else { return }
-    writebackQueue.async { log.device.startWriteback(offset: start, length: end - start) }
+  // MARK: After a full disk
+
+  /// Undoes unwritten commits after one that there was no space for. Waits until all other commits
+  /// are settled, so the calling thread must have none left to settle.
+  func takeBackRefused() throws(Fault) {
+    head.lock()
+    defer { head.unlock() }
+    try head.rollBackUnwritten(in: log) { versions.newest.held() }
   }
 
-  /// After a full disk: undoes commits in memory that could not be written. Under the writer lock.
-  ///
-  /// Throws `inputOutput` if the disk now fails in another way, which ends all writing.
-  func rollBackUnwritten() throws(Fault) {
-    guard log.isOutOfSpace else { return }
-    // A commit that is in the file but not published yet must not be undone. Every running flush
-    // ends with the failure, and no new commit begins.
-    finishing.waitForNone()
-    guard let version = published.held() else { return }
-    if head.number > version.number {
-      // Nodes of the lost transactions stay in the slab until the next checkpoint releases it.
-      version.active.layer.forget(after: version.number, keeping: version.active)
-      head.active = version.active
-      head.transaction = version.transaction
-      head.known = version.known
-    }
-    synchronousEnd.store(0, ordering: .relaxed)
-    do throws(Fault) {
-      try log.recoverFromOutOfSpace()
-    } catch {
-      // From here on the log refuses writes with an error that gives the reason; but this one has
-      // not been reported yet.
-      if error.kind == .inputOutput { throw error }
-    }
-  }
-
-  /// After a full disk: undoes unwritten commits before another attempt. Takes the writer lock;
-  /// does nothing in a transaction.
+  /// Undoes unwritten commits before another attempt. Takes the writer lock; does nothing in a
+  /// transaction.
   func takeBackUnwritten() throws(Fault) {
-    guard log.isOutOfSpace, !isInTransaction else { return }
-    writer.lock()
-    defer { writer.unlock() }
-    try rollBackUnwritten()
+    if log.isOutOfSpace, !head.isInTransaction { try takeBackRefused() }
   }
 
   /// Makes the log usable after a torn tail or a full disk: nothing may be acknowledged before
@@ -179,40 +199,12 @@ extension Engine {
     return true
   }
 
-  /// Takes the writer lock for transactions, once writers may continue and the log is usable.
-  ///
-  /// The caller must have no commit left to settle: the owner of the lock may be waiting for all of
-  /// them.
-  func lockForTransaction() throws(Fault) {
-    if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
-    try refuseInsideTransaction("a transaction was begun")
-    while true {
-      let isRestored = try restoreLog()
-      try freeSpaceIfDue()
-      let mayWait = waitForReserve()
-      slowDown()
-      // A checkpoint needs the lock for some microseconds, and might never get it because the lock
-      // is unfair.
-      services.waitForNone()
-      writer.lock()
-      // The previous transaction may have filled the disk, or a compaction borrowed the reserve.
-      if !isRestored || !log.isInterrupted, !mayWait || !reserveLoan.isUnderWay { break }
-      writer.unlock()
-    }
-    if closed.load(ordering: .relaxed) {
-      writer.unlock()
-      throw Engine.closedFault
-    }
-    writingThread.store(Monitor.currentThread, ordering: .relaxed)
-  }
-
-  /// Whether this thread runs the closure of a transaction, and so has the writer lock.
-  var isInTransaction: Bool { writingThread.load(ordering: .relaxed) == Monitor.currentThread }
+  // MARK: Calls in the wrong place
 
   /// Throws `invalidRange` inside a transaction's closure, for calls that would wait for their own
   /// transaction.
   func refuseInsideTransaction(_ what: String) throws(Fault) {
-    guard isInTransaction else { return }
+    guard head.isInTransaction else { return }
     throw Fault(.invalidRange, "\(what) inside the closure of a transaction, which must end first")
   }
 
@@ -223,10 +215,5 @@ extension Engine {
     guard compaction.isRunningHere else { return }
     throw Fault(
       .invalidRange, "\(what) inside a closure of a compaction, copy or backup, which must end first")
-  }
-
-  func unlockTransaction() {
-    writingThread.store(0, ordering: .relaxed)
-    writer.unlock()
   }
 }

@@ -1,5 +1,4 @@
 import LatewoodBytes
-import LatewoodConcurrency
 import LatewoodFile
 import LatewoodTree
 
@@ -94,57 +93,5 @@ extension Ownership {
       at: offset,
       "the tree refers to what cannot be its own, so nothing of this file is given back to the file system: compact the store"
     )
-  }
-}
-
-extension Engine {
-  /// The longest time that one checkpoint spends counting. Up to `quickLength` live bytes, counting
-  /// begins however little is dead.
-  private static let countNanoseconds: UInt64 = 500_000_000
-  private static let quickLength: UInt64 = 64 << 20
-  /// A longer tree is counted only if the dead bytes are at least a sixteenth of its live bytes.
-  private static let countedShare: UInt64 = 16
-
-  /// Whether all references to blocks with dead bytes are known. Counts them if necessary. Under
-  /// `checkpointing`.
-  ///
-  /// Throws if the file contradicts itself, or cannot be read.
-  func knowsOwners(dead length: UInt64) throws(Fault) -> Bool {
-    let (ownership, newest) = punching.withLock { ($0.ownership, $0.newest) }
-    switch ownership {
-    case .own, .counted: return true
-    case .counting(let count): return try goOn(counting: count)
-    case .unknown:
-      let live = newest?.record.root?.liveBytes ?? 0
-      guard live <= Engine.quickLength || length >= live / Engine.countedShare, let newest else {
-        return false
-      }
-      guard let count = try startCounting(before: newest) else { return false }
-      punching.withLock { $0.ownership = .counting(count) }
-      return try goOn(counting: count)
-    }
-  }
-
-  private func goOn(counting count: ClaimCount) throws(Fault) -> Bool {
-    let start = MonotonicClock.nanoseconds
-    let isDone = try count.run {
-      MonotonicClock.nanoseconds - start > Engine.countNanoseconds
-    }
-    if isDone { punching.withLock { $0.ownership = .counted(count.claims) } }
-    return isDone
-  }
-
-  /// Counts the log and the waiting ranges; nil if not everything can be counted.
-  private func startCounting(before newest: AppendedCheckpoint) throws(Fault) -> ClaimCount? {
-    guard var claims = BlockClaims(limit: newest.offset) else { return nil }
-    let (waiting, replay) = punching.withLock { ($0.waiting, $0.replay) }
-    let log = log
-    let frames = try log.frames(from: replay, to: newest.offset)
-    guard frames.isWhole else { return nil }
-    for range in waiting.flatMap(\.ranges) + frames.ranges {
-      guard claims.add(range) else { throw Ownership.contradiction(at: range.start) }
-    }
-    guard let hold = hold(checkpoint: newest.offset) else { return nil }
-    return ClaimCount(claims, tree: pastVersion(newest.record, in: log, hold: hold))
   }
 }

@@ -56,21 +56,18 @@ extension Engine {
         result = .failure(error)
       }
     }
-    forgetReplaced()
+    replaced.releaseLater()
     compaction.end(result)
     return try result.get()
   }
 
-  /// Releases the replaced file on another thread. With the last reference the system drops its
-  /// cached pages and frees its blocks, which takes as long as copying a part of it.
-  private func forgetReplaced() {
-    DispatchQueue.global(qos: .utility).async { [replaced] in
-      let old = replaced.withLock { old in
-        defer { old = nil }
-        return old
-      }
-      withExtendedLifetime(old) {}
-    }
+  /// Pauses the running compaction and later ones, or lets them continue. Writers do not wait for a
+  /// compaction that is paused.
+  func setCompactionPaused(_ isPaused: Bool) {
+    compaction.setPaused(isPaused)
+    pacer.lag.setPaused(isPaused)
+    pacer.wake()
+    disk.loan.wake()
   }
 
   private func runRewriting(
@@ -81,24 +78,23 @@ extension Engine {
     let began = MonotonicClock.nanoseconds
     try compaction.checkpoint()
     // Wait for a running checkpoint: transactions that it merges need not be followed.
-    if isAutomatic { checkpointing.withLock {} }
-    isCompactingItself.store(isAutomatic, ordering: .relaxed)
+    if isAutomatic { checkpointer.exclude {} }
     // From here on writers that are faster than the compaction are held back, or it might never
     // end.
     if holdsWriters { beginLag(isAutomatic: isAutomatic) }
     defer {
-      compactionLag.end()
-      isCompactingItself.store(false, ordering: .relaxed)
+      pacer.lag.end()
+      pacer.wake()
     }
     // First of all: if the new file cannot be made as it must be, the attempt costs nothing else.
     if holdsWriters { try log.proveReplaceable() }
-    if holdsWriters, !isPrepared, let preparation = preparation.withLock({ $0 }) { try preparation.run() }
+    if holdsWriters, !isPrepared, let preparation = hooks.preparation { try preparation.run() }
     // A checkpoint, so that the tree is complete and few transactions have to be followed. Giving
     // back blocks of a file that will soon be gone would take half as long as its compaction and
     // delay every commit, which is only worthwhile to keep a bound on the space. A file that was
     // moved away gets no checkpoint any more; its log is followed from the last one.
-    let isFirst = lastCheckpoint.load(ordering: .relaxed) == 0
-    let isWorthIt = !isAutomatic || pendingBytes.load(ordering: .relaxed) >= checkpointThreshold / 4
+    let isFirst = file.checkpoint == 0
+    let isWorthIt = !isAutomatic || pacer.pendingBytes >= pacer.checkpointThreshold / 4
     if !isReadOnly, !log.isMoved, isFirst || isWorthIt {
       do throws(Fault) {
         try checkpoint(isForced: isFirst, givesBack: isAutomatic || !holdsWriters)
@@ -120,7 +116,7 @@ extension Engine {
       throw Fault(
         .inputOutput, "the new file was removed while it was being written", path: error.path)
     }
-    replaced.withLock { $0 = (old, version) }
+    replaced.keep(old, version)
     report.duration = (MonotonicClock.nanoseconds - began) / 1000
     var last = compaction.progress ?? CompactionProgress()
     last.fraction = 1
@@ -133,25 +129,25 @@ extension Engine {
     // Twice the least part is the most that writers get ahead, and both files hold it. They must
     // not get so far that a checkpoint begins, which would add another tree.
     let part = min(spare() / 8, UInt64(options.writeBufferBudget) / 4 * 3)
-    compactionLag.begin(
-      at: committedBytes.load(ordering: .relaxed), live: liveBytes.load(ordering: .relaxed),
+    pacer.lag.begin(
+      at: pacer.committedBytes, live: pacer.liveBytes,
       divisor: isAutomatic ? 32 : 8,
-      least: isAutomatic ? max(3 << 20, part) : Engine.leastThreshold,
+      least: isAutomatic ? max(3 << 20, part) : WritePacer.leastThreshold,
       isBounded: isAutomatic)
   }
 
   /// Returns the newest checkpoint, and a version that keeps its tree mapped. The version also
   /// keeps the tree, and the log from its replay offset on, from being given back.
   private func newestTree() throws(Fault) -> (Version, CheckpointRecord) {
-    checkpointing.lock()
-    defer { checkpointing.unlock() }
-    let version = try current()
-    // A read-only store may have no checkpoint yet: everything is in the log.
-    let start = try newestCheckpoint()
-    return (
-      version,
-      start ?? CheckpointRecord(root: nil, replay: .start, transaction: 0, time: 0, previousCheckpoint: 0)
-    )
+    try checkpointer.exclude { () throws(Fault) in
+      let version = try versions.current()
+      // A read-only store may have no checkpoint yet: everything is in the log.
+      let start = try newestCheckpoint()
+      return (
+        version,
+        start ?? CheckpointRecord(root: nil, replay: .start, transaction: 0, time: 0, previousCheckpoint: 0)
+      )
+    }
   }
 
   /// In a new file: writes the first checkpoint, names it in both root slots, and publishes its
@@ -164,59 +160,20 @@ extension Engine {
         root: root, replay: log.writer.replayPosition, transaction: transaction, time: environment.now(),
         previousCheckpoint: 0, isCompaction: true))
     for _ in 0..<2 { try log.writeSlot(naming: checkpoint) }
-    lastCheckpoint.store(checkpoint.offset, ordering: .relaxed)
-    liveBytes.store(root?.liveBytes ?? 0, ordering: .relaxed)
-    head.transaction = transaction
-    head.number += 1
-    let hold = startPunching(from: checkpoint.offset, replay: checkpoint.record.replay, isOwn: true)
-    swap { _ in makeVersion(head, base: root, frozen: nil, hold: hold) }
+    file.didWriteCheckpoint(at: checkpoint.offset)
+    pacer.didInstall(live: root?.liveBytes ?? 0)
+    var next = head.newest
+    next.transaction = transaction
+    next.number += 1
+    head.replace(with: next)
+    let hold = reclaimer.start(from: checkpoint.offset, replay: checkpoint.record.replay, isOwn: true)
+    versions.publish(next, base: root, frozen: nil, hold: hold)
   }
 
-  /// In a new file: publishes a version with everything that has been flushed. Replayed
-  /// transactions were published before they were in the file, so the view of that version ends too
-  /// early.
-  func showAll() {
-    swap { old in makeVersion(head, base: old.base, frozen: old.frozen, hold: old.hold) }
-  }
-
-  /// Takes the writer lock if the store can switch to another file, and returns the time at which
-  /// it was taken, in nanoseconds.
-  func lockForSwitch() throws(Fault) -> UInt64 {
-    lockForService()
-    do throws(Fault) {
-      try checkOpen()
-      try log.checkWriting()
-      if log.isOutOfSpace || log.needsCheckpoint { throw Fault(.outOfSpace, "the disk was full meanwhile") }
-      return MonotonicClock.nanoseconds
-    } catch {
-      unlockForService()
-      throw error
-    }
-  }
-
-  /// Switches to the file of `other`, which holds the same state and has replaced this one's. Under
-  /// `checkpointing` and `writer`.
-  func takeOver(_ other: Engine) {
-    // Threads that still wait for the old file must find this published, and not publish it with
-    // the new file.
-    publish(head)
-    let base = other.published.held()?.base
-    var next = other.head
-    // Version numbers never decrease, neither here nor in the buffer that `other` made.
-    next.number = max(head.number, other.head.number) + 1
-    next.known = head.known
-    head = next
-    unfinished = nil
-    liveBytes.store(base?.liveBytes ?? 0, ordering: .relaxed)
-    pendingBytes.store(next.pendingBytes, ordering: .relaxed)
-    frozenBytes.store(0, ordering: .relaxed)
-    writebackThrough.store(other.log.writer.tail, ordering: .relaxed)
-    backgroundFailure.withLock { $0 = nil }
-    compactionAttempts.withLock { $0 = CompactionAttempts() }
-    let checkpoint = other.lastCheckpoint.load(ordering: .relaxed)
-    goOn(in: other.log, checkpoint: checkpoint)
-    let hold = startPunching(from: checkpoint, replay: other.punching.withLock { $0.replay }, isOwn: true)
-    swap { _ in makeVersion(next, base: base, frozen: nil, hold: hold) }
-    measureSpare()
+  /// Throws if the store cannot switch to another file now. Under the writer lock.
+  func checkSwitch() throws(Fault) {
+    try checkOpen()
+    try log.checkWriting()
+    if log.isOutOfSpace || log.needsCheckpoint { throw Fault(.outOfSpace, "the disk was full meanwhile") }
   }
 }

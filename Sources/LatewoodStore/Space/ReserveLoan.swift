@@ -9,9 +9,6 @@ import Synchronization
 /// Thread safety: all calls from any thread; a loan begins under the lock of the writer.
 final class ReserveLoan: Sendable {
   private static let longestWait: UInt64 = 10_000_000_000
-  /// How often a waiting thread asks whether to go on waiting, in milliseconds.
-  private static let interval: UInt64 = 50
-
   private let monitor = Monitor()
   private let isLent = Atomic<Bool>(false)
 
@@ -26,15 +23,19 @@ final class ReserveLoan: Sendable {
     }
   }
 
+  /// Lets waiting threads ask again whether the compaction is paused.
+  func wake() { monitor.withLock { monitor.broadcast() } }
+
   /// Waits until the reserve is back; returns false after ten seconds, or if `isPaused` returns
-  /// true.
+  /// true. Whoever pauses the compaction then calls `wake`.
   func waitForEnd(unless isPaused: () -> Bool) -> Bool {
     let began = MonotonicClock.nanoseconds
     monitor.lock()
     defer { monitor.unlock() }
     while isUnderWay {
-      if isPaused() || MonotonicClock.nanoseconds - began >= ReserveLoan.longestWait { return false }
-      _ = monitor.wait(milliseconds: ReserveLoan.interval)
+      let waited = MonotonicClock.nanoseconds - began
+      if isPaused() || waited >= ReserveLoan.longestWait { return false }
+      _ = monitor.wait(milliseconds: (ReserveLoan.longestWait - waited) / 1_000_000 + 1)
     }
     return true
   }

@@ -1,0 +1,277 @@
+import Dispatch
+import LatewoodBytes
+import LatewoodConcurrency
+import LatewoodFile
+import LatewoodTree
+import Synchronization
+
+/// Merges the write buffer of a store into its base tree, one checkpoint at a time.
+///
+/// ```
+///          freeze                merge              conclude, install
+/// (none) --------->  frozen  ------------->  merged  ------------->  (none)
+///                      ^                        |
+///                      |  the merge failed      |  the slot could not be written
+///                      +------------------------+
+/// ```
+///
+/// - *Frozen*: the full write buffer no longer changes, readers see it between the active buffer
+///   and the base tree, and transactions fill an empty one. `unfinished` holds it. Takes the writer
+///   lock for microseconds.
+/// - *Merged*: the next tree is in the file and durable, with all of the log before it, but nothing
+///   leads to it.
+/// - Then the checkpoint's frame is appended, a root slot names it, and readers find the new tree.
+///
+/// A failure, on a full disk, leaves the buffer frozen. The next checkpoint merges it first. If the
+/// process ends instead, recovery begins at the older checkpoint and finds everything in the log.
+///
+/// Invariants:
+/// 1. `running` is held from the first step to the last, and for the switch at the end of a
+///    compaction. Only its owner changes the base tree, the frozen buffer and the file.
+/// 2. `running` is taken before the writer lock, never after it.
+///
+/// Thread safety: any thread.
+final class Checkpointer: @unchecked Sendable {
+  /// The contents of a checkpoint, fixed when it froze the write buffer.
+  private struct Frozen {
+    var buffer: BufferState
+    var transaction: UInt64
+    var replay: ReplayPosition
+  }
+
+  private let file: CurrentFile
+  private let head: CommitHead
+  private let versions: VersionPublisher
+  private let pacer: WritePacer
+  private let reclaimer: SpaceReclaimer
+  private let options: Store.Options
+  private let environment: Environment
+
+  private let running = Monitor()
+  // SAFETY: changed under `running` and the writer lock, read under one of them.
+  private var unfinished: Frozen?
+  private let queue = DispatchQueue(label: "latewood.checkpoint", qos: .utility)
+  /// The first failure in the background since a checkpoint succeeded.
+  private let backgroundFailure = Guarded<Fault?>(nil)
+
+  init(
+    _ file: CurrentFile, _ head: CommitHead, _ versions: VersionPublisher, _ pacer: WritePacer,
+    _ reclaimer: SpaceReclaimer, options: Store.Options, environment: Environment
+  ) {
+    self.file = file
+    self.head = head
+    self.versions = versions
+    self.pacer = pacer
+    self.reclaimer = reclaimer
+    self.options = options
+    self.environment = environment
+  }
+
+  /// The first failure in the background since a checkpoint succeeded.
+  var failure: Fault? { backgroundFailure.withLock { $0 } }
+
+  // MARK: Running
+
+  /// Runs `checkpoint` on the background queue, unless one is waiting or running there.
+  func runLater(_ checkpoint: @escaping @Sendable () throws(Fault) -> Void) {
+    guard options.checkpointsInBackground, pacer.awaitCheckpoint() else { return }
+    queue.async { [self] in
+      defer { pacer.endCheckpoint() }
+      do throws(Fault) {
+        try checkpoint()
+      } catch {
+        backgroundFailure.withLock { $0 = $0 ?? error }
+      }
+    }
+  }
+
+  /// Calls a closure after a time, on the queue of checkpoints.
+  func runOnQueue(afterMilliseconds delay: Int, _ body: @escaping @Sendable () -> Void) {
+    queue.asyncAfter(deadline: .now() + .milliseconds(delay), execute: body)
+  }
+
+  /// Calls a closure while no checkpoint runs.
+  func exclude<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    try running.withLock(body)
+  }
+
+  /// Writes a checkpoint, so that recovery starts from here.
+  ///
+  /// - Parameters:
+  ///   - isForced: whether to write one even if nothing was committed since the last.
+  ///   - givesBack: whether to give dead blocks back to the file system afterwards. Otherwise they
+  ///     wait for the next checkpoint.
+  func run(isForced: Bool, givesBack: Bool = true) throws(Fault) {
+    try exclude { () throws(Fault) in
+      try write(isForced: isForced)
+      if givesBack { try reclaimer.giveBack() }
+      pacer.didGiveBack()
+    }
+  }
+
+  /// Gives back every block that is known to be dead, however few there are. Writes a checkpoint in
+  /// between, which makes more of them dead, if there is enough space for it. In `exclude`.
+  ///
+  /// - Returns: whether any were given back, besides those that the checkpoint itself had used.
+  @discardableResult func mergeAndGiveBack() throws(Fault) -> Bool {
+    let given = reclaimer.givenBack
+    try reclaimer.giveBack(least: 1)
+    let before = reclaimer.givenBack
+    do throws(Fault) {
+      try write(isForced: false)
+      pacer.didGiveBack()
+    } catch {
+      // Blocks that were dead before have been given back all the same.
+      guard error.kind == .outOfSpace else { throw error }
+      return before > given
+    }
+    try reclaimer.giveBack(least: 1)
+    return reclaimer.givenBack > given
+  }
+
+  /// Forgets what was frozen, because the store goes on in another file that has it in its tree. In
+  /// `exclude`, under the writer lock.
+  func forget() {
+    unfinished = nil
+    backgroundFailure.withLock { $0 = nil }
+  }
+
+  // MARK: The steps
+
+  private func write(isForced: Bool) throws(Fault) {
+    var isForced = isForced
+    try takeBackUnwritten()
+    while true {
+      // A checkpoint that failed, on a full disk, has left its frozen buffer. Merge that first.
+      let left = unfinished
+      var next = left
+      if next == nil { next = try freeze(isForced: isForced) }
+      guard let frozen = next else { return }
+      let (root, dead) = try merge(frozen)
+      do throws(Fault) {
+        try conclude(frozen, root, dead)
+        if left == nil { return }
+      } catch {
+        // The log restarted after this buffer was frozen, so no checkpoint may lead a reader to its
+        // old place. The tree can still be built upon: the next checkpoint, of everything, is the
+        // one that the log needs.
+        guard error.kind == .unsupported else { throw error }
+        reclaimer.keep(dead)
+        install(root, of: frozen)
+        isForced = true
+      }
+    }
+  }
+
+  /// After a full disk: undoes unwritten commits, unless this is in a transaction.
+  private func takeBackUnwritten() throws(Fault) {
+    guard file.log.isOutOfSpace, !head.isInTransaction else { return }
+    head.lock()
+    defer { head.unlock() }
+    try head.rollBackUnwritten(in: file.log) { versions.newest.held() }
+  }
+
+  /// Replaces the full write buffer with a new one. Holds the writer lock for microseconds.
+  private func freeze(isForced: Bool) throws(Fault) -> Frozen? {
+    let log = file.log
+    // A commit whose sync failed is still in memory and must not be published. And a store that
+    // cannot write needs no checkpoint.
+    try log.checkWriting()
+    // Flush most of the log before taking the lock, so that it is held for microseconds only. If
+    // threads commit synchronously without a pause, it is held for a sync of their commits since.
+    try log.flush(through: log.committedPosition, durable: head.awaitsSync(of: log))
+    return try head.withService { () throws(Fault) in
+      try head.rollBackUnwritten(in: log) { versions.newest.held() }
+      // The pending bytes count frames of aborted transactions too: they are useless, but a replay
+      // has to read them.
+      if head.newest.active.isEmpty, pacer.pendingBytes == 0, !isForced, !log.needsCheckpoint { return nil }
+      // Readers see the whole frozen buffer from here on.
+      try log.flush(through: log.writer.position, durable: head.awaitsSync(of: log))
+      let buffer = head.freeze()
+      let frozen = Frozen(
+        buffer: buffer, transaction: head.newest.transaction, replay: log.writer.replayPosition)
+      pacer.didFreeze()
+      versions.publish(head.newest, freezing: buffer)
+      unfinished = frozen
+      return frozen
+    }
+  }
+
+  /// Writes the next base tree and makes it durable with all of the log before it. The log is
+  /// verified first, so that a damaged operation does not get a new checksum.
+  private func merge(_ frozen: Frozen) throws(Fault) -> (root: Subtree?, dead: DeadSpace) {
+    let base = try versions.current().base
+    var dead = DeadSpace()
+    let log = file.log
+    let reading = log.view.hold()
+    defer { withExtendedLifetime(reading) {} }
+    try log.proveFrames(from: reclaimer.replay, to: frozen.replay.offset)
+    var regions: [Range<UInt64>] = []
+    do throws(Fault) {
+      let root = try BufferMerge.run(
+        frozen.buffer, into: base, file: log.view, nodeSize: options.nodeSize,
+        transaction: frozen.transaction, leaving: &dead,
+        reserve: { (length) throws(Fault) in
+          let offset = try head.withService { () throws(Fault) in
+            try log.writer.reserveNodes(length: length)
+          }
+          regions.append(offset..<offset + UInt64(length))
+          return offset
+        },
+        write: { (bytes, offset) throws(Fault) in try log.writeNodes(bytes, at: offset) })
+      try log.syncNodes()
+      return (root, dead)
+    } catch {
+      if error.kind == .outOfSpace { reclaimer.discard(regions) }
+      throw error
+    }
+  }
+
+  /// Appends the checkpoint of the new tree, and writes a root slot that names it.
+  private func conclude(_ frozen: Frozen, _ root: Subtree?, _ dead: DeadSpace) throws(Fault) {
+    let log = file.log
+    let record = CheckpointRecord(
+      root: root, replay: frozen.replay, transaction: frozen.transaction, time: environment.now(),
+      previousCheckpoint: file.checkpoint)
+    let checkpoint = try head.withService { () throws(Fault) in try log.writer.appendCheckpoint(record) }
+    try log.writeSlot(naming: checkpoint)
+    file.didWriteCheckpoint(at: checkpoint.offset)
+    backgroundFailure.withLock { $0 = nil }
+    reclaimer.collect(dead, of: checkpoint)
+    install(root, of: frozen)
+  }
+
+  /// Publishes the new tree, which replaces the old one and the frozen buffer.
+  private func install(_ root: Subtree?, of frozen: Frozen) {
+    head.withService {
+      unfinished = nil
+      pacer.didInstall(live: root?.liveBytes ?? 0)
+      fitReserve()
+      file.log.needRecords(from: frozen.replay.offset)
+      versions.publish(merged: root, hold: reclaimer.holdOfNextBase())
+    }
+  }
+
+  // MARK: The reserve
+
+  /// The least and greatest length of the reserve, in bytes, while the disk has plenty of space and
+  /// while it has little. The greatest is what a checkpoint that rewrites a tree of this length
+  /// takes.
+  static let plentifulReserve: ClosedRange<UInt64> = 64 << 10...1 << 20
+  private static let littleReserve: ClosedRange<UInt64> = 256 << 10...16 << 20
+
+  /// Tells the log how many blocks to keep in reserve, so that the next checkpoint has space. Under
+  /// the writer lock.
+  func fitReserve() {
+    let log = file.log
+    guard !log.isReadOnly, options.punchesHoles else { return }
+    let live = pacer.liveBytes
+    let (plenty, little) = (Checkpointer.plentifulReserve, Checkpointer.littleReserve)
+    let unmerged = pacer.pendingBytes + (unfinished == nil ? 0 : pacer.frozenBytes)
+    log.writer.setReserve(
+      ReserveLengths(
+        least: min(max(live / 4, plenty.lowerBound), plenty.upperBound),
+        full: min(max(live + live / 2, little.lowerBound), little.upperBound),
+        pendingStart: log.writer.tail - min(log.writer.tail, unmerged)))
+  }
+}

@@ -1,0 +1,93 @@
+import Dispatch
+import LatewoodBytes
+import LatewoodConcurrency
+import Synchronization
+
+/// The urgency of a scheduled compaction: none, once nobody has committed for a while, or now.
+enum CompactionUrgency: UInt8, AtomicRepresentable {
+  case none, whenQuiet, now
+}
+
+/// The time of the next automatic compaction.
+///
+/// ```
+///   none  ->  whenQuiet  ->  now  ->  none, and the compaction runs
+///     \______________________/
+/// ```
+///
+/// An urgent compaction does not wait for the quiet time of one that is already scheduled.
+///
+/// Thread safety: any thread.
+final class CompactionSchedule: Sendable {
+  private let scheduled = Atomic<CompactionUrgency>(.none)
+  private let queue = DispatchQueue(label: "latewood.compaction", qos: .utility)
+  /// The end of the log when a commit last considered a compaction.
+  private let considered = Atomic<UInt64>(0)
+  private let attempts = Guarded(CompactionAttempts())
+
+  var urgency: CompactionUrgency { scheduled.load(ordering: .relaxed) }
+
+  /// Schedules a compaction, unless another thread has scheduled or begun one meanwhile.
+  ///
+  /// - Parameters:
+  ///   - last: the urgency when the caller decided.
+  ///   - delay: seconds until it may begin.
+  ///   - body: called on the queue of compactions if this is still scheduled then.
+  func schedule(
+    _ urgency: CompactionUrgency, instead last: CompactionUrgency, after delay: Double,
+    _ body: @escaping @Sendable () -> Void
+  ) {
+    guard change(from: last, to: urgency) else { return }
+    queue.asyncAfter(deadline: .now() + delay) { [weak self] in
+      if let self, change(from: urgency, to: .none) { body() }
+    }
+  }
+
+  private func change(from old: CompactionUrgency, to new: CompactionUrgency) -> Bool {
+    scheduled.compareExchange(expected: old, desired: new, ordering: .acquiringAndReleasing).exchanged
+  }
+
+  /// Whether a commit should consider a compaction: once for each `step` of log.
+  func shouldConsider(at end: UInt64, step: UInt64) -> Bool {
+    let last = considered.load(ordering: .relaxed)
+    guard end < last || end - last >= step else { return false }
+    considered.store(end, ordering: .relaxed)
+    return true
+  }
+
+  // MARK: Failures
+
+  /// The error of the last automatic compaction, if it failed.
+  var failure: Fault? { attempts.withLock { $0.failure } }
+
+  /// Whether another attempt may be made; see `CompactionAttempts`.
+  func mayTry(at committed: UInt64) -> Bool { attempts.withLock { $0.mayTry(at: committed) } }
+
+  func didFail(_ fault: Fault, at committed: UInt64, step: UInt64) {
+    attempts.withLock { $0.fail(fault, at: committed, step: step) }
+  }
+
+  func didSucceed() { attempts.withLock { $0 = CompactionAttempts() } }
+}
+
+/// The record of automatic compactions that failed one after the other.
+struct CompactionAttempts {
+  /// The error of the last one.
+  private(set) var failure: Fault?
+  private var failures: UInt64 = 0
+  private var next: UInt64 = 0
+
+  /// Whether another may be tried. A compaction that failed will often fail again, at the same
+  /// cost.
+  ///
+  /// - Parameter committed: number of bytes of log written by commits so far.
+  func mayTry(at committed: UInt64) -> Bool { committed >= next }
+
+  /// Records a failure. The next attempt waits until `step` more bytes are committed, and the one
+  /// after it for twice as many.
+  mutating func fail(_ fault: Fault, at committed: UInt64, step: UInt64) {
+    failure = fault
+    next = committed + max(step, 1) << min(failures, 10)
+    failures += 1
+  }
+}

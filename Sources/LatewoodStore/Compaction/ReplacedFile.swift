@@ -1,0 +1,27 @@
+import Dispatch
+import LatewoodConcurrency
+import LatewoodFile
+import LatewoodTree
+
+/// The file that a compaction has replaced, with its version, until somebody has the time to
+/// release it. With the last reference the system drops its cached pages and frees its blocks,
+/// which takes as long as copying a part of it.
+///
+/// Thread safety: any thread.
+final class ReplacedFile: Sendable {
+  private let replaced = Guarded<(file: LogFile, version: Version)?>(nil)
+
+  func keep(_ file: LogFile, _ version: Version) { replaced.withLock { $0 = (file, version) } }
+
+  /// Releases the file on this thread, so that its blocks are free when this returns.
+  func release() {
+    let old = replaced.withLock { old in
+      defer { old = nil }
+      return old
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// Releases the file on another thread.
+  func releaseLater() { DispatchQueue.global(qos: .utility).async { self.release() } }
+}

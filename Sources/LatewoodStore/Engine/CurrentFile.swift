@@ -1,0 +1,42 @@
+import LatewoodConcurrency
+import LatewoodFile
+
+/// The file that a store works with, and the offset of the newest checkpoint in it.
+///
+/// A compaction replaces the file while no checkpoint and no transaction runs. A thread that could
+/// meet that moment reads `log` once and keeps the result.
+///
+/// Thread safety: any thread.
+final class CurrentFile: Sendable {
+  private struct State {
+    var log: LogFile
+    var checkpoint: UInt64
+  }
+  private let state: Guarded<State>
+
+  /// - Parameter checkpoint: the offset of the newest checkpoint's frame; 0 if there is none.
+  init(_ log: LogFile, checkpoint: UInt64 = 0) {
+    state = Guarded(State(log: log, checkpoint: checkpoint))
+  }
+
+  var log: LogFile { state.withLock { $0.log } }
+
+  /// The offset of the newest checkpoint's frame; 0 if there is none.
+  var checkpoint: UInt64 { state.withLock { $0.checkpoint } }
+
+  /// The file and the newest checkpoint in it, which belong together.
+  var logAndCheckpoint: (log: LogFile, checkpoint: UInt64) {
+    state.withLock { ($0.log, $0.checkpoint) }
+  }
+
+  func didWriteCheckpoint(at offset: UInt64) { state.withLock { $0.checkpoint = offset } }
+
+  func replace(with next: LogFile, checkpoint: UInt64) {
+    let old = state.withLock { state in
+      defer { state = State(log: next, checkpoint: checkpoint) }
+      return state.log
+    }
+    // The last reference closes the file, which must not happen under the lock.
+    withExtendedLifetime(old) {}
+  }
+}

@@ -1,0 +1,85 @@
+import LatewoodBytes
+import LatewoodConcurrency
+import LatewoodFile
+import LatewoodTree
+
+/// The newest published version of a store, and the making of the next one.
+///
+/// The rule of publishing: a commit publishes itself, and everything before it, once the log is as
+/// durable as this commit asks: written if it is relaxed, synced if it is synchronous. Nothing else
+/// publishes commits: before a checkpoint or a compaction publishes the newest state in another
+/// form, every commit in it is as durable as it asks. So everything that readers see is in the file,
+/// and no write that fails for lack of space undoes it; and if all transactions are synchronous,
+/// everything that readers see is durable. A relaxed commit waits for no sync: it also publishes
+/// synchronous ones before it whose sync is still under way. If that sync fails, all writing ends,
+/// and the published state stays visible until the store is closed.
+///
+/// Thread safety: any thread.
+final class VersionPublisher: Sendable {
+  /// The reference that readers follow; clear once the store is closed.
+  let newest: VersionReference
+  /// The versions that somebody may still read, whose buffer nodes stay as they are.
+  let registry = VersionRegistry()
+  private let file: CurrentFile
+
+  init(_ file: CurrentFile, readers: ReaderRegistry) {
+    self.file = file
+    newest = VersionReference(nil, readers: readers)
+  }
+
+  /// The newest state, held.
+  func current() throws(Fault) -> Version {
+    guard let version = newest.held() else { throw Engine.closedFault }
+    return version
+  }
+
+  /// Publishes a committed state, unless a newer one is already published.
+  func publish(_ head: Head) {
+    newest.update { old in
+      guard head.number > old.number else { return nil }
+      return version(of: head, base: old.base, frozen: old.frozen, hold: old.hold)
+    }
+  }
+
+  /// Publishes a state with another base tree, or another frozen buffer.
+  func publish(_ head: Head, base: Subtree?, frozen: BufferState?, hold: BaseHold?) {
+    newest.update { _ in version(of: head, base: base, frozen: frozen, hold: hold) }
+  }
+
+  /// Publishes the state that recovery has found.
+  func start(with head: Head, base: Subtree?, hold: BaseHold?) {
+    newest.set(version(of: head, base: base, frozen: nil, hold: hold))
+  }
+
+  /// Publishes a state whose active buffer has become the frozen one.
+  func publish(_ head: Head, freezing frozen: BufferState) {
+    newest.update { old in version(of: head, base: old.base, frozen: frozen, hold: old.hold) }
+  }
+
+  /// Publishes the same state with the base tree into which its frozen buffer was merged.
+  func publish(merged base: Subtree?, hold: BaseHold?) {
+    let log = file.log
+    newest.update { old in
+      Version(
+        number: old.number, transaction: old.transaction, base: base, active: old.active, frozen: nil,
+        known: old.known, file: log.view, mapping: log.use, registry: registry, hold: hold)
+    }
+  }
+
+  /// Publishes a state again, with a view of everything that has been written to the file.
+  func publishAgain(_ head: Head) {
+    newest.update { old in version(of: head, base: old.base, frozen: old.frozen, hold: old.hold) }
+  }
+
+  /// Withdraws the published version. Reads throw `closed` from here on.
+  func close() { newest.clear() }
+
+  private func version(
+    of head: Head, base: Subtree?, frozen: BufferState?, hold: BaseHold?
+  ) -> Version {
+    let log = file.log
+    return Version(
+      number: head.number, transaction: head.transaction, base: base, active: head.active, frozen: frozen,
+      known: head.known, file: log.view, mapping: log.use, registry: registry, hold: hold)
+  }
+}

@@ -1,0 +1,83 @@
+import LatewoodConcurrency
+import LatewoodFile
+import Synchronization
+
+/// The knowledge of a store about the space on its disk: whether there is little, when freeing some
+/// is worth a try, and the loan of the log's reserve to a compaction.
+///
+/// ```
+/// plenty  ->  low      transactions write smaller checkpoints
+///         ->  tight    only the reserve is left: whatever becomes dead is given back at once
+/// ```
+///
+/// The log finds out; see `LogWriter.isLowOnSpace` and `LogWriter.isTight`.
+///
+/// Thread safety: any thread.
+final class DiskSpace: Sendable {
+  private let attempts = Guarded(ReliefAttempts())
+  private let low = Atomic<Bool>(false)
+  private let tight = Atomic<Bool>(false)
+  /// The reserve of the log while a compaction uses it.
+  let loan = ReserveLoan()
+
+  var isLow: Bool { low.load(ordering: .relaxed) }
+  var isTight: Bool { tight.load(ordering: .relaxed) }
+
+  /// Notes the space that the log has found. Under the writer lock.
+  ///
+  /// - Returns: whether that changes anything.
+  @discardableResult func note(_ log: LogFile) -> Bool {
+    let (isLow, isTight) = (log.writer.isLowOnSpace, log.writer.isTight)
+    guard isLow != self.isLow || isTight != self.isTight else { return false }
+    low.store(isLow, ordering: .relaxed)
+    tight.store(isTight, ordering: .relaxed)
+    return true
+  }
+
+  /// Notes a commit.
+  ///
+  /// - Parameter removes: whether it only freed space.
+  func didCommit(removes: Bool) { attempts.withLock { $0.didCommit(removes: removes) } }
+
+  /// Notes that there was no space for a commit besides the reserve.
+  func wasRefused() { attempts.withLock { $0.wasRefused() } }
+
+  /// Whether freeing space should be tried now; if so, the next time is later.
+  func takeAttempt() -> Bool { attempts.withLock { $0.take() } }
+
+  /// Notes that there is a whole reserve again.
+  func wasRelieved() { attempts.withLock { $0 = ReliefAttempts() } }
+}
+
+/// What has happened since a full disk was last freed, and the decision to try that again.
+///
+/// Freeing takes a checkpoint, which may find little to give back. So it is tried after the first
+/// transaction that removes something, and then after twice as many each time; and after a refused
+/// commit, if anything was committed meanwhile.
+struct ReliefAttempts {
+  private static let greatestDue = 64
+
+  /// The number of transactions that removed something.
+  private var removals = 0
+  private var due = 1
+  private var isWanted = false
+  private var hasCommits = false
+
+  mutating func didCommit(removes: Bool) {
+    hasCommits = true
+    if removes { removals += 1 }
+  }
+
+  mutating func wasRefused() { isWanted = true }
+
+  /// Whether freeing should be tried now; if so, the next time is later.
+  mutating func take() -> Bool {
+    let isDue = removals >= due
+    guard isDue || (isWanted && hasCommits) else { return false }
+    if isDue { due = min(2 * due, ReliefAttempts.greatestDue) }
+    removals = 0
+    isWanted = false
+    hasCommits = false
+    return true
+  }
+}

@@ -1,0 +1,131 @@
+import LatewoodBytes
+import LatewoodConcurrency
+import LatewoodFile
+
+/// Freeing a full disk. Deletes and checkpoints use the blocks that the log has kept in reserve,
+/// and what they leave dead is given back, until there is a whole reserve again.
+extension Engine {
+  /// The greatest length of live data, in bytes, for whose compaction the reserve is lent.
+  /// Transactions wait meanwhile.
+  private static let greatestLent: UInt64 = 256 << 20
+
+  /// Notes what a commit found out about the space. Under the writer lock.
+  ///
+  /// - Parameter removes: whether it only freed space.
+  func didCommit(to log: LogFile, removes: Bool) {
+    noteSpace(of: log)
+    if log.writer.isTight { disk.didCommit(removes: removes) }
+  }
+
+  /// Notes that there was no space for a commit besides the reserve. Under the writer lock.
+  func wasRefusedSpace(by log: LogFile) {
+    noteSpace(of: log)
+    disk.wasRefused()
+  }
+
+  private func noteSpace(of log: LogFile) {
+    // The threshold of checkpoints depends on it, and so what writers pay.
+    if disk.note(log) { pacer.wake() }
+  }
+
+  /// Frees space if little is left besides the reserve, and something may have become dead since.
+  ///
+  /// Throws only if the store can no longer write.
+  func freeSpaceIfDue() throws(Fault) {
+    guard disk.isTight, !isClosed, !disk.loan.isUnderWay, disk.takeAttempt() else { return }
+    try checkpointer.exclude { () throws(Fault) in
+      try checkpointer.mergeAndGiveBack()
+      head.withService {
+        checkpointer.fitReserve()
+        let log = log
+        // A compaction may have borrowed the reserve meanwhile, and would find it gone.
+        if !disk.loan.isUnderWay { log.writer.refillReserve() }
+        noteSpace(of: log)
+        if !log.writer.isTight { disk.wasRelieved() }
+      }
+    }
+    // What is left can only be gained by a compaction.
+    if disk.isTight { compactLater() }
+  }
+
+  /// Whether the disk is full, and a compaction would give back what cannot be given back in place:
+  /// parts of blocks, and what a layer above keeps until then.
+  func wouldRelieve(_ occupancy: Occupancy) -> Bool {
+    guard disk.isTight else { return false }
+    let kept = pacer.liveBytes - min(pacer.liveBytes, occupancy.live)
+    return reclaimer.looseBytes &+ kept
+      >= max(occupancy.live / 4, Checkpointer.plentifulReserve.upperBound / 4)
+  }
+
+  /// Waits for the compaction that has borrowed the reserve. Returns false if a transaction should
+  /// begin all the same.
+  func waitForReserve() -> Bool {
+    guard disk.loan.isUnderWay else { return true }
+    // A closure called by the compaction must not wait for the compaction.
+    guard !compaction.isRunningHere else { return false }
+    return disk.loan.waitForEnd { compaction.isPaused }
+  }
+
+  /// Runs a compaction again, which had no space, with the space of the reserve. Meanwhile
+  /// transactions wait; those that cannot wait are refused.
+  ///
+  /// - Parameter otherwise: what to do if that is not enough, or there is no reserve.
+  func withReserve(
+    orElse otherwise: () throws(Fault) -> CompactionReport, _ compact: () throws(Fault) -> CompactionReport
+  ) throws(Fault) -> CompactionReport {
+    guard lendReserve() else { return try otherwise() }
+    do throws(Fault) {
+      let report = try compact()
+      // The blocks of the old file are the next reserve.
+      replaced.release()
+      takeReserveBack()
+      disk.loan.end()
+      return report
+    } catch {
+      takeReserveBack()
+      disk.loan.end()
+      guard error.kind == .outOfSpace else { throw error }
+      let report = try otherwise()
+      takeReserveBack()
+      return report
+    }
+  }
+
+  /// Lends the reserve if the compacted file may have enough space with it, and takes little time
+  /// to write.
+  private func lendReserve() -> Bool {
+    head.withService {
+      let (live, log) = (pacer.liveBytes, log)
+      guard live <= Engine.greatestLent, live <= (log.device.freeSpace() ?? 0) + log.writer.reservedLength,
+        log.writer.lendReserve()
+      else { return false }
+      disk.loan.begin()
+      return true
+    }
+  }
+
+  private func takeReserveBack() {
+    head.withService {
+      checkpointer.fitReserve()
+      log.writer.refillReserve()
+      noteSpace(of: log)
+    }
+  }
+
+  /// Does the part of a compaction that needs no space for a new file.
+  ///
+  /// Throws `fault` if no block could be given back.
+  func giveBackInPlace(insteadOf fault: Fault) throws(Fault) -> CompactionReport {
+    let began = MonotonicClock.nanoseconds
+    var report = CompactionReport()
+    report.isInPlace = true
+    try checkpointer.exclude { () throws(Fault) in
+      let log = log
+      report.bytesBefore = try log.device.allocatedSize()
+      guard try checkpointer.mergeAndGiveBack() else { throw fault }
+      report.bytesAfter = try log.device.allocatedSize()
+    }
+    report.duration = (MonotonicClock.nanoseconds - began) / 1000
+    return report
+  }
+}

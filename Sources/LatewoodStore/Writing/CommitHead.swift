@@ -1,0 +1,145 @@
+import LatewoodBytes
+import LatewoodConcurrency
+import LatewoodFile
+import LatewoodTree
+import Synchronization
+
+/// The state that the next transaction starts from. Committed in memory; perhaps not yet written.
+struct Head {
+  /// The number of the version that has this state, or will have it.
+  var number: UInt64 = 1
+  var transaction: UInt64 = 0
+  var active = BufferState()
+  /// The handles known to refer to keyspaces of this state.
+  var known = KnownKeyspaces()
+}
+
+/// The newest committed state of a store, and the writer lock, under which it changes.
+///
+/// ```
+/// transaction    closure, encode, change the write buffer, replace the head
+/// service        one step of a checkpoint or compaction: microseconds
+/// ```
+///
+/// Invariants:
+/// 1. The head, the trees of write buffers, and everything in the log that is marked "writer" are
+///    touched only under the writer lock.
+/// 2. A service goes before the transactions that wait for the lock. The lock is unfair, and a
+///    service might otherwise never get it.
+/// 3. A commit is *settling* from its end under the lock until it is published or has failed. No
+///    commit that is in the file but not published is undone.
+///
+/// Thread safety: any thread.
+final class CommitHead: @unchecked Sendable {
+  private let monitor = Monitor()
+  // SAFETY: only touched under `monitor`.
+  private var state = Head()
+  /// The services that want the lock, or hold it.
+  private let services = Underway()
+  private let settling = Underway()
+  /// The thread that runs the closure of a transaction; 0 if there is none.
+  private let writingThread = Atomic<UInt>(0)
+  /// The end of the newest synchronous commit in the log. Stored under the lock.
+  private let synchronousEnd = Atomic<UInt64>(0)
+
+  // MARK: The lock
+
+  /// Takes the lock, and gives way to services that want it.
+  func lock() {
+    services.waitForNone()
+    monitor.lock()
+  }
+
+  func unlock() { monitor.unlock() }
+
+  /// Takes the lock ahead of transactions.
+  func lockForService() {
+    services.begin()
+    monitor.lock()
+  }
+
+  func unlockForService() {
+    monitor.unlock()
+    services.end()
+  }
+
+  func withService<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    lockForService()
+    defer { unlockForService() }
+    return try body()
+  }
+
+  /// Whether a service waits for the lock.
+  var isServiceWaiting: Bool { !services.isNone }
+
+  /// Notes that this thread runs closures of transactions from here on. Under the lock.
+  func beginClosures() { writingThread.store(Monitor.currentThread, ordering: .relaxed) }
+
+  func endClosures() { writingThread.store(0, ordering: .relaxed) }
+
+  /// Whether this thread runs the closure of a transaction, and so has the lock.
+  var isInTransaction: Bool { writingThread.load(ordering: .relaxed) == Monitor.currentThread }
+
+  // MARK: The state
+
+  /// The newest state. Under the lock.
+  var newest: Head { state }
+
+  /// Replaces the state. Under the lock.
+  func replace(with next: Head) { state = next }
+
+  /// Replaces the write buffer with an empty one, for a checkpoint. Under the lock.
+  ///
+  /// - Returns: the full buffer.
+  func freeze() -> BufferState {
+    defer {
+      state.number += 1
+      state.active = BufferState()
+    }
+    return state.active
+  }
+
+  // MARK: Settling
+
+  /// Notes a commit, or the end of a transaction that found an unpublished one. Under the lock.
+  func beginSettling() { settling.begin() }
+
+  func endSettling() { settling.end() }
+
+  /// Whether every commit is published or has failed.
+  var isSettled: Bool { settling.isNone }
+
+  /// Notes the end of a synchronous commit in the log. Under the lock.
+  func didCommitSynchronously(through end: UInt64) { synchronousEnd.store(end, ordering: .relaxed) }
+
+  /// Whether there is a synchronous commit that is not durable yet.
+  func awaitsSync(of log: LogFile) -> Bool {
+    synchronousEnd.load(ordering: .relaxed) > log.durableThrough
+  }
+
+  /// After a full disk: undoes the commits in memory that could not be written. Under the lock.
+  ///
+  /// - Parameter version: the published version; nil if the store is closed.
+  /// - Throws: `inputOutput` if the disk now fails in another way, which ends all writing.
+  func rollBackUnwritten(in log: LogFile, to version: () -> Version?) throws(Fault) {
+    guard log.isOutOfSpace else { return }
+    // Every running flush ends with the failure, and no new commit begins.
+    settling.waitForNone()
+    guard let version = version() else { return }
+    if state.number > version.number {
+      // Nodes of the lost transactions stay in the slab until the next checkpoint releases it.
+      version.active.layer.forget(after: version.number, keeping: version.active)
+      state.active = version.active
+      state.transaction = version.transaction
+      state.known = version.known
+    }
+    synchronousEnd.store(0, ordering: .relaxed)
+    do throws(Fault) {
+      try log.recoverFromOutOfSpace()
+    } catch {
+      // From here on the log refuses writes with an error that gives the reason; but this one has
+      // not been reported yet.
+      if error.kind == .inputOutput { throw error }
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// Transactions that do not block their callers.
+///
+/// ```
+/// tasks -> waiting -> writer lock [ closure, commit, closure, commit ... ]
+///    relaxed:      -> flush, publish -> tasks
+///    synchronous:  -> unsynced -> sync, publish -> tasks
+/// ```
+///
+/// One thread runs closures and another waits for syncs, however many tasks wait. Closures continue
+/// during a sync, and the next sync covers all that have ended meanwhile.
+///
+/// Thread safety: any thread.
+final class QueuedWrites: Sendable {
+  /// The number of closures that run before the writer lock is released for a moment.
+  private static let batchLimit = 128
+  /// The number of bytes of log after which it is released too.
+  private static let batchBytes: UInt64 = 1 << 20
+
+  /// The transactions that wait for their turn.
+  private let waiting = WorkLine<any QueuedTransaction>(label: "latewood.write")
+  /// Those that have run and wait for a sync.
+  private let unsynced = WorkLine<QueuedOutcome>(label: "latewood.sync")
+
+  /// The number of transactions that wait for their turn.
+  var count: Int { waiting.count }
+
+  /// Adds a transaction, which runs in its turn in `engine`.
+  func add(_ write: any QueuedTransaction, in engine: Engine) {
+    waiting.add([write]) { [self] in runNext(in: engine) }
+  }
+
+  private func runNext(in engine: Engine) {
+    do throws(Fault) {
+      try engine.lockForTransaction()
+    } catch {
+      waiting.takeFirst()?.refuse(engine.told(error))
+      return
+    }
+    let outcomes = runBatch(in: engine)
+    engine.unlockTransaction()
+    let synchronous = outcomes.filter { $0.awaited?.durability == .synchronous }
+    if !synchronous.isEmpty {
+      unsynced.add(synchronous) { [self] in settle(unsynced.takeAll(), in: engine) }
+    }
+    settle(outcomes.filter { $0.awaited?.durability != .synchronous }, in: engine)
+  }
+
+  /// Runs closures, each as a separate transaction, until another thread should get the writer
+  /// lock, or the log cannot continue. Under the writer lock, and without waiting: the lock is not
+  /// released between two closures, because its next owner may be waiting for finished transactions
+  /// to be settled.
+  private func runBatch(in engine: Engine) -> [QueuedOutcome] {
+    var outcomes: [QueuedOutcome] = []
+    let log = engine.log
+    let start = log.writer.tail
+    while outcomes.count < QueuedWrites.batchLimit, log.writer.tail - start < QueuedWrites.batchBytes,
+      !log.isInterrupted, let next = waiting.takeFirst()
+    {
+      if let outcome = next.run(in: engine) { outcomes.append(outcome) }
+      // A checkpoint wants the lock, or writers are to slow down.
+      if engine.head.isServiceWaiting || engine.pacer.isOwed { break }
+    }
+    return outcomes
+  }
+
+  /// Settles transactions of one durability and resumes their tasks.
+  private func settle(_ outcomes: [QueuedOutcome], in engine: Engine) {
+    var failures = [Fault?](repeating: nil, count: outcomes.count)
+    // The last one first: its flush takes all the others along, and its version shows them.
+    for (index, outcome) in outcomes.enumerated().reversed() {
+      guard let (transaction, durability) = outcome.awaited else { continue }
+      do throws(Fault) {
+        try engine.settle(transaction, durability)
+      } catch {
+        failures[index] = error
+      }
+    }
+    // All that waited for the same flush get the failure itself.
+    let first = failures.last { $0 != nil && $0?.kind != .poisoned } ?? nil
+    var final: Fault?
+    if failures.contains(where: { $0?.kind == .outOfSpace }) {
+      do throws(Fault) { try engine.takeBackRefused() } catch { final = error }
+    }
+    for (outcome, failure) in zip(outcomes, failures) {
+      outcome.tell(failure.map { $0.kind == .poisoned ? first ?? $0 : final ?? $0 })
+    }
+    if let (transaction, durability) = outcomes.last(where: { $0.awaited != nil })?.awaited {
+      engine.followUp(transaction, durability)
+    }
+  }
+}
+
+extension Engine {
+  /// Runs a transaction in its turn. Throws `CancellationError` if the task is cancelled before its
+  /// turn.
+  func write<R: Sendable>(
+    _ durability: Durability, _ body: @escaping @Sendable (Transaction) throws -> R
+  ) async throws -> R {
+    let write = QueuedWrite(durability, body)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        enqueue(write) { continuation.resume(with: $0) }
+      }
+    } onCancel: {
+      write.cancel()
+    }
+  }
+
+  /// Runs a transaction in its turn, and calls `completion` when it is settled.
+  func enqueue<R: Sendable>(
+    _ write: QueuedWrite<R>, _ completion: @escaping QueuedWrite<R>.Completion
+  ) {
+    if write.wait(completion) { queuedWrites.add(write, in: self) }
+  }
+}
