@@ -168,7 +168,7 @@ final class Checkpointer: @unchecked Sendable {
     guard file.log.isOutOfSpace, !head.isInTransaction else { return }
     head.lock()
     defer { head.unlock() }
-    try head.rollBackUnwritten(in: file.log) { versions.newest.held() }
+    try head.rollBackUnwritten(in: file.log) { versions.held() }
   }
 
   /// Replaces the full write buffer with a new one. Holds the writer lock for microseconds.
@@ -181,7 +181,7 @@ final class Checkpointer: @unchecked Sendable {
     // threads commit synchronously without a pause, it is held for a sync of their commits since.
     try log.flush(through: log.committedPosition, durable: head.awaitsSync(of: log))
     return try head.withService { () throws(Fault) in
-      try head.rollBackUnwritten(in: log) { versions.newest.held() }
+      try head.rollBackUnwritten(in: log) { versions.held() }
       // The pending bytes count frames of aborted transactions too: they are useless, but a replay
       // has to read them.
       if head.newest.active.isEmpty, pacer.pendingBytes == 0, !isForced, !log.needsCheckpoint { return nil }

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodTree
 
@@ -28,12 +29,15 @@ extension Engine: ReadGate {
 
   /// Begins a short read of a version.
   ///
-  /// - Parameter fault: the error to throw if there is no version any more.
-  func begin(
-    _ reference: borrowing VersionReference, otherwise fault: () -> Fault
+  /// - Parameters:
+  ///   - follow: returns the version for a registered reader. A closure, because passing the
+  ///     reference itself would count a reference to its owner, which all threads share.
+  ///   - fault: the error to throw if there is no version any more.
+  @inline(__always) func begin(
+    _ follow: (ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>?, otherwise fault: () -> Fault
   ) throws(Fault) -> ShortRead {
     let ticket = readers.enter()
-    guard let face = reference.follow(ticket) else {
+    guard let face = follow(ticket) else {
       ticket.leave()
       throw fault()
     }
@@ -42,13 +46,15 @@ extension Engine: ReadGate {
 
   /// Looks up a key in a version, and keeps the value valid until the read is ended.
   ///
-  /// - Parameter fault: the error to throw if there is no version any more.
+  /// - Parameters:
+  ///   - follow: as for `begin`.
+  ///   - fault: the error to throw if there is no version any more.
   @inline(__always) func find(
-    _ key: UnsafeRawBufferPointer, in keyspace: Keyspace, of reference: borrowing VersionReference,
-    otherwise fault: () -> Fault
+    _ key: UnsafeRawBufferPointer, in keyspace: Keyspace,
+    of follow: (ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>?, otherwise fault: () -> Fault
   ) throws(Fault) -> FoundValue {
     let ticket = readers.enter()
-    guard let face = reference.follow(ticket) else {
+    guard let face = follow(ticket) else {
       ticket.leave()
       throw fault()
     }

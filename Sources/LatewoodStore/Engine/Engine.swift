@@ -47,6 +47,9 @@ final class Engine: Sendable {
   let file: CurrentFile
   let head: CommitHead
   let versions: VersionPublisher
+  /// `versions`, for reads, which must not count references that all threads share.
+  // SAFETY: used only by methods, during which `versions` holds it.
+  private let uncountedVersions: Unmanaged<VersionPublisher>
   let pacer: WritePacer
   let checkpointer: Checkpointer
   let reclaimer: SpaceReclaimer
@@ -81,6 +84,7 @@ final class Engine: Sendable {
     file = CurrentFile(log)
     head = CommitHead()
     versions = VersionPublisher(file, readers: readers)
+    uncountedVersions = Unmanaged.passUnretained(versions)
     pacer = WritePacer(options, disk)
     reclaimer = SpaceReclaimer(file, readers: readers, options: options, isReadOnly: isReadOnly)
     checkpointer = Checkpointer(
@@ -97,6 +101,11 @@ final class Engine: Sendable {
 
   /// The file that commits go to; see `CurrentFile`.
   var log: LogFile { file.log }
+
+  /// The newest version for a registered read, as `VersionPublisher.follow`.
+  @inline(__always) func follow(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>? {
+    uncountedVersions._withUnsafeGuaranteedRef { $0.follow(ticket) }
+  }
 
   var isClosed: Bool { closed.load(ordering: .relaxed) }
 
@@ -225,7 +234,7 @@ final class Engine: Sendable {
     // Threads that still wait for the old file must find this published, and not publish it with
     // the new file.
     versions.publish(newest)
-    let base = other.versions.newest.held()?.base
+    let base = other.versions.held()?.base
     var next = other.head.newest
     // Version numbers never decrease, neither here nor in the buffer that `other` made.
     next.number = max(newest.number, next.number) + 1

@@ -16,8 +16,8 @@ import LatewoodTree
 ///
 /// Thread safety: any thread.
 final class VersionPublisher: Sendable {
-  /// The reference that readers follow; clear once the store is closed.
-  let newest: VersionReference
+  /// The newest version; clear once the store is closed.
+  private let newest: VersionReference
   /// The versions that somebody may still read, whose buffer nodes stay as they are.
   let registry = VersionRegistry()
   private let file: CurrentFile
@@ -26,6 +26,15 @@ final class VersionPublisher: Sendable {
     self.file = file
     newest = VersionReference(nil, readers: readers)
   }
+
+  /// The newest version for a registered read; nil once the store is closed. Valid only until that
+  /// read leaves.
+  @inline(__always) func follow(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>? {
+    newest.follow(ticket)
+  }
+
+  /// The newest state, held; nil once the store is closed.
+  func held() -> Version? { newest.held() }
 
   /// The newest state, held.
   func current() throws(Fault) -> Version {

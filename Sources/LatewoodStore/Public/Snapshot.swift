@@ -33,7 +33,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
   public func _begin() throws(StoreError) -> ShortRead {
     do {
       try engine.checkOpen()
-      return try engine.begin(version) { closedFault }
+      return try engine.begin({ version.follow($0) }, otherwise: { closedFault })
     } catch {
       throw StoreError(error, path: engine.path)
     }
@@ -44,7 +44,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
   ) throws(StoreError) -> FoundValue {
     do {
       try engine.checkOpen()
-      return try engine.find(key, in: keyspace, of: version) { closedFault }
+      return try engine.find(key, in: keyspace, of: { version.follow($0) }, otherwise: { closedFault })
     } catch {
       throw StoreError(error, path: engine.path)
     }
@@ -96,7 +96,9 @@ extension Store: Readable {
   }
 
   public func _begin() throws(StoreError) -> ShortRead {
-    do { return try engine.begin(engine.versions.newest) { Engine.closedFault } } catch {
+    do {
+      return try engine.begin({ engine.follow($0) }, otherwise: { Engine.closedFault })
+    } catch {
       throw StoreError(error, path: engine.path)
     }
   }
@@ -104,8 +106,10 @@ extension Store: Readable {
   public func _find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(StoreError) -> FoundValue {
-    do { return try engine.find(key, in: keyspace, of: engine.versions.newest) { Engine.closedFault } } catch
-    {
+    do {
+      return try engine.find(
+        key, in: keyspace, of: { engine.follow($0) }, otherwise: { Engine.closedFault })
+    } catch {
       throw StoreError(error, path: engine.path)
     }
   }

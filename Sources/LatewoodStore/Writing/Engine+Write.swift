@@ -137,7 +137,7 @@ extension Engine {
   /// Whether the newest state is published. Under the writer lock. Throws if it never will be,
   /// because writing has ended.
   private func hasPublishedHead() throws(Fault) -> Bool {
-    if let version = versions.newest.held(), version.number >= head.newest.number { return true }
+    if let version = versions.held(), version.number >= head.newest.number { return true }
     try log.checkWriting()
     return false
   }
@@ -179,7 +179,7 @@ extension Engine {
   func takeBackRefused() throws(Fault) {
     head.lock()
     defer { head.unlock() }
-    try head.rollBackUnwritten(in: log) { versions.newest.held() }
+    try head.rollBackUnwritten(in: log) { versions.held() }
   }
 
   /// Undoes unwritten commits before another attempt. Takes the writer lock; does nothing in a
