@@ -8,11 +8,11 @@ import LatewoodTree
 /// The rule of publishing: a commit publishes itself, and everything before it, once the log is as
 /// durable as this commit asks: written if it is relaxed, synced if it is synchronous. Nothing else
 /// publishes commits: before a checkpoint or a compaction publishes the newest state in another
-/// form, every commit in it is as durable as it asks. So everything that readers see is in the file,
-/// and no write that fails for lack of space undoes it; and if all transactions are synchronous,
-/// everything that readers see is durable. A relaxed commit waits for no sync: it also publishes
-/// synchronous ones before it whose sync is still under way. If that sync fails, all writing ends,
-/// and the published state stays visible until the store is closed.
+/// form, every commit in it is as durable as it asks. So everything that readers see is in the
+/// file, and no write that fails for lack of space undoes it; and if all transactions are
+/// synchronous, everything that readers see is durable. A relaxed commit waits for no sync: it also
+/// publishes synchronous ones before it whose sync is still under way. If that sync fails, all
+/// writing ends, and the published state stays visible until the store is closed.
 ///
 /// Thread safety: any thread.
 final class VersionPublisher: Sendable {

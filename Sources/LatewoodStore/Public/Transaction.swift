@@ -361,8 +361,8 @@ public final class Transaction: Readable, ReadGate {
     return taken
   }
 
-  /// After an abort: makes `committed` and `position` describe the state that the transaction found,
-  /// which may still have to be published.
+  /// After an abort: makes `committed` and `position` describe the state that the transaction
+  /// found, which may still have to be published.
   func found(_ head: Head) {
     committed = head
     position = writer.position
