@@ -16,6 +16,10 @@ import LatewoodFile
 ///    is a node of the tree.
 /// 2. `index` is within `-1 ... leaf.count`, and at an end only if the leaf is at that end of the
 ///    tree.
+/// 3. A step forward leads to a greater key, a step backward to a lesser one, and a seek to a key
+///    on the right side of the one sought, so a caller that goes on from there makes progress. The
+///    nodes of a file may each be sound and not belong together, so this is checked where a step
+///    or a seek goes from one leaf to another.
 ///
 /// After an error the cursor is on no entry and has to seek again.
 struct BaseCursor {
@@ -48,8 +52,7 @@ struct BaseCursor {
   /// have changed.
   func keyBytes() throws(Fault) -> [UInt8] {
     let key = key
-    let start = UInt64(UInt(bitPattern: key.suffix) &- UInt(bitPattern: source.file.base))
-    guard start <= source.file.limit, UInt64(key.suffixCount) <= source.file.limit &- start else {
+    guard source.contains(key) else {
       throw Fault(.damaged, "a key in a node lies outside of the file: the node has changed")
     }
     return key.bytes
@@ -84,7 +87,9 @@ struct BaseCursor {
       let branch = try source.again(at: offset, level: level)
       if index + 1 < branch.count {
         path[level] = (offset, index + 1)
+        let before = leaf
         try descend(from: branch, index + 1, level) { _ in 0 }
+        try checkOrder(before, leaf)
         self.index = 0
         return true
       }
@@ -106,7 +111,9 @@ struct BaseCursor {
       let (offset, index) = path[level]
       if index > 0 {
         path[level] = (offset, index - 1)
+        let after = leaf
         try descend(from: try source.again(at: offset, level: level), index - 1, level) { $0.count - 1 }
+        try checkOrder(leaf, after)
         self.index = leaf.count - 1
         return true
       }
@@ -161,14 +168,20 @@ struct BaseCursor {
     }
     guard try descendFromRoot({ $0.childIndex(key, keyCount) }) else { return false }
     index = leaf.lowerBound(key, keyCount).index
-    return index < leaf.count ? true : try nextLeaf()
+    if index < leaf.count { return true }
+    guard try nextLeaf() else { return false }
+    if self.key.compare(key, keyCount) < 0 { throw outOfOrder() }
+    return true
   }
 
   /// Moves to the last entry whose key is less than `key`. If there is none, moves before the first
   /// and returns false.
   mutating func seekLast(before key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Bool {
     _ = try seek(key, keyCount)
-    return try previous()
+    guard index == 0 else { return try previous() }
+    guard try previousLeaf() else { return false }
+    if self.key.compare(key, keyCount) >= 0 { throw outOfOrder() }
+    return true
   }
 
   /// Moves to the entry that has `rank` keys before it. If there is none, moves past the last and
@@ -189,6 +202,26 @@ struct BaseCursor {
     index = rest < UInt64(leaf.count) ? Int(rest) : leaf.count
     // Wrong totals in the file could leave the cursor at the end of a leaf that is not the last.
     return index < leaf.count ? true : try nextLeaf()
+  }
+
+  // MARK: Order
+
+  /// Throws `damaged` unless all keys of a leaf come before those of another. On an error the
+  /// cursor is nowhere.
+  private mutating func checkOrder(_ before: Node, _ after: Node) throws(Fault) {
+    let last = before.key(before.count &- 1)
+    let first = after.key(0)
+    guard source.contains(last), source.contains(first), last.compare(first) < 0 else {
+      throw outOfOrder()
+    }
+  }
+
+  /// Leaves the tree and returns the error that the leaf contradicts its place in the tree.
+  mutating func outOfOrder() -> Fault {
+    let offset = UInt64(UInt(bitPattern: leaf.base) &- UInt(bitPattern: source.file.base))
+    leaf = Node(emptyAt: source.file.base)
+    index = 0
+    return Fault.damaged(at: offset, "the keys of a leaf are not those that belong in its place in the tree")
   }
 
   // MARK: Descending

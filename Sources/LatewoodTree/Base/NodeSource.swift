@@ -59,6 +59,12 @@ struct NodeSource {
     return node
   }
 
+  /// Whether the rest of a node's key lies within the file, as it may not if the node has changed.
+  func contains(_ key: SplitKey) -> Bool {
+    let start = UInt64(UInt(bitPattern: key.suffix) &- UInt(bitPattern: file.base))
+    return start <= file.limit && UInt64(key.suffixCount) <= file.limit &- start
+  }
+
   @inline(never) private static func changed(_ offset: UInt64) -> Fault {
     Fault.damaged(at: offset, "a node has changed since its checksum was compared")
   }

@@ -277,11 +277,21 @@ package struct MergedCursor: ~Copyable {
 }
 
 extension BaseCursor {
+  /// Moves to the first entry that is not less than a bound. Callers go on from there until they
+  /// are past the bound, so an entry before it throws `damaged`: even a leaf that was in order may
+  /// have changed since.
   mutating func seek(_ bound: [UInt8]) throws(Fault) {
-    try bound.withStart { (start, count) throws(Fault) in _ = try seek(start, count) }
+    try bound.withStart { (start, count) throws(Fault) in
+      guard try seek(start, count) else { return }
+      if !source.contains(key) || key.compare(start, count) < 0 { throw outOfOrder() }
+    }
   }
 
+  /// Moves to the last entry that is less than a bound; throws `damaged` as `seek`.
   mutating func seekBefore(_ bound: [UInt8]) throws(Fault) {
-    try bound.withStart { (start, count) throws(Fault) in _ = try seekLast(before: start, count) }
+    try bound.withStart { (start, count) throws(Fault) in
+      guard try seekLast(before: start, count) else { return }
+      if !source.contains(key) || key.compare(start, count) >= 0 { throw outOfOrder() }
+    }
   }
 }
