@@ -69,6 +69,12 @@ struct FrameEncoder {
   /// Drops the open frame.
   mutating func dropFrame() { position = frameStart }
 
+  /// The records of the open frame, until another is begun.
+  var openRecords: UnsafeRawBufferPointer {
+    let start = frameStart + FrameHeader.length
+    return UnsafeRawBufferPointer(start: memory + start, count: max(0, position - start))
+  }
+
   /// The address for the next record.
   var nextRecord: UnsafeMutableRawPointer { memory + position }
 

@@ -186,11 +186,17 @@ package final class LogWriter: @unchecked Sendable {
   /// `closed`, `outOfSpace`, and the error of a put after which the transaction can only be
   /// aborted.
   ///
-  /// - Parameter freesSpace: whether it may use the reserve; nil to allow that unless it has a put.
-  package func commitTransaction(freesSpace: Bool? = nil) throws(Fault) -> CommitPosition {
+  /// - Parameters:
+  ///   - freesSpace: whether it may use the reserve; nil to allow that unless it has a put.
+  ///   - refused: called with the records of the transaction, one behind the other, before they are
+  ///     dropped because there is no space for them, unless some are in the log already. `append`
+  ///     takes them again.
+  package func commitTransaction(
+    freesSpace: Bool? = nil, refused: (_ records: UnsafeRawBufferPointer) -> Void = { _ in }
+  ) throws(Fault) -> CommitPosition {
     precondition(isInTransaction, "no transaction is open")
     do throws(Fault) {
-      try completeTransaction(freesSpace)
+      try completeTransaction(freesSpace, refused)
     } catch {
       abortTransaction()
       throw error
@@ -198,10 +204,17 @@ package final class LogWriter: @unchecked Sendable {
     return position
   }
 
-  private func completeTransaction(_ freesSpace: Bool?) throws(Fault) {
+  private func completeTransaction(
+    _ freesSpace: Bool?, _ refused: (UnsafeRawBufferPointer) -> Void
+  ) throws(Fault) {
     if let transactionFailure { throw transactionFailure }
     if !state.pointee.frames.frameHasRecords, state.pointee.closedFrames == 0 { return abortTransaction() }
-    try claimOpenFrame(freesSpace: freesSpace)
+    do throws(Fault) {
+      try claimOpenFrame(freesSpace: freesSpace)
+    } catch {
+      if state.pointee.closedFrames == 0 { refused(state.pointee.frames.openRecords) }
+      throw error
+    }
     let before = state.pointee.frames
     state.pointee.frames.closeFrame(continues: false)
     do throws(Fault) {
@@ -326,6 +339,18 @@ package final class LogWriter: @unchecked Sendable {
     // SAFETY: `makeRoom` found room for the record in the chunk.
     let end = LogRecord.encodeDeleteRange(to: state.pointee.frames.nextRecord, low: low, high: high)
     return state.pointee.frames.take(recordEndingAt: end)
+  }
+
+  /// *Transaction open.* Encodes an operation again that this process encoded before, and returns
+  /// the offset of its record. Throws as `put`.
+  package func append(_ record: LogRecord) throws(Fault) -> UInt64 {
+    let key = UnsafeRawBufferPointer(start: record.key, count: record.keyCount)
+    let value = UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
+    switch record.code {
+    case OperationCode.delete: return try delete(fullKey: key)
+    case OperationCode.deleteRange: return try deleteRange(low: key, high: value)
+    default: return try put(fullKey: key, value: value, asExtent: record.code == OperationCode.putExtent)
+    }
   }
 
   /// The record appended at `offset`, read from memory or from the file's mapping.

@@ -79,7 +79,14 @@ extension Store {
   ) throws {
     do {
       try write(durability: durability) { try $0.put(key, value, in: keyspace) }
-    } catch { throw StoreError.from(error) }
+    } catch {
+      let error = StoreError.from(error)
+      // A large value is refused before the commit, which would free space and try again.
+      guard error.code == .outOfSpace, engine.disk.isReliefHopeful else { throw error }
+      do {
+        try write(durability: durability) { try $0.put(key, value, in: keyspace) }
+      } catch { throw StoreError.from(error) }
+    }
   }
 
   /// Deletes one key, in a transaction of its own. Deleting a key that is not there is no error.

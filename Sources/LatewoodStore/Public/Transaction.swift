@@ -50,6 +50,9 @@ public final class Transaction: Readable, ReadGate {
   /// all its changes are removals.
   package var freesSpace: Bool?
 
+  /// The records of the transaction, if its commit was refused for lack of space.
+  private(set) var refused: [UInt8]?
+
   var hasOperations: Bool { buffer.operations > 0 }
 
   // MARK: Writing
@@ -338,7 +341,7 @@ public final class Transaction: Readable, ReadGate {
     isActive = false
     isLogOpen = false
     do throws(Fault) {
-      position = try writer.commitTransaction(freesSpace: freesSpace)
+      position = try writer.commitTransaction(freesSpace: freesSpace) { refused = Array($0) }
     } catch {
       buffer.abort()
       throw error
@@ -346,6 +349,24 @@ public final class Transaction: Readable, ReadGate {
     committed.transaction = number
     committed.active = buffer.finish()
     return committed
+  }
+
+  /// Makes the changes of a transaction again that was refused, in the state that it has seen.
+  func make(_ changes: RefusedTransaction) throws(Fault) {
+    freesSpace = changes.freesSpace
+    // It may have dropped keyspaces: then known handles to them are no longer right.
+    committed.known = KnownKeyspaces()
+    try open()
+    try changes.records.withStart { (start, count) throws(Fault) in
+      var next = start
+      while next < start + count {
+        // SAFETY: these are records that this process encoded, in memory of its own.
+        let record = LogRecord(trusted: next)
+        let offset = try writer.append(record)
+        try buffer.apply(writer.record(at: offset), at: offset)
+        next = record.value + record.valueCount
+      }
+    }
   }
 
   /// Drops the changes. Returns the number of bytes of log that they have taken nevertheless.

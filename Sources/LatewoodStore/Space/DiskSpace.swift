@@ -34,26 +34,36 @@ final class DiskSpace: Sendable {
     return true
   }
 
-  /// Notes a commit.
+  /// Notes a commit, under the number of its transaction.
   ///
   /// - Parameter removes: whether it only freed space.
-  func didCommit(removes: Bool) { attempts.withLock { $0.didCommit(removes: removes) } }
+  func didCommit(_ transaction: UInt64, removes: Bool) {
+    attempts.withLock { $0.didCommit(transaction, removes: removes) }
+  }
 
-  /// Notes that there was no space for a commit besides the reserve.
-  func wasRefused() { attempts.withLock { $0.wasRefused() } }
+  /// Notes that there was no space besides the reserve for the commit after a transaction. There
+  /// may be space for shorter commits.
+  func wasRefused(after transaction: UInt64) {
+    tight.store(true, ordering: .relaxed)
+    attempts.withLock { $0.wasRefused(after: transaction) }
+  }
+
+  /// Whether a commit was refused, and may find space once the next transaction has tried to free
+  /// some.
+  var isReliefHopeful: Bool { attempts.withLock { $0.isHopeful } }
 
   /// Whether freeing space should be tried now; if so, the next time is later.
   func takeAttempt() -> Bool { attempts.withLock { $0.take() } }
 
   /// Notes that there is a whole reserve again.
-  func wasRelieved() { attempts.withLock { $0 = ReliefAttempts() } }
+  func wasRelieved() { attempts.withLock { $0.end() } }
 }
 
 /// What has happened since a full disk was last freed, and the decision to try that again.
 ///
 /// Freeing takes a checkpoint, which may find little to give back. So it is tried after the first
 /// transaction that removes something, and then after twice as many each time; and after a refused
-/// commit, if anything was committed meanwhile.
+/// commit, if anything was committed since it was last tried.
 struct ReliefAttempts {
   private static let greatestDue = 64
 
@@ -61,23 +71,39 @@ struct ReliefAttempts {
   private var removals = 0
   private var due = 1
   private var isWanted = false
-  private var hasCommits = false
+  /// The number of the newest transaction.
+  private var newest: UInt64 = 0
+  /// The number of the newest transaction when freeing was last tried; nil if it never was.
+  private var tried: UInt64?
 
-  mutating func didCommit(removes: Bool) {
-    hasCommits = true
+  mutating func didCommit(_ transaction: UInt64, removes: Bool) {
+    newest = transaction
     if removes { removals += 1 }
   }
 
-  mutating func wasRefused() { isWanted = true }
+  mutating func wasRefused(after transaction: UInt64) {
+    newest = transaction
+    isWanted = true
+  }
+
+  /// Whether a commit was refused, and may find space once freeing has been tried.
+  var isHopeful: Bool { isWanted && tried != newest }
 
   /// Whether freeing should be tried now; if so, the next time is later.
   mutating func take() -> Bool {
     let isDue = removals >= due
-    guard isDue || (isWanted && hasCommits) else { return false }
+    guard isDue || isHopeful else { return false }
     if isDue { due = min(2 * due, ReliefAttempts.greatestDue) }
     removals = 0
     isWanted = false
-    hasCommits = false
+    tried = newest
     return true
+  }
+
+  /// Begins to count anew, because there is space.
+  mutating func end() {
+    removals = 0
+    due = 1
+    isWanted = false
   }
 }

@@ -14,13 +14,14 @@ extension Engine {
   /// - Parameter removes: whether it only freed space.
   func didCommit(to log: LogFile, removes: Bool) {
     noteSpace(of: log)
-    if log.writer.isTight { disk.didCommit(removes: removes) }
+    if log.writer.isTight { disk.didCommit(head.newest.transaction, removes: removes) }
   }
 
-  /// Notes that there was no space for a commit besides the reserve. Under the writer lock.
+  /// Notes that there was no space for a commit besides the reserve. The next transaction tries to
+  /// free some. Under the writer lock.
   func wasRefusedSpace(by log: LogFile) {
     noteSpace(of: log)
-    disk.wasRefused()
+    disk.wasRefused(after: head.newest.transaction)
   }
 
   private func noteSpace(of log: LogFile) {

@@ -37,9 +37,13 @@ extension Engine {
   private func runAlone(
     _ durability: Durability, _ body: (Transaction) throws -> Void
   ) throws -> Ended {
-    try lockForTransaction()
-    defer { unlockTransaction() }
-    return try run(durability, body)
+    do {
+      try lockForTransaction()
+      defer { unlockTransaction() }
+      return try run(durability, body)
+    } catch let refused as RefusedTransaction {
+      return try runAgain(refused)
+    }
   }
 
   // MARK: Under the writer lock
@@ -82,12 +86,15 @@ extension Engine {
   ///
   /// A transaction that changes nothing, or throws, may have read a commit that is not published
   /// yet. Its caller may act on that, so a later read must see the commit too.
+  ///
+  /// Throws `RefusedTransaction` if `runAgain` may find space for the changes.
   func run(_ durability: Durability, _ body: (Transaction) throws -> Void) throws -> Ended {
     let transaction = try Transaction(engine: self)
     do {
       try body(transaction)
       if let fault = transaction.failure { throw fault }
     } catch {
+      if transaction.failure?.kind == .outOfSpace, !log.isOutOfSpace { wasRefusedSpace(by: log) }
       leave(transaction)
       checkpointIfDue()
       let isHidden = (try? hasPublishedHead()) == false
@@ -95,9 +102,15 @@ extension Engine {
     }
     let durability = transaction.isSynchronous ? .synchronous : durability
     if transaction.hasOperations {
-      try commit(transaction)
-      if durability == .synchronous { head.didCommitSynchronously(through: transaction.position.offset) }
-      return ended(transaction, nil, durability)
+      let seen = head.newest.transaction
+      do throws(Fault) {
+        return try commit(transaction, durability)
+      } catch {
+        guard let records = transaction.refused, disk.isReliefHopeful else { throw error }
+        throw RefusedTransaction(
+          fault: error, records: records, freesSpace: transaction.isRemoval, durability: durability,
+          seen: seen)
+      }
     }
     leave(transaction)
     let isSettled = try hasPublishedHead() && durability == .relaxed
@@ -116,6 +129,32 @@ extension Engine {
     }
     pacer.didLog(log.writer.transactionLength)
     didCommit(to: log, removes: removes)
+  }
+
+  private func commit(_ transaction: Transaction, _ durability: Durability) throws(Fault) -> Ended {
+    try commit(transaction)
+    if durability == .synchronous { head.didCommitSynchronously(through: transaction.position.offset) }
+    return ended(transaction, nil, durability)
+  }
+
+  /// Makes the changes of a refused transaction once more, after freeing space. Its closure does
+  /// not run again, so this is only possible if no other transaction has committed meanwhile.
+  ///
+  /// The caller must have no commit left to settle. Throws the error of the refusal if there is
+  /// still no space.
+  func runAgain(_ refused: RefusedTransaction) throws(Fault) -> Ended {
+    // Frees space, as for every transaction after one that was refused.
+    try lockForTransaction()
+    defer { unlockTransaction() }
+    guard head.newest.transaction == refused.seen, !log.isInterrupted else { throw refused.fault }
+    let transaction = try Transaction(engine: self)
+    do throws(Fault) {
+      try transaction.make(refused)
+    } catch {
+      leave(transaction)
+      throw error
+    }
+    return try commit(transaction, refused.durability)
   }
 
   /// Ends a transaction without its changes. Under the writer lock.

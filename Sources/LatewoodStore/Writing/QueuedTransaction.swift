@@ -13,7 +13,9 @@ protocol QueuedTransaction: Sendable {
 // the one that settles it.
 struct QueuedOutcome: @unchecked Sendable {
   /// The transaction to settle and its durability; nil if there is nothing to settle.
-  let awaited: (transaction: Transaction, durability: Durability)?
+  var awaited: (transaction: Transaction, durability: Durability)?
+  /// The changes to make again, once all transactions before it are settled; nil if there are none.
+  var refused: RefusedTransaction?
   /// Resumes the task, with the error of settling if it failed.
   let tell: ((any Error)?) -> Void
 }
@@ -77,17 +79,30 @@ final class QueuedWrite<R: Sendable>: QueuedTransaction {
 
   func run(in engine: Engine) -> QueuedOutcome? {
     guard let tell = leave(for: .taken) else { return nil }
+    var value: R?
     do {
-      var value: R?
       let ended = try engine.run(durability) { value = try body($0) }
-      return QueuedOutcome(awaited: ended.awaited.map { (ended.transaction, $0) }) { [value] failure in
-        // The closure's own error matters more to the caller than another failure.
-        if let error = ended.failure ?? failure { return tell(.failure(engine.told(error))) }
-        guard let value else { preconditionFailure("the closure has run and has not failed") }
-        tell(.success(value))
-      }
+      return outcome(
+        of: value, ended.failure, in: engine, tell, ended.awaited.map { (ended.transaction, $0) })
+    } catch let refused as RefusedTransaction {
+      return outcome(of: value, nil, in: engine, tell, refused: refused)
     } catch {
-      return QueuedOutcome(awaited: nil) { _ in tell(.failure(engine.told(error))) }
+      return QueuedOutcome { _ in tell(.failure(engine.told(error))) }
+    }
+  }
+
+  /// - Parameters:
+  ///   - value: the result of the closure, unless it failed.
+  ///   - failure: the closure's own error, which matters more to the caller than another failure.
+  private func outcome(
+    of value: R?, _ failure: (any Error)?, in engine: Engine, _ tell: @escaping Completion,
+    _ awaited: (transaction: Transaction, durability: Durability)? = nil,
+    refused: RefusedTransaction? = nil
+  ) -> QueuedOutcome {
+    QueuedOutcome(awaited: awaited, refused: refused) { other in
+      if let error = failure ?? other { return tell(.failure(engine.told(error))) }
+      guard let value else { preconditionFailure("the closure has run and has not failed") }
+      tell(.success(value))
     }
   }
 

@@ -39,8 +39,29 @@ final class QueuedWrites: Sendable {
       waiting.takeFirst()?.refuse(engine.told(error))
       return
     }
-    let outcomes = runBatch(in: engine)
+    var outcomes = runBatch(in: engine)
     engine.unlockTransaction()
+    let refused = outcomes.last?.refused
+    let last = refused == nil ? nil : outcomes.popLast()
+    settleInTurn(outcomes, in: engine)
+    if let refused, let last { runAgain(refused, last, in: engine) }
+  }
+
+  /// Makes the changes of a refused transaction again, before those that wait behind it run. All
+  /// transactions before it are settled, or will be by another thread.
+  private func runAgain(_ refused: RefusedTransaction, _ outcome: QueuedOutcome, in engine: Engine) {
+    do throws(Fault) {
+      let ended = try engine.runAgain(refused)
+      var outcome = outcome
+      outcome.awaited = ended.awaited.map { (ended.transaction, $0) }
+      settleInTurn([outcome], in: engine)
+    } catch {
+      outcome.tell(error)
+    }
+  }
+
+  /// Settles relaxed transactions here, and leaves synchronous ones to the thread that syncs.
+  private func settleInTurn(_ outcomes: [QueuedOutcome], in engine: Engine) {
     let synchronous = outcomes.filter { $0.awaited?.durability == .synchronous }
     if !synchronous.isEmpty {
       unsynced.add(synchronous) { [self] in settle(unsynced.takeAll(), in: engine) }
@@ -59,7 +80,10 @@ final class QueuedWrites: Sendable {
     while outcomes.count < QueuedWrites.batchLimit, log.writer.tail - start < QueuedWrites.batchBytes,
       !log.isInterrupted, let next = waiting.takeFirst()
     {
-      if let outcome = next.run(in: engine) { outcomes.append(outcome) }
+      if let outcome = next.run(in: engine) {
+        outcomes.append(outcome)
+        if outcome.refused != nil { break }
+      }
       // A checkpoint wants the lock, or writers are to slow down.
       if engine.head.isServiceWaiting || engine.pacer.isOwed { break }
     }
