@@ -94,6 +94,7 @@ import Testing
     let volume = disk()
     let store = try open(volume)
     let space = try store.keyspace("a")
+    try store.put("x", "y", in: store.keyspace("gone"))
     for number in 0..<60 {
       try store.put(key(number), [1], in: space)
       try store.put("often", [UInt8](repeating: 1, count: 20_000), in: space)
@@ -143,15 +144,14 @@ import Testing
       let other = try transaction.keyspace("b")
       try transaction.put("empty", [], in: other)
       try transaction.put("extent", [UInt8](repeating: 7, count: 5000), in: other)
-      if try transaction.get("dropped", in: space) == nil {
-        let third = try transaction.keyspace("c")
-        try transaction.put("x", "y", in: third)
-        try transaction.dropKeyspace(third)
-      }
+      try transaction.dropKeyspace(transaction.keyspace("gone"))
     }
+    let gone = try store.keyspace("gone")
+    #expect(try store.count(in: gone) == 1)
     let ended = try store.engine.runAgain(refused)
     try store.engine.settle(ended.transaction, .synchronous)
     for _ in 0..<2 {
+      refusal(.noSuchKeyspace) { try store.put("x", "z", in: gone) }
       let left = try store.entries(in: space).map { String(decoding: $0.key, as: UTF8.self) }
       let wanted = (0..<60).filter { $0 != 3 && (!(10..<20).contains($0) || $0 == 15) }
         .map { String(decoding: Self.key($0), as: UTF8.self) }
