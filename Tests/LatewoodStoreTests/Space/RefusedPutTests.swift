@@ -86,8 +86,8 @@ import Testing
     try store.close()
   }
 
-  /// A store on a disk that is full, nearly all of it dead, in which one transaction was refused and
-  /// not repeated yet.
+  /// A store on a disk that is full, nearly all of it dead, in which one transaction was refused
+  /// and not repeated yet.
   private static func refuse(
     _ body: (Transaction, Keyspace) throws -> Void
   ) throws -> (store: Store, space: Keyspace, refused: RefusedTransaction) {
