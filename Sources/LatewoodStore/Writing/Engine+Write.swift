@@ -106,7 +106,9 @@ extension Engine {
       do throws(Fault) {
         return try commit(transaction, durability)
       } catch {
-        guard let records = transaction.refused, disk.isReliefHopeful else { throw error }
+        guard error.kind == .outOfSpace, let records = transaction.refused, disk.isReliefHopeful else {
+          throw error
+        }
         throw RefusedTransaction(
           fault: error, records: records, freesSpace: transaction.isRemoval, durability: durability,
           seen: seen)

@@ -102,8 +102,8 @@ import Testing
     volume.spaceLimit = Int(try store.statistics().allocatedSize)
     func refusal(_ body: (Transaction, Keyspace) throws -> Void) throws -> RefusedTransaction? {
       let engine = store.engine
-      engine.writer.lock()
-      defer { engine.writer.unlock() }
+      engine.head.lock()
+      defer { engine.head.unlock() }
       do {
         let ended = try engine.run(.synchronous) { transaction in
           try transaction.put("often", [UInt8](repeating: 2, count: 100_000), in: space)
