@@ -21,6 +21,8 @@ package struct BufferMerge: ~Copyable {
   private let ranges: RangeSet
   private let builder: TreeBuilder
   private var buffer: BufferCursor
+  /// The number of bytes of nodes in subtrees that were left out.
+  private var leftBytes: UInt64 = 0
 
   /// - Parameters:
   ///   - frozen: the buffer, whose records are already in the file.
@@ -162,8 +164,12 @@ package struct BufferMerge: ~Copyable {
 
   /// Leaves out a whole subtree. Leaves are read only if they have extents. A damaged node is not
   /// reported as dead.
-  private func leave(_ subtree: Subtree) {
+  private mutating func leave(_ subtree: Subtree) {
     let reference = subtree.reference
+    // A tree that takes more space than the file has nodes that belong to it many times, perhaps
+    // more often than anybody can wait for.
+    leftBytes &+= UInt64(reference.length)
+    guard leftBytes <= source.file.limit else { return }
     if subtree.level == 0, subtree.liveBytes == UInt64(reference.length) {
       let limit = source.file.limit
       guard reference.offset <= limit, UInt64(reference.length) <= limit - reference.offset else { return }
