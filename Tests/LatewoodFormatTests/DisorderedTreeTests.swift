@@ -178,6 +178,45 @@ import Testing
     #expect(tried > 1)
   }
 
+  /// Between a separator and where it should be, a seek goes on to a neighbour that has no such key.
+  @Test(arguments: [-1, 1]) func `a seek beside a wrong separator finds a key on its side`(
+    _ step: Int
+  ) throws {
+    var noticed = 0
+    for child in 1..<children {
+      let (before, after) = try (leafKeys(child - 1).last, leafKeys(child).first)
+      guard let before, let after, before.prefix(4) == after.prefix(4) else { continue }
+      var surgery = sound
+      _ = try surgery.changeRoot { node in
+        let branch = Node(validated: node)
+        let cell = Int(branch.slots.u16(2 * child))
+        let count = Int(UnsafeRawPointer(node).u8(cell))
+        let last = node + cell + count
+        last.set(UInt8(truncatingIfNeeded: Int(UnsafeRawPointer(last).u8(0)) + step), at: 0)
+        let head = KeyOrder.head(UnsafeRawPointer(node + cell + 1), count)
+        (node + (branch.heads - UnsafeRawPointer(node))).set(head, at: 4 * child)
+      }
+      let volume = SimulatedVolume()
+      try volume.place(surgery.bytes, at: CrashScript.path)
+      let store = try CrashScript.open(volume)
+      let space = try store.keyspace(Self.names[Int(after[3]) - 1])
+      for full in [before, before + [0], after, after + [0]] {
+        let key = Array(full.dropFirst(4))
+        for isBefore in [false, true] {
+          let cursor = try store.cursor(in: space)
+          do {
+            guard try isBefore ? cursor.seek(before: key) : cursor.seek(to: key) else { continue }
+            #expect(try cursor.key().lexicographicallyPrecedes(key) == isBefore)
+          } catch let error as StoreError where error.code == .damaged {
+            noticed += 1
+          }
+        }
+      }
+      try close(store)
+    }
+    #expect(noticed > 0)
+  }
+
   /// The full keys of a leaf.
   private func leafKeys(_ child: Int) throws -> [[UInt8]] {
     let root = try sound.root().reference
