@@ -1,7 +1,9 @@
 import LatewoodStore
 
 /// Latewood, through its public interface only.
-struct LatewoodEngine: BenchmarkEngine {
+struct LatewoodEngine: BenchmarkEngine, BenchmarkSession {
+  typealias Session = LatewoodEngine
+
   static let name = "latewood"
   static let isPersistent = true
   static let answers = true
@@ -33,7 +35,7 @@ struct LatewoodEngine: BenchmarkEngine {
     }
   }
 
-  struct State: BenchmarkReads {
+  struct State: BenchmarkReads, Sendable {
     let snapshot: Snapshot
     let keyspace: Keyspace
 
@@ -75,6 +77,8 @@ struct LatewoodEngine: BenchmarkEngine {
     defer { snapshot.close() }
     return try body(State(snapshot: snapshot, keyspace: keyspace))
   }
+
+  func withSharedSnapshot(_ body: (State) throws -> Void) throws { try withSnapshot(body) }
 
   func flush() throws { try store.sync() }
 

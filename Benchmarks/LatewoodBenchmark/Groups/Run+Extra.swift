@@ -90,6 +90,15 @@ extension Run where Engine == LatewoodEngine {
     }
   }
 
+  /// Runs `count` operations in transactions of `size`, then a flush. All threads share the engine,
+  /// so it is its own session.
+  @inline(__always) func writeBatches(
+    _ count: UInt64, of size: UInt64, to engine: Engine,
+    _ operation: (inout Engine.Session.Writer, UInt64) throws -> Void
+  ) throws -> (longest: Double, flush: Double) {
+    try writeBatches(count, of: size, to: engine, of: engine, operation)
+  }
+
   /// Fills an empty database with the keys 0..<count, and merges all of them into the tree.
   func filled(_ count: UInt64, _ storeOptions: (inout Store.Options) -> Void = { _ in }) throws
     -> LatewoodEngine

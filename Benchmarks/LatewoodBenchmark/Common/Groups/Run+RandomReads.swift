@@ -3,15 +3,21 @@ extension Run {
   func readWorkloads(_ engine: Engine) throws {
     try readSequentially(engine, workload: "readseq-first")
     try readSequentially(engine, workload: "readseq")
-    try readRandomly(engine, "warmup2", options.scaled(200_000))
-    try readRandomly(engine, "readrandom", options.scaled(1_000_000))
-    try engine.withSnapshot { snapshot in
-      try readRandomly(snapshot, "readrandom-snap", options.scaled(1_000_000))
-      try readOnTwoThreads(snapshot, "readrandom-snap-2t")
+    try engine.withSession { session in
+      try readRandomly(session, "warmup2", options.scaled(200_000))
+      try readRandomly(session, "readrandom", options.scaled(1_000_000))
+      try session.withSnapshot {
+        try readRandomly($0, "readrandom-snap", options.scaled(1_000_000))
+      }
+    }
+    try engine.withSharedSnapshot { snapshot in
+      try readOnTwoThreads("readrandom-snap-2t") { try read(snapshot, $0, $1) }
     }
     try readMissing(engine)
     try scanHundreds(engine)
-    try readOnTwoThreads(engine, "readrandom-2t")
+    try readOnTwoThreads("readrandom-2t") { thread, count in
+      try engine.withSession { try read($0, thread, count) }
+    }
   }
 
   func readRandomly(_ reads: some BenchmarkReads, _ workload: String, _ operations: UInt64) throws {
@@ -23,11 +29,21 @@ extension Run {
     report.wrongAnswers(workload, "MISSES", operations - hits)
   }
 
+  private func read(
+    _ reads: some BenchmarkReads, _ thread: Int, _ operations: UInt64
+  ) throws -> (hits: UInt64, checksum: Checksum) {
+    var checksum = Checksum()
+    let hits = try gets(from: reads, seed: 0xBEAD + UInt64(thread), operations, into: &checksum)
+    return (hits, checksum)
+  }
+
   private func readMissing(_ engine: Engine) throws {
     let operations = options.scaled(500_000)
     var checksum = Checksum()
-    let hits = try measure("readmissing", operations: operations) {
-      try gets(from: engine, seed: 0xA85E, operations, missing: true, into: &checksum)
+    let hits = try engine.withSession { session in
+      try measure("readmissing", operations: operations) {
+        try gets(from: session, seed: 0xA85E, operations, missing: true, into: &checksum)
+      }
     }
     if Engine.answers { report.wrongAnswers("readmissing", "HITS", hits) }
   }
@@ -36,12 +52,12 @@ extension Run {
     let operations = options.scaled(20_000)
     var random = SplitMix64(seed: 0x5CA9)
     var checksum = Checksum()
-    let entries = try Scratch.use(valueLength: 0) { scratch in
+    let entries = try inSession(engine) { session, scratch in
       try measure("scan100", operations: operations) {
         var entries: UInt64 = 0
         for _ in 0..<operations {
           let start = scratch.key(random.below(options.records - 100))
-          entries += UInt64(try engine.scan(from: start, limit: 100, into: &checksum))
+          entries += UInt64(try session.scan(from: start, limit: 100, into: &checksum))
         }
         return entries
       }
@@ -51,14 +67,13 @@ extension Run {
     report.wrongAnswers("scan100", "SHORT", operations * 100 - entries)
   }
 
-  private func readOnTwoThreads(_ reads: some BenchmarkReads & Sendable, _ workload: String) throws {
+  /// - Parameter body: what each thread does, by its number and the number of gets.
+  private func readOnTwoThreads(
+    _ workload: String, _ body: @escaping @Sendable (Int, UInt64) throws -> (hits: UInt64, checksum: Checksum)
+  ) throws {
     let perThread = options.scaled(500_000)
     let results = try measure(workload, operations: 2 * perThread) {
-      try Threads.run(2) { thread in
-        var checksum = Checksum()
-        let hits = try gets(from: reads, seed: 0xBEAD + UInt64(thread), perThread, into: &checksum)
-        return (hits: hits, checksum: checksum)
-      }
+      try Threads.run(2) { thread in try body(thread, perThread) }
     }
     var checksum = Checksum()
     for result in results { checksum &+= result.checksum }

@@ -1,19 +1,28 @@
 /// The common steps of the workloads.
 extension Run {
-  /// Runs `count` operations in transactions of `size`, then a flush.
+  /// Runs `body` with a session of this thread and with memory for keys and values.
+  @inline(__always) func inSession<R>(
+    _ engine: Engine, valueLength: Int = 0, _ body: (Engine.Session, Scratch) throws -> R
+  ) throws -> R {
+    try engine.withSession { session in
+      try Scratch.use(valueLength: valueLength) { try body(session, $0) }
+    }
+  }
+
+  /// Runs `count` operations in transactions of `size`, then a flush of the session's engine.
   ///
   /// - Returns: the seconds of the longest transaction, from the call of `write` to its return
   ///   including its operations, and the seconds of the flush.
   @inline(__always) func writeBatches(
-    _ count: UInt64, of size: UInt64, to engine: Engine,
-    _ operation: (inout Engine.Writer, UInt64) throws -> Void
+    _ count: UInt64, of size: UInt64, to session: Engine.Session, of engine: Engine,
+    _ operation: (inout Engine.Session.Writer, UInt64) throws -> Void
   ) throws -> (longest: Double, flush: Double) {
     var longest = 0.0
     var done: UInt64 = 0
     while done < count {
       let end = min(count, done + size)
       let start = Process.now
-      try engine.write { writer in
+      try session.write { writer in
         while done < end {
           try operation(&writer, done)
           done += 1
@@ -29,9 +38,9 @@ extension Run {
   /// Puts version 0 of the keys 0..<count in the order of the fill permutation.
   func fillRandom(_ engine: Engine, _ count: UInt64, batch: UInt64, workload: String) throws {
     let order = Permutation(count: count, seed: Permutation.fillSeed)
-    let times = try Scratch.use(valueLength: options.valueLength) { scratch in
+    let times = try inSession(engine, valueLength: options.valueLength) { session, scratch in
       try measure(workload, operations: count) {
-        try writeBatches(count, of: batch, to: engine) { writer, index in
+        try writeBatches(count, of: batch, to: session, of: engine) { writer, index in
           let number = order[index]
           try writer.put(scratch.key(number), scratch.value(number, 0))
         }
@@ -62,10 +71,10 @@ extension Run {
   func readSequentially(_ engine: Engine, workload: String) throws {
     // A scan of nothing has no rate.
     guard Engine.answers else { return }
-    let (count, checksum) = try Scratch.use(valueLength: 0) { scratch in
+    let (count, checksum) = try inSession(engine) { session, scratch in
       try measure(workload) {
         var checksum = Checksum()
-        let count = try engine.scan(from: scratch.key(0), limit: .max, into: &checksum)
+        let count = try session.scan(from: scratch.key(0), limit: .max, into: &checksum)
         return (UInt64(count), (UInt64(count), checksum))
       }
     }

@@ -1,14 +1,7 @@
-/// The options on the command line, named as in the peers' driver.
+/// The options on the command line. Each program has its own `usage`, in an extension.
 struct BenchmarkOptions: Sendable {
-  static let usage = """
-    usage: LatewoodBenchmark --group GROUP [--engine latewood|null|sorted] [--n 1000000] [--vsize 100] [--scale 1]
-                             [--rww 10] [--dir DIRECTORY] [--round LABEL]
-                             [--rounds 50] [--whole 1] [--budget 64] [--operation NAME] [--omit 0]
-    groups: vectors, seq, rand, sync, ycsb, bounded, documents, queries, blob, instructions, extra; parts of extra alone: \(ExtraPart.names)
-    The directory is emptied.
-    """
-
-  var engine = "latewood"
+  /// The engine under test; empty: the program's default.
+  var engine = ""
   var group = ""
   /// The number of records.
   var records: UInt64 = 1_000_000
@@ -27,7 +20,7 @@ struct BenchmarkOptions: Sendable {
   var operation = ""
   /// Whether only its set-up runs.
   var omitsOperation = false
-  var directory = Directory(path: ".build-peers/db.latewood")
+  var directory = Directory(path: ".build-peers/db")
   /// The first column of the results.
   var round = "1"
   /// Whether to print how the program is used, and do nothing else.

@@ -6,9 +6,8 @@ extension Run {
     try fillRandom(engine, options.records, batch: 1000, workload: "fillrandom")
     printMemory("fillrandom")
     if Engine.isPersistent {
-      let start = Process.now
-      try close(engine, after: "fillrandom")
-      report.figure("fillrandom", "close_ms", (Process.now - start) * 1e3)
+      let seconds = try close(engine, after: "fillrandom")
+      report.figure("fillrandom", "close_ms", seconds * 1e3)
       try measureOpening("open").close()
       engine = try measureOpening("open2")
     }
@@ -19,7 +18,7 @@ extension Run {
     try overwrite(engine)
     printMemory("overwrite")
     engine = try reopen(engine, after: "overwrite")
-    try readRandomly(engine, "readrandom-aged", options.scaled(1_000_000))
+    try engine.withSession { try readRandomly($0, "readrandom-aged", options.scaled(1_000_000)) }
     try deleteHalf(engine)
     engine = try reopen(engine, after: "delete")
     try readSequentially(engine, workload: "readseq-halfdeleted")
@@ -32,8 +31,8 @@ extension Run {
     let engine = try open()
     let opened = Process.now
     var checksum = Checksum()
-    _ = try Scratch.use(valueLength: 0) { scratch in
-      try engine.get(scratch.key(options.records / 2), into: &checksum)
+    _ = try inSession(engine) { session, scratch in
+      try session.get(scratch.key(options.records / 2), into: &checksum)
     }
     report.figure(workload, "open_ms", (opened - start) * 1e3)
     report.figure(workload, "open_get_ms", (Process.now - start) * 1e3)
@@ -42,10 +41,10 @@ extension Run {
 
   private func overwrite(_ engine: Engine) throws {
     let operations = options.scaled(1_000_000)
-    let times = try Scratch.use(valueLength: options.valueLength) { scratch in
+    let times = try inSession(engine, valueLength: options.valueLength) { session, scratch in
       var random = SplitMix64(seed: 0x0007)
       return try measure("overwrite", operations: operations) {
-        try writeBatches(operations, of: 1000, to: engine) { writer, _ in
+        try writeBatches(operations, of: 1000, to: session, of: engine) { writer, _ in
           let number = random.below(options.records)
           try writer.put(scratch.key(number), scratch.value(number, 1))
         }
@@ -57,9 +56,9 @@ extension Run {
   private func deleteHalf(_ engine: Engine) throws {
     let order = Permutation(count: options.records, seed: Permutation.deleteSeed)
     let operations = options.records / 2
-    let times = try Scratch.use(valueLength: 0) { scratch in
+    let times = try inSession(engine) { session, scratch in
       try measure("delete", operations: operations) {
-        try writeBatches(operations, of: 1000, to: engine) { writer, index in
+        try writeBatches(operations, of: 1000, to: session, of: engine) { writer, index in
           try writer.delete(scratch.key(order[index]))
         }
       }

@@ -14,7 +14,9 @@
 ///
 /// It is `@unchecked Sendable`: nothing guards it, but the workloads write to an engine that is not
 /// persistent from a single thread, while no other thread reads.
-final class SortedEngine: BenchmarkEngine, @unchecked Sendable {
+final class SortedEngine: BenchmarkEngine, BenchmarkSession, @unchecked Sendable {
+  typealias Session = SortedEngine
+
   static let name = "sorted"
   static let isPersistent = false
   static let answers = true
@@ -94,6 +96,8 @@ final class SortedEngine: BenchmarkEngine, @unchecked Sendable {
   }
 
   func withSnapshot<R>(_ body: (SortedEngine) throws -> R) rethrows -> R { try body(self) }
+
+  func withSharedSnapshot(_ body: (SortedEngine) throws -> Void) rethrows { try body(self) }
 
   func flush() {}
 

@@ -12,6 +12,20 @@ struct Run<Engine: BenchmarkEngine>: Sendable {
     memory = options.group == "instructions" ? MemorySampler() : MemorySampler.start()
   }
 
+  // MARK: Groups
+
+  /// Runs a group that all engines have. Returns false for other groups.
+  func commonGroup(_ group: String) throws -> Bool {
+    switch group {
+    case "seq": try sequentialGroup()
+    case "rand": try randomGroup()
+    case "sync": try syncGroup()
+    case "ycsb": try cloudGroup()
+    default: return false
+    }
+    return true
+  }
+
   // MARK: Opening and closing
 
   /// Opens an empty database.
@@ -32,11 +46,18 @@ struct Run<Engine: BenchmarkEngine>: Sendable {
     return try open()
   }
 
-  /// Closes the database, and prints the bytes written by that and the size of its files.
-  func close(_ engine: Engine, after workload: String) throws {
+  /// Closes the database, once it is done with compactions, and prints the bytes written by both
+  /// and the size of its files.
+  ///
+  /// - Returns: the seconds that closing took, without the compactions.
+  @discardableResult
+  func close(_ engine: Engine, after workload: String) throws -> Double {
     let handed = Process.bytesHandedToWrites
+    try engine.settle()
+    let start = Process.now
     try engine.close()
-    guard Engine.isPersistent else { return }
+    let seconds = Process.now - start
+    guard Engine.isPersistent else { return seconds }
     // A checkpoint that was deferred until now is a cost of the workload, too, though not part of
     // its rate.
     let handedBytes = Process.bytesHandedToWrites - handed
@@ -44,6 +65,7 @@ struct Run<Engine: BenchmarkEngine>: Sendable {
     let size = options.directory.size
     report.figure(workload, "size_MiB", Double(size.apparent) / Process.mebibyte)
     report.figure(workload, "alloc_MiB", Double(size.allocated) / Process.mebibyte)
+    return seconds
   }
 
   // MARK: Figures

@@ -1,6 +1,8 @@
 /// An engine that does nothing: measures the cost of the driver itself, mostly of generating keys
 /// and values.
-struct NullEngine: BenchmarkEngine {
+struct NullEngine: BenchmarkEngine, BenchmarkSession {
+  typealias Session = NullEngine
+
   static let name = "null"
   static let isPersistent = false
   static let answers = false
@@ -41,6 +43,8 @@ struct NullEngine: BenchmarkEngine {
   }
 
   func withSnapshot<R>(_ body: (NullEngine) throws -> R) rethrows -> R { try body(self) }
+
+  func withSharedSnapshot(_ body: (NullEngine) throws -> Void) rethrows { try body(self) }
 
   func flush() {}
 

@@ -17,8 +17,8 @@ extension Run {
   /// Fills the database to which the workloads then add.
   private func prepare(_ order: Permutation) throws {
     let engine = try openEmpty()
-    try Scratch.use(valueLength: options.valueLength) { scratch in
-      _ = try writeBatches(100_000, of: 1000, to: engine) { writer, index in
+    try inSession(engine, valueLength: options.valueLength) { session, scratch in
+      _ = try writeBatches(100_000, of: 1000, to: session, of: engine) { writer, index in
         let number = order[index]
         try writer.put(scratch.key(number), scratch.value(number, 0))
       }
@@ -28,8 +28,10 @@ extension Run {
 
   private func fillOneByOne(_ engine: Engine, _ order: Permutation) throws {
     let operations = options.scaled(2000)
-    let times = try measure("fillsync", operations: operations) {
-      try puts(to: engine, order, first: 100_000, count: operations)
+    let times = try inSession(engine, valueLength: options.valueLength) { session, scratch in
+      try measure("fillsync", operations: operations) {
+        try puts(to: session, scratch, order, first: 100_000, count: operations)
+      }
     }
     report.latencies("fillsync", times)
   }
@@ -39,7 +41,9 @@ extension Run {
     let first = 100_000 + options.scaled(2000)
     let times = try measure("fillsync-mt", operations: 8 * perThread) {
       try Threads.run(8) { thread in
-        try puts(to: engine, order, first: first + UInt64(thread) * perThread, count: perThread)
+        try inSession(engine, valueLength: options.valueLength) { session, scratch in
+          try puts(to: session, scratch, order, first: first + UInt64(thread) * perThread, count: perThread)
+        }
       }
     }
     report.latencies("fillsync-mt", times.flatMap { $0 })
@@ -47,18 +51,16 @@ extension Run {
 
   /// Runs transactions of one put. Returns the seconds of each.
   private func puts(
-    to engine: Engine, _ order: Permutation, first: UInt64, count: UInt64
+    to session: Engine.Session, _ scratch: Scratch, _ order: Permutation, first: UInt64, count: UInt64
   ) throws -> [Double] {
-    try Scratch.use(valueLength: options.valueLength) { scratch in
-      var times: [Double] = []
-      times.reserveCapacity(Int(count))
-      for index in first..<(first + count) {
-        let start = Process.now
-        let number = order[index]
-        try engine.put(scratch.key(number), scratch.value(number, 0))
-        times.append(Process.now - start)
-      }
-      return times
+    var times: [Double] = []
+    times.reserveCapacity(Int(count))
+    for index in first..<(first + count) {
+      let start = Process.now
+      let number = order[index]
+      try session.put(scratch.key(number), scratch.value(number, 0))
+      times.append(Process.now - start)
     }
+    return times
   }
 }

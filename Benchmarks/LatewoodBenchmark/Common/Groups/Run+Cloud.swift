@@ -17,9 +17,9 @@ extension Run {
   }
 
   private func loadCloud(_ engine: Engine) throws {
-    let times = try Scratch.use(valueLength: CloudMix.valueLength) { scratch in
+    let times = try inSession(engine, valueLength: CloudMix.valueLength) { session, scratch in
       try measure("ycsb-load", operations: options.records) {
-        try writeBatches(options.records, of: 1000, to: engine) { writer, record in
+        try writeBatches(options.records, of: 1000, to: session, of: engine) { writer, record in
           try writer.put(scratch.cloudKey(record), scratch.value(record, 0))
         }
       }
@@ -30,8 +30,8 @@ extension Run {
   private func readAllUnmeasured(_ engine: Engine) throws {
     guard Engine.answers else { return }
     var checksum = Checksum()
-    _ = try Scratch.use(valueLength: 0) { scratch in
-      try engine.scan(from: scratch.key(0), limit: .max, into: &checksum)
+    _ = try inSession(engine) { session, scratch in
+      try session.scan(from: scratch.key(0), limit: .max, into: &checksum)
     }
   }
 
@@ -40,10 +40,10 @@ extension Run {
   ) throws {
     let operations = options.scaled(200_000)
     var state = CloudState(records: records, initialRecords: options.records, seed: mix.seed)
-    try Scratch.use(valueLength: CloudMix.valueLength) { scratch in
+    try inSession(engine, valueLength: CloudMix.valueLength) { session, scratch in
       try measure(mix.name, operations: operations) {
         for index in 0..<operations {
-          try step(mix, engine, scratch, latest, index, &state)
+          try step(mix, session, scratch, latest, index, &state)
         }
       }
     }
@@ -55,12 +55,12 @@ extension Run {
 
   /// Runs one operation. The order in which random numbers are drawn is part of the definition.
   @inline(__always) private func step(
-    _ mix: CloudMix, _ engine: Engine, _ scratch: Scratch, _ latest: Zipfian, _ index: UInt64,
+    _ mix: CloudMix, _ session: Engine.Session, _ scratch: Scratch, _ latest: Zipfian, _ index: UInt64,
     _ state: inout CloudState
   ) throws {
     let operation = mix.operation(state.random.below(100))
     if operation == .insert {
-      try engine.put(scratch.cloudKey(state.records), scratch.value(state.records, 0))
+      try session.put(scratch.cloudKey(state.records), scratch.value(state.records, 0))
       state.records += 1
       return
     }
@@ -68,15 +68,15 @@ extension Run {
     let key = scratch.cloudKey(record)
     switch operation {
     case .read:
-      if try !engine.get(key, into: &state.checksum) { state.misses += 1 }
+      if try !session.get(key, into: &state.checksum) { state.misses += 1 }
     case .update:
-      try engine.put(key, scratch.value(record, 3 + index))
+      try session.put(key, scratch.value(record, 3 + index))
     case .scan:
       let length = 1 + Int(state.random.below(100))
-      state.scanned += UInt64(try engine.scan(from: key, limit: length, into: &state.checksum))
+      state.scanned += UInt64(try session.scan(from: key, limit: length, into: &state.checksum))
     case .insert, .readModifyWrite:
-      if try !engine.get(key, into: &state.checksum) { state.misses += 1 }
-      try engine.put(key, scratch.value(record, 3 + index))
+      if try !session.get(key, into: &state.checksum) { state.misses += 1 }
+      try session.put(key, scratch.value(record, 3 + index))
     }
   }
 }

@@ -5,6 +5,14 @@ struct TestVectors {
   private(set) var checked = 0
   private(set) var failures: [String] = []
 
+  /// Checks all of them, and prints those that differ. Returns whether none does.
+  static func hold() -> Bool {
+    let vectors = check()
+    for failure in vectors.failures { Process.printLine("MISMATCH \(failure)") }
+    Process.printLine("\(vectors.checked) test vectors, \(vectors.failures.count) differ")
+    return vectors.failures.isEmpty
+  }
+
   static func check() -> TestVectors {
     var vectors = TestVectors()
     vectors.checkNumbers()

@@ -15,9 +15,9 @@ extension Run {
   }
 
   private func fillSequentially(_ engine: Engine) throws {
-    let times = try Scratch.use(valueLength: options.valueLength) { scratch in
+    let times = try inSession(engine, valueLength: options.valueLength) { session, scratch in
       try measure("fillseq", operations: options.records) {
-        try writeBatches(options.records, of: 1000, to: engine) { writer, number in
+        try writeBatches(options.records, of: 1000, to: session, of: engine) { writer, number in
           try writer.put(scratch.key(number), scratch.value(number, 0))
         }
       }
@@ -48,11 +48,11 @@ extension Run {
   }
 
   private func write(_ engine: Engine, until stop: StopFlag) throws -> UInt64 {
-    try Scratch.use(valueLength: options.valueLength) { scratch in
+    try inSession(engine, valueLength: options.valueLength) { session, scratch in
       var random = SplitMix64(seed: 0x3333)
       var count: UInt64 = 0
       while !stop.isSet {
-        try engine.write { writer in
+        try session.write { writer in
           for _ in 0..<100 {
             let number = random.below(options.records)
             try writer.put(scratch.key(number), scratch.value(number, 2))
@@ -65,13 +65,13 @@ extension Run {
   }
 
   private func read(_ engine: Engine, until stop: StopFlag) throws -> UInt64 {
-    try Scratch.use(valueLength: 0) { scratch in
+    try inSession(engine) { session, scratch in
       var random = SplitMix64(seed: 0x4444)
       var checksum = Checksum()
       var count: UInt64 = 0
       var misses: UInt64 = 0
       while !stop.isSet {
-        if try !engine.get(scratch.key(random.below(options.records)), into: &checksum) { misses += 1 }
+        if try !session.get(scratch.key(random.below(options.records)), into: &checksum) { misses += 1 }
         count += 1
       }
       report.wrongAnswers("readwhilewriting", "MISSES", misses)
