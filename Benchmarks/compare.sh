@@ -1,70 +1,193 @@
-#!/bin/bash
-# Runs Latewood and its peers side by side and compares its figures with the targets.
+#!/usr/bin/env bash
+# Runs Latewood and its peers side by side, checks that all of them give the same answers, and
+# writes the page of results with its charts.
 #
-# usage: Benchmarks/compare.sh ROUNDS [options for both drivers, as --n 100000 --scale 0.1]
+# usage: Benchmarks/compare.sh [OPTION…]
 #
-#   PEERS    engines of the peers' driver                default: "lmdb leveldb sqlite"
-#   GROUPS_  groups of workloads                         default: "rand seq sync ycsb extra"
-#   SOURCES  the folder of the peers' driver            default: ../shared/peers by the repository
-#   KVBENCH  the driver, already built                   default: built from SOURCES
-#   OUT      the file to append results to              default: .build-peers/results.csv
-#   LIMIT    seconds after which a group is stopped      default: 300
+#   --quick           10,000 records, one short round, in about a minute: whether everything works.
+#                     The page and the charts go to .build-peers/quick
+#   --rounds N        rounds                                      default: 5
+#   --n N             records                                     default: 1000000
+#   --scale X         a factor on the number of operations        default: 1
+#   --rww SECONDS     the length of reading while writing         default: 10
+#   --groups "…"      groups of workloads                         default: "rand seq sync ycsb";
+#                     also extra, which only Latewood has
+#   --engines "…"     peers                                       default: all that are built
+#   --no-install      leaves out peers that are not installed, and installs nothing
+#   --latewood FILE   LatewoodBenchmark, already built
+#   --results FILE    the page                                    default: Benchmarks/RESULTS.md
+#   --data DIRECTORY  where the databases lie, on the disk that is meant
+#                                                                 default: .build-peers/data
+#   --limit SECONDS   the time after which a group is stopped     default: 600
 #
 # In each round every group goes through all engines before the next group begins, so that a slow
 # minute of the machine affects all of them; every second round takes the engines in reverse. The
-# status is that of report.py: 1 after a wrong answer or a failure.
+# status is 1 after a wrong answer, answers that differ, or a failure; there is no page then.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-ROUNDS=${1:?usage: Benchmarks/compare.sh ROUNDS [options]}
-shift
-PEERS=${PEERS-"lmdb leveldb sqlite"}
-GROUPS_=${GROUPS_:-"rand seq sync ycsb extra"}
-SOURCES=${SOURCES:-../shared/peers}
-KVBENCH=${KVBENCH:-}
-OUT=${OUT:-.build-peers/results.csv}
-LIMIT=${LIMIT:-300}
-DATA=$PWD/.build-peers/data
-mkdir -p .build-peers "$(dirname "$OUT")"
 
-swift build -c release --product LatewoodBenchmark
-LATEWOOD=$(swift build -c release --show-bin-path)/LatewoodBenchmark
-"$LATEWOOD" --group vectors
+rounds=5 records=1000000 scale=1 seconds=10 groups="rand seq sync ycsb" engines="" installs=1 latewood=""
+folder=.build-peers results=Benchmarks/RESULTS.md data="" limit=600
+while [ $# -gt 0 ]; do
+  option=$1
+  shift
+  case $option in
+    --quick)
+      rounds=1 records=10000 scale=0.02 seconds=0.3
+      folder=.build-peers/quick results=.build-peers/quick/RESULTS.md
+      continue
+      ;;
+    --no-install)
+      installs=0
+      continue
+      ;;
+    -h | --help)
+      sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
+      exit 0
+      ;;
+  esac
+  if [ $# = 0 ]; then
+    echo "$option needs a value, or is unknown; see $0 --help" >&2
+    exit 2
+  fi
+  case $option in
+    --rounds) rounds=$1 ;;
+    --n) records=$1 ;;
+    --scale) scale=$1 ;;
+    --rww) seconds=$1 ;;
+    --groups) groups=$1 ;;
+    --engines) engines=$1 ;;
+    --latewood) latewood=$1 ;;
+    --results) results=$1 ;;
+    --data) data=$1 ;;
+    --limit) limit=$1 ;;
+    *)
+      echo "unknown option $option; see $0 --help" >&2
+      exit 2
+      ;;
+  esac
+  shift
+done
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+data=${data:-$folder/data}
+figures=$folder/results.csv facts=$folder/facts.txt
+peers=(--package-path Benchmarks/Peers --scratch-path .build-peers/swift --manifest-cache none)
 
-if [ -z "$KVBENCH" ] && [ -f "$SOURCES/Makefile" ]; then
-  make -C "$SOURCES" OUT="$PWD/.build-peers/kvbench" OBJ="$PWD/.build-peers/objects"
-  KVBENCH=$PWD/.build-peers/kvbench
+# The packages that Benchmarks/Peers/Package.swift names, those of Debian.
+packages() {
+  swift package "${peers[@]}" dump-package | python3 -c '
+import json, sys
+for target in json.load(sys.stdin)["targets"]:
+    for provider in target.get("providers") or []:
+        for group in provider.get("apt", []):
+            print(*group, sep="\n")'
+}
+
+version() { dpkg-query -W -f '${Version}' "$1" 2> /dev/null; }
+
+if command -v dpkg-query > /dev/null; then
+  missing=()
+  for package in $(packages); do version "$package" > /dev/null || missing+=("$package"); done
+  if [ ${#missing[@]} -gt 0 ] && [ $installs = 1 ]; then
+    root=()
+    [ "$(id -u)" = 0 ] || root=(sudo)
+    "${root[@]}" apt-get update -q &&
+      "${root[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}" ||
+      echo "apt-get has failed; peers that are not installed are left out" >&2
+  fi
+  for package in "${missing[@]}"; do
+    version "$package" > /dev/null || echo "$package is not installed: its engine is left out" >&2
+  done
 fi
-if [ -z "$KVBENCH" ]; then
-  echo "no peers' driver in $SOURCES: Latewood runs alone" >&2
-  PEERS=""
+
+if [ -z "$latewood" ]; then
+  swift build -c release --product LatewoodBenchmark
+  latewood=$(swift build -c release --show-bin-path)/LatewoodBenchmark
 fi
+swift build -c release "${peers[@]}"
+driver=$(swift build -c release "${peers[@]}" --show-bin-path)/PeerBenchmark
+"$latewood" --group vectors
+"$driver" --group vectors
+
+built=$("$driver" --engines | cut -d ' ' -f 1)
+chosen="latewood"
+for engine in ${engines:-$built}; do
+  case $engine in
+    latewood) ;;
+    null | sorted) chosen+=" $engine" ;;
+    *)
+      if grep -qx -- "$engine" <<< "$built"; then
+        chosen+=" $engine"
+      else
+        echo "there is no engine $engine in this build: it is left out" >&2
+      fi
+      ;;
+  esac
+done
+
+# What the page says about the run.
+processor() {
+  if [ -r /proc/cpuinfo ]; then
+    sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -1
+  else
+    sysctl -n machdep.cpu.brand_string
+  fi
+}
+load() { if [ -r /proc/loadavg ]; then cut -d ' ' -f 1-3 /proc/loadavg; else uptime | sed 's/.*: //'; fi; }
+mkdir -p "$data"
+{
+  echo "date: $(date -u '+%Y-%m-%d %H:%M UTC')"
+  echo "commit: $(git describe --always --dirty --exclude '*' 2> /dev/null || echo unknown)"
+  echo "processor: $(processor), $(getconf _NPROCESSORS_ONLN) of them"
+  if [ -r /proc/meminfo ]; then
+    echo "memory: $(awk '/^MemTotal/ { printf "%.1f GiB", $2 / 1048576 }' /proc/meminfo)"
+  fi
+  echo "file system: $(df -PT "$data" 2> /dev/null | awk 'NR == 2 { print $2 }')"
+  echo "system: $(uname -sr)$(sed -n 's/^PRETTY_NAME="\(.*\)"/, \1/p' /etc/os-release 2> /dev/null)"
+  echo "compiler: $(swift --version 2> /dev/null | sed -n 's/.*\(Swift version [^ ]*\).*/\1/p' | head -1)"
+  if command -v dpkg-query > /dev/null; then
+    for package in $(packages); do
+      if version=$(version "$package"); then echo "$package: $version"; fi
+    done
+  else
+    "$driver" --engines | sed 's/ /: /'
+  fi
+  echo "records: $records"
+  echo "scale: $scale"
+  echo "rounds: $rounds"
+  echo "load before: $(load)"
+} > "$facts"
 
 limited() {
-  if command -v timeout > /dev/null; then timeout "$LIMIT" "$@"; else "$@"; fi
+  if command -v timeout > /dev/null; then timeout "$limit" "$@"; else "$@"; fi
 }
 
-run() { # ENGINE GROUP ROUND OPTIONS...
-  local engine=$1 group=$2 round=$3 driver=$KVBENCH status=0
-  shift 3
-  if [ "$engine" = latewood ]; then driver=$LATEWOOD; elif [ "$group" = extra ]; then return 0; fi
+run() { # ENGINE GROUP ROUND
+  local program=$driver status=0 start=$SECONDS
+  case $1 in latewood | null | sorted) program=$latewood ;; esac
+  if [ "$1" != latewood ] && [ "$2" = extra ]; then return 0; fi
   # Pending writes of earlier engines must not slow this one.
   sync
-  limited "$driver" --engine "$engine" --group "$group" --round "$round" --dir "$DATA.$engine" "$@" >> "$OUT" ||
-    status=$?
-  rm -rf "$DATA.$engine"
-  echo "$(date +%T) round $round, $group, $engine: status $status" >&2
-  if [ "$status" != 0 ]; then
-    echo "$round,$engine,0,$group,FAILED,$status" >> "$OUT"
-  fi
+  limited "$program" --engine "$1" --group "$2" --round "$3" --dir "$data/$1" \
+    --n "$records" --scale "$scale" --rww "$seconds" >> "$figures" || status=$?
+  rm -rf "${data:?}/$1"
+  echo "$(date +%T) round $3, $2, $1: status $status, $((SECONDS - start)) s" >&2
+  if [ $status != 0 ]; then echo "$3,$1,0,$2,FAILED,$status" >> "$figures"; fi
 }
 
-for round in $(seq 1 "$ROUNDS"); do
-  engines="latewood $PEERS"
+: > "$figures"
+for round in $(seq 1 "$rounds"); do
+  order=$chosen
   if [ $((round % 2)) = 0 ]; then
-    engines=$(echo "$engines" | tr ' ' '\n' | sed '/^$/d' | sed -n '1!G;h;$p' | tr '\n' ' ')
+    order=""
+    for engine in $chosen; do order="$engine $order"; done
   fi
-  for group in $GROUPS_; do
-    for engine in $engines; do run "$engine" "$group" "$round" "$@"; done
+  for group in $groups; do
+    for engine in $order; do run "$engine" "$group" "$round"; done
   done
 done
-python3 Benchmarks/report.py "$OUT"
+echo "load after: $(load)" >> "$facts"
+python3 Benchmarks/results.py "$figures" "$facts" "$results"
+# The requirements, unless the run was too short to say anything about them.
+if [ "$records" = 1000000 ] && [ "$scale" = 1 ]; then python3 Benchmarks/report.py "$figures"; fi
