@@ -73,6 +73,8 @@ folder=$(cd "$folder" && pwd)
 data=${data:-$folder/data}
 figures=$folder/results.csv facts=$folder/facts.txt
 peers=(--package-path Benchmarks/Peers --scratch-path .build-peers/swift --manifest-cache none)
+# Otherwise SwiftPM would not look again for libraries that have come or gone.
+fresh=(-c release "${peers[@]}" --disable-build-manifest-caching)
 
 # The packages that Benchmarks/Peers/Package.swift names, those of Debian.
 packages() {
@@ -105,8 +107,8 @@ if [ -z "$latewood" ]; then
   swift build -c release --product LatewoodBenchmark
   latewood=$(swift build -c release --show-bin-path)/LatewoodBenchmark
 fi
-swift build -c release "${peers[@]}"
-driver=$(swift build -c release "${peers[@]}" --show-bin-path)/PeerBenchmark
+swift build "${fresh[@]}"
+driver=$(swift build "${fresh[@]}" --show-bin-path)/PeerBenchmark
 "$latewood" --group vectors
 "$driver" --group vectors
 

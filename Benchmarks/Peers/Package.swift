@@ -37,8 +37,8 @@ struct Peer {
 }
 
 // A library that is not installed is left out: `#if canImport` then leaves out its engine, and the
-// program says so. SwiftPM keeps what it has learned from this file, so build with
-// `--manifest-cache none`, as compare.sh does, after installing one.
+// program says so. SwiftPM keeps what it has learned from this file, so after installing one build
+// with `--manifest-cache none --disable-build-manifest-caching`, as compare.sh does.
 let package = Package(
   name: "Peers",
   platforms: [.macOS(.v15)],
