@@ -47,7 +47,7 @@ enum Process {
 
   /// The system load over the last minute.
   static var load: Double {
-    let text = contents(of: "/proc/loadavg")
+    let text = withContents(of: "/proc/loadavg") { String(decoding: $0, as: UTF8.self) }
     return text.split(separator: " ").first.flatMap { Double($0) } ?? 0
   }
 
@@ -61,22 +61,32 @@ enum Process {
     return usage
   }
 
-  private static func field(_ name: String, of path: String) -> UInt64 {
-    for line in contents(of: path).split(separator: "\n") where line.hasPrefix(name) {
-      let parts = line.split { $0 == " " || $0 == "\t" }
-      if parts.count > 1, let number = UInt64(parts[1]) { return number }
+  /// Returns the number in the line that begins with `name`. It looks at bytes, because strings
+  /// would take a processor's time from the engine: memory is sampled while workloads run.
+  private static func field(_ name: StaticString, of path: String) -> UInt64 {
+    withContents(of: path) { bytes in
+      let prefix = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+      var rest = bytes
+      while !rest.isEmpty, !rest.starts(with: prefix) {
+        rest = rest.drop { $0 != UInt8(ascii: "\n") }.dropFirst()
+      }
+      let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+      return rest.dropFirst(prefix.count).drop { !digits.contains($0) }.prefix { digits.contains($0) }
+        .reduce(0) { $0 &* 10 &+ UInt64($1 - digits.lowerBound) }
     }
-    return 0
   }
 
-  private static func contents(of path: String) -> String {
-    let file = open(path, O_RDONLY)
-    guard file >= 0 else { return "" }
-    defer { close(file) }
-    return withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 1) { buffer in
-      // SAFETY: read writes at most the count that it is told.
-      let count = read(file, buffer.baseAddress, buffer.count)
-      return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+  /// Runs `body` with the first 8 KiB of a file, or with nothing if it cannot be read.
+  private static func withContents<R>(of path: String, _ body: (Slice<UnsafeRawBufferPointer>) -> R) -> R {
+    withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 1) { buffer in
+      let file = open(path, O_RDONLY)
+      var count = 0
+      if file >= 0 {
+        // SAFETY: read writes at most the count that it is told.
+        count = max(0, read(file, buffer.baseAddress, buffer.count))
+        close(file)
+      }
+      return body(UnsafeRawBufferPointer(buffer).prefix(count))
     }
   }
 
