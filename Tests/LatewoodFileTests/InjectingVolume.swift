@@ -36,6 +36,12 @@ final class InjectingVolume: Volume {
     var hasOneLock = false
     /// The open files that hold write locks, by file identity.
     var writing: [FileIdentity: ObjectIdentifier] = [:]
+    /// The pages of the file that are in memory; nil if nobody can tell.
+    var cached: Set<UInt64>?
+    /// The pages of the file that the disk cannot read. They may be in memory all the same.
+    var unreadable: Set<UInt64> = []
+    /// The address of the last mapping.
+    var base: UInt = 0
     var syncs = 0
     var writes: [Range<UInt64>] = []
   }
@@ -152,7 +158,28 @@ private final class InjectingDevice: Device {
     if let limit = volume.plan.withLock({ $0.capacity }), capacity > limit {
       throw Fault(.outOfMemory, "injected")
     }
-    return try inner.map(capacity: capacity)
+    let space = try inner.map(capacity: capacity)
+    volume.plan.withLock { $0.base = UInt(bitPattern: space.base) }
+    return space
+  }
+  static let pageLength: UInt64 = 4096
+  func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+    let pages = offset / Self.pageLength...(offset + UInt64(bytes.count) - 1) / Self.pageLength
+    let failed = volume.plan.withLock { plan in
+      guard let cached = plan.cached else { return false }
+      let failed = pages.contains { plan.unreadable.contains($0) && !cached.contains($0) }
+      if !failed { plan.cached = cached.union(pages) }
+      return failed
+    }
+    if failed { throw Fault(.inputOutput, "injected", offset: offset) }
+  }
+  func isInMemory(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    volume.plan.withLock { plan in
+      guard let cached = plan.cached, let start = bytes.baseAddress else { return false }
+      let offset = UInt64(UInt(bitPattern: start) - plan.base)
+      return (offset / Self.pageLength...(offset + UInt64(bytes.count) - 1) / Self.pageLength)
+        .allSatisfy { cached.contains($0) }
+    }
   }
   func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int? {
     try inner.readFromDisk(into: target, at: offset)

@@ -1,4 +1,3 @@
-import LatewoodDevice
 import LatewoodSimulation
 import Testing
 
@@ -19,12 +18,16 @@ import Testing
     return found
   }
 
-  @Test(arguments: [1, 7, 100, 1000]) func `a scan has every change in its place`(_ distance: Int) throws {
+  /// With `isFrozen`, a checkpoint fails between the two rounds of changes, so that both write
+  /// buffers have some.
+  @Test(arguments: [1, 7, 100, 1000], [false, true])
+  func `a scan has every change in its place`(_ distance: Int, _ isFrozen: Bool) throws {
+    let volume = SimulatedVolume()
     var random = SeededRandom(seed: SeededRandom.seed())
     var options = Store.Options()
     options.checkpointsInBackground = false
     let store = try Store.open(
-      at: "db", on: MemoryVolume(), mode: .openOrCreate, options: options, environment: .system)
+      at: "db", on: volume, mode: .openOrCreate, options: options, environment: .system)
     let space = try store.keyspace("a")
     let other = try store.keyspace("b")
     var model: [Int: [UInt8]] = [:]
@@ -64,6 +67,13 @@ import Testing
           try Self.entries(of: store, range, in: space, limit: limit) == wanted,
           "\(low)..<\(high), \(limit) entries; \(random.replay)")
       }
+      if isFrozen, round == 0 {
+        try store.sync()
+        volume.spaceLimit = try volume.liveBytes(of: "db").count
+        #expect(throws: StoreError.self) { try store.checkpoint() }
+        volume.spaceLimit = nil
+      }
+      #expect((store.engine.unfinished != nil) == isFrozen)
       let wanted = numbers.map { Self.key($0) + (model[$0] ?? []) }
       #expect(try Self.entries(of: store, .all, in: space, limit: .max) == wanted, "\(random.replay)")
     }
