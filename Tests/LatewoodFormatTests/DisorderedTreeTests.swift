@@ -178,7 +178,7 @@ import Testing
     #expect(tried > 1)
   }
 
-  /// Between a separator and where it should be, a seek goes on to a neighbour that has no such key.
+  /// Between a separator and where it should be, a seek goes on to a neighbour without such a key.
   @Test(arguments: [-1, 1]) func `a seek beside a wrong separator finds a key on its side`(
     _ step: Int
   ) throws {

@@ -1,4 +1,3 @@
-import LatewoodDevice
 import LatewoodSimulation
 import Testing
 
@@ -10,6 +9,7 @@ import Testing
 @Suite struct LeafEdgeTests {
   private struct Undone: Error {}
 
+  private let volume = SimulatedVolume()
   private let store: Store
   private let space: Keyspace
   private let keys: [[UInt8]]
@@ -21,7 +21,7 @@ import Testing
     options.checkpointsInBackground = false
     options.inlineValueLimit = 100
     store = try Store.open(
-      at: "db", on: MemoryVolume(), mode: .openOrCreate, options: options, environment: .system)
+      at: "db", on: volume, mode: .openOrCreate, options: options, environment: .system)
     space = try store.keyspace("a")
     var keys: [[UInt8]] = []
     for group in 0..<4 {
@@ -58,10 +58,12 @@ import Testing
 
   /// Compares scans of a transaction with those of a model, then drops the transaction.
   private func check(
-    _ what: String, around index: Int, _ change: (Transaction) throws -> Void,
+    _ what: String, around index: Int, over pending: [[UInt8]: [UInt8]] = [:],
+    _ change: (Transaction) throws -> Void,
     _ model: (inout [[UInt8]: [UInt8]]) -> Void
   ) throws {
     var wanted = Dictionary(uniqueKeysWithValues: zip(keys, values))
+    wanted.merge(pending) { $1 }
     model(&wanted)
     let sorted = wanted.sorted { $0.key.lexicographicallyPrecedes($1.key) }
     let near = [max(0, index - 1), index, min(keys.count - 1, index + 1)].map { keys[$0] }
@@ -118,6 +120,41 @@ import Testing
           { model in
             for key in gone { model[key] = nil }
             model[keys[index]] = [9]
+          })
+      }
+    }
+  }
+
+  /// A checkpoint that failed leaves a frozen buffer under the one that takes the range delete.
+  @Test func `a deleted range hides entries of the frozen buffer, and those put later are there`() throws {
+    var pending: [[UInt8]: [UInt8]] = [:]
+    try store.write { transaction in
+      for index in stride(from: 0, to: keys.count, by: 3) {
+        pending[keys[index]] = [8]
+        pending[keys[index] + [0]] = [7]
+      }
+      for (key, value) in pending { try transaction.put(key, value, in: space) }
+    }
+    try store.sync()
+    volume.spaceLimit = try volume.liveBytes(of: "db").count
+    #expect(throws: StoreError.self) { try store.checkpoint() }
+    volume.spaceLimit = nil
+    try #require(store.engine.unfinished != nil)
+    for index in stride(from: 0, to: keys.count - 1, by: Effort.count(1, low: 5)) {
+      for length in [1, 4, 30] {
+        let (low, high) = (keys[index], keys[min(index + length, keys.count - 1)])
+        try check(
+          "a deleted range of \(length) and a put", around: index, over: pending,
+          {
+            try $0.deleteRange(.between(low, high), in: space)
+            try $0.put(low + [0], [9], in: space)
+          },
+          { model in
+            for key in model.keys
+            where !key.lexicographicallyPrecedes(low) && key.lexicographicallyPrecedes(high) {
+              model[key] = nil
+            }
+            model[low + [0]] = [9]
           })
       }
     }
