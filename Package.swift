@@ -159,7 +159,7 @@ let package = Package(
         "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
         "LatewoodConcurrency", "LatewoodModels", "LatewoodSimulation",
       ],
-      exclude: ["Revisions/couchdb-revision-trees.txt"], swiftSettings: settings),
+      exclude: ["Revisions/couchdb-revision-trees.txt", "Views/couchdb-views.txt"], swiftSettings: settings),
     .testTarget(
       name: "LatewoodFormatTests",
       dependencies: [

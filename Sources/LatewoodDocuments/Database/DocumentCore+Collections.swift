@@ -90,6 +90,7 @@ extension DocumentCore {
 
   private func forget(_ dropped: DocumentCollection?) -> Bool {
     guard let dropped else { return false }
+    views.forget(dropped.identity)
     renew(collections.forget(dropped))
     return true
   }

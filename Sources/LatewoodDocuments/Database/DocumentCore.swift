@@ -28,6 +28,7 @@ final class DocumentCore: Sendable {
   /// The path under which others in this process find it; nil if it is not shared.
   let sharedPath: String?
   let collections = CollectionHandles()
+  let views = ViewRegistry()
   let hub = ChangeHub()
   let pins = BlobPins()
   let alarm = ExpiryAlarm()

@@ -4,6 +4,7 @@ package enum NameRules {
   package static let longestID = 240
   package static let longestCollection = 251
   package static let longestIndex = 251
+  package static let longestView = 251
   /// Members that no document can have at its top level, because they have a meaning wherever
   /// documents are exchanged.
   package static let reservedMembers: Set<String> = [
@@ -24,6 +25,9 @@ package enum NameRules {
     if name.utf8.count > longestIndex { return "is \(name.utf8.count) bytes long" }
     return controlCharacter(in: name)
   }
+
+  /// Views: 1 to 251 bytes of UTF-8, no control characters.
+  package static func fault(ofView name: String) -> String? { fault(ofIndex: name) }
 
   private static func controlCharacter(in text: String) -> String? {
     for scalar in text.unicodeScalars where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) {

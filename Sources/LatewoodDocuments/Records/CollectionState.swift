@@ -2,9 +2,12 @@
 /// it.
 ///
 /// Kept in the keyspace of the database under `collection/` and the name: `format 1 byte`, the
-/// identity, then the numbers as varints, in the order of their declaration.
+/// identity, then the numbers as varints, in the order of their declaration. The number of views is
+/// stored only if there are any; the format is then 2, which programs that do not keep views
+/// refuse.
 struct CollectionState: Sendable, Equatable {
   static let format: UInt8 = 1
+  static let formatWithViews: UInt8 = 2
   static let keyPrefix = "collection/"
   static func key(_ name: String) -> String { keyPrefix + name }
 
@@ -24,9 +27,11 @@ struct CollectionState: Sendable, Equatable {
   var references: UInt64 = 0
   /// The number of indexes, including those that are being built.
   var indexes: UInt64 = 0
-  /// The number of times that an index was created, made ready or dropped; also the number that was
-  /// given to the latest index.
+  /// The number of times that an index was created, made ready or dropped, or a view begun or
+  /// dropped; also the number that was given to the latest of them.
   var indexChanges: UInt64 = 0
+  /// The number of views.
+  var views: UInt64 = 0
 
   /// The length, in bytes, of most encoded states; a larger one takes a second allocation.
   private static let usualLength = 64
@@ -40,7 +45,7 @@ struct CollectionState: Sendable, Equatable {
   func encoded() -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(CollectionState.usualLength)
-    bytes.append(CollectionState.format)
+    bytes.append(views > 0 ? CollectionState.formatWithViews : CollectionState.format)
     identity.append(to: &bytes)
     bytes.append(varint: lastSequence)
     bytes.append(varint: documents)
@@ -51,6 +56,7 @@ struct CollectionState: Sendable, Equatable {
     bytes.append(varint: references)
     bytes.append(varint: indexes)
     bytes.append(varint: indexChanges)
+    if views > 0 { bytes.append(varint: views) }
     return bytes
   }
 
@@ -62,7 +68,7 @@ struct CollectionState: Sendable, Equatable {
       throw DocumentError(.corruptData, "the state of a collection is empty")
     }
     let format = try source.byte()
-    guard format == CollectionState.format else {
+    guard format == CollectionState.format || format == CollectionState.formatWithViews else {
       throw DocumentError(.tooNew, "the state of a collection has the format \(format)")
     }
     identity = try CollectionIdentity(reading: &source)
@@ -75,11 +81,15 @@ struct CollectionState: Sendable, Equatable {
     references = try source.varint()
     indexes = try source.varint()
     indexChanges = try source.varint()
+    if format == CollectionState.formatWithViews {
+      views = try source.varint()
+      guard views > 0 else { throw source.fault("it counts no views, and has their format") }
+    }
     guard source.isAtEnd else { throw source.fault("it is too long") }
     // Later additions to any of these cannot overflow.
     let number =
       lastSequence | documents | tombstones | bodies | bodyBytes | superseded | references | indexes
-      | indexChanges
+      | indexChanges | views
     guard number < 1 << 62 else { throw source.fault("one of its counts is too large") }
   }
 }

@@ -53,6 +53,7 @@ struct CollectionCheck {
     try checkBodies()
     try checkReferences()
     try checkIndexes()
+    try checkViews()
     if deepest != nil {
       try checkFeed()
       try checkOtherBodies()

@@ -31,8 +31,10 @@ extension DocumentWriter {
     guard let collection = try collection(name) else { return nil }
     let spaces = try collection.spaces
     let indexes = try CollectionIndex.load(of: name, in: shared.database, transaction)
+    let views = try CollectionView.load(of: name, in: shared.database, transaction)
     noteRemoval()
     try DocumentError.typed {
+      for view in views { try remove(view, of: name) }
       for index in indexes { try remove(index, of: name) }
       for keyspace in spaces.all { try transaction.dropKeyspace(keyspace) }
       try transaction.delete(CollectionState.key(name), in: shared.database)

@@ -29,6 +29,10 @@ extension DocumentWriter {
       let new = IndexedRevision(head, body: head.body == sequence ? body?.bytes : nil)
       try index(id, work, from: old?.head, to: new, isLocal: isLocal && new.body != nil)
     }
+    if work.state.views > 0 {
+      let new = IndexedRevision(head, body: head.body == sequence ? body?.bytes : nil)
+      try updateViews(id, work, from: old?.head, to: new)
+    }
     if head.isDeleted || kind == .purged { noteRemoval() } else { changeCount += 1 }
     let entry = SequenceEntry(sequence: sequence, id: id, head: head)
     try DocumentError.typed {

@@ -42,6 +42,7 @@ extension DocumentWriter {
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord, _ kind: DocumentChange.Kind
   ) throws(DocumentError) {
     if work.state.indexes > 0 { try index(id, work, from: old.head, to: nil, isLocal: false) }
+    if work.state.views > 0 { try removeRows(of: id, work) }
     for node in old.tree.nodes where node.body != 0 { try removeBody(node.body, work) }
     noteRemoval()
     try DocumentError.typed {

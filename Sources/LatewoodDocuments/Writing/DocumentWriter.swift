@@ -24,6 +24,8 @@ package final class DocumentWriter {
   private var removalCount = 0
   private var failure: (any Error)?
   var knownDepth: Int?
+  /// Whether the map of a view runs: it must not change the database.
+  var isMapping = false
   private var endings: [(Bool) -> Void] = []
   /// The earliest time, in seconds, at which a document of this batch expires.
   var firstExpiry: UInt64?
@@ -52,6 +54,7 @@ package final class DocumentWriter {
   /// Runs a batch inside this one. If another handle began it, the stricter durability of the two
   /// applies to both.
   func join(_ other: BatchDurability, _ body: (DocumentWriter) throws -> Void) throws {
+    guard !isMapping else { throw DocumentError(.busy, "the map of a view changes the database") }
     let needed = other.asked ?? (other.usual == durability ? nil : other.usual)
     if needed == .synchronous { transaction.isSynchronous = true }
     let before = changeCount
@@ -113,6 +116,7 @@ package final class DocumentWriter {
   func finish() throws {
     if let failure { throw failure }
     transaction.freesSpace = removalCount > 0 && removalCount == changeCount
+    for work in works.values where work.views != nil { try finishViews(work) }
     for work in works.values where work.state != work.startState {
       try transaction.put(CollectionState.key(work.name), work.state.encoded(), in: shared.database)
     }
@@ -141,6 +145,8 @@ final class CollectionWork {
   var state: CollectionState
   /// The indexes as the batch knows them; nil if it has not loaded them, or has changed them since.
   var indexes: [CollectionIndex]?
+  /// The views as the batch knows them; nil if it has not loaded them.
+  var views: [ViewWork]?
   /// The changes, in the order in which they were made.
   private(set) var changes: [DocumentChange] = []
   /// The index in `changes` of the entry with a sequence; nil until a document changes again.

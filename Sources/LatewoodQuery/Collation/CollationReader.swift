@@ -74,6 +74,21 @@ package struct CollationReader {
     return next(descending: descending) != nil
   }
 
+  /// The number of bytes that have been read.
+  package var offset: Int { at }
+
+  /// The next byte, which stays to be read; nil at the end.
+  func peek() -> UInt8? { at < bytes.count ? bytes[at] : nil }
+
+  /// Passes over the byte that `peek` has returned.
+  mutating func advance() { at += 1 }
+
+  /// Returns the next value, which is data in ascending order; nil at bytes that are not its key.
+  mutating func data() -> [UInt8]? {
+    at += 1
+    return unescapedBytes(0)
+  }
+
   private mutating func byte(_ mask: UInt8) -> UInt8? {
     guard at < bytes.count else { return nil }
     defer { at += 1 }
@@ -106,11 +121,15 @@ package struct CollationReader {
   }
 
   private mutating func unescaped(_ mask: UInt8) -> String? {
+    unescapedBytes(mask).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private mutating func unescapedBytes(_ mask: UInt8) -> [UInt8]? {
     var text: [UInt8] = []
     while let byte = byte(mask) {
       if byte == 0 {
         guard let next = self.byte(mask) else { return nil }
-        if next == 0 { return String(decoding: text, as: UTF8.self) }
+        if next == 0 { return text }
       }
       text.append(byte)
     }

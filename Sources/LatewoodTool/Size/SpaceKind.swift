@@ -6,6 +6,7 @@ enum SpaceKind: String, CaseIterable {
   case supersededBodies
   case records
   case indexes
+  case views
   case feed
   case blobs
   case localDocuments
@@ -21,6 +22,7 @@ enum SpaceKind: String, CaseIterable {
     case .supersededBodies: "bodies of old revisions"
     case .records: "records, revision trees"
     case .indexes: "indexes"
+    case .views: "views"
     case .feed: "feed of changes"
     case .blobs: "blobs, and what refers to them"
     case .localDocuments: "local documents"
@@ -54,14 +56,15 @@ struct SpaceRole: Equatable {
     let ofCollections: [Substring: SpaceKind] = [
       "documents": .records, "marks": .records, "sequences": .feed, "bodies": .currentBodies,
       "superseded": .supersededBodies, "local": .localDocuments, "expiry": .expiry, "references": .blobs,
-      "uses": .blobs, "entries": .indexes,
+      "uses": .blobs, "entries": .indexes, "rows": .views, "emitted": .views,
     ]
     guard let found = ofCollections[parts[0]] else {
       (kind, collection) = (.entries, nil)
       return
     }
-    // The name of an index's keyspace ends with its number.
-    let end = found == .indexes ? parts[1].lastIndex(of: "/") ?? parts[1].endIndex : parts[1].endIndex
+    // The names of the keyspaces of an index or a view end with its number.
+    let isNumbered = found == .indexes || found == .views
+    let end = isNumbered ? parts[1].lastIndex(of: "/") ?? parts[1].endIndex : parts[1].endIndex
     (kind, collection) = (found, String(parts[1][..<end]))
   }
 }

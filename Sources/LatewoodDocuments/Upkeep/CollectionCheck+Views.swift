@@ -1,0 +1,102 @@
+import LatewoodStore
+
+/// Checks that each view has exactly the rows that its documents are listed with. Which rows a map
+/// would emit only the program knows.
+extension CollectionCheck {
+  /// Reads the records even if the check is not deep, because they are counted.
+  mutating func checkViews() throws {
+    let name = name
+    func fault(_ what: String) -> DocumentFault { DocumentFault(what, collection: name) }
+    let prefix = ViewRecord.prefix(of: name)
+    var records: [(name: String, record: ViewRecord)] = []
+    try source.forEach(in: shared.database, .prefix(prefix)) { key, value in
+      wanted.views += 1
+      let view = key.withUnsafeBytes { String(decoding: $0.dropFirst(prefix.utf8.count), as: UTF8.self) }
+      do throws(DocumentError) {
+        let record = try value.reading { (bytes) throws(DocumentError) in try ViewRecord(bytes) }
+        records.append((view, record))
+      } catch { report.add(fault("the view \(view): \(error.message)")) }
+      return true
+    }
+    for (view, record) in records {
+      report.require(
+        record.number <= wanted.indexChanges,
+        fault("the view \(view) has the number \(record.number), which was not given out"))
+      report.require(
+        record.through <= wanted.lastSequence,
+        fault("the view \(view) is caught up to \(record.through), and the last sequence is \(wanted.lastSequence)"))
+      do throws(DocumentError) {
+        guard let stored = try CollectionView.load(view, of: name, in: shared.database, source) else {
+          continue
+        }
+        if deepest != nil { try DocumentError.typed { try check(stored) } }
+      } catch { report.add(fault("the view \(view): \(error.message)")) }
+    }
+  }
+
+  /// Looks up each row that a document is listed with and compares their number with that of the
+  /// view, so there are no others. Uses memory for one document at a time.
+  private mutating func check(_ view: CollectionView) throws {
+    let name = name
+    var (count, failures): (Int, UInt64) = (0, 0)
+    try source.forEach(in: view.emitted) { key, value in
+      let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+      func fault(_ what: String) -> DocumentFault {
+        DocumentFault("the view \(view.name) \(what)", collection: name, document: id)
+      }
+      do throws(DocumentError) {
+        let emitted = try value.reading { (bytes) throws(DocumentError) in try EmittedRows(bytes) }
+        if emitted.isFailure { failures += 1 }
+        try DocumentError.typed {
+          if case .rows(let keys) = emitted {
+            for (place, key) in keys.enumerated() {
+              let isThere = try isRow(ViewRow.key(key, id, place), keyCount: key.count, of: view)
+              if isThere { count += 1 }
+              report.require(isThere, fault("lacks a row of the document, or has another"))
+            }
+          }
+          report.require(try isMapped(id, view), fault("has rows of a document that is not there or is deleted"))
+        }
+      } catch { report.add(fault("lists the rows of the document, and \(error.message)")) }
+      return true
+    }
+    let found = try source.count(in: view.rows)
+    report.require(
+      found == count,
+      DocumentFault(
+        "the view \(view.name) has \(found) rows, and \(count) of them are documents'", collection: name))
+    report.require(
+      failures == view.record.failures,
+      DocumentFault(
+        "the view \(view.name) counts \(view.record.failures) failures, and there are \(failures)",
+        collection: name))
+  }
+
+  private func isRow(_ key: [UInt8], keyCount: Int, of view: CollectionView) throws -> Bool {
+    let isRow = try source.withValue(key, in: view.rows) { value in
+      value.withUnsafeBytes { value in
+        key.withUnsafeBytes { key in
+          do throws(DocumentError) {
+            return try ViewRow(key: key, value: value).key.count == keyCount
+          } catch { return false }
+        }
+      }
+    }
+    return isRow ?? false
+  }
+
+  /// Whether a document can have rows: it is there, and was not deleted before the view was caught
+  /// up.
+  private func isMapped(_ id: String, _ view: CollectionView) throws -> Bool {
+    let isMapped = try source.withValue(id, in: spaces.documents) { value in
+      do throws(DocumentError) {
+        let head = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
+        return !head.isDeleted || head.sequence > view.record.through
+      } catch {
+        // Reported already.
+        return true
+      }
+    }
+    return isMapped ?? false
+  }
+}

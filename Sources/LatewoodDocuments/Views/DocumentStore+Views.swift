@@ -1,0 +1,189 @@
+import LatewoodStore
+
+/// The facts about a stored view that callers see.
+package struct ViewFacts: Sendable, Equatable {
+  package var name: String
+  package var version: UInt64
+  package var reduction: ViewReduction
+  /// The number of rows.
+  package var rows: Int
+  /// The number of documents whose map has failed.
+  package var failures: Int
+  /// The number of sequences that were given out since the view was last caught up.
+  package var behind: UInt64
+  /// The keyspace of its rows.
+  package var keyspace: String
+}
+
+extension DocumentStore {
+  /// Registers a view for as long as the database is open, in place of an earlier one of its name.
+  ///
+  /// From the moment when it is caught up, every change of this process changes its rows in the
+  /// same transaction. Nothing is written here.
+  package func register(
+    _ view: ViewDefinition, of collection: DocumentCollection
+  ) throws(DocumentError) {
+    if let reason = NameRules.fault(ofView: view.name) {
+      throw DocumentError(.badArgument, "the name of the view \(reason)")
+    }
+    try opened().views.register(view, of: collection.identity)
+  }
+
+  /// Catches a registered view up. Outside a batch that happens in many small transactions, so that
+  /// others can write in between; what has been done survives a crash. Inside a batch it is part of
+  /// the batch. O(changes since the last time).
+  ///
+  /// - Parameters:
+  ///   - progress: called after each step. If it throws, the error is passed on, and another call
+  ///     continues.
+  ///   - check: called under the writer lock, before and after each step outside a batch. If it
+  ///     throws, the step is not made and the error is passed on.
+  /// - Throws: any error of `progress` and `check`; ``DocumentError``: any error of the store;
+  ///   `notFound` if the view was dropped; `conflict` if another version was registered.
+  package func catchUp(
+    _ view: ViewDefinition, of collection: DocumentCollection,
+    progress: (ViewProgress) throws -> Void = { _ in }, check: () throws -> Void = {}
+  ) throws {
+    let core = try openedForWriting()
+    if let writer = core.currentWriter {
+      while try !writer.catchUp(view, in: collection).isCurrent {}
+      return
+    }
+    while true {
+      let step = try write { writer in
+        try check()
+        let step = try writer.catchUp(view, in: collection)
+        try check()
+        return step
+      }
+      try progress(step)
+      if step.isCurrent { return }
+    }
+  }
+
+  /// Returns reads of a registered view, after catching it up. In a batch, they see what the batch
+  /// has changed so far.
+  ///
+  /// - Throws: ``DocumentError`` as `catchUp`; `notWritable` if the view is behind and the database
+  ///   was opened read-only.
+  package func reads(
+    _ view: ViewDefinition, of collection: DocumentCollection
+  ) throws(DocumentError) -> ViewReads {
+    let core = try opened()
+    if let writer = core.currentWriter {
+      try DocumentError.typed { try catchUp(view, of: collection) }
+      return try writer.viewReads(view.name, in: collection)
+    }
+    while true {
+      try core.checkRegistered(view, of: collection)
+      let reads = try reads(collection)
+      let state = try reads.state()
+      var behind = state.lastSequence
+      if state.views > 0, let stored = try reads.storedView(view.name), view.makesRows(of: stored.record) {
+        if stored.record.through == state.lastSequence { return try ViewReads(stored, reads) }
+        behind = state.lastSequence &- min(state.lastSequence, stored.record.through)
+      }
+      guard !isReadOnly else {
+        throw DocumentError(
+          .notWritable,
+          "the view \(view.name) lacks up to \(behind) changes, and the database was opened to be read only: "
+            + "the program that writes it must catch the view up")
+      }
+      try DocumentError.typed { try catchUp(view, of: collection) }
+    }
+  }
+
+  /// Drops a view with its rows, and forgets its map. O(log n). Returns false if the file has none
+  /// of that name.
+  @discardableResult
+  package func dropView(_ name: String, of collection: DocumentCollection) throws(DocumentError) -> Bool {
+    let core = try openedForWriting()
+    try core.refuseInBatch("a view is dropped")
+    let isDropped = try core.batch(.usual) { (writer) throws(DocumentError) in
+      try writer.dropView(name, in: collection)
+    }
+    core.views.forget(name, of: collection.identity)
+    if isDropped { core.renew(core.collections.all) }
+    return isDropped
+  }
+
+  /// Begins all views anew: for a salvaged file, where rows may be missing or out of date. They
+  /// have no rows until a program that knows their maps catches them up.
+  package func resetViews() throws(DocumentError) {
+    for name in try collectionNames() {
+      guard let collection = try collection(name) else { continue }
+      try DocumentError.typed { try write { writer in try writer.resetViews(of: collection) } }
+    }
+  }
+}
+
+extension DocumentWriter {
+  /// Reads of a view that is caught up in this batch.
+  fileprivate func viewReads(
+    _ name: String, in collection: DocumentCollection
+  ) throws(DocumentError) -> ViewReads {
+    let work = try work(collection)
+    guard let view = try views(work).first(where: { $0.view.name == name }), view.isKept else {
+      throw DocumentError(.notFound, "the view \(name) has been dropped")
+    }
+    return try ViewReads(view.view, try reads(collection))
+  }
+
+  fileprivate func resetViews(of collection: DocumentCollection) throws(DocumentError) {
+    let work = try work(collection)
+    let prefix = ViewRecord.prefix(of: work.name)
+    var records: [(key: [UInt8], record: ViewRecord)] = []
+    try DocumentError.typed {
+      try transaction.forEach(in: shared.database, .prefix(prefix)) { key, value in
+        do throws(DocumentError) {
+          let record = try value.reading { (bytes) throws(DocumentError) in try ViewRecord(bytes) }
+          records.append((key.withUnsafeBytes { Array($0) }, record))
+        } catch {
+          // Its version is lost.
+        }
+        return true
+      }
+    }
+    changeCount += 1
+    try DocumentError.typed {
+      try transaction.deleteRange(.prefix(prefix), in: shared.database)
+      for keyspace in try transaction.keyspaces()
+      where keyspace.name.hasPrefix("rows/\(work.name)/") || keyspace.name.hasPrefix("emitted/\(work.name)/") {
+        try transaction.dropKeyspace(keyspace)
+      }
+      for (key, old) in records {
+        work.state.indexChanges += 1
+        let record = ViewRecord(
+          number: work.state.indexChanges, version: old.version, reduction: old.reduction)
+        _ = try CollectionView("", record, of: work.name, in: transaction)
+        try transaction.put(key, record.encoded(), in: shared.database)
+      }
+    }
+    work.state.views = UInt64(records.count)
+    work.views = nil
+  }
+}
+
+extension DocumentReads {
+  /// The stored view of a name, as it was when the last batch ended; nil if there is none.
+  func storedView(_ name: String) throws(DocumentError) -> CollectionView? {
+    try CollectionView.load(name, of: collection.name, in: spaces.database, source)
+  }
+
+  /// All views that the file knows, by name, whether they are registered or not.
+  package func viewList() throws(DocumentError) -> [ViewFacts] {
+    let state = try state()
+    guard state.views > 0 else { return [] }
+    var list: [ViewFacts] = []
+    for view in try CollectionView.load(of: collection.name, in: spaces.database, source) {
+      let (record, last) = (view.record, state.lastSequence)
+      list.append(
+        ViewFacts(
+          name: view.name, version: record.version, reduction: record.reduction,
+          rows: try DocumentError.typed { try source.count(in: view.rows) },
+          failures: Int(clamping: record.failures), behind: last - min(last, record.through),
+          keyspace: record.rowsName(of: collection.name)))
+    }
+    return list
+  }
+}

@@ -1,0 +1,146 @@
+import LatewoodStore
+
+/// The progress of a view that is caught up.
+package struct ViewProgress: Sendable, Equatable {
+  /// The number of changes of documents that the view still lacks.
+  package var behind: UInt64
+  package var isCurrent: Bool { behind == 0 }
+}
+
+/// Beginning, catching up and dropping views.
+extension DocumentWriter {
+  /// The number of documents in one step, and the bytes of bodies after which it ends: few enough to
+  /// delay a writer by some milliseconds only.
+  static let viewStep = 1000
+  static let viewStepBytes = 4 << 20
+
+  /// Begins a view, if it is not there in this version, and catches it up by one step.
+  ///
+  /// What has been caught up survives a crash. From the step on that finds nothing more to do,
+  /// every change of this process keeps the view up to date.
+  ///
+  /// - Throws: ``DocumentError`` `badArgument` for an invalid name; `notFound` if the view was
+  ///   dropped since it was registered; `conflict` if another version was registered since.
+  func catchUp(
+    _ definition: ViewDefinition, in collection: DocumentCollection, limit: Int = DocumentWriter.viewStep
+  ) throws(DocumentError) -> ViewProgress {
+    let work = try work(collection)
+    let view = try current(definition, work)
+    if view.isKept { return ViewProgress(behind: 0) }
+    guard let known = view.definition else {
+      throw DocumentError(.conflict, "the view \(definition.name) has no map")
+    }
+    var (entries, bytes, isWhole): ([SequenceEntry], Int, Bool) = ([], 0, true)
+    try DocumentError.typed {
+      let range = KeyRange(lower: .excluded(SequenceEntry.key(view.view.record.through)))
+      try transaction.forEach(in: work.spaces.sequences, range) { key, value in
+        guard entries.count < limit else {
+          isWhole = false
+          return false
+        }
+        entries.append(
+          try key.reading { (key) throws(DocumentError) in
+            try value.reading { (value) throws(DocumentError) in try SequenceEntry(key: key, value: value) }
+          })
+        return true
+      }
+    }
+    for (place, entry) in entries.enumerated() {
+      let head = try DocumentError.typed {
+        try transaction.withValue(entry.id, in: work.spaces.documents) { value in
+          try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
+        }
+      }
+      if let head {
+        let rows = try rows(of: entry.id, IndexedRevision(head), known, work)
+        bytes += rows.values.reduce(64) { $0 + $1.count }
+        try replaceRows(of: entry.id, with: rows, in: view)
+      } else {
+        try replaceRows(of: entry.id, with: (nil, []), in: view)
+      }
+      view.view.record.through = entry.sequence
+      if bytes >= DocumentWriter.viewStepBytes, place + 1 < entries.count {
+        isWhole = false
+        break
+      }
+    }
+    changeCount += 1
+    if isWhole {
+      view.isKept = true
+      return ViewProgress(behind: 0)
+    }
+    return ViewProgress(behind: max(1, work.state.lastSequence &- view.view.record.through))
+  }
+
+  /// Returns a view of which the file has rows of the registered version, beginning it if it has
+  /// none.
+  private func current(
+    _ definition: ViewDefinition, _ work: CollectionWork
+  ) throws(DocumentError) -> ViewWork {
+    let name = definition.name
+    if let reason = NameRules.fault(ofView: name) {
+      throw DocumentError(.badArgument, "the name of the view \(reason)")
+    }
+    try core.checkRegistered(definition, of: work.collection)
+    let known = try views(work).first { $0.view.name == name }
+    if let known, known.definition != nil { return known }
+    if let known, definition.makesRows(of: known.view.record) {
+      // Registered in the middle of this batch: its changes so far have not been mapped.
+      let next = ViewWork(known.view, definition, isStored: true, isKept: false)
+      work.views = (work.views ?? []).map { $0 === known ? next : $0 }
+      return next
+    }
+    changeCount += 1
+    work.state.indexChanges += 1
+    let record = ViewRecord(
+      number: work.state.indexChanges, version: definition.version, reduction: definition.reduction)
+    let next = try DocumentError.typed {
+      if let known { try remove(known.view, of: work.name) } else { work.state.views += 1 }
+      let view = try CollectionView(name, record, of: work.name, in: transaction)
+      return ViewWork(view, definition, isStored: false, isKept: false)
+    }
+    work.views = (work.views ?? []).filter { $0.view.name != name } + [next]
+    return next
+  }
+
+  /// Drops a view in O(log n). Returns false if there was none.
+  func dropView(_ name: String, in collection: DocumentCollection) throws(DocumentError) -> Bool {
+    let work = try work(collection)
+    guard work.state.views > 0, let known = try views(work).first(where: { $0.view.name == name }) else {
+      return false
+    }
+    noteRemoval()
+    try DocumentError.typed { try remove(known.view, of: work.name) }
+    work.state.views -= 1
+    work.state.indexChanges += 1
+    work.views = (work.views ?? []).filter { $0 !== known }
+    let core = core
+    atEnd { isCommitted in
+      if isCommitted { core.views.forget(name, of: collection.identity) }
+    }
+    return true
+  }
+
+  /// Removes the rows and the record of a view.
+  func remove(_ view: CollectionView, of collection: String) throws {
+    try transaction.dropKeyspace(view.rows)
+    try transaction.dropKeyspace(view.emitted)
+    try transaction.delete(ViewRecord.key(view.name, of: collection), in: shared.database)
+  }
+}
+
+extension DocumentCore {
+  /// Throws `notFound` if a view is not registered any more, `conflict` if another version is.
+  func checkRegistered(
+    _ definition: ViewDefinition, of collection: DocumentCollection
+  ) throws(DocumentError) {
+    guard let known = views.view(definition.name, of: collection.identity) else {
+      throw DocumentError(.notFound, "the view \(definition.name) has been dropped")
+    }
+    guard known.version == definition.version, known.reduction == definition.reduction else {
+      throw DocumentError(
+        .conflict,
+        "the view \(definition.name) has been registered anew with the version \(known.version)")
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import LatewoodFleece
+import LatewoodStore
+
+/// Views change in the transaction that changes the document, as long as the program has registered
+/// them and they were caught up before. Otherwise they fall behind, and the feed tells later what
+/// they lack. A purge leaves nothing in the feed, so it removes rows in any case.
+extension DocumentWriter {
+  /// Updates the rows of a document whose current revision changes.
+  ///
+  /// - Parameters:
+  ///   - old: the revision that was current; nil if there was no document.
+  ///   - new: the revision that will be current.
+  func updateViews(
+    _ id: String, _ work: CollectionWork, from old: DocumentRecord.Head?, to new: IndexedRevision
+  ) throws(DocumentError) {
+    // Loaded even if no row changes: the sequence up to which they are kept does.
+    let views = try views(work)
+    if let old, old.winner == new.head.winner, old.isDeleted == new.head.isDeleted,
+      (old.body == 0) == (new.head.body == 0)
+    {
+      return
+    }
+    for view in views where view.isKept {
+      guard let definition = view.definition else { continue }
+      try replaceRows(of: id, with: try rows(of: id, new, definition, work), in: view)
+    }
+  }
+
+  /// Removes the rows of a document that goes without a trace, also from views that nobody keeps.
+  func removeRows(of id: String, _ work: CollectionWork) throws(DocumentError) {
+    for view in try views(work) { try replaceRows(of: id, with: (nil, []), in: view) }
+  }
+
+  /// The views of a collection as this batch sees them.
+  func views(_ work: CollectionWork) throws(DocumentError) -> [ViewWork] {
+    if let views = work.views { return views }
+    var views: [ViewWork] = []
+    for view in try CollectionView.load(of: work.name, in: shared.database, transaction) {
+      let known = core.views.view(view.name, of: work.collection.identity)
+      let definition = known?.makesRows(of: view.record) == true ? known : nil
+      // What came before this batch; its own changes are mapped as they are made.
+      let isKept = definition != nil && view.record.through == work.startState.lastSequence
+      views.append(ViewWork(view, definition, isStored: true, isKept: isKept))
+    }
+    work.views = views
+    return views
+  }
+
+  /// Stores the records of views that have changed.
+  func finishViews(_ work: CollectionWork) throws {
+    for view in work.views ?? [] {
+      guard let record = view.changedRecord(through: work.state.lastSequence) else { continue }
+      try transaction.put(
+        ViewRecord.key(view.view.name, of: work.name), record.encoded(), in: shared.database)
+      view.noteStored()
+    }
+  }
+
+  /// Runs a map. A document that cannot be read fails like a map that throws.
+  func rows(
+    of id: String, _ revision: IndexedRevision, _ definition: ViewDefinition, _ work: CollectionWork
+  ) throws(DocumentError) -> (emitted: EmittedRows?, values: [[UInt8]]) {
+    let head = revision.head
+    guard !head.isDeleted, head.body != 0 else { return (nil, []) }
+    let body: [UInt8]
+    if let given = revision.body {
+      body = given
+    } else {
+      do throws(DocumentError) {
+        // A copy: the map is the program's, and may read the database.
+        let stored = try DocumentError.typed {
+          try transaction.get(SequenceEntry.key(head.body), in: work.spaces.bodies)
+        }
+        guard let stored else { return (.failure("its body is missing"), []) }
+        body = stored
+      } catch {
+        guard error.code == .corruptData else { throw error }
+        return (.failure("its body cannot be read: \(error.message)"), [])
+      }
+    }
+    let wasMapping = isMapping
+    isMapping = true
+    defer { isMapping = wasMapping }
+    return id.withBytes { id in
+      body.withUnsafeBytes { body in
+        do throws(FleeceError) {
+          return definition.rows(of: try FoundDocument(id, head, body))
+        } catch { return (.failure("its body is damaged: \(error)"), []) }
+      }
+    }
+  }
+
+  /// Puts what a document emits now in the place of what it emitted before.
+  func replaceRows(
+    of id: String, with new: (emitted: EmittedRows?, values: [[UInt8]]), in view: ViewWork
+  ) throws(DocumentError) {
+    let (rows, emitted) = (view.view.rows, view.view.emitted)
+    let (old, oldKeys) = try knownRows(of: id, view.view)
+    if old == nil, new.emitted == nil, oldKeys.isEmpty { return }
+    let keys = new.emitted?.storedKeys(id) ?? []
+    let kept = Set(keys)
+    if new.emitted == nil { noteRemoval() } else { changeCount += 1 }
+    try DocumentError.typed {
+      for key in oldKeys where !kept.contains(key) { try transaction.delete(key, in: rows) }
+      let known = Set(oldKeys)
+      for (place, key) in keys.enumerated() {
+        // The key, then the id, the zero byte and four bytes of the number.
+        let value = ViewRow.value(keyCount: key.count - id.utf8.count - 5, new.values[place])
+        if known.contains(key), try transaction.get(key, in: rows) == value { continue }
+        try transaction.put(key, value, in: rows)
+      }
+      if let list = new.emitted {
+        if list != old { try transaction.put(id, list.encoded(), in: emitted) }
+      } else {
+        try transaction.delete(id, in: emitted)
+      }
+    }
+    if old?.isFailure == true { view.view.record.failures &-= min(view.view.record.failures, 1) }
+    if new.emitted?.isFailure == true { view.view.record.failures += 1 }
+  }
+
+  /// Returns what a document emitted before, and the keys of its rows. If the list of its rows
+  /// cannot be read, searches the view for them.
+  private func knownRows(
+    of id: String, _ view: CollectionView
+  ) throws(DocumentError) -> (list: EmittedRows?, keys: [[UInt8]]) {
+    do throws(DocumentError) {
+      let list = try DocumentError.typed {
+        try transaction.withValue(id, in: view.emitted) { value in
+          try value.reading { (bytes) throws(DocumentError) in try EmittedRows(bytes) }
+        }
+      }
+      return (list, list?.storedKeys(id) ?? [])
+    } catch {
+      guard error.code == .corruptData else { throw error }
+    }
+    var keys: [[UInt8]] = []
+    try DocumentError.typed {
+      try transaction.forEach(in: view.rows) { key, value in
+        try ViewRow.reading(key, value) { row in
+          if row.id == id { keys.append(Array(row.stored)) }
+        }
+        return true
+      }
+    }
+    return (nil, keys)
+  }
+}

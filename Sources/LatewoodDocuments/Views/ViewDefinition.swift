@@ -1,0 +1,147 @@
+import LatewoodConcurrency
+import LatewoodFleece
+import LatewoodQuery
+
+/// A view as the program defines it: the map is a closure, of which the file knows the version
+/// only.
+package final class ViewDefinition: Sendable {
+  /// Emits the rows of a document. The document must not leave the call.
+  package typealias Map = @Sendable (FoundDocument, ViewEmitter) throws -> Void
+
+  package let name: String
+  /// Rows of another version are made anew.
+  package let version: UInt64
+  package let reduction: ViewReduction
+  package let map: Map
+
+  package init(
+    _ name: String, version: UInt64, reduction: ViewReduction = .none, map: @escaping Map
+  ) {
+    self.name = name
+    self.version = version
+    self.reduction = reduction
+    self.map = map
+  }
+
+  /// Whether stored rows are those of this definition.
+  func makesRows(of record: ViewRecord) -> Bool {
+    record.version == version && record.reduction == reduction
+  }
+
+  /// Returns what a document emits.
+  func rows(of document: FoundDocument) -> (emitted: EmittedRows?, values: [[UInt8]]) {
+    let emitter = ViewEmitter(takesNumbersOnly: reduction == .sum || reduction == .stats)
+    do { try map(document, emitter) } catch { emitter.fail("\(error)") }
+    if let reason = emitter.failure { return (.failure(reason), []) }
+    return emitter.keys.isEmpty ? (nil, []) : (.rows(emitter.keys), emitter.values)
+  }
+}
+
+/// Takes what a map emits. For one thread, during the call of the map.
+///
+/// A key that cannot be one fails the whole document; nothing is thrown, so that a map needs no
+/// `try`.
+package final class ViewEmitter {
+  fileprivate private(set) var keys: [[UInt8]] = []
+  fileprivate private(set) var values: [[UInt8]] = []
+  fileprivate private(set) var failure: String?
+
+  private let takesNumbersOnly: Bool
+
+  fileprivate init(takesNumbersOnly: Bool) { self.takesNumbersOnly = takesNumbersOnly }
+
+  /// Adds a row.
+  ///
+  /// - Parameters:
+  ///   - key: nil for null.
+  ///   - value: a complete value in Fleece; empty for null.
+  package func emit(_ key: FleeceValue?, _ value: [UInt8] = []) {
+    guard failure == nil else { return }
+    guard keys.count < ViewRow.rowLimit else {
+      return fail("it emits more than \(ViewRow.rowLimit) rows")
+    }
+    if takesNumbersOnly, !ViewEmitter.isNumber(value) {
+      return fail("it emits a value that is not a number, and the view adds them up")
+    }
+    do throws(FleeceError) {
+      keys.append(try ViewKey.bytes(of: key))
+      values.append(value)
+    } catch { fail("it emits what cannot be a key: \(error.reason)") }
+  }
+
+  private static func isNumber(_ value: [UInt8]) -> Bool {
+    guard !value.isEmpty else { return false }
+    return value.withUnsafeBytes { bytes in
+      do throws(FleeceError) {
+        guard let number = try FleeceValue.root(of: bytes).number() else { return false }
+        if case .double(let double) = number { return double.isFinite }
+        return true
+      } catch { return false }
+    }
+  }
+
+  /// Gives up: the document has no rows.
+  package func fail(_ reason: String) { failure = failure ?? reason }
+}
+
+/// The keys of views as bytes that sort.
+enum ViewKey {
+  /// Throws `notFinite` for what is not a number, `tooLarge` for a key that is too long, `tooDeep`,
+  /// `damaged`.
+  static func bytes(of value: FleeceValue?) throws(FleeceError) -> [UInt8] {
+    guard let value else { return [CollationTag.null.rawValue] }
+    var numbers = NumberCheck()
+    try FleeceWalk.run(value, into: &numbers)
+    guard numbers.areNumbers else { throw FleeceError(.notFinite, "a number in it is not a number") }
+    var key = CollationKey(limit: ViewRow.keyLimit)
+    try key.append(value)
+    guard !key.isCut else {
+      throw FleeceError(.tooLarge, "it takes more than \(ViewRow.keyLimit) bytes")
+    }
+    return key.bytes
+  }
+
+  /// Whether all numbers in a value are numbers: the key of one that is not would be read back as
+  /// another value.
+  private struct NumberCheck: FleeceVisitor {
+    var areNumbers = true
+
+    mutating func double(_ value: Double) { if value.isNaN { areNumbers = false } }
+    mutating func null() {}
+    mutating func boolean(_ value: Bool) {}
+    mutating func integer(_ value: Int64) {}
+    mutating func unsigned(_ value: UInt64) {}
+    mutating func text(_ value: UnsafeRawBufferPointer) {}
+    mutating func data(_ value: UnsafeRawBufferPointer) {}
+    mutating func key(_ value: UnsafeRawBufferPointer) {}
+    mutating func beginArray() {}
+    mutating func endArray() {}
+    mutating func beginDictionary() {}
+    mutating func endDictionary() {}
+  }
+}
+
+/// The views that this process has registered for an open database.
+///
+/// Thread safety: all calls from any thread.
+final class ViewRegistry: Sendable {
+  private let known = Guarded<[CollectionIdentity: [String: ViewDefinition]]>([:])
+
+  /// Registers a view in place of an earlier one of its name.
+  func register(_ view: ViewDefinition, of collection: CollectionIdentity) {
+    // An earlier definition holds a closure of the caller, which is released outside of the lock.
+    _ = known.withLock { $0[collection, default: [:]].updateValue(view, forKey: view.name) }
+  }
+
+  func forget(_ name: String, of collection: CollectionIdentity) {
+    _ = known.withLock { $0[collection]?.removeValue(forKey: name) }
+  }
+
+  func forget(_ collection: CollectionIdentity) {
+    _ = known.withLock { $0.removeValue(forKey: collection) }
+  }
+
+  func view(_ name: String, of collection: CollectionIdentity) -> ViewDefinition? {
+    known.withLock { $0[collection]?[name] }
+  }
+}

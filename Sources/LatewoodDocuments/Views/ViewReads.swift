@@ -1,0 +1,252 @@
+import LatewoodFleece
+import LatewoodQuery
+import LatewoodStore
+
+/// Reads one state of one view, which has every change of that state.
+///
+/// The rows of documents that have expired and are not purged yet are hidden. There are hardly ever
+/// any; if there are, a skip costs O(rows) instead of O(log n).
+///
+/// For one thread only.
+package struct ViewReads {
+  package let reads: DocumentReads
+  let view: CollectionView
+  /// The keys of rows that are hidden.
+  private let hidden: Set<[UInt8]>
+
+  init(_ view: CollectionView, _ reads: DocumentReads) throws(DocumentError) {
+    self.view = view
+    self.reads = reads
+    var hidden: Set<[UInt8]> = []
+    for id in try reads.expired() {
+      let list = try reads.read(id, in: view.emitted) { (bytes) throws(DocumentError) in
+        try EmittedRows(bytes)
+      }
+      hidden.formUnion(list?.storedKeys(String(decoding: id, as: UTF8.self)) ?? [])
+    }
+    self.hidden = hidden
+  }
+
+  // MARK: Rows
+
+  /// Calls a closure with each row of a range until it returns false. O(log n + rows), whatever
+  /// `skip` is.
+  package func forEachRow(
+    in range: ViewRange = ViewRange(), skip: Int = 0, _ body: (ViewRow) throws -> Bool
+  ) throws {
+    var keys = try range.keys()
+    var skip = max(0, skip)
+    if skip > 0, hidden.isEmpty {
+      guard let rest = try beginning(keys, after: skip, isDescending: range.isDescending) else { return }
+      (keys, skip) = (rest, 0)
+    }
+    // Not shared with the closure: that would cost a check of exclusive access each time.
+    var rest = skip
+    let hidden = hidden
+    try reads.source.forEach(in: view.rows, keys, reversed: range.isDescending) { key, value in
+      try ViewRow.reading(key, value) { row in
+        if !hidden.isEmpty, hidden.contains(Array(row.stored)) { return true }
+        if rest > 0 {
+          rest -= 1
+          return true
+        }
+        return try body(row)
+      }
+    }
+  }
+
+  /// Returns a range without its first rows; nil if nothing is left. O(log n).
+  private func beginning(
+    _ keys: KeyRange, after skip: Int, isDescending: Bool
+  ) throws(DocumentError) -> KeyRange? {
+    try DocumentError.typed {
+      var rest = keys
+      if isDescending {
+        let count = try reads.source.count(in: view.rows, keys)
+        guard skip < count, let last = try reads.source.key(at: count - 1 - skip, in: view.rows, keys)
+        else { return nil }
+        rest.upper = .included(last)
+      } else {
+        guard let first = try reads.source.key(at: skip, in: view.rows, keys) else { return nil }
+        rest.lower = .included(first)
+      }
+      return rest
+    }
+  }
+
+  /// Returns the number of rows in a range. O(log n), plus the part of the range that no checkpoint
+  /// has merged yet.
+  package func count(in range: ViewRange = ViewRange()) throws(DocumentError) -> Int {
+    try count(in: try range.keys())
+  }
+
+  /// Returns the number of rows of the view that come before a range in its direction.
+  package func offset(of range: ViewRange) throws(DocumentError) -> Int {
+    let keys = try range.keys()
+    if range.isDescending {
+      guard case .excluded(let high) = keys.upper else { return 0 }
+      return try count(in: .from(high))
+    }
+    guard case .included(let low) = keys.lower else { return 0 }
+    return try count(in: .upTo(low))
+  }
+
+  private func count(in keys: KeyRange) throws(DocumentError) -> Int {
+    let stored = try DocumentError.typed { try reads.source.count(in: view.rows, keys) }
+    return hidden.isEmpty ? stored : stored - hidden.count { keys.holds($0) }
+  }
+
+  /// Returns the emitted key of a row, or of a group, as Fleece. Whole numbers are integers,
+  /// however they were emitted.
+  package static func value(of key: UnsafeRawBufferPointer) throws(DocumentError) -> [UInt8] {
+    var reader = CollationReader(key)
+    var writer = FleeceWriter()
+    do throws(FleeceError) {
+      if try reader.write(to: &writer), reader.offset == key.count { return try writer.finish() }
+    } catch {}
+    throw DocumentError(.corruptData, "the key of a row is damaged")
+  }
+
+  // MARK: Reductions
+
+  /// Returns what the values of a range add up to. O(log n + rows).
+  package func stats(in range: ViewRange = ViewRange()) throws(DocumentError) -> ViewStats {
+    try stats(in: try range.keys())
+  }
+
+  private func stats(in keys: KeyRange) throws(DocumentError) -> ViewStats {
+    var stats = ViewStats()
+    try DocumentError.typed {
+      try reads.source.forEach(in: view.rows, keys) { key, value in
+        try ViewRow.reading(key, value) { row in
+          if !hidden.isEmpty, hidden.contains(Array(row.stored)) { return true }
+          stats.add(try row.number())
+          return true
+        }
+      }
+    }
+    return stats
+  }
+
+  /// Rows with the same key, or with the same first elements of their keys.
+  package struct Group {
+    /// The key in Fleece: the emitted key, or the elements that the rows have in common.
+    package let key: [UInt8]
+    fileprivate let keys: KeyRange
+  }
+
+  /// Calls a closure with each group of rows in a range, until it returns false. O(log n) for each
+  /// group, however many rows it has.
+  ///
+  /// - Parameter level: the number of elements by which arrays are grouped; nil for whole keys.
+  package func forEachGroup(
+    in range: ViewRange = ViewRange(), level: Int? = nil, _ body: (Group) throws -> Bool
+  ) throws {
+    var rest = try range.keys()
+    while true {
+      let next = try DocumentError.typed {
+        try range.isDescending
+          ? reads.source.last(in: view.rows, rest) : reads.source.first(in: view.rows, rest)
+      }
+      guard let next else { return }
+      let (key, prefix) = try ViewReads.group(of: next.key, next.value, level)
+      let members = rest.intersection(with: .prefix(prefix))
+      if try hidden.isEmpty || count(in: members) > 0 {
+        guard try body(Group(key: key, keys: members)) else { return }
+      }
+      if range.isDescending {
+        rest.upper = .excluded(prefix)
+      } else {
+        guard case .excluded(let behind) = KeyRange.prefix(prefix).upper else { return }
+        rest.lower = .included(behind)
+      }
+    }
+  }
+
+  package func count(of group: Group) throws(DocumentError) -> Int { try count(in: group.keys) }
+  package func stats(of group: Group) throws(DocumentError) -> ViewStats { try stats(in: group.keys) }
+
+  /// Calls a closure with each row of a group, until it returns false.
+  package func forEachRow(of group: Group, _ body: (ViewRow) throws -> Bool) throws {
+    try reads.source.forEach(in: view.rows, group.keys) { key, value in
+      try ViewRow.reading(key, value) { row in
+        if !hidden.isEmpty, hidden.contains(Array(row.stored)) { return true }
+        return try body(row)
+      }
+    }
+  }
+
+  /// Returns the key of the group of a row in Fleece, and the bytes with which all its rows start.
+  private static func group(
+    of key: [UInt8], _ value: [UInt8], _ level: Int?
+  ) throws(DocumentError) -> (key: [UInt8], prefix: [UInt8]) {
+    try key.withBytes { (key) throws(DocumentError) in
+      try value.withBytes { (value) throws(DocumentError) in
+        try group(of: try ViewRow(key: key, value: value), level)
+      }
+    }
+  }
+
+  private static func group(
+    of row: ViewRow, _ level: Int?
+  ) throws(DocumentError) -> (key: [UInt8], prefix: [UInt8]) {
+    let whole = row.key
+    guard let level, whole.first == CollationTag.array.rawValue else {
+      return (try row.emittedKey(), Array(whole))
+    }
+    let elements = UnsafeRawBufferPointer(rebasing: whole.dropFirst())
+    var reader = CollationReader(elements)
+    for _ in 0..<max(0, level) {
+      // An array with fewer elements is a group of its own.
+      if reader.offset < elements.count, elements[reader.offset] == 0 {
+        return (try row.emittedKey(), Array(whole))
+      }
+      guard reader.skipWhole() else { throw DocumentError(.corruptData, "the key of a row is damaged") }
+    }
+    let prefix = Array(whole[...reader.offset])
+    let key = try (prefix + [0]).withBytes { (key) throws(DocumentError) in try ViewReads.value(of: key) }
+    return (key, prefix)
+  }
+
+  // MARK: Failures
+
+  /// The number of documents whose map has failed.
+  package var failureCount: Int { Int(clamping: view.record.failures) }
+
+  /// Returns the documents whose map has failed, by id, and why. O(documents with rows).
+  package func failures(limit: Int = .max) throws(DocumentError) -> [(id: String, reason: String)] {
+    var list: [(id: String, reason: String)] = []
+    guard limit > 0, view.record.failures > 0 else { return list }
+    try DocumentError.typed {
+      try reads.source.forEach(in: view.emitted) { key, value in
+        let emitted = try value.reading { (bytes) throws(DocumentError) in try EmittedRows(bytes) }
+        guard case .failure(let reason) = emitted else { return true }
+        list.append((key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, reason))
+        return list.count < limit
+      }
+    }
+    return list
+  }
+}
+
+extension ViewRow {
+  /// The value as a number.
+  package func number() throws(DocumentError) -> Double {
+    let value = try value()
+    do throws(FleeceError) {
+      switch try value?.number() {
+      case .integer(let number)?: return Double(number)
+      case .unsigned(let number)?: return Double(number)
+      case .double(let number)?: return number
+      case nil: break
+      }
+    } catch {}
+    throw DocumentError(.corruptData, "the value of a row of the document \(id) is not a number")
+  }
+
+  /// The emitted key in Fleece.
+  package func emittedKey() throws(DocumentError) -> [UInt8] { try ViewReads.value(of: key) }
+
+  /// A copy of the value in Fleece; empty for null.
+  package var copiedValue: [UInt8] { Array(valueBytes) }
+}

@@ -1,0 +1,155 @@
+import LatewoodFleece
+import LatewoodStore
+
+/// One row of a view in place: the key that the map emitted, the document and the value. It must
+/// not leave the call that provided it.
+///
+/// ```
+/// key    collation key of the emitted key | id | 00 | number of the row in its document, 4 bytes
+/// value  length of the collation key varint | value in Fleece; nothing for null
+/// ```
+///
+/// SAFETY: the lengths are checked against the bytes when it is made, and whoever makes it keeps
+/// the bytes until that call returns.
+package struct ViewRow {
+  /// The greatest length of the collation key of an emitted key, in bytes. Unlike the keys of an
+  /// index it is never cut: a longer one is a failure of its document.
+  package static let keyLimit = 8192
+  /// The greatest number of rows of one document.
+  package static let rowLimit = 1 << 16
+  /// What follows the id: a zero byte, which no id has, and the number.
+  private static let tailCount = 5
+
+  /// The key in the keyspace of rows.
+  let stored: UnsafeRawBufferPointer
+  private let keyCount: Int
+  /// The value in Fleece; empty for null.
+  let valueBytes: UnsafeRawBufferPointer
+
+  init(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) throws(DocumentError) {
+    guard var source = HostileBytes(value, what: "a row of a view") else {
+      throw DocumentError(.corruptData, "a row of a view is empty")
+    }
+    let length = try source.varint()
+    guard key.count > ViewRow.tailCount, length > 0, length < UInt64(key.count - ViewRow.tailCount),
+      key[key.count - ViewRow.tailCount] == 0
+    else { throw source.fault("it names no document") }
+    stored = key
+    keyCount = Int(length)
+    valueBytes = source.rest()
+  }
+
+  /// Calls `body` with the row that a key and a value of the store make up.
+  static func reading<R>(_ key: RawSpan, _ value: RawSpan, _ body: (ViewRow) throws -> R) throws -> R {
+    try key.withUnsafeBytes { key in
+      try value.withUnsafeBytes { value in try body(try ViewRow(key: key, value: value)) }
+    }
+  }
+
+  /// The collation key.
+  var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: stored[..<keyCount]) }
+
+  /// The bytes of the id of the document that emitted it.
+  var idBytes: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: stored[keyCount..<stored.count - ViewRow.tailCount])
+  }
+
+  package var id: String { String(decoding: idBytes, as: UTF8.self) }
+
+  /// The value; nil for null.
+  package func value() throws(DocumentError) -> FleeceValue? {
+    guard !valueBytes.isEmpty else { return nil }
+    do throws(FleeceError) { return try FleeceValue.root(of: valueBytes) } catch {
+      throw DocumentError(.corruptData, "the value of a row of the document \(id) is damaged: \(error)")
+    }
+  }
+
+  /// Returns the key of a row in the keyspace of rows.
+  static func key(_ key: some Collection<UInt8>, _ id: String, _ number: Int) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(key.count + id.utf8.count + tailCount)
+    bytes.append(contentsOf: key)
+    bytes.append(contentsOf: id.utf8)
+    bytes.append(0)
+    withUnsafeBytes(of: UInt32(truncatingIfNeeded: number).bigEndian) { bytes.append(contentsOf: $0) }
+    return bytes
+  }
+
+  static func value(keyCount: Int, _ value: [UInt8]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(3 + value.count)
+    bytes.append(varint: UInt64(keyCount))
+    bytes += value
+    return bytes
+  }
+}
+
+/// What one document has emitted to a view: the keys of its rows, or the reason why it has none.
+///
+/// Stored under the id, so that rows can be removed without running a map. A document that emitted
+/// nothing has no entry. `kind 1 byte`, then for each row the length of its collation key, varint,
+/// and the key; or the reason in UTF-8.
+enum EmittedRows: Equatable {
+  case rows([[UInt8]])
+  case failure(String)
+
+  /// On disk: never renumbered.
+  private enum Kind {
+    static let rows: UInt8 = 0
+    static let failure: UInt8 = 1
+  }
+
+  /// The greatest length of a stored reason in bytes.
+  static let reasonLimit = 1000
+
+  func encoded() -> [UInt8] {
+    switch self {
+    case .rows(let keys):
+      var bytes = [Kind.rows]
+      for key in keys {
+        bytes.append(varint: UInt64(key.count))
+        bytes += key
+      }
+      return bytes
+    case .failure(let reason): return [Kind.failure] + EmittedRows.cut(reason).utf8
+    }
+  }
+
+  /// A reason as it is stored.
+  private static func cut(_ reason: String) -> String {
+    guard reason.utf8.count > reasonLimit else { return reason }
+    var cut = ""
+    for character in reason.unicodeScalars {
+      if cut.utf8.count + UTF8.width(character) > reasonLimit { break }
+      cut.unicodeScalars.append(character)
+    }
+    return cut
+  }
+
+  init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+    guard var source = HostileBytes(bytes, what: "the list of a document's rows") else {
+      throw DocumentError(.corruptData, "the list of a document's rows is empty")
+    }
+    switch try source.byte() {
+    case Kind.rows:
+      var keys: [[UInt8]] = []
+      while !source.isAtEnd {
+        let length = try source.varint()
+        guard length > 0, keys.count < ViewRow.rowLimit else { throw source.fault("a key has no bytes") }
+        keys.append(Array(try source.bytes(Int(clamping: length))))
+      }
+      guard !keys.isEmpty else { throw source.fault("it lists no row") }
+      self = .rows(keys)
+    case Kind.failure: self = .failure(String(decoding: source.rest(), as: UTF8.self))
+    case let kind: throw source.fault("its kind is \(kind)")
+    }
+  }
+
+  var isFailure: Bool { if case .failure = self { true } else { false } }
+
+  /// The keys of the document's rows in the keyspace of rows.
+  func storedKeys(_ id: String) -> [[UInt8]] {
+    guard case .rows(let keys) = self else { return [] }
+    return keys.enumerated().map { ViewRow.key($0.element, id, $0.offset) }
+  }
+}
