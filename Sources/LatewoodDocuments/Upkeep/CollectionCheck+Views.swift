@@ -24,7 +24,9 @@ extension CollectionCheck {
         fault("the view \(view) has the number \(record.number), which was not given out"))
       report.require(
         record.through <= wanted.lastSequence,
-        fault("the view \(view) is caught up to \(record.through), and the last sequence is \(wanted.lastSequence)"))
+        fault(
+          "the view \(view) is caught up to \(record.through), and the last sequence is \(wanted.lastSequence)"
+        ))
       do throws(DocumentError) {
         guard let stored = try CollectionView.load(view, of: name, in: shared.database, source) else {
           continue
@@ -55,7 +57,8 @@ extension CollectionCheck {
               report.require(isThere, fault("lacks a row of the document, or has another"))
             }
           }
-          report.require(try isMapped(id, view), fault("has rows of a document that is not there or is deleted"))
+          report.require(
+            try isMapped(id, view), fault("has rows of a document that is not there or is deleted"))
         }
       } catch { report.add(fault("lists the rows of the document, and \(error.message)")) }
       return true

@@ -148,7 +148,8 @@ extension DocumentWriter {
     try DocumentError.typed {
       try transaction.deleteRange(.prefix(prefix), in: shared.database)
       for keyspace in try transaction.keyspaces()
-      where keyspace.name.hasPrefix("rows/\(work.name)/") || keyspace.name.hasPrefix("emitted/\(work.name)/") {
+      where keyspace.name.hasPrefix("rows/\(work.name)/") || keyspace.name.hasPrefix("emitted/\(work.name)/")
+      {
         try transaction.dropKeyspace(keyspace)
       }
       for (key, old) in records {
@@ -168,6 +169,13 @@ extension DocumentReads {
   /// The stored view of a name, as it was when the last batch ended; nil if there is none.
   func storedView(_ name: String) throws(DocumentError) -> CollectionView? {
     try CollectionView.load(name, of: collection.name, in: spaces.database, source)
+  }
+
+  /// Returns reads of a stored view as it is, even if it is behind; nil if there is none of that
+  /// name. For tools, which know no maps.
+  package func stored(view name: String) throws(DocumentError) -> ViewReads? {
+    _ = try state()
+    return try storedView(name).map { (view) throws(DocumentError) in try ViewReads(view, self) }
   }
 
   /// All views that the file knows, by name, whether they are registered or not.

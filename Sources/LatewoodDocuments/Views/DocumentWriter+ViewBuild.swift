@@ -9,8 +9,8 @@ package struct ViewProgress: Sendable, Equatable {
 
 /// Beginning, catching up and dropping views.
 extension DocumentWriter {
-  /// The number of documents in one step, and the bytes of bodies after which it ends: few enough to
-  /// delay a writer by some milliseconds only.
+  /// The number of documents in one step, and the bytes of values after which it ends: few enough
+  /// to delay a writer by some milliseconds only.
   static let viewStep = 1000
   static let viewStepBytes = 4 << 20
 

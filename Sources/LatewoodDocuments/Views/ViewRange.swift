@@ -15,6 +15,19 @@ package struct ViewRowKey: Sendable, Equatable {
     }
   }
 
+  /// Creates the key of a value in Fleece.
+  ///
+  /// - Throws: ``DocumentError`` `badArgument` for what cannot be a key.
+  package init(fleece: [UInt8]) throws(DocumentError) {
+    self = try fleece.withBytes { (bytes) throws(DocumentError) in
+      let value: FleeceValue
+      do throws(FleeceError) { value = try FleeceValue.root(of: bytes) } catch {
+        throw DocumentError(.badArgument, "this cannot be a key of a view: \(error.reason)")
+      }
+      return try ViewRowKey(value)
+    }
+  }
+
   /// The bytes with which the keys start that continue this one: texts that start with this text,
   /// arrays that start with its elements. Nil for keys of other types.
   var prefix: [UInt8]? {
@@ -100,10 +113,16 @@ extension KeyRange {
   func intersection(with other: KeyRange) -> KeyRange {
     var result = self
     if case .included(let low) = other.lower {
-      if case .included(let own) = lower, !own.lexicographicallyPrecedes(low) {} else { result.lower = other.lower }
+      if case .included(let own) = lower, !own.lexicographicallyPrecedes(low) {
+      } else {
+        result.lower = other.lower
+      }
     }
     if case .excluded(let high) = other.upper {
-      if case .excluded(let own) = upper, !high.lexicographicallyPrecedes(own) {} else { result.upper = other.upper }
+      if case .excluded(let own) = upper, !high.lexicographicallyPrecedes(own) {
+      } else {
+        result.upper = other.upper
+      }
     }
     return result
   }

@@ -1,0 +1,158 @@
+import LatewoodDocuments
+
+/// The facts about a view that the file has.
+public struct StoredView: Sendable, Equatable {
+  /// The name.
+  public let name: String
+  /// The version of the map that made the rows.
+  public let version: UInt64
+  /// The number of rows, including those of documents that have expired and are not purged yet.
+  public let count: Int
+  /// The number of documents whose map has failed.
+  public let failureCount: Int
+  /// The number of sequences that were given out since the view was last caught up: 0 if it has
+  /// every change.
+  public let behind: UInt64
+}
+
+/// Views: rows that closures emit for documents, kept up to date by every save.
+extension DocumentCollection {
+  /// Opens a view, and catches it up with the documents.
+  ///
+  /// ```swift
+  /// let byYear = try movies.view("by year", version: 1, reduce: .stats) { movie, emit in
+  ///   emit(movie["year"], movie["score"])
+  /// }
+  /// ```
+  ///
+  /// A new view is built, and one whose version differs is built anew; otherwise only documents are
+  /// mapped that have changed since this process, or another that knows the view, last had the
+  /// database open. That happens in many small transactions, so that others can read and write in
+  /// between; what a crash interrupts goes on with the next call. In a batch it is part of the
+  /// batch. O(changes · log n).
+  ///
+  /// From then on, as long as the database is open in this process, every change of a document
+  /// changes the view in the same transaction. So it always agrees with the documents. The map runs
+  /// on the thread of the writer, and is given the winning revision of each document that is not
+  /// deleted. A map that throws, and a key that cannot be one, hurt that document alone: it has no
+  /// rows, and `failures(limit:)` says why.
+  ///
+  /// The file knows the name and the version of a view, not its map: open it with every start of
+  /// the program, and raise the version whenever the map changes what it emits. If the same version
+  /// is opened again, the newer map is the one that runs.
+  ///
+  /// If the database was opened read-only, nothing is built: reading a view that the writing
+  /// program has not caught up throws `notWritable`.
+  ///
+  /// - Parameters:
+  ///   - name: 1 to 251 bytes of UTF-8 without control characters.
+  ///   - version: the version of the map.
+  ///   - reduction: the way in which rows are combined. Another one builds the view anew, unless
+  ///     both are your own.
+  ///   - progress: called after each step outside of a batch with the number of changes that the
+  ///     view still lacks. If it throws, the view stays as it is, and another call goes on.
+  ///   - map: emits the rows of a document. It depends on the content, id and revision of the
+  ///     document alone, changes nothing in the database, and keeps neither of its arguments.
+  /// - Throws: any error of `progress`; ``DatabaseError`` `invalidParameter` if the name is not
+  ///   valid; `notWritable` if the disk is full; `notOpen` once the database is closed; `notFound`
+  ///   once the collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or
+  ///   written.
+  public func view(
+    _ name: String, version: UInt64, reduce reduction: ViewReduction = .none,
+    progress: (_ behind: UInt64) throws -> Void = { _ in },
+    map: @escaping @Sendable (_ document: Document, _ emit: ViewEmitter) throws -> Void
+  ) throws -> DocumentView {
+    let view = DocumentView(self, Self.definition(name, version, reduction, map), reduction)
+    try register(view, check: {}, progress)
+    return view
+  }
+
+  /// Opens a view, and catches it up with the documents, without blocking the caller's thread.
+  /// Otherwise like `view(_:version:reduce:progress:map:)`.
+  ///
+  /// - Parameters:
+  ///   - name: 1 to 251 bytes of UTF-8 without control characters.
+  ///   - version: the version of the map.
+  ///   - reduction: the way in which rows are combined.
+  ///   - progress: called after each step, on a Dispatch queue, with the number of changes that the
+  ///     view still lacks.
+  ///   - map: emits the rows of a document.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the view is caught up. What has been built stays.
+  public func view(
+    _ name: String, version: UInt64, reduce reduction: ViewReduction = .none,
+    progress: @escaping @Sendable (_ behind: UInt64) throws -> Void = { _ in },
+    map: @escaping @Sendable (_ document: Document, _ emit: ViewEmitter) throws -> Void
+  ) async throws -> DocumentView {
+    let view = DocumentView(self, Self.definition(name, version, reduction, map), reduction)
+    try await database.cancellable { database, check in
+      try await database.documents.perform { [self] in
+        try check()
+        try register(view, check: check, progress)
+      }
+    }
+    return view
+  }
+
+  private static func definition(
+    _ name: String, _ version: UInt64, _ reduction: ViewReduction,
+    _ map: @escaping @Sendable (Document, ViewEmitter) throws -> Void
+  ) -> ViewDefinition {
+    ViewDefinition(name, version: version, reduction: reduction.stored) { found, rows in
+      try map(Document(found.id, found.head, found.bytes), ViewEmitter(rows))
+    }
+  }
+
+  private func register(
+    _ view: DocumentView, check: () throws -> Void, _ progress: (UInt64) throws -> Void
+  ) throws {
+    do {
+      try documents.register(view.definition, of: spaces)
+      guard !documents.isReadOnly else { return }
+      try documents.catchUp(
+        view.definition, of: spaces, progress: { try progress($0.behind) }, check: check)
+    } catch { throw DatabaseError.translated(error) }
+  }
+
+  /// Drops a view with its rows. O(log n). Throws `busy` in a batch.
+  ///
+  /// - Returns: false if the file has no view of that name.
+  /// - Throws: ``DatabaseError`` `busy` inside of a batch; `notWritable` if the database was opened
+  ///   read-only, its disk is full or its file is gone; `notOpen` once it is closed; `notFound`
+  ///   once the collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or
+  ///   written.
+  @discardableResult
+  public func dropView(_ name: String) throws -> Bool {
+    try translating { () throws(DocumentError) in try documents.dropView(name, of: spaces) }
+  }
+
+  /// Drops a view with its rows, without blocking the caller's thread. Otherwise like the blocking
+  /// form.
+  ///
+  /// - Returns: false if the file has no view of that name.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the call begins.
+  @discardableResult
+  public func dropView(_ name: String) async throws -> Bool {
+    try await database.performing { [self] in
+      try translating { () throws(DocumentError) in try documents.dropView(name, of: spaces) }
+    }
+  }
+
+  /// The views that the file has, by name, whether this process has opened them or not.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
+  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  public var storedViews: [StoredView] {
+    get throws {
+      let reads = try reads()
+      return try translating { () throws(DocumentError) in
+        try reads.viewList().map { view in
+          StoredView(
+            name: view.name, version: view.version, count: view.rows, failureCount: view.failures,
+            behind: view.behind)
+        }
+      }
+    }
+  }
+}

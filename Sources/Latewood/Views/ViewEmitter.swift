@@ -1,0 +1,48 @@
+import LatewoodDocuments
+import LatewoodFleece
+
+/// Takes the rows that the map of a view emits for a document. It must not leave the call of the
+/// map.
+///
+/// ```swift
+/// { document, emit in
+///   for tag in document["tags"] { emit(tag, document["price"]) }
+///   emit([document["year"], document["title"]])
+/// }
+/// ```
+///
+/// Nothing is thrown: a key that cannot be one (a number that is not a number, arrays nested more
+/// than 512 levels deep, more than 8,192 bytes), and a value that cannot be stored, fail the
+/// document as an error of the map does.
+public struct ViewEmitter {
+  private let rows: LatewoodDocuments.ViewEmitter
+
+  init(_ rows: LatewoodDocuments.ViewEmitter) { self.rows = rows }
+
+  /// Emits a row. O(bytes).
+  ///
+  /// - Parameters:
+  ///   - key: the key by which rows are sorted: any value, also null; a missing one counts as null.
+  ///   - value: the value of the row; a missing one counts as null.
+  public func callAsFunction(_ key: DocumentValue, _ value: DocumentValue = .null) {
+    do throws(FleeceError) {
+      let stored: [UInt8] = value.exists && !value.isNull ? try value.fleece() : []
+      let key = FleeceBody(written: try key.fleece())
+      try key.withRoot { key throws(FleeceError) in rows.emit(key, stored) }
+    } catch { rows.fail("it emits what cannot be stored: \(error.reason)") }
+  }
+
+  /// Emits a row with the value null, of any key that a document can hold. O(bytes).
+  ///
+  /// - Parameter key: the key by which rows are sorted; nil for null.
+  public func callAsFunction(_ key: some DocumentValueConvertible) { self(key.documentValue) }
+
+  /// Emits a row of any key and value that a document can hold. O(bytes).
+  ///
+  /// - Parameters:
+  ///   - key: the key by which rows are sorted; nil for null.
+  ///   - value: the value of the row; nil for null.
+  public func callAsFunction(_ key: some DocumentValueConvertible, _ value: some DocumentValueConvertible) {
+    self(key.documentValue, value.documentValue)
+  }
+}

@@ -1,0 +1,137 @@
+import LatewoodDocuments
+
+/// The way in which a view combines the values of many rows into one.
+public struct ViewReduction: Sendable {
+  enum Kind: Sendable {
+    case none, count, sum, stats
+    case custom(
+      reduce: @Sendable ([ViewRow]) throws -> DocumentValue,
+      rereduce: @Sendable ([DocumentValue]) throws -> DocumentValue)
+  }
+
+  let kind: Kind
+
+  /// Rows are not combined. They can be counted in any case.
+  public static let none = ViewReduction(kind: .none)
+  /// The number of rows, from counts of the tree: O(log n) for a range.
+  public static let count = ViewReduction(kind: .count)
+  /// The sum of the values. A map that emits another value than a finite number fails.
+  public static let sum = ViewReduction(kind: .sum)
+  /// Sum, number, least, greatest and sum of squares of the values: ``ViewStatistics``. A map that
+  /// emits another value than a finite number fails.
+  public static let stats = ViewReduction(kind: .stats)
+
+  /// The greatest number of rows, or of results, that the closures of ``custom(reduce:rereduce:)``
+  /// are given at once.
+  public static let customLimit = 100
+
+  /// A reduction of your own. Its results are not stored: each query computes them from the rows of
+  /// its range, with at most 100 rows in memory for each of O(log n) levels.
+  ///
+  /// - Parameters:
+  ///   - reduce: combines 1 to 100 rows that follow each other.
+  ///   - rereduce: combines 2 to 100 results of either closure, in order.
+  public static func custom(
+    reduce: @escaping @Sendable (_ rows: [ViewRow]) throws -> DocumentValue,
+    rereduce: @escaping @Sendable (_ values: [DocumentValue]) throws -> DocumentValue
+  ) -> ViewReduction {
+    ViewReduction(kind: .custom(reduce: reduce, rereduce: rereduce))
+  }
+
+  var stored: LatewoodDocuments.ViewReduction {
+    switch kind {
+    case .none: .none
+    case .count: .count
+    case .sum: .sum
+    case .stats: .stats
+    case .custom: .custom
+    }
+  }
+}
+
+/// What the values of rows add up to.
+public struct ViewStatistics: Sendable, Equatable {
+  /// The sum of the values.
+  public let sum: Double
+  /// The number of values.
+  public let count: Int
+  /// The least value; nil if there are none.
+  public let min: Double?
+  /// The greatest value; nil if there are none.
+  public let max: Double?
+  /// The sum of the squares of the values.
+  public let sumOfSquares: Double
+
+  init(_ stats: ViewStats) {
+    sum = stats.sum
+    count = stats.count
+    min = stats.count > 0 ? stats.least : nil
+    max = stats.count > 0 ? stats.greatest : nil
+    sumOfSquares = stats.sumOfSquares
+  }
+
+  /// The statistics as CouchDB's `_stats` names them.
+  var documentValue: DocumentValue {
+    [
+      "sum": number(sum), "count": DocumentValue(count), "min": min.map(number) ?? .null,
+      "max": max.map(number) ?? .null, "sumsqr": number(sumOfSquares),
+    ]
+  }
+}
+
+/// A number as a document holds it: whole ones as integers.
+func number(_ value: Double) -> DocumentValue {
+  if let whole = Int64(exactly: value) {
+    DocumentValue(.integer(whole))
+  } else {
+    DocumentValue(.double(value))
+  }
+}
+
+/// Reduces any number of rows, with few in memory.
+struct CustomReduction {
+  let reduce: @Sendable ([ViewRow]) throws -> DocumentValue
+  let rereduce: @Sendable ([DocumentValue]) throws -> DocumentValue
+  private var rows: [ViewRow] = []
+  /// Results that wait to be combined; those of a level each stand for as many rows.
+  private var levels: [[DocumentValue]] = []
+
+  init(
+    _ reduce: @escaping @Sendable ([ViewRow]) throws -> DocumentValue,
+    _ rereduce: @escaping @Sendable ([DocumentValue]) throws -> DocumentValue
+  ) {
+    self.reduce = reduce
+    self.rereduce = rereduce
+  }
+
+  mutating func add(_ row: ViewRow) throws {
+    rows.append(row)
+    if rows.count == ViewReduction.customLimit { try flush() }
+  }
+
+  private mutating func flush() throws {
+    var result = try reduce(rows)
+    rows.removeAll(keepingCapacity: true)
+    var level = 0
+    while true {
+      if level == levels.count { levels.append([]) }
+      levels[level].append(result)
+      guard levels[level].count == ViewReduction.customLimit else { return }
+      result = try rereduce(levels[level])
+      levels[level] = []
+      level += 1
+    }
+  }
+
+  /// Returns the result; null if there were no rows.
+  mutating func finish() throws -> DocumentValue {
+    if !rows.isEmpty { try flush() }
+    var result: DocumentValue?
+    for level in levels {
+      let parts = level + (result.map { [$0] } ?? [])
+      // Earlier rows are in higher levels, so the result so far is the last part.
+      result = parts.count > 1 ? try rereduce(parts) : parts.first ?? result
+    }
+    return result ?? .null
+  }
+}
