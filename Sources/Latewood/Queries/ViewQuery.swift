@@ -11,8 +11,8 @@ import LatewoodFleece
 /// let query = ViewQuery(from: [1979], through: [1989, "Z"], limit: 20)
 /// ```
 public struct ViewQuery: Sendable {
-  /// The keys to look up, in the order of the results. With them `from`, `through` and `prefix` must
-  /// be nil. Nil for a range.
+  /// The keys to look up, in the order of the results. With them `from`, `through` and `prefix`
+  /// must be nil. Nil for a range.
   public var keys: [DocumentValue]?
   /// The key to begin with, which need not exist; nil to begin with the first row. If `descending`,
   /// it is the greatest key.

@@ -95,8 +95,8 @@ public struct DocumentView: Sendable {
     } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Returns the number of rows in the range of a query, ignoring its skip and limit. O(log n), plus
-  /// the part of the range that no checkpoint has merged yet.
+  /// Returns the number of rows in the range of a query, ignoring its skip and limit. O(log n),
+  /// plus the part of the range that no checkpoint has merged yet.
   ///
   /// - Throws: ``DatabaseError`` as `rows(_:)` does.
   public func count(_ query: ViewQuery = ViewQuery()) throws -> Int {
@@ -112,10 +112,11 @@ public struct DocumentView: Sendable {
 
   /// Returns the reduction of all rows in the range of a query, ignoring its skip and limit.
   ///
-  /// O(log n) for ``ViewReduction/count``; O(log n + rows) for the others.
+  /// O(log n) for ``ViewReduction/count``, ``ViewReduction/sum`` and ``ViewReduction/stats``, for
+  /// the latter two expected; O(log n + rows) for one of your own.
   ///
-  /// - Returns: a number; for ``ViewReduction/stats`` a dictionary with `sum`, `count`, `min`, `max`
-  ///   and `sumsqr`; for a reduction of your own its result, null if there are no rows.
+  /// - Returns: a number; for ``ViewReduction/stats`` a dictionary with `sum`, `count`, `min`,
+  ///   `max` and `sumsqr`; for a reduction of your own its result, null if there are no rows.
   /// - Throws: errors of the closures of a reduction of your own; ``DatabaseError``
   ///   `invalidParameter` if the view has no reduction; otherwise as `rows(_:)`.
   public func reduce(_ query: ViewQuery = ViewQuery()) throws -> DocumentValue {
@@ -137,7 +138,7 @@ public struct DocumentView: Sendable {
   }
 
   /// Returns the statistics of all rows in the range of a query, ignoring its skip and limit.
-  /// O(log n + rows).
+  /// Expected O(log n).
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if the reduction of the view is neither
   ///   ``ViewReduction/sum`` nor ``ViewReduction/stats``; otherwise as `rows(_:)`.
@@ -151,8 +152,8 @@ public struct DocumentView: Sendable {
     }
   }
 
-  /// Returns the reductions of rows with equal keys. O(log n) for each group with
-  /// ``ViewReduction/count``, and O(rows) more with the others.
+  /// Returns the reductions of rows with equal keys. Expected O(log n) for each group; O(rows)
+  /// more with a reduction of your own.
   ///
   /// - Parameters:
   ///   - query: the rows that are wanted. Its skip and limit count groups.

@@ -15,10 +15,11 @@ public struct ViewReduction: Sendable {
   public static let none = ViewReduction(kind: .none)
   /// The number of rows, from counts of the tree: O(log n) for a range.
   public static let count = ViewReduction(kind: .count)
-  /// The sum of the values. A map that emits another value than a finite number fails.
+  /// The sum of the values, from sums that are kept with the rows: expected O(log n) for a range. A
+  /// map that emits another value than a finite number fails.
   public static let sum = ViewReduction(kind: .sum)
-  /// Sum, number, least, greatest and sum of squares of the values: ``ViewStatistics``. A map that
-  /// emits another value than a finite number fails.
+  /// Sum, number, least, greatest and sum of squares of the values: ``ViewStatistics``. It costs
+  /// what ``sum`` does. A map that emits another value than a finite number fails.
   public static let stats = ViewReduction(kind: .stats)
 
   /// The greatest number of rows, or of results, that the closures of ``custom(reduce:rereduce:)``

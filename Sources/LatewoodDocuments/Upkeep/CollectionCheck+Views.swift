@@ -73,6 +73,49 @@ extension CollectionCheck {
       DocumentFault(
         "the view \(view.name) counts \(view.record.failures) failures, and there are \(failures)",
         collection: name))
+    try checkSums(of: view)
+  }
+
+  /// Adds every block of the view up anew, and looks for blocks that rows begin and that are
+  /// missing.
+  private mutating func checkSums(of view: CollectionView) throws {
+    guard let keyspace = view.sums else { return }
+    let (name, sums) = (name, ViewSums(rows: view.rows, sums: keyspace))
+    func fault(_ what: String) -> DocumentFault {
+      DocumentFault("the view \(view.name) \(what)", collection: name)
+    }
+    do {
+      var levels: Set<Int> = []
+      try source.forEach(in: keyspace) { key, value in
+        let key = key.withUnsafeBytes { Array($0) }
+        let (level, start) = (Int(key.first ?? 0), Array(key.dropFirst()))
+        guard (1...ViewSums.levelLimit).contains(level),
+          try start.isEmpty || ViewSums.level(of: start) >= level && source.contains(start, in: view.rows)
+        else {
+          report.add(fault("has a sum that no row begins"))
+          return true
+        }
+        if !start.isEmpty { levels.insert(level) }
+        let stats = try sums.children(of: level, start, in: source)
+        report.require(
+          value.withUnsafeBytes { Array($0) } == stats.encoded(),
+          fault("has a sum that is not that of its rows"))
+        return true
+      }
+      try source.forEach(in: view.rows) { key, _ in
+        let row = key.withUnsafeBytes { Array($0) }
+        for level in 0..<ViewSums.level(of: row)
+        where try !source.contains(ViewSums.key(level + 1, row), in: keyspace) {
+          report.add(fault("lacks a sum"))
+        }
+        return true
+      }
+      for level in levels where try !source.contains([UInt8(level)], in: keyspace) {
+        report.require(
+          try sums.children(of: level, [], in: source).count == 0,
+          fault("lacks the first sum of level \(level)"))
+      }
+    } catch let error as DocumentError { report.add(fault("has sums, and \(error.message)")) }
   }
 
   private func isRow(_ key: [UInt8], keyCount: Int, of view: CollectionView) throws -> Bool {

@@ -8,6 +8,8 @@ struct CollectionView: Sendable {
   let rows: Keyspace
   /// The keyspace of what each document emitted: id -> ``EmittedRows``.
   let emitted: Keyspace
+  /// The keyspace of sums of values; nil if the view has none: ``ViewSums``.
+  let sums: Keyspace?
 
   /// Returns all views of a collection in a state, by name.
   static func load(
@@ -57,6 +59,7 @@ struct CollectionView: Sendable {
     self.record = record
     rows = try space(record.rowsName(of: collection))
     emitted = try space(record.emittedName(of: collection))
+    sums = try record.sumsName(of: collection).map { (name) throws(DocumentError) in try space(name) }
   }
 
   /// Creates the keyspaces of a view that begins.
@@ -65,12 +68,15 @@ struct CollectionView: Sendable {
     self.record = record
     rows = try transaction.keyspace(record.rowsName(of: collection))
     emitted = try transaction.keyspace(record.emittedName(of: collection))
+    sums = try record.sumsName(of: collection).map { try transaction.keyspace($0) }
   }
 }
 
 /// A view in a batch.
 final class ViewWork {
   var view: CollectionView
+  /// The keys of rows whose values are not in the sums yet.
+  var unsummed: Set<[UInt8]> = []
   /// The record as it is stored.
   private(set) var stored: ViewRecord?
   /// The map to run; nil if the program has not registered the version whose rows these are.

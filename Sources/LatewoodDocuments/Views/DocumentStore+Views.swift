@@ -126,6 +126,7 @@ extension DocumentWriter {
     guard let view = try views(work).first(where: { $0.view.name == name }), view.isKept else {
       throw DocumentError(.notFound, "the view \(name) has been dropped")
     }
+    try DocumentError.typed { try addUp(view) }
     return try ViewReads(view.view, try reads(collection))
   }
 
@@ -147,9 +148,8 @@ extension DocumentWriter {
     changeCount += 1
     try DocumentError.typed {
       try transaction.deleteRange(.prefix(prefix), in: shared.database)
-      for keyspace in try transaction.keyspaces()
-      where keyspace.name.hasPrefix("rows/\(work.name)/") || keyspace.name.hasPrefix("emitted/\(work.name)/")
-      {
+      let prefixes = ["rows", "emitted", "sums"].map { "\($0)/\(work.name)/" }
+      for keyspace in try transaction.keyspaces() where prefixes.contains(where: keyspace.name.hasPrefix) {
         try transaction.dropKeyspace(keyspace)
       }
       for (key, old) in records {

@@ -95,12 +95,25 @@ extension DocumentWriter {
     let record = ViewRecord(
       number: work.state.indexChanges, version: definition.version, reduction: definition.reduction)
     let next = try DocumentError.typed {
-      if let known { try remove(known.view, of: work.name) } else { work.state.views += 1 }
+      if let known {
+        try remove(known.view, of: work.name)
+        renewHandlesAtEnd()
+      } else {
+        work.state.views += 1
+      }
       let view = try CollectionView(name, record, of: work.name, in: transaction)
       return ViewWork(view, definition, isStored: false, isKept: false)
     }
     work.views = (work.views ?? []).filter { $0.view.name != name } + [next]
     return next
+  }
+
+  /// Keeps later uses of all keyspaces fast after some have been dropped.
+  private func renewHandlesAtEnd() {
+    let core = core
+    atEnd { isCommitted in
+      if isCommitted { core.renew(core.collections.all) }
+    }
   }
 
   /// Drops a view in O(log n). Returns false if there was none.
@@ -125,6 +138,7 @@ extension DocumentWriter {
   func remove(_ view: CollectionView, of collection: String) throws {
     try transaction.dropKeyspace(view.rows)
     try transaction.dropKeyspace(view.emitted)
+    if let sums = view.sums { try transaction.dropKeyspace(sums) }
     try transaction.delete(ViewRecord.key(view.name, of: collection), in: shared.database)
   }
 }

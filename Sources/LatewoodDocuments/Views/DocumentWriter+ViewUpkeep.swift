@@ -49,6 +49,7 @@ extension DocumentWriter {
   /// Stores the records of views that have changed.
   func finishViews(_ work: CollectionWork) throws {
     for view in work.views ?? [] {
+      try addUp(view)
       guard let record = view.changedRecord(through: work.state.lastSequence) else { continue }
       try transaction.put(
         ViewRecord.key(view.view.name, of: work.name), record.encoded(), in: shared.database)
@@ -94,20 +95,24 @@ extension DocumentWriter {
   func replaceRows(
     of id: String, with new: (emitted: EmittedRows?, values: [[UInt8]]), in view: ViewWork
   ) throws(DocumentError) {
-    let (rows, emitted) = (view.view.rows, view.view.emitted)
+    let (rows, emitted, addsUp) = (view.view.rows, view.view.emitted, view.view.sums != nil)
     let (old, oldKeys) = try knownRows(of: id, view.view)
     if old == nil, new.emitted == nil, oldKeys.isEmpty { return }
     let keys = new.emitted?.storedKeys(id) ?? []
     let kept = Set(keys)
     if new.emitted == nil { noteRemoval() } else { changeCount += 1 }
     try DocumentError.typed {
-      for key in oldKeys where !kept.contains(key) { try transaction.delete(key, in: rows) }
+      for key in oldKeys where !kept.contains(key) {
+        try transaction.delete(key, in: rows)
+        if addsUp { view.unsummed.insert(key) }
+      }
       let known = Set(oldKeys)
       for (place, key) in keys.enumerated() {
         // The key, then the id, the zero byte and four bytes of the number.
         let value = ViewRow.value(keyCount: key.count - id.utf8.count - 5, new.values[place])
         if known.contains(key), try transaction.get(key, in: rows) == value { continue }
         try transaction.put(key, value, in: rows)
+        if addsUp { view.unsummed.insert(key) }
       }
       if let list = new.emitted {
         if list != old { try transaction.put(id, list.encoded(), in: emitted) }
@@ -117,6 +122,20 @@ extension DocumentWriter {
     }
     if old?.isFailure == true { view.view.record.failures &-= min(view.view.record.failures, 1) }
     if new.emitted?.isFailure == true { view.view.record.failures += 1 }
+    if view.unsummed.count >= DocumentWriter.unsummedLimit {
+      try DocumentError.typed { try addUp(view) }
+    }
+  }
+
+  /// The number of changed rows in memory at which they are added up before the end of a batch.
+  private static let unsummedLimit = 10_000
+
+  /// Brings the sums of a view up to date with its rows.
+  func addUp(_ view: ViewWork) throws {
+    guard let sums = view.view.sums, !view.unsummed.isEmpty else { return }
+    let changed = view.unsummed
+    view.unsummed = []
+    try ViewSums(rows: view.view.rows, sums: sums).update(changed, in: transaction)
   }
 
   /// Returns what a document emitted before, and the keys of its rows. If the list of its rows

@@ -109,12 +109,16 @@ package struct ViewReads {
 
   // MARK: Reductions
 
-  /// Returns what the values of a range add up to. O(log n + rows).
+  /// Returns what the values of a range add up to. Expected O(log n) if the view keeps sums.
   package func stats(in range: ViewRange = ViewRange()) throws(DocumentError) -> ViewStats {
     try stats(in: try range.keys())
   }
 
   private func stats(in keys: KeyRange) throws(DocumentError) -> ViewStats {
+    if let sums = view.sums, hidden.isEmpty {
+      var walk = ViewSumWalk(ViewSums(rows: view.rows, sums: sums), reads.source)
+      return try DocumentError.typed { try walk.stats(in: keys) }
+    }
     var stats = ViewStats()
     try DocumentError.typed {
       try reads.source.forEach(in: view.rows, keys) { key, value in

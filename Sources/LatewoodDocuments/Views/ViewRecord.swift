@@ -28,6 +28,11 @@ struct ViewRecord: Sendable, Equatable {
   /// The name of the keyspace that lists the rows of each document.
   func emittedName(of collection: String) -> String { "emitted/\(collection)/\(number)" }
 
+  /// The name of the keyspace of sums of its values; nil if it has none.
+  func sumsName(of collection: String) -> String? {
+    reduction.addsUp ? "sums/\(collection)/\(number)" : nil
+  }
+
   init(number: UInt64, version: UInt64, reduction: ViewReduction) {
     self.number = number
     self.version = version
@@ -77,4 +82,7 @@ package enum ViewReduction: UInt8, Sendable, CaseIterable {
   case stats = 3
   /// A closure of the program.
   case custom = 4
+
+  /// Whether all values are numbers, of which sums are kept.
+  package var addsUp: Bool { self == .sum || self == .stats }
 }

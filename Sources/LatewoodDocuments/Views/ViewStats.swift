@@ -10,6 +10,28 @@ package struct ViewStats: Sendable, Equatable {
 
   package init() {}
 
+  /// `count varint`, then the others in the order of their declaration, 8 bytes big-endian each.
+  func encoded() -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(varint: UInt64(count))
+    for number in [sum, least, greatest, sumOfSquares] { bytes.append(bigEndian: number.bitPattern) }
+    return bytes
+  }
+
+  init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+    guard var source = HostileBytes(bytes, what: "a sum of a view") else {
+      throw DocumentError(.corruptData, "a sum of a view is empty")
+    }
+    let count = try source.varint()
+    guard count > 0, count < 1 << 48 else { throw source.fault("it counts \(count) values") }
+    self.count = Int(count)
+    sum = Double(bitPattern: try source.bigEndian())
+    least = Double(bitPattern: try source.bigEndian())
+    greatest = Double(bitPattern: try source.bigEndian())
+    sumOfSquares = Double(bitPattern: try source.bigEndian())
+    guard source.isAtEnd else { throw source.fault("it is too long") }
+  }
+
   package mutating func add(_ value: Double) {
     least = count == 0 ? value : min(least, value)
     greatest = count == 0 ? value : max(greatest, value)

@@ -6,7 +6,7 @@ extension CommandDescription {
     options: [.limit],
     discussion: [
       "Divides every byte of the file by what it is for. Of documents: current bodies, bodies of old revisions, "
-        + "records with their revision trees, indexes, feed, blobs, local documents and times of expiry, by "
+        + "records with their revision trees, indexes, views, feed, blobs, local documents and times of expiry, by "
         + "collection. Of plain entries: keys, values and large values, by keyspace. Then commits that no "
         + "checkpoint has merged into the tree (log), what was replaced or deleted (dead), and holes, which `ls` "
         + "counts and the disk does not. The parts add up to the size of the file.",
@@ -48,7 +48,7 @@ extension CommandDescription {
       #"    "depth":NUMBER or null,"tooDeepBytes":BYTES,"#,
       #"    "pruning":[{"depth":NUMBER,"bytes":BYTES}, ...]},"#,
       #"  "advice":[{"text":"TEXT","command":"TEXT" or null}, ...]}"#,
-      "PART is currentBodies, supersededBodies, records, indexes, feed, blobs,",
+      "PART is currentBodies, supersededBodies, records, indexes, views, feed, blobs,",
       "localDocuments, expiry, entries, catalog, tree, log, dead, holes, room,",
       "header, damaged or rest: frame headers and padding. The parts add up",
       "to fileBytes. bytes are those in the newest checkpoint.",

@@ -51,9 +51,9 @@ import Testing
     let steps: [(DocumentStore) throws -> Void] = [
       { try save(0..<12, 1, $0) },
       // One step of several: the rest is done after a crash.
-      { try step(SampleView.values(), $0, limit: 5) },
+      { try step(SampleView.values("values", version: 1, .sum), $0, limit: 5) },
       { try save(3..<14, 2, $0) },
-      { try whole(SampleView.values(), $0) },
+      { try whole(SampleView.values("values", version: 1, .sum), $0) },
       { try whole(SampleView.tags(), $0) },
       { try save(0..<6, 3, $0) },
       { store in
@@ -115,7 +115,7 @@ import Testing
       if reached >= 10 { #expect(behind["values"] == nil, "\(label)") }
       try expectSound(store, label)
       if point % 3 == 0 {
-        for view in [SampleView.values(), SampleView.tags(version: 2)] {
+        for view in [SampleView.values("values", version: 1, .sum), SampleView.tags(version: 2)] {
           try store.register(view, of: documents)
           #expect(
             try store.reads(view, of: documents).shownRows() == store.recomputedRows(view, in: documents),

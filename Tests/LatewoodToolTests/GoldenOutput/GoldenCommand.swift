@@ -90,6 +90,12 @@ struct GoldenCommand {
         ["index", "drop", "FILE", "by-id", "--collection", "films"],
       ]),
     GoldenCommand(
+      name: "view", source: .documents,
+      lines: [
+        ["view", "FILE", "--collection", "films"],
+        ["view", "rows", "FILE", "by year", "--collection", "films"],
+      ]),
+    GoldenCommand(
       name: "query", source: .documents,
       lines: [
         [
