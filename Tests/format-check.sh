@@ -96,6 +96,11 @@ python3 -B Tests/format/annotate.py Tests/golden/annotated.latewood > "$work/ann
 sed -n '/^<!-- file: annotated -->/,/^<!-- end of file -->/p' FORMAT.md | sed '1d;$d' | cmp -s - "$work/annotated" \
   || fail "section 12 of FORMAT.md is not what Tests/format/annotate.py prints"
 
+# Rows of views, the lists of what documents emitted, and sums must agree.
+python3 -B Tests/format/latewood_views.py Tests/golden/documents.latewood Tests/golden/views.latewood > "$work/views" \
+  || fail "the views of a golden file do not agree with themselves"
+[ "$(wc -l < "$work/views")" = 2 ] || fail "two views are in Tests/golden/views.latewood"
+
 mkdir "$work/random"
 LATEWOOD_RANDOM_FILES_DIR=$work/random LATEWOOD_RANDOM_FILES=$count LATEWOOD_SEED=${LATEWOOD_SEED:-1} \
   ${LATEWOOD_SWIFT_TEST:-swift test} --filter RandomFileTests > "$work/log" 2>&1 \

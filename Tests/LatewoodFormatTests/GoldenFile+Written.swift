@@ -7,7 +7,7 @@ extension GoldenFile {
     [
       try GoldenFile("empty", ModelledStore()),
       try annotated(), try oneCommit(), try checkpointed(), try highTree(), try rangeDeletes(),
-      try droppedKeyspace(), try compacted(), try holes(), try backup(), try documents(),
+      try droppedKeyspace(), try compacted(), try holes(), try backup(), try documents(), try views(),
     ]
   }
 

@@ -20,13 +20,21 @@ extension DocumentStore {
   ///
   /// From the moment when it is caught up, every change of this process changes its rows in the
   /// same transaction. Nothing is written here.
+  ///
+  /// - Throws: ``DocumentError`` `badArgument` if the name is not valid; `conflict` if this handle
+  ///   is read-only, and another handle of the database has registered another version.
   package func register(
     _ view: ViewDefinition, of collection: DocumentCollection
   ) throws(DocumentError) {
     if let reason = NameRules.fault(ofView: view.name) {
       throw DocumentError(.badArgument, "the name of the view \(reason)")
     }
-    try opened().views.register(view, of: collection.identity)
+    let core = try opened()
+    if isReadOnly, core.views.view(view.name, of: collection.identity) != nil {
+      // The handle that writes has registered it, and its map is the one that runs.
+      return try core.checkRegistered(view, of: collection)
+    }
+    core.views.register(view, of: collection.identity)
   }
 
   /// Catches a registered view up. Outside a batch that happens in many small transactions, so that

@@ -57,8 +57,9 @@ struct ViewSums {
     }
     for level in 1...ViewSums.levelLimit {
       starts = starts.filter { ViewSums.level(of: $0.key) >= level }
-      for (row, isThere) in starts {
-        if isThere {
+      // In order, so that equal changes make equal files.
+      for row in ViewSums.sorted(starts.keys) {
+        if starts[row] == true {
           try transaction.put(ViewSums.key(level, row), ViewStats().encoded(), in: sums)
         } else {
           try transaction.delete(ViewSums.key(level, row), in: sums)
@@ -75,7 +76,7 @@ struct ViewSums {
         // What a new block begins with, or an old one did, was or is in the one before.
         if starts[key] != nil { blocks.insert(try block(of: level, before: key, in: transaction)) }
       }
-      for start in blocks {
+      for start in ViewSums.sorted(blocks) {
         let stats = try children(of: level, start, in: transaction)
         if stats.count > 0 {
           try transaction.put(ViewSums.key(level, start), stats.encoded(), in: sums)
@@ -85,6 +86,10 @@ struct ViewSums {
       }
       dirty = blocks.union(starts.keys)
     }
+  }
+
+  private static func sorted(_ keys: some Sequence<[UInt8]>) -> [[UInt8]] {
+    keys.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
   /// Returns the key of the block of a level that contains a row.

@@ -186,6 +186,12 @@ import Testing
     #expect(try opened(writer).count() == 1)
     let reader = try Database.open(at: path, mode: .readOnly)
     #expect(try opened(reader).count() == 1)
+    // In one process they share the view, so that a reader cannot take it away from the writer.
+    #expect { _ = try reader.defaultCollection.view("ids", version: 2) { _, _ in } } throws: {
+      ($0 as? DatabaseError)?.code == .conflict
+    }
+    try writer.defaultCollection.save(MutableDocument(id: "b"))
+    #expect(try opened(reader).count() == 2)
     try reader.close()
     try writer.close()
   }
