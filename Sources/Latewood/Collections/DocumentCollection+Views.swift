@@ -52,7 +52,8 @@ extension DocumentCollection {
   ///   - progress: called after each step outside of a batch with the number of changes that the
   ///     view still lacks. If it throws, the view stays as it is, and another call goes on.
   ///   - map: emits the rows of a document. It depends on the content, id and revision of the
-  ///     document alone, changes nothing in the database, and keeps neither of its arguments.
+  ///     document alone, changes nothing in the database, reads no view, and keeps neither of its
+  ///     arguments.
   /// - Throws: any error of `progress`; ``DatabaseError`` `invalidParameter` if the name is not
   ///   valid; `notWritable` if the disk is full; `notOpen` once the database is closed; `notFound`
   ///   once the collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or

@@ -21,6 +21,7 @@ import Synchronization
 ///    leaf is there exactly as long as `superseded` lists it.
 /// 3. The indexes (marks, expiry, references, uses) and the counters agree with records and bodies.
 /// 4. A blob that a body refers to is there in full, or listed as missing.
+/// 5. A view has exactly the rows that its documents are listed with, and sums of their values.
 ///
 /// Every change is one transaction of the store, so that no crash leaves it half done. Opening the
 /// same file twice in one process gives two handles of one database, which closes with the last

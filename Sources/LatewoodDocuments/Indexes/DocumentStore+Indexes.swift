@@ -34,6 +34,7 @@ extension DocumentStore {
   ) throws {
     let core = try openedForWriting()
     if let writer = core.currentWriter {
+      try writer.refuseInMap("an index is created")
       while try !writer.buildIndex(name, definition, in: collection).isReady {}
       return
     }

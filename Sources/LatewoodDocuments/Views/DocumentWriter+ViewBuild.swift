@@ -20,10 +20,13 @@ extension DocumentWriter {
   /// every change of this process keeps the view up to date.
   ///
   /// - Throws: ``DocumentError`` `badArgument` for an invalid name; `notFound` if the view was
-  ///   dropped since it was registered; `conflict` if another version was registered since.
+  ///   dropped since it was registered; `conflict` if another version was registered since; `busy`
+  ///   in a map.
   func catchUp(
     _ definition: ViewDefinition, in collection: DocumentCollection, limit: Int = DocumentWriter.viewStep
   ) throws(DocumentError) -> ViewProgress {
+    // It would see a view in the middle of a change, or begin itself again without end.
+    try refuseInMap("a view is read")
     let work = try work(collection)
     let view = try current(definition, work)
     if view.isKept { return ViewProgress(behind: 0) }

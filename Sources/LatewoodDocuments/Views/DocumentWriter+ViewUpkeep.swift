@@ -91,6 +91,11 @@ extension DocumentWriter {
     }
   }
 
+  /// Throws `busy` while a map runs, which would see, or make, half of a change.
+  func refuseInMap(_ what: String) throws(DocumentError) {
+    if isMapping { throw DocumentError(.busy, "\(what) inside of the map of a view") }
+  }
+
   /// Puts what a document emits now in the place of what it emitted before.
   func replaceRows(
     of id: String, with new: (emitted: EmittedRows?, values: [[UInt8]]), in view: ViewWork

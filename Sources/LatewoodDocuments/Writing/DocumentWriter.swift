@@ -54,7 +54,7 @@ package final class DocumentWriter {
   /// Runs a batch inside this one. If another handle began it, the stricter durability of the two
   /// applies to both.
   func join(_ other: BatchDurability, _ body: (DocumentWriter) throws -> Void) throws {
-    guard !isMapping else { throw DocumentError(.busy, "the map of a view changes the database") }
+    try refuseInMap("the database is changed")
     let needed = other.asked ?? (other.usual == durability ? nil : other.usual)
     if needed == .synchronous { transaction.isSynchronous = true }
     let before = changeCount

@@ -1,3 +1,4 @@
+import LatewoodConcurrency
 import LatewoodFleece
 import LatewoodStore
 import Testing
@@ -262,6 +263,22 @@ import Testing
     try store.saveJSON("a", "{}", in: collection)
     #expect(try store.reads(view, of: collection).failures().map(\.id) == ["a"])
     #expect(try store.reads(collection).head(of: "other") == nil)
+  }
+
+  @Test func `a map that reads its own view fails, and does not call itself`() throws {
+    let (store, collection) = (store, collection)
+    let read = Guarded<ViewDefinition?>(nil)
+    let view = try registered(
+      ViewDefinition("reads", version: 1) { document, emitter in
+        if let view = read.withLock({ $0 }) { _ = try store.reads(view, of: collection) }
+        emitter.emit(nil)
+      })
+    read.withLock { $0 = view }
+    try store.saveJSON("a", "{}", in: collection)
+    #expect(try store.reads(view, of: collection).failures().map(\.id) == ["a"])
+    try store.saveJSON("b", "{}", in: collection)
+    #expect(try store.reads(view, of: collection).failures().map(\.id) == ["a", "b"])
+    read.withLock { $0 = nil }
   }
 
   @Test func `a view is dropped with its rows, and with its collection`() throws {
