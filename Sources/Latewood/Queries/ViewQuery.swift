@@ -55,10 +55,22 @@ public struct ViewQuery: Sendable {
   }
 
   /// Creates a query of the rows with a key.
-  public init(key: DocumentValue) { self.init(from: key, through: key) }
+  public init(
+    key: DocumentValue, descending: Bool = false, skip: Int = 0, limit: Int = .max,
+    includesDocuments: Bool = false
+  ) {
+    self.init(
+      from: key, through: key, descending: descending, skip: skip, limit: limit,
+      includesDocuments: includesDocuments)
+  }
 
   /// Creates a query of the rows with any of some keys, in the order of the keys.
-  public init(keys: [DocumentValue]) { self.keys = keys }
+  public init(
+    keys: [DocumentValue], skip: Int = 0, limit: Int = .max, includesDocuments: Bool = false
+  ) {
+    self.init(skip: skip, limit: limit, includesDocuments: includesDocuments)
+    self.keys = keys
+  }
 
   /// The ranges of rows that are wanted, in order.
   ///

@@ -5,9 +5,9 @@ import LatewoodFleece
 /// map.
 ///
 /// ```swift
-/// { document, emit in
-///   for tag in document["tags"] { emit(tag, document["price"]) }
-///   emit([document["year"], document["title"]])
+/// let view = try movies.view("by tag", version: 1) { movie, emit in
+///   for tag in movie["tags"] { emit(tag, movie["score"]) }
+///   emit([movie["year"], movie["title"]])
 /// }
 /// ```
 ///

@@ -41,8 +41,7 @@ import Testing
     let found = try view.rows(ViewQuery(keys: ["Film 9", "none", "Film 1"]))
     #expect(found.map(\.documentID) == ["film 109", "film 101"])
     #expect(try view.count(ViewQuery(keys: ["Film 9", "none", "Film 1"])) == 2)
-    var some = ViewQuery(keys: ["Film 9", "none", "Film 1", "Film 2"])
-    (some.skip, some.limit) = (1, 1)
+    let some = ViewQuery(keys: ["Film 9", "none", "Film 1", "Film 2"], skip: 1, limit: 1)
     #expect(try view.rows(some).map(\.documentID) == ["film 101"])
     var first: [String] = []
     try view.forEachRow { row in
