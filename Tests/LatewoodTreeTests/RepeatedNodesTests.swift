@@ -85,6 +85,25 @@ import Testing
     #expect(dead.length <= 2 * limit)
   }
 
+  @Test(arguments: [true, false])
+  func `the differences of two trees end in damage before they have read more than the file`(
+    isOld: Bool
+  ) throws {
+    let file = MemoryFile(capacity: 1 << 20)
+    let tree = try tree(levels: 27, in: file)
+    let empty = BaseTree(root: nil, source: file.source)
+    var diff = isOld ? BaseDiff(from: tree, to: empty) : BaseDiff(from: empty, to: tree)
+    var count: UInt64 = 0
+    let fault = #expect(throws: Fault.self) {
+      _ = try diff.run { (_) throws(Fault) in
+        count += 1
+        return count <= file.end
+      }
+    }
+    #expect(fault?.kind == .damaged)
+    #expect(count < file.end)
+  }
+
   @Test func `a verification names a node that belongs to the tree twice, and ends`() throws {
     let file = MemoryFile(capacity: 1 << 20)
     let report = BaseVerify.run(try tree(levels: 27, in: file))

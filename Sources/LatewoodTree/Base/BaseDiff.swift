@@ -16,6 +16,9 @@ struct BaseChange {
 /// same subtree is next in both, it is skipped; otherwise the one that starts lower is opened, and
 /// of two with the same start the higher one. So only nodes that the trees do not share are read,
 /// whatever their heights and however their leaves are divided.
+///
+/// Throws `damaged` if a tree has more nodes than there is space in the file, because some of them
+/// belong to it many times.
 struct BaseDiff {
   private var old: DiffSide
   private var new: DiffSide
@@ -102,6 +105,7 @@ private struct DiffSide {
   private var path: [Step] = []
   private(set) var next: Next
   private(set) var nodesRead = 0
+  private var bytesRead: UInt64 = 0
 
   init(_ tree: BaseTree) {
     source = tree.source
@@ -112,6 +116,11 @@ private struct DiffSide {
   mutating func open() throws(Fault) {
     guard case .subtree(let subtree, let low) = next else { return }
     nodesRead += 1
+    bytesRead &+= UInt64(subtree.reference.length)
+    guard bytesRead <= source.file.limit else {
+      throw Fault.damaged(
+        at: subtree.reference.offset, "the tree has more nodes than the file: some belong to it many times")
+    }
     path.append(Step(node: try source.root(subtree), low: low))
     settle()
   }
