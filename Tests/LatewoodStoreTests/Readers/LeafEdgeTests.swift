@@ -139,7 +139,7 @@ import Testing
     volume.spaceLimit = try volume.liveBytes(of: "db").count
     #expect(throws: StoreError.self) { try store.checkpoint() }
     volume.spaceLimit = nil
-    try #require(store.engine.unfinished != nil)
+    try #require(try store.statistics().isCheckpointing)
     for index in stride(from: 0, to: keys.count - 1, by: Effort.count(1, low: 5)) {
       for length in [1, 4, 30] {
         let (low, high) = (keys[index], keys[min(index + length, keys.count - 1)])

@@ -73,7 +73,7 @@ import Testing
         #expect(throws: StoreError.self) { try store.checkpoint() }
         volume.spaceLimit = nil
       }
-      #expect((store.engine.unfinished != nil) == isFrozen)
+      #expect(try store.statistics().isCheckpointing == isFrozen)
       let wanted = numbers.map { Self.key($0) + (model[$0] ?? []) }
       #expect(try Self.entries(of: store, .all, in: space, limit: .max) == wanted, "\(random.replay)")
     }
