@@ -7,7 +7,7 @@ extension CommandDescription {
     summary: "list the views of a collection, show their rows and failures, or drop one",
     operands: [
       OperandDescription(
-        name: "ACTION", summary: "list, which is meant if nothing is said, rows, failures or drop",
+        name: "ACTION", summary: "list (if left out), rows, failures or drop",
         isOptional: true),
       OperandDescription(name: "DATABASE", summary: "path of the database file", isOptional: true),
       OperandDescription(name: "NAME", summary: "rows, failures, drop: of the view", isOptional: true),
@@ -25,10 +25,12 @@ extension CommandDescription {
         line: "latewood view rows films.latewood 'by tag' --limit 10", explanation: "The first rows of one."),
     ],
     json: [
-      #"list: {"collection":"NAME","views":[{"name":"NAME","version":NUMBER,"reduction":"KIND","#,
-      #"  "rows":NUMBER,"failures":NUMBER,"behind":NUMBER}, ...]}"#,
-      #"rows: {"collection":"NAME","name":"NAME","rows":[{"id":"ID","key":JSON,"value":JSON}, ...]}"#,
-      #"failures: {"collection":"NAME","name":"NAME","failures":[{"id":"ID","reason":"TEXT"}, ...]}"#,
+      #"list: {"collection":"NAME","views":[{"name":"NAME","version":NUMBER,"#,
+      #"  "reduction":"KIND","rows":NUMBER,"failures":NUMBER,"behind":NUMBER}, ...]}"#,
+      #"rows: {"collection":"NAME","name":"NAME","#,
+      #"  "rows":[{"id":"ID","key":JSON,"value":JSON}, ...]}"#,
+      #"failures: {"collection":"NAME","name":"NAME","#,
+      #"  "failures":[{"id":"ID","reason":"TEXT"}, ...]}"#,
       #"drop: {"collection":"NAME","name":"NAME"}"#,
     ]
   ) { arguments, console throws(Failure) in
