@@ -1,6 +1,6 @@
 import LatewoodDocuments
 
-/// The facts about a view that the file has.
+/// The facts about a view that is stored in the file.
 public struct StoredView: Sendable, Equatable {
   /// The name.
   public let name: String
@@ -8,7 +8,7 @@ public struct StoredView: Sendable, Equatable {
   public let version: UInt64
   /// The number of rows, including those of documents that have expired and are not purged yet.
   public let count: Int
-  /// The number of documents whose map has failed.
+  /// The number of documents for which the map has failed.
   public let failureCount: Int
   /// The number of sequences that were given out since the view was last caught up: 0 if it has
   /// every change.
@@ -25,21 +25,21 @@ extension DocumentCollection {
   /// }
   /// ```
   ///
-  /// A new view is built, and one whose version differs is built anew; otherwise only documents are
-  /// mapped that have changed since this process, or another that knows the view, last had the
-  /// database open. That happens in many small transactions, so that others can read and write in
-  /// between; what a crash interrupts goes on with the next call. In a batch it is part of the
+  /// A new view is built, and one whose version differs is built anew; otherwise the map runs only
+  /// for documents that have changed since this process, or another that knows the view, last had
+  /// the database open. This happens in many small transactions, so that others can read and write
+  /// in between; the next call continues what a crash interrupted. In a batch it is part of the
   /// batch. O(changes · log n).
   ///
   /// From then on, as long as the database is open in this process, every change of a document
   /// changes the view in the same transaction. So it always agrees with the documents. The map runs
   /// on the thread of the writer, and is given the winning revision of each document that is not
-  /// deleted. A map that throws, and a key that cannot be one, hurt that document alone: it has no
-  /// rows, and `failures(limit:)` says why.
+  /// deleted. A map that throws, or an invalid key, affects that document alone: it has no rows,
+  /// and `failures(limit:)` says why.
   ///
-  /// The file knows the name and the version of a view, not its map: open it with every start of
-  /// the program, and raise the version whenever the map changes what it emits. If the same version
-  /// is opened again, the newer map is the one that runs.
+  /// The file knows the name and the version of a view, not its map: open the view each time the
+  /// program starts, and raise the version whenever a change of the map changes its rows. If the
+  /// same version is opened again, the newer map is the one that runs.
   ///
   /// If the database was opened read-only, nothing is built: reading a view that the writing
   /// program has not caught up throws `notWritable`.

@@ -44,7 +44,7 @@ public struct DocumentView: Sendable {
 
   /// Returns the rows that a query wants. O(log n + rows).
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if a key of the query cannot be one, the range
+  /// - Throws: ``DatabaseError`` `invalidParameter` if a key of the query is not valid, the range
   ///   ends before it begins, or a number of rows is negative; `notWritable` if the view is behind
   ///   and the database was opened read-only; `conflict` if another version of the view was
   ///   registered since; `notFound` once the view or the collection is dropped; `notOpen` once the
@@ -112,8 +112,8 @@ public struct DocumentView: Sendable {
 
   /// Returns the reduction of all rows in the range of a query, ignoring its skip and limit.
   ///
-  /// O(log n) for ``ViewReduction/count``, ``ViewReduction/sum`` and ``ViewReduction/stats``, for
-  /// the latter two expected; O(log n + rows) for one of your own.
+  /// O(log n) for ``ViewReduction/count``, expected O(log n) for ``ViewReduction/sum`` and
+  /// ``ViewReduction/stats``; O(log n + rows) for a reduction of your own.
   ///
   /// - Returns: a number; for ``ViewReduction/stats`` a dictionary with `sum`, `count`, `min`,
   ///   `max` and `sumsqr`; for a reduction of your own its result, null if there are no rows.
@@ -212,9 +212,9 @@ public struct DocumentView: Sendable {
   /// - Throws: ``DatabaseError`` as `rows(_:)` does.
   public func catchUp() throws { _ = try reads() }
 
-  /// Returns the documents whose map has failed, by id, and why. They have no rows until they are
-  /// saved again, or the version of the view changes. O(documents with rows), O(log n) if there are
-  /// none.
+  /// Returns the documents for which the map has failed, by id, with the reasons. They have no rows
+  /// until they are saved again, or the version of the view changes. O(documents with rows),
+  /// O(log n) if there are none.
   ///
   /// - Throws: ``DatabaseError`` as `rows(_:)` does.
   public func failures(limit: Int = .max) throws -> [ViewFailure] {
@@ -225,11 +225,11 @@ public struct DocumentView: Sendable {
   }
 }
 
-/// A document that has no rows in a view, because its map has failed.
+/// A document that has no rows in a view because the map has failed for it.
 public struct ViewFailure: Sendable, Equatable {
   /// The id of the document.
   public let documentID: String
-  /// The description of the error that the map has thrown, or what is wrong with a key that it
-  /// emitted; at most 1,000 bytes.
+  /// The description of the error that the map threw, or of the fault in a key that it emitted; at
+  /// most 1,000 bytes.
   public let reason: String
 }

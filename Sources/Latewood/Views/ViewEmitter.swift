@@ -11,9 +11,8 @@ import LatewoodFleece
 /// }
 /// ```
 ///
-/// Nothing is thrown: a key that cannot be one (a number that is not a number, arrays nested more
-/// than 512 levels deep, more than 8,192 bytes), and a value that cannot be stored, fail the
-/// document as an error of the map does.
+/// Nothing is thrown. An invalid key (NaN, arrays nested more than 512 levels deep, more than 8,192
+/// bytes) or a value that cannot be stored makes the document fail, as an error of the map does.
 public struct ViewEmitter {
   private let rows: LatewoodDocuments.ViewEmitter
 

@@ -1,7 +1,7 @@
 import LatewoodStore
 
-/// Checks that each view has exactly the rows that its documents are listed with. Which rows a map
-/// would emit only the program knows.
+/// Checks that each view has exactly the rows that its documents are listed with. Only the program
+/// knows which rows a map would emit.
 extension CollectionCheck {
   /// Reads the records even if the check is not deep, because they are counted.
   mutating func checkViews() throws {

@@ -7,7 +7,7 @@ package struct ViewFacts: Sendable, Equatable {
   package var reduction: ViewReduction
   /// The number of rows.
   package var rows: Int
-  /// The number of documents whose map has failed.
+  /// The number of documents for which the map has failed.
   package var failures: Int
   /// The number of sequences that were given out since the view was last caught up.
   package var behind: UInt64

@@ -73,7 +73,7 @@ struct ViewSums {
       var blocks: Set<[UInt8]> = []
       for key in dirty {
         blocks.insert(try block(of: level, with: key, in: transaction))
-        // What a new block begins with, or an old one did, was or is in the one before.
+        // The first row of a new block was in the block before it; that of a removed block is now.
         if starts[key] != nil { blocks.insert(try block(of: level, before: key, in: transaction)) }
       }
       for start in ViewSums.sorted(blocks) {
