@@ -178,14 +178,11 @@ extension LogFile {
   /// The offset up to which the log is known to have been durable. Throws `damaged` if the walk
   /// ended before it.
   func floor(of walk: LogWalk, slots: UInt64) throws(Fault) -> UInt64 {
-    let floor = max(slots, walk.durableThrough)
-    var isWhole = walk.position.offset >= floor
-    if isWhole { isWhole = try !walk.isContradictedBeyond() }
-    guard isWhole else {
+    if try walk.endsInDamage(floor: slots) {
       throw Fault.damaged(
         at: walk.position.offset, "the log is damaged here: commits that had been made durable follow")
     }
-    return floor
+    return max(slots, walk.durableThrough)
   }
 
   /// Sets `committedPosition` to the end of a log that another process writes.

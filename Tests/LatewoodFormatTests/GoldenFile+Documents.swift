@@ -85,7 +85,7 @@ private struct DocumentScript {
     ) throws -> IndexDefinition {
       try IndexDefinition(
         fields.map { try IndexDefinition.Part(parsing: $0) },
-        where: condition.map { try MangoSelector.predicate(json: $0) }, isUnique: unique)
+        where: condition.map { try MangoParser.predicate(json: $0) }, isUnique: unique)
     }
     try store.createIndex("by year", definition(["title", "year:desc"]), in: films)
     try store.createIndex("by code", definition(["code"], unique: true), in: films)

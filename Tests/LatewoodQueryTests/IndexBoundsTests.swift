@@ -49,7 +49,7 @@ import Testing
     let definition = try IndexDefinition(fields.map { try IndexDefinition.Part(parsing: $0) })
     var usable = 0
     for selector in Self.selectors {
-      let predicate = try MangoSelector.predicate(json: selector)
+      let predicate = try MangoParser.predicate(json: selector)
       guard let bounds = definition.bounds(for: Conjunction(predicate)) else { continue }
       usable += 1
       for _ in 0..<60 {
@@ -77,7 +77,7 @@ import Testing
       IndexDefinition.Part(parsing: "city"), IndexDefinition.Part(parsing: "age:desc"),
     ])
     func bounds(_ selector: String) throws -> IndexBounds {
-      try #require(definition.bounds(for: Conjunction(MangoSelector.predicate(json: selector))))
+      try #require(definition.bounds(for: Conjunction(MangoParser.predicate(json: selector))))
     }
     let porto = try bounds(#"{"city":"Porto","age":{"$gte":30}}"#)
     #expect(porto.isWhole && porto.ranges.count == 1 && !porto.ranges[0].needsCheck)
@@ -96,10 +96,10 @@ import Testing
   }
 
   @Test func `a partial index is used only where its condition is asked for`() throws {
-    let condition = try MangoSelector.predicate(json: #"{"type":"film","year":{"$gt":1900}}"#)
+    let condition = try MangoParser.predicate(json: #"{"type":"film","year":{"$gt":1900}}"#)
     let definition = try IndexDefinition([IndexDefinition.Part(FieldPath("title"))], where: condition)
     func bounds(_ selector: String) throws -> IndexBounds? {
-      definition.bounds(for: Conjunction(try MangoSelector.predicate(json: selector)))
+      definition.bounds(for: Conjunction(try MangoParser.predicate(json: selector)))
     }
     #expect(try bounds(#"{"title":"Ran"}"#) == nil)
     #expect(try bounds(#"{"title":"Ran","type":"film"}"#) == nil)
@@ -113,12 +113,12 @@ import Testing
   @Test func `a condition is the same after it was stored`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let predicates =
-      try Self.selectors.map { try MangoSelector.predicate(json: $0) }
-      + Self.selectors.map { .not(try MangoSelector.predicate(json: $0)) }
+      try Self.selectors.map { try MangoParser.predicate(json: $0) }
+      + Self.selectors.map { .not(try MangoParser.predicate(json: $0)) }
       + [.always(false), .always(true), .any([]), .field(FieldPath("$a"), .exists)]
     for predicate in predicates {
       let bytes = try predicate.selector()
-      let read = try MangoSelector.stored(FleeceBody(bytes).root)
+      let read = try MangoParser.stored(FleeceBody(bytes).root)
       #expect(try read.selector().count > 0)
       for _ in 0..<60 {
         let json = Self.document(&random)
@@ -128,7 +128,7 @@ import Testing
       }
     }
     // An operator of stored conditions is not accepted in a selector.
-    #expect(throws: QueryError.self) { try MangoSelector.predicate(json: #"{"$unless":{"a":1}}"#) }
+    #expect(throws: QueryError.self) { try MangoParser.predicate(json: #"{"$unless":{"a":1}}"#) }
   }
 
   @Test(arguments: ["", ":desc"]) func `there are fields that an index cannot have`(suffix: String) throws {

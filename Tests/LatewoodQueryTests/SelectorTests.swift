@@ -8,7 +8,7 @@ import Testing
 /// Selectors find the right documents, and invalid ones are refused with a reason.
 @Suite struct SelectorTests {
   private func matches(_ selector: String, _ document: String) throws -> Bool {
-    let predicate = try MangoSelector.predicate(json: selector)
+    let predicate = try MangoParser.predicate(json: selector)
     return try FleeceBody(JSON.fleece(from: document)).withRoot { root throws(FleeceError) in
       try predicate.matches(root)
     }
@@ -69,7 +69,7 @@ import Testing
   func `a selector that cannot be read says why and where`(
     selector: String, reason: String, place: String
   ) throws {
-    let error = #expect(throws: QueryError.self) { try MangoSelector.predicate(json: selector) }
+    let error = #expect(throws: QueryError.self) { try MangoParser.predicate(json: selector) }
     #expect(error?.reason.contains(reason) == true, "\(String(describing: error))")
     #expect(error?.place == place)
   }
@@ -78,10 +78,10 @@ import Testing
   func `conditions inside each other beyond the limit are refused`(depth: Int) throws {
     let text =
       String(repeating: #"{"$not":"#, count: depth) + #"{"a":1}"# + String(repeating: "}", count: depth)
-    if depth < MangoSelector.depthLimit - 1 {
-      _ = try MangoSelector.predicate(json: text)
+    if depth < MangoParser.depthLimit - 1 {
+      _ = try MangoParser.predicate(json: text)
     } else {
-      let error = #expect(throws: QueryError.self) { try MangoSelector.predicate(json: text) }
+      let error = #expect(throws: QueryError.self) { try MangoParser.predicate(json: text) }
       #expect(error?.kind == .tooDeep)
     }
   }
@@ -95,7 +95,7 @@ import Testing
     var different: [String] = []
     for query in queries {
       guard let selector = try query.element(for: "selector") else { continue }
-      let predicate = try MangoSelector.predicate(of: selector)
+      let predicate = try MangoParser.predicate(of: selector)
       let expected = try Oracles.elements(of: query, "ids").compactMap { try $0.string() }
       let found = try documents.filter { document in
         try document.withValue { value throws(FleeceError) in try predicate.matches(value) }

@@ -115,7 +115,7 @@ struct QueryWorkload {
   }
 
   private func request(_ selector: String) throws -> FindRequest {
-    FindRequest(try MangoSelector.predicate(json: selector))
+    FindRequest(try MangoParser.predicate(json: selector))
   }
 
   func count(_ selector: String) throws -> UInt64 {

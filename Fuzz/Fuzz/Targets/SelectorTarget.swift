@@ -23,8 +23,8 @@ final class SelectorTarget: FuzzTarget {
     guard let selector = body(lines.first), let document = body(lines.last) else { return }
     tolerate {
       try compareKeys(selector, document)
-      let predicate = try MangoSelector.predicate(of: selector.root)
-      let opposite = try MangoSelector.predicate(of: Self.negated(selector).root)
+      let predicate = try MangoParser.predicate(of: selector.root)
+      let opposite = try MangoParser.predicate(of: Self.negated(selector).root)
       try document.withRoot { root throws(FleeceError) in
         let isMatch = try predicate.matches(root)
         if isMatch, try opposite.matches(root) { find("a selector and its negation both match") }

@@ -147,7 +147,7 @@ extension DocumentCollection {
     where filter: (@Sendable (DocumentFeedEntry) throws -> Bool)? = nil
   ) -> DocumentFeed {
     DocumentFeed(
-      changes: documents.liveChanges(of: spaces, since: since), collection: self, options: options,
+      changes: documents.continuousFeed(of: spaces, since: since), collection: self, options: options,
       filter: filter)
   }
 
@@ -189,7 +189,7 @@ extension DocumentCollection {
 public struct DocumentFeed: AsyncSequence, Sendable {
   /// The latest change of a document.
   public typealias Element = DocumentFeedEntry
-  let changes: LiveChanges
+  let changes: ContinuousFeed
   let collection: DocumentCollection
   let options: FeedOptions
   let filter: (@Sendable (DocumentFeedEntry) throws -> Bool)?
@@ -202,7 +202,7 @@ public struct DocumentFeed: AsyncSequence, Sendable {
 
   /// A position in the feed.
   public struct Iterator: AsyncIteratorProtocol {
-    var changes: LiveChanges.Iterator
+    var changes: ContinuousFeed.Iterator
     let collection: DocumentCollection
     let options: FeedOptions
     let filter: (@Sendable (DocumentFeedEntry) throws -> Bool)?

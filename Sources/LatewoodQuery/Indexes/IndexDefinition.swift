@@ -65,7 +65,7 @@ package struct IndexDefinition: Sendable {
     do throws(FleeceError) { root = try FleeceBody(bytes).root } catch {
       throw QueryError(.invalidIndex, "the condition of the index is damaged: \(error)")
     }
-    try self.init(parts, try MangoSelector.stored(root), bytes, isUnique)
+    try self.init(parts, try MangoParser.stored(root), bytes, isUnique)
   }
 
   private init(

@@ -3,7 +3,7 @@ import LatewoodFleece
 /// Predicates as selectors, the form in which they are stored: Mango with one more operator,
 /// `$unless`, for a negation that also holds where the field is missing.
 extension Predicate {
-  /// Returns the selector in Fleece, which ``MangoSelector/stored(_:)`` reads as this predicate.
+  /// Returns the selector in Fleece, which ``MangoParser/stored(_:)`` reads as this predicate.
   /// Throws `tooDeep` if it has too many levels.
   package func selector() throws(QueryError) -> [UInt8] {
     let bytes: [UInt8]
@@ -14,7 +14,7 @@ extension Predicate {
       bytes = try writer.finish()
       root = try FleeceBody(written: bytes).root
     } catch { throw QueryError(.invalidSelector, "the condition cannot be stored: \(error)") }
-    _ = try MangoSelector.stored(root)
+    _ = try MangoParser.stored(root)
     return bytes
   }
 
@@ -26,7 +26,7 @@ extension Predicate {
     case .all(let parts): try Predicate.write("$and", parts, to: &writer)
     case .any(let parts): try Predicate.write("$or", parts, to: &writer)
     case .not(let part):
-      try writer.key(MangoSelector.exactNegation)
+      try writer.key(MangoParser.exactNegation)
       try part.write(to: &writer)
     case .field(let path, let test):
       if path.steps.isEmpty {

@@ -128,7 +128,7 @@ extension FindRequest {
     if let bytes = arguments.operand(1) {
       let text = try Arguments.text(bytes, what: "the selector")
       do throws(QueryError) {
-        predicate = try MangoSelector.predicate(json: text)
+        predicate = try MangoParser.predicate(json: text)
       } catch {
         throw Failure(
           .badInput, code: error.kind.rawValue, error.description,

@@ -96,7 +96,7 @@ extension IndexDefinition {
         parts.append(try Part(parsing: String(text)))
       }
       var predicate: Predicate?
-      if let condition { predicate = try MangoSelector.predicate(json: condition) }
+      if let condition { predicate = try MangoParser.predicate(json: condition) }
       try self.init(parts, where: predicate, isUnique: arguments.has(.unique))
     } catch {
       throw Failure(

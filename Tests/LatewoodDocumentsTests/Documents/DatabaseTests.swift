@@ -35,7 +35,7 @@ import Testing
     let reader = try DocumentStore.open(at: "db", on: disk.process(2), mode: .readOnly, options: options)
     try writer.save("a", "one")
     #expect(try Patience.wait { try reader.body("a") == "one" })
-    let feed = reader.liveChanges(of: try reader.defaultCollection(), since: 1)
+    let feed = reader.continuousFeed(of: try reader.defaultCollection(), since: 1)
     let second = Task {
       for try await change in feed { return change.id }
       return "nothing"

@@ -44,7 +44,7 @@ import Testing
   private func find(
     _ selector: String, by order: [FindRequest.Order] = [], skip: Int = 0, limit: Int = .max
   ) throws -> (ids: [String], read: Int) {
-    var request = FindRequest(try MangoSelector.predicate(json: selector))
+    var request = FindRequest(try MangoParser.predicate(json: selector))
     request.order = order
     request.skip = skip
     request.limit = limit
@@ -58,7 +58,7 @@ import Testing
 
   @Test func `a total over an index that holds the field reads no documents`() throws {
     let year = FieldPath("year")
-    let seventies = FindRequest(try MangoSelector.predicate(json: #"{"year": {"$gte": 1972, "$lt": 1980}}"#))
+    let seventies = FindRequest(try MangoParser.predicate(json: #"{"year": {"$gte": 1972, "$lt": 1980}}"#))
     func total(_ request: FindRequest) throws -> (sum: Int?, read: Int) {
       var read = 0
       let total = try store.reads(collection).total(PreparedFind(request), of: year, isWhole: true) {
@@ -123,7 +123,7 @@ import Testing
   func `what a selector says of ids bounds the documents that are read, never those that are found`(
     selector: String
   ) throws {
-    let predicate = try MangoSelector.predicate(json: selector)
+    let predicate = try MangoParser.predicate(json: selector)
     let expected = try films.filter { film in
       var writer = FleeceWriter()
       try writer.beginDictionary()
@@ -144,7 +144,7 @@ import Testing
 
   @Test func `a batch finds what it has saved, and a snapshot what was there`() throws {
     let snapshot = try store.snapshot()
-    let selector = try MangoSelector.predicate(json: #"{"year": 2049}"#)
+    let selector = try MangoParser.predicate(json: #"{"year": 2049}"#)
     func count(_ reads: DocumentReads) throws -> Int {
       var count = 0
       try reads.find(FindRequest(selector)) { _ in

@@ -22,7 +22,7 @@ import Testing
   ) throws -> IndexDefinition {
     try IndexDefinition(
       fields.map { try IndexDefinition.Part(parsing: $0) },
-      where: condition.map { try MangoSelector.predicate(json: $0) }, isUnique: unique)
+      where: condition.map { try MangoParser.predicate(json: $0) }, isUnique: unique)
   }
 
   @discardableResult

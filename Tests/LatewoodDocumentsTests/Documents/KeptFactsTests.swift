@@ -24,7 +24,7 @@ import Testing
   }
 
   private func request() throws -> FindRequest {
-    FindRequest(try MangoSelector.predicate(json: #"{"n":{"$lt":10}}"#))
+    FindRequest(try MangoParser.predicate(json: #"{"n":{"$lt":10}}"#))
   }
 
   private func ids(_ reads: DocumentReads, _ prepared: PreparedFind) throws -> [String] {

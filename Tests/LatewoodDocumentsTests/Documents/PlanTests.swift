@@ -66,7 +66,7 @@ import Testing
 
   private func request(_ random: inout SeededRandom) throws -> (request: FindRequest, text: String) {
     var text = condition(&random)
-    var request = FindRequest(try MangoSelector.predicate(json: text))
+    var request = FindRequest(try MangoParser.predicate(json: text))
     for name in ["a", "b", "c"].shuffled(using: &random).prefix(random.below(3)) {
       request.order.append(.init(FieldPath(name), isDescending: random.oneIn(2)))
     }
@@ -138,7 +138,7 @@ import Testing
       try store.createIndex(
         fields.joined(separator: " "), IndexDefinition(parts(fields)), in: collection)
     }
-    let condition = try MangoSelector.predicate(json: #"{"b":{"$gt":0}}"#)
+    let condition = try MangoParser.predicate(json: #"{"b":{"$gt":0}}"#)
     try store.createIndex("some", IndexDefinition(parts(["c"]), where: condition), in: collection)
   }
 
@@ -242,7 +242,7 @@ import Testing
   }
 
   private func plan(_ selector: String, sort: String? = nil, limit: Int = .max) throws -> FindExplanation {
-    var request = FindRequest(try MangoSelector.predicate(json: selector))
+    var request = FindRequest(try MangoParser.predicate(json: selector))
     if let sort {
       let part = try IndexDefinition.Part(parsing: sort)
       request.order = [.init(part.path, isDescending: part.isDescending)]
@@ -308,7 +308,7 @@ import Testing
       "existing",
       IndexDefinition(
         existing.parts.map { part throws(QueryError) in try IndexDefinition.Part(parsing: part) },
-        where: existing.condition.map { try MangoSelector.predicate(json: $0) }), in: collection)
+        where: existing.condition.map { try MangoParser.predicate(json: $0) }), in: collection)
     let with = try plan(existing.selector, sort: existing.sort)
     #expect(without.isScan && without.suggestion != nil)
     #expect(with.isScan && with.suggestion == (existing.isEnough ? nil : without.suggestion))
@@ -321,7 +321,7 @@ import Testing
     try store.createIndex("year", IndexDefinition([part]), in: collection)
     let reads = try store.reads(collection)
     for skip in [0, 16, 17, 95, 500, 989, 990, 999, 1000, 5000] {
-      var request = FindRequest(try MangoSelector.predicate(json: #"{"year":{"$gte":1900}}"#))
+      var request = FindRequest(try MangoParser.predicate(json: #"{"year":{"$gte":1900}}"#))
       request.order = [.init(FieldPath("year"), isDescending: isDescending)]
       (request.skip, request.limit) = (skip, 5)
       var found: [String] = []
@@ -350,7 +350,7 @@ import Testing
     let reads = try store.reads(collection)
     for order in [[], [FindRequest.Order(FieldPath("m"), isDescending: true)]] {
       for (skip, limit) in [(0, Int.max), (1, 5), (count - 1, 2), (count, 1)] {
-        var request = FindRequest(try MangoSelector.predicate(json: #"{"n":1}"#))
+        var request = FindRequest(try MangoParser.predicate(json: #"{"n":1}"#))
         (request.order, request.skip, request.limit) = (order, skip, limit)
         var found: [String] = []
         try reads.find(request) { document in
@@ -365,7 +365,7 @@ import Testing
 
   @Test func `a prepared request follows the indexes of the state that it reads`() throws {
     try fill(100)
-    let prepared = PreparedFind(FindRequest(try MangoSelector.predicate(json: #"{"year":1990}"#)))
+    let prepared = PreparedFind(FindRequest(try MangoParser.predicate(json: #"{"year":1990}"#)))
     func uses(_ reads: DocumentReads) throws -> [String] {
       var found: [String] = []
       try reads.find(prepared) { document in

@@ -22,7 +22,7 @@ import Testing
   private func request(
     _ selector: String, sort: [String] = [], skip: Int = 0, limit: Int = .max
   ) throws -> FindRequest {
-    var request = FindRequest(try MangoSelector.predicate(json: selector))
+    var request = FindRequest(try MangoParser.predicate(json: selector))
     request.order = try sort.map {
       let part = try IndexDefinition.Part(parsing: $0)
       return FindRequest.Order(part.path, isDescending: part.isDescending)

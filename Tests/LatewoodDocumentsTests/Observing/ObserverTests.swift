@@ -95,7 +95,7 @@ import Testing
     let store = try DocumentStore.inMemory()
     let documents = try store.defaultCollection()
     for number in 0..<300 { try store.save("before \(number)", "x") }
-    let feed = store.liveChanges(of: documents)
+    let feed = store.continuousFeed(of: documents)
     let reader = Task {
       var sequences: [UInt64] = []
       for try await change in feed {
@@ -116,7 +116,7 @@ import Testing
 
   @Test func `a live feed ends with its task, and throws when the database closes`() async throws {
     let store = try DocumentStore.inMemory()
-    let feed = store.liveChanges(of: try store.defaultCollection())
+    let feed = store.continuousFeed(of: try store.defaultCollection())
     let cancelled = Task {
       for try await _ in feed {}
       return true
@@ -134,7 +134,7 @@ import Testing
   @Test func `a live feed throws when its collection is dropped`() async throws {
     let store = try DocumentStore.inMemory()
     let fruit = try store.createCollection("fruit")
-    let feed = store.liveChanges(of: fruit)
+    let feed = store.continuousFeed(of: fruit)
     let reader = Task { for try await change in feed where change.id == "never" { return } }
     try store.save("apple", "x", in: fruit)
     try store.dropCollection("fruit")

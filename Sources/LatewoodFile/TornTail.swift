@@ -10,6 +10,19 @@ package struct TornTail: Sendable, Equatable {
   package var isDamage: Bool
 }
 
+extension LogWalk {
+  /// Tells damage from a torn tail, where a walk has come to its end: whether the log ends before
+  /// bytes that had been durable. A crash, a power cut or a full disk leaves only what was never
+  /// acknowledged.
+  ///
+  /// - Parameter floor: the offset up to which the root slots claim durability.
+  func endsInDamage(floor: UInt64) throws(Fault) -> Bool {
+    let durable = max(floor, durableThrough)
+    if position.offset < durable { return true }
+    return try isContradictedBeyond()
+  }
+}
+
 extension LogFile {
   /// The torn tail behind a log that a verification has walked; nil if there is nothing, only
   /// zeros, or bytes that a live writer may be writing.
@@ -41,8 +54,6 @@ extension LogFile {
     // An incomplete frame may be one that a writer has begun meanwhile.
     if try volume.isLockedForWriting(path) { return nil }
     let start = walk.position.offset
-    var isDamage = start < max(floor, walk.durableThrough)
-    if !isDamage { isDamage = try walk.isContradictedBeyond() }
-    return TornTail(range: start..<walk.size, isDamage: isDamage)
+    return TornTail(range: start..<walk.size, isDamage: try walk.endsInDamage(floor: floor))
   }
 }

@@ -8,7 +8,7 @@
 ///
 /// The feed ends when its task is cancelled, or with an error when the database is closed or the
 /// collection dropped.
-package struct LiveChanges: AsyncSequence, Sendable {
+package struct ContinuousFeed: AsyncSequence, Sendable {
   package typealias Element = SequenceEntry
 
   let store: DocumentStore
@@ -57,7 +57,7 @@ package struct LiveChanges: AsyncSequence, Sendable {
 extension DocumentStore {
   /// Returns the changes of a collection since a sequence, followed by new ones as they are
   /// committed.
-  package func liveChanges(of collection: DocumentCollection, since: UInt64 = 0) -> LiveChanges {
-    LiveChanges(store: self, collection: collection, since: since)
+  package func continuousFeed(of collection: DocumentCollection, since: UInt64 = 0) -> ContinuousFeed {
+    ContinuousFeed(store: self, collection: collection, since: since)
   }
 }

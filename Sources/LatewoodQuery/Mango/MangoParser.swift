@@ -9,7 +9,7 @@ import LatewoodFleece
 /// A selector means the same as in CouchDB 3.5. Where its documentation is silent: strings compare
 /// by their bytes, and numbers by their value, so that `$eq` and `$all` find 1 where 1.0 is asked
 /// for. Source: the documentation of `/db/_find`.
-package struct MangoSelector {
+package struct MangoParser {
   /// The greatest depth of nested conditions, beyond any that a person writes.
   static let depthLimit = 100
   /// An operator of stored selectors only: true where a condition does not hold, whether or not the
@@ -21,7 +21,7 @@ package struct MangoSelector {
   /// Throws `invalidSelector`, `unsupported` or `tooDeep` with the place in the selector.
   package static func predicate(of selector: FleeceElement) throws(QueryError) -> Predicate {
     let place = MangoPlace()
-    let reader = MangoSelector()
+    let reader = MangoParser()
     try reader.require(
       try reader.kind(selector, place) == .dictionary,
       "a selector is an object, such as {\"year\": {\"$gt\": 1975}}", place)
@@ -30,7 +30,7 @@ package struct MangoSelector {
 
   /// Returns the predicate of a selector that ``Predicate/selector()`` has written.
   package static func stored(_ selector: FleeceElement) throws(QueryError) -> Predicate {
-    try MangoSelector(isStored: true).condition(selector, at: MangoPlace())
+    try MangoParser(isStored: true).condition(selector, at: MangoPlace())
   }
 
   /// Whether `$unless` is accepted, which only stored selectors use.
@@ -47,9 +47,9 @@ package struct MangoSelector {
 
   /// Returns the condition that an object, or a bare value, states for the field at a place.
   private func condition(_ element: FleeceElement, at place: MangoPlace) throws(QueryError) -> Predicate {
-    guard place.depth < MangoSelector.depthLimit else {
+    guard place.depth < MangoParser.depthLimit else {
       throw QueryError(
-        .tooDeep, "conditions are nested more than \(MangoSelector.depthLimit) levels deep", place: place.text
+        .tooDeep, "conditions are nested more than \(MangoParser.depthLimit) levels deep", place: place.text
       )
     }
     guard let members = try reading(place.text, { () throws(FleeceError) in try element.members() }) else {
@@ -60,7 +60,7 @@ package struct MangoSelector {
     }
     var parts: [Predicate] = []
     for (name, value) in members {
-      if isStored, name == MangoSelector.exactNegation {
+      if isStored, name == MangoParser.exactNegation {
         parts.append(.not(try condition(value, at: place.entering(name))))
       } else if name.utf8.first == UInt8(ascii: "$") {
         guard let key = MangoOperator(rawValue: name) else {
