@@ -282,7 +282,7 @@ final class GroupCommit: @unchecked Sendable {
 
   // MARK: Appending
 
-  /// What has become of earlier commits when the writer begins something.
+  /// The progress of earlier commits when the writer begins something.
   struct Beginning {
     var writtenThrough: UInt64
     var durableMark: UInt64

@@ -62,7 +62,7 @@ extension MappedFile {
       let isWhole = windows.count == 1 && isInMemory(unknown, base)
       return note(isWhole ? Note.isReadable : Note.isPartial, windows, bitmap)
     }
-    // Who reads on where the last windows ended will probably read on.
+    // A reader that continues where the last windows ended will probably read on.
     if windowsEnd.exchange(windows.upperBound, ordering: .relaxed) == windows.lowerBound {
       let ahead = windows.lowerBound..<min(windows.upperBound + MappedFile.windowsAhead, limit / length)
       if makeWindows(ahead, bitmap, base) { return windowsEnd.store(ahead.upperBound, ordering: .relaxed) }

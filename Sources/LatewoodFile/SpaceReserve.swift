@@ -47,11 +47,11 @@ struct SpaceReserve {
   private var lengths: ReserveLengths?
   /// Blocks exist below this offset.
   private var keptThrough: UInt64 = 0
-  /// What ends here leaves the whole reserve as it is. The greatest number while there is no
-  /// reserve, because it is not asked for or the file system cannot keep blocks.
+  /// The offset up to which a commit leaves the whole reserve as it is. The greatest number while
+  /// there is no reserve, because it is not asked for or the file system cannot keep blocks.
   private(set) var coveredThrough: UInt64 = .max
-  /// What frees space and ends here need not ask for more blocks: they exist, and either the
-  /// reserve behind them does too, or there was no space for it a short while ago.
+  /// The offset up to which a commit that frees space need not ask for more blocks: they exist, and
+  /// either the reserve behind them does too, or there was no space for it a short while ago.
   private(set) var freeingThrough: UInt64 = .max
   /// The offset up to which nothing more is asked for, because there was no space.
   private var triedThrough: UInt64 = 0

@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// What only a program does with its process: a library leaves that to the program it is in.
+/// Calls that belong to a program: a library leaves them to the program that it is part of.
 extension CurrentProcess {
   /// The path of its program, for starting it again.
   package static func executablePath() throws(Fault) -> String {

@@ -53,7 +53,7 @@ extension Run where Engine == LatewoodEngine {
     chosen.durability = .relaxed
     chosen.checkpointsInBackground = false
     chosen.compaction = .manual
-    // What has been verified once stays so, however slowly the program runs.
+    // Nodes that were verified once stay so, however slowly the program runs.
     chosen.checksumLifetime = 0
     return chosen
   }
@@ -97,7 +97,7 @@ extension Run where Engine == LatewoodEngine {
   private func countGets(_ engine: LatewoodEngine, missing: Bool = false) throws -> UInt64 {
     let operations = options.records / 2
     var checksum = Checksum()
-    // What is read for the first time is verified.
+    // Everything that is read for the first time is verified.
     _ = try gets(from: engine, seed: 0xBEAD, 2 * operations, missing: missing, into: &checksum)
     var hits: UInt64 = 0
     try countInstructions {

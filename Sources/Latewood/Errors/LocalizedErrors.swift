@@ -11,9 +11,9 @@ import LatewoodStore
 extension DatabaseError: LocalizedError {
   /// Path, message and place.
   public var errorDescription: String? { summary }
-  /// What is wrong, without the place.
+  /// The description of the error, without the place.
   public var failureReason: String? { message }
-  /// What to do about it.
+  /// The advice on how to go on.
   public var recoverySuggestion: String? { advice }
 }
 
@@ -22,8 +22,8 @@ extension DatabaseError: LocalizedError {
 extension StoreError: LocalizedError {
   /// Path, message and place.
   public var errorDescription: String? { summary }
-  /// What is wrong, without the place.
+  /// The description of the error, without the place.
   public var failureReason: String? { message }
-  /// What to do about it.
+  /// The advice on how to go on.
   public var recoverySuggestion: String? { advice.isEmpty ? nil : advice }
 }

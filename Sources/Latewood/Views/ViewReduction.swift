@@ -50,7 +50,7 @@ public struct ViewReduction: Sendable {
   }
 }
 
-/// What the values of rows add up to.
+/// The sum, number, extremes and sum of squares of the values of rows.
 public struct ViewStatistics: Sendable, Equatable {
   /// The sum of the values.
   public let sum: Double

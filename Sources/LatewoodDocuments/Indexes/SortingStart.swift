@@ -1,8 +1,8 @@
 extension Sequence<UInt8> {
   /// The first eight bytes as a big-endian number, with zeros for those that are missing.
   ///
-  /// Of two sequences with different numbers, the one with the smaller number sorts first. The
-  /// bytes themselves have to be compared only where the numbers are equal.
+  /// If the numbers of two sequences differ, the one with the smaller number sorts first. The bytes
+  /// themselves have to be compared only where the numbers are equal.
   var sortingStart: UInt64 {
     var start: UInt64 = 0
     var rest = 64

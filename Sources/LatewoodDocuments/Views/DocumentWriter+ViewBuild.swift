@@ -16,8 +16,8 @@ extension DocumentWriter {
 
   /// Begins a view, if it is not there in this version, and catches it up by one step.
   ///
-  /// What has been caught up survives a crash. From the step on that finds nothing more to do,
-  /// every change of this process keeps the view up to date.
+  /// A crash loses no step that has ended. Once a step finds nothing more to do, every change of
+  /// this process keeps the view up to date.
   ///
   /// - Throws: ``DocumentError`` `badArgument` for an invalid name; `notFound` if the view was
   ///   dropped since it was registered; `conflict` if another version was registered since; `busy`

@@ -38,7 +38,7 @@ extension DocumentWriter {
     for view in try CollectionView.load(of: work.name, in: shared.database, transaction) {
       let known = core.views.view(view.name, of: work.collection.identity)
       let definition = known?.makesRows(of: view.record) == true ? known : nil
-      // What came before this batch; its own changes are mapped as they are made.
+      // Compared with the start of the batch: its own changes are mapped as they are made.
       let isKept = definition != nil && view.record.through == work.startState.lastSequence
       views.append(ViewWork(view, definition, isStored: true, isKept: isKept))
     }

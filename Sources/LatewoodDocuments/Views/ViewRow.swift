@@ -17,7 +17,7 @@ package struct ViewRow {
   package static let keyLimit = 8192
   /// The greatest number of rows of one document.
   package static let rowLimit = 1 << 16
-  /// What follows the id: a zero byte, which no id has, and the number.
+  /// The number of bytes behind the id: a zero byte, which no id has, and the number of the row.
   private static let tailCount = 5
 
   /// The key in the keyspace of rows.
@@ -84,7 +84,7 @@ package struct ViewRow {
   }
 }
 
-/// What one document has emitted to a view: the keys of its rows, or the reason why it has none.
+/// The rows that one document has emitted to a view, by key, or the reason why it has none.
 ///
 /// Stored under the id, so that rows can be removed without running a map. A document that emitted
 /// nothing has no entry. `kind 1 byte`, then for each row the length of its collation key, varint,

@@ -1,4 +1,4 @@
-/// What the values of rows add up to.
+/// The sum, number, extremes and sum of squares of the values of rows.
 package struct ViewStats: Sendable, Equatable {
   package var sum = 0.0
   package var count = 0

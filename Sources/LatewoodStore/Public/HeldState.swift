@@ -9,7 +9,7 @@ import Synchronization
 package final class HeldState: Readable {
   private let version: Version
   private let engine: Engine
-  /// What `once` has returned; 0 if nothing yet.
+  /// The number that `once` has returned; 0 if it was not called yet.
   private let note = Atomic<UInt64>(0)
 
   init(_ version: Version, of engine: Engine) {

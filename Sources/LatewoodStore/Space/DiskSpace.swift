@@ -59,7 +59,7 @@ final class DiskSpace: Sendable {
   func wasRelieved() { attempts.withLock { $0.end() } }
 }
 
-/// What has happened since a full disk was last freed, and the decision to try that again.
+/// The events since a full disk was last freed, and the decision to try that again.
 ///
 /// Freeing takes a checkpoint, which may find little to give back. So it is tried after the first
 /// transaction that removes something, and then after twice as many each time; and after a refused

@@ -45,7 +45,7 @@ extension Engine {
         if !log.writer.isTight { disk.wasRelieved() }
       }
     }
-    // What is left can only be gained by a compaction.
+    // Only a compaction can gain more.
     if disk.isTight { compactLater() }
   }
 

@@ -136,7 +136,7 @@ extension CommandDescription {
 
 /// The result of an import.
 struct ImportReport: Equatable {
-  /// What a dump of CouchDB has and an import leaves out.
+  /// The parts of a dump of CouchDB that an import leaves out.
   struct LeftOut: Equatable {
     /// The number of deleted documents and design documents.
     var documents = 0

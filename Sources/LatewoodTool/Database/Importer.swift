@@ -14,7 +14,7 @@ struct Importer {
   private var isOfDocuments = false
   /// The value that was read last; nil after the end.
   private var value: [UInt8]? = []
-  /// What has been left out of a dump of CouchDB.
+  /// The parts of a dump of CouchDB that have been left out.
   private var leftOut = ImportReport.LeftOut()
 
   init(from source: ImportSource, keyspaceName: String, progress: Progress) {

@@ -74,7 +74,7 @@ struct FileParts {
   var dead: UInt64 { sum(.deadNode, .deadCommit) }
   var frames: UInt64 { sum(.checkpoint, .frame) }
   var holes: UInt64 { sum(.hole) }
-  /// What follows the log: reserved ahead, or left from writes that were never acknowledged.
+  /// The bytes behind the log: reserved ahead, or left from writes that were never acknowledged.
   var room: UInt64 { sum(.skipped, .reserved) }
   var damaged: UInt64 { sum(.damaged) }
 }

@@ -18,8 +18,8 @@ import LatewoodFile
 ///
 /// It reads memory of a version (or of a running transaction), which the owner of the cursor keeps.
 ///
-/// What scans call for each entry is mutating, although it changes nothing: the compiler would copy
-/// a borrowed cursor for each call, all of its 780 bytes.
+/// The methods that scans call for each entry are mutating, although they change nothing: the
+/// compiler would copy a borrowed cursor for each call, all of its 780 bytes.
 package struct MergedCursor: ~Copyable {
   private let view: ReadView
   private var base: BaseCursor

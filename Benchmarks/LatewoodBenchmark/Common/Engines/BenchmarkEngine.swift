@@ -12,8 +12,8 @@ protocol BenchmarkWriter {
   mutating func delete(_ key: UnsafeRawBufferPointer) throws
 }
 
-/// What one thread needs of an engine: a connection, prepared statements, cursors. Its reads see
-/// the newest commit.
+/// One thread's use of an engine: a connection, prepared statements, cursors. Its reads see the
+/// newest commit.
 protocol BenchmarkSession: BenchmarkReads {
   associatedtype Writer: BenchmarkWriter
   associatedtype State: BenchmarkReads

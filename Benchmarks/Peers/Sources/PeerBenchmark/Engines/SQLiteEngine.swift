@@ -14,7 +14,7 @@
   protocol SQLiteLayout: Sendable {
     static var name: String { get }
     static var pageSize: Int { get }
-    /// What follows the columns in `CREATE TABLE`.
+    /// The options behind the columns in `CREATE TABLE`.
     static var tableOptions: String { get }
     /// The statement that inserts or replaces a record.
     static var put: String { get }
