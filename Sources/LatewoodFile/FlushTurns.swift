@@ -6,7 +6,8 @@ import LatewoodConcurrency
 /// ```
 ///            begin                               end
 /// turn n     | covers bytes before `through`     |     wakes all that wait for n, and one that
-///                                                      waits for n + 1, to lead it
+///                                                      waits for n + 1, to lead it, unless the
+///                                                      same thread leads on
 /// ```
 ///
 /// Invariants (all of it with the monitor of the flush held):
@@ -39,11 +40,16 @@ struct FlushTurns {
   /// - Parameters:
   ///   - isDone: whether its work succeeded.
   ///   - isLast: whether all threads that wait for the next turn must look at the state again.
-  mutating func end(isDone: Bool, isLast: Bool) {
+  ///   - isFollowed: whether the caller sees to it that the next turn begins, without waking anybody.
+  mutating func end(isDone: Bool, isLast: Bool, isFollowed: Bool = false) {
     isTaken = false
     if isDone { done = begun }
     ended(begun).broadcast()
-    if isLast { ended(begun + 1).broadcast() } else { ended(begun + 1).signal() }
+    if isLast {
+      ended(begun + 1).broadcast()
+    } else if !isFollowed {
+      ended(begun + 1).signal()
+    }
   }
 
   /// The condition to wait for, while a turn runs, if everything before `target` is needed.

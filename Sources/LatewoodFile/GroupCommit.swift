@@ -34,11 +34,19 @@ final class GroupCommit: @unchecked Sendable {
     var preallocation = Preallocation()
     var writing: FlushTurns
     var syncing: FlushTurns
+    /// The end of the last commit whose durability a thread has waited for.
+    var wantedDurable: UInt64 = 0
     /// Whether another open file owns the writing process's lock now.
     var keepsLock = false
     /// Whether a compaction of this process is replacing this file, or has replaced it.
     var isReplaced = false
   }
+
+  /// The number of syncs that a thread leads for others after its own.
+  private static let turnsForOthers = 2
+  /// The number of times that a thread gives up the processor before it leads for others, so that
+  /// those whose commits have just become durable come along with their next ones.
+  private static let pausesForOthers = 3
 
   private let frames: FrameWriter
   private let place: PlaceCheck
@@ -82,11 +90,12 @@ final class GroupCommit: @unchecked Sendable {
       precondition(
         target <= state.pointee.progress.closedThrough, "a flush of what was not committed")
       if durable, state.pointee.syncing.isTaken {
+        state.pointee.wantedDurable = max(state.pointee.wantedDurable, target)
         state.pointee.syncing.ended(covering: target).wait()
       } else if target > state.pointee.progress.writtenThrough, state.pointee.writing.isTaken {
         state.pointee.writing.ended(covering: target).wait()
       } else if durable {
-        leadSync()
+        leadSyncs()
       } else {
         leadWrite(isSyncing: false)
       }
@@ -153,9 +162,27 @@ final class GroupCommit: @unchecked Sendable {
     state.pointee.writing.end(isDone: fault == nil, isLast: state.pointee.progress.isStopped)
   }
 
+  /// Syncs, and then a few times more for threads that have come to wait meanwhile. One of those
+  /// would first have to be woken, and the disk would be idle until it runs.
+  private func leadSyncs() {
+    var rest = GroupCommit.turnsForOthers
+    while leadSync(mayContinue: rest > 0) {
+      rest -= 1
+      monitor.unlock()
+      for _ in 0..<GroupCommit.pausesForOthers { Monitor.giveUpProcessor() }
+      monitor.lock()
+      // A thread that did not have to be woken has taken the turn, and wakes others at its end.
+      if state.pointee.syncing.isTaken || !isSyncWanted { return }
+    }
+  }
+
   /// Writes all complete frames unless another thread does, then syncs. The monitor is held and the
   /// turn free, both on entry and on return.
-  private func leadSync() {
+  ///
+  /// - Parameter mayContinue: whether the caller can lead the next turn too.
+  /// - Returns: whether it has to, because others wait for it and none of them was woken.
+  @discardableResult
+  private func leadSync(mayContinue: Bool = false) -> Bool {
     let writes =
       !state.pointee.progress.isStopped && !state.pointee.writing.isTaken
       && state.pointee.progress.closedThrough > state.pointee.progress.writtenThrough
@@ -180,7 +207,15 @@ final class GroupCommit: @unchecked Sendable {
       }
     }
     let isDone = isSyncable && state.pointee.progress.failure == nil
-    state.pointee.syncing.end(isDone: isDone, isLast: state.pointee.progress.isStopped)
+    let isLast = state.pointee.progress.isStopped
+    let continues = mayContinue && isDone && !isLast && isSyncWanted
+    state.pointee.syncing.end(isDone: isDone, isLast: isLast, isFollowed: continues)
+    return continues
+  }
+
+  /// Whether a thread waits for the durability of a commit. With the monitor held.
+  private var isSyncWanted: Bool {
+    state.pointee.wantedDurable > state.pointee.progress.syncedThrough
   }
 
   /// The range to preallocate before a write. With the monitor held.

@@ -7,9 +7,10 @@
 ///              | zeroed: the blocks have been written, too
 /// ```
 ///
-/// The first sync of a block that was only reserved costs half as much again or more, because the
-/// file system records that the block is now in use. If commits are so long that every few of them
-/// reach a new block, the space is therefore filled with zeros ahead of time.
+/// The first sync of a block that was only reserved takes two to three times as long, because the
+/// file system records that the block is now in use. Where that is so
+/// (`Device.prefersWrittenRoom`), the space is filled with zeros ahead of time instead, unless
+/// commits are so long that each reaches a new block anyway.
 ///
 /// The sync after that is itself a longer one. So each time twice as much is preallocated, up to a
 /// limit.
@@ -19,8 +20,8 @@ struct Preallocation {
   private static let greatestLength: UInt64 = 512 << 10
   /// A store with fewer synchronous commits preallocates nothing.
   private static let syncsBefore = 8
-  /// The least length of a synchronous commit, in bytes, for which the space is zeroed.
-  private static let leastZeroed: UInt64 = 512
+  /// For synchronous commits of this length, in bytes, or more no space is zeroed.
+  private static let longLength: UInt64 = 16 << 10
 
   /// The number of writes so far that were followed by a sync.
   private var syncs = 0
@@ -35,13 +36,13 @@ struct Preallocation {
   /// Counts a write that will be synced, and returns the range to reserve before it for the small
   /// commits that follow; nil if there is no need.
   ///
-  /// - Parameter isZeroed: whether the space for longer commits is zeroed by the writer.
+  /// - Parameter isZeroed: whether the writer fills the space with zeros instead.
   mutating func rangeToReserve(from start: UInt64, through end: UInt64, isZeroed: Bool) -> Range<UInt64>? {
     syncs += 1
     syncedLength = end - start
-    guard syncs > Self.syncsBefore, end > through,
-      syncedLength < (isZeroed ? Self.leastZeroed : Self.leastLength)
-    else { return nil }
+    guard !isZeroed, syncs > Self.syncsBefore, end > through, syncedLength < Self.leastLength else {
+      return nil
+    }
     return extend(from: start, beyond: end)
   }
 
@@ -52,7 +53,7 @@ struct Preallocation {
   /// the writer handed out.
   mutating func rangeToZero(at tail: UInt64) -> Range<UInt64>? {
     guard syncs > Self.syncsBefore, tail + syncedLength > through,
-      (Self.leastZeroed..<Self.leastLength / 4).contains(syncedLength), syncs - syncsAtLast >= 4
+      syncedLength < Self.longLength, syncs - syncsAtLast >= 4
     else { return nil }
     return extend(from: tail, beyond: tail)
   }

@@ -126,6 +126,46 @@ import Testing
     log.close()
   }
 
+  /// Syncs while other threads come to wait. Returns the threads that led the syncs, in order.
+  ///
+  /// - Parameter milliseconds: how long each of the first four syncs lets another thread get as far
+  ///   as waiting for the next.
+  private func leaders(waiting milliseconds: UInt64) throws -> [UInt] {
+    let log = try bench.open().log
+    defer { log.close() }
+    let leaders = Guarded<[UInt]>([])
+    let calls = Calls()
+    let first = try commitInMemory("first", to: log)
+    bench.volume.plan.withLock {
+      $0.duringSync = {
+        let count = leaders.withLock {
+          $0.append(Monitor.currentThread)
+          return $0.count
+        }
+        guard count <= 4 else { return }
+        calls.start {
+          try log.flush(through: self.commitInMemory("other \(count)", to: log), durable: true)
+        }
+        Monitor.sleep(milliseconds: milliseconds)
+      }
+    }
+    try log.flush(through: first, durable: true)
+    #expect(calls.end())
+    #expect(calls.kinds == [nil, nil, nil, nil])
+    bench.volume.plan.withLock { $0.duringSync = nil }
+    return leaders.withLock { $0 }
+  }
+
+  @Test func `a thread leads two more syncs for those who wait, then wakes one of them`() throws {
+    // On a busy machine a thread may come too late to be waiting.
+    for attempt in 0..<10 {
+      let leaders = try leaders(waiting: 10 << attempt)
+      #expect(leaders.prefix(4).filter { $0 == Monitor.currentThread }.count <= 3)
+      if leaders.prefix(4).map({ $0 == Monitor.currentThread }) == [true, true, true, false] { return }
+    }
+    Issue.record("threads were woken to lead while another could")
+  }
+
   @Test func `a sync that fails fails all who wait for it or for the next, and nothing is written after it`()
     throws
   {

@@ -23,13 +23,15 @@ import Testing
     }
   }
 
-  @Test func `commits that come upon new blocks find them written`() throws {
+  @Test(arguments: [900, 100]) func `commits that come upon new blocks find them written`(
+    _ length: Int
+  ) throws {
     let log = try bench.open().log
-    let room = try ahead(log, commits: 1500, length: 900)
+    let room = try ahead(log, commits: 1500, length: length)
     let made = room.filter { $0 > 0 }
     // Each time twice as much, up to 512 KiB; 1,500 commits of some 960 bytes reach the fifth.
     let lengths: [UInt64] = [64 << 10, 128 << 10, 256 << 10, 512 << 10, 512 << 10]
-    #expect(made.count == lengths.count)
+    #expect(made.count == (length == 900 ? 5 : 3))
     #expect(zip(made, lengths).allSatisfy { ($1 - 2000...$1).contains($0) }, "\(made)")
     #expect(room.prefix(8).allSatisfy { $0 == 0 })
     // Except for the first few, no commit lies beyond the bytes written before it.
@@ -48,9 +50,9 @@ import Testing
     #expect(try bench.read().entries.count == 1500)
   }
 
-  @Test(arguments: [100, 40_000]) func `commits that gain nothing have none written`(_ length: Int) throws {
+  @Test func `long commits, which gain nothing, have none written`() throws {
     let log = try bench.open().log
-    #expect(try ahead(log, commits: 200, length: length).allSatisfy { $0 == 0 })
+    #expect(try ahead(log, commits: 200, length: 40_000).allSatisfy { $0 == 0 })
     log.close()
     #expect(try bench.read().entries.count == 200)
   }
