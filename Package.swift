@@ -15,6 +15,7 @@ let package = Package(
   products: [
     .library(name: "Latewood", targets: ["Latewood"]),
     .library(name: "LatewoodStore", targets: ["LatewoodStore"]),
+    .library(name: "LatewoodTesting", targets: ["LatewoodTesting"]),
     .executable(name: "latewood", targets: ["LatewoodMain"]),
   ],
   targets: [
@@ -43,6 +44,13 @@ let package = Package(
       on: [
         "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
         "LatewoodConcurrency", "LatewoodBytes",
+      ]),
+    // For tests of programs that use Latewood: the simulated disk of its own tests.
+    layer(
+      "LatewoodTesting",
+      on: [
+        "Latewood", "LatewoodDocuments", "LatewoodStore", "LatewoodDevice", "LatewoodConcurrency",
+        "LatewoodBytes", "LatewoodSimulation",
       ]),
     // What a program needs of the system, and a library does not: standard streams, the terminal,
     // signals, child processes.
@@ -113,6 +121,9 @@ let package = Package(
         "Latewood", "LatewoodFleece", "LatewoodStore", "LatewoodConcurrency", "LatewoodBytes",
         "LatewoodSimulation",
       ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodTestingTests", dependencies: ["LatewoodTesting", "Latewood", "LatewoodStore"],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodConcurrencyTests", dependencies: ["LatewoodConcurrency", "LatewoodSimulation"],

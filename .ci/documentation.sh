@@ -7,7 +7,7 @@ graphs=.build-documentation/graphs
 # A target that is up to date would not write its symbols again.
 rm -rf .build-documentation
 mkdir -p "$graphs"
-for product in LatewoodStore Latewood; do
+for product in LatewoodStore Latewood LatewoodTesting; do
   swift build --target "$product" --scratch-path .build-documentation \
     -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$PWD/$graphs"
   find "$graphs" -type f ! -name "$product*.symbols.json" -delete

@@ -35,7 +35,8 @@ root = pathlib.Path(__file__).resolve().parent.parent
 client = root / ".ci/client"
 generated = client / "Sources/Examples/Generated"
 scratch = root / ".build-client"
-products = {"Latewood": ["Foundation", "Latewood"], "LatewoodStore": ["Foundation", "LatewoodStore"]}
+products = {"Latewood": ["Foundation", "Latewood"], "LatewoodStore": ["Foundation", "LatewoodStore"],
+            "LatewoodTesting": ["Latewood", "LatewoodTesting"]}
 
 # What nobody minds: an example often ends before a value is used, and two pages have one name.
 harmless = re.compile(r"was never (used|mutated|read)|strings produced by other paths in the module")

@@ -23,6 +23,7 @@ let package = Package(
       name: "Examples",
       dependencies: [
         .product(name: "Latewood", package: "Latewood"), .product(name: "LatewoodStore", package: "Latewood"),
+        .product(name: "LatewoodTesting", package: "Latewood"),
       ]),
   ],
   swiftLanguageModes: [.v6]

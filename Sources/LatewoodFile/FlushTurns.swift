@@ -40,7 +40,8 @@ struct FlushTurns {
   /// - Parameters:
   ///   - isDone: whether its work succeeded.
   ///   - isLast: whether all threads that wait for the next turn must look at the state again.
-  ///   - isFollowed: whether the caller sees to it that the next turn begins, without waking anybody.
+  ///   - isFollowed: whether the caller sees to it that the next turn begins, without waking
+  ///     anybody.
   mutating func end(isDone: Bool, isLast: Bool, isFollowed: Bool = false) {
     isTaken = false
     if isDone { done = begun }

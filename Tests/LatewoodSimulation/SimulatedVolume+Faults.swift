@@ -50,6 +50,11 @@ extension SimulatedVolume {
     set { locked { space = newValue } }
   }
 
+  /// The sum of the lengths of all files, in bytes, as `spaceLimit` counts them.
+  package var totalLength: Int {
+    locked { Set(names.values).reduce(0) { $0 + (files[$1]?.liveSize ?? 0) } }
+  }
+
   /// The number of bytes left below the limit. With the lock held.
   var freeBlocks: Int {
     guard let space else { return 1 << 40 }

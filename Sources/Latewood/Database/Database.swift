@@ -1,4 +1,5 @@
 import LatewoodConcurrency
+import LatewoodDevice
 import LatewoodDocuments
 import LatewoodFleece
 import LatewoodStore
@@ -96,6 +97,16 @@ public final class Database: Sendable {
   ) throws -> Database {
     let documents = try translating(path) { () throws(DocumentError) in
       try DocumentStore.open(at: path, mode: mode, options: configuration.options)
+    }
+    return Database(documents, path: path, configuration: configuration)
+  }
+
+  /// Opens a database on any volume: the seam for simulated disks.
+  package static func open(
+    at path: String, on volume: any Volume, mode: OpenMode, configuration: Configuration
+  ) throws -> Database {
+    let documents = try translating(path) { () throws(DocumentError) in
+      try DocumentStore.open(at: path, on: volume, mode: mode, options: configuration.options)
     }
     return Database(documents, path: path, configuration: configuration)
   }

@@ -1,0 +1,221 @@
+import Latewood
+import LatewoodBytes
+import LatewoodConcurrency
+import LatewoodDevice
+import LatewoodDocuments
+import LatewoodSimulation
+import LatewoodStore
+
+/// A disk in memory that loses power, fails and fills up when a test tells it to.
+///
+/// ```swift
+/// let disk = SimulatedDisk()
+/// let database = try disk.openDatabase("notes.latewood")
+/// disk.freeBytes = 0
+/// // Saving now throws `notWritable`, as on a disk that is full.
+/// ```
+///
+/// It keeps apart what a program has written and what it has made durable. When the power is cut, a
+/// real disk may have kept any part of what was not durable: each sector in its old or its new
+/// content, files with or without their new length, names with or without their last changes.
+/// ``statesAfterPowerCut(limit:seed:)`` returns such states, each as a disk of its own, and
+/// ``cuttingPower(_:states:seed:run:check:)`` tries a power cut at every call of a program.
+///
+/// All files are in one directory. A file can have up to 1 GiB, for which only address space is
+/// reserved.
+///
+/// Thread safety: all calls from any thread.
+public final class SimulatedDisk: Sendable {
+  /// The way in which a call to the disk fails.
+  public enum Failure: Sendable, Equatable {
+    /// The call takes effect or not, and then the machine loses power: this call and all later ones
+    /// throw `inputOutput`.
+    case powerCut
+    /// The call fails because of the device, like a bad block. A write does nothing; a sync makes
+    /// nothing durable.
+    case device
+    /// The call fails for lack of space, and does nothing.
+    case noSpace
+    /// A sync fails after some sectors have become durable; the others are lost, although reads
+    /// show them. Any other call fails as with `device`.
+    case lostSectors
+    /// A write is lost without an error: the disk never has it, although reads show it.
+    case lostWrite
+  }
+
+  let volume: SimulatedVolume
+  private let databases = Guarded<[Database]>([])
+  private let stores = Guarded<[Store]>([])
+  private let origin: String
+
+  /// Makes an empty disk.
+  ///
+  /// - Parameter seed: decides which sectors are lost by ``Failure/lostSectors``.
+  public convenience init(seed: UInt64 = 0) {
+    self.init(SimulatedVolume(seed: seed), origin: "a new disk")
+  }
+
+  init(_ volume: SimulatedVolume, origin: String) {
+    self.volume = volume
+    self.origin = origin
+  }
+
+  // MARK: Databases
+
+  /// Opens a database on this disk.
+  ///
+  /// - Parameters:
+  ///   - name: the name of the file. There are no directories.
+  ///   - mode: as of `Database.open`.
+  ///   - configuration: as of `Database.open`.
+  /// - Throws: `DatabaseError` as `Database.open` does; `inputOutput` after a power cut.
+  public func openDatabase(
+    _ name: String = "test.latewood", mode: Database.OpenMode = .openOrCreate,
+    configuration: Database.Configuration = Database.Configuration()
+  ) throws -> Database {
+    let database = try Database.open(at: name, on: volume, mode: mode, configuration: configuration)
+    databases.withLock { $0.append(database) }
+    return database
+  }
+
+  /// Opens a key-value store on this disk.
+  ///
+  /// - Parameters:
+  ///   - name: the name of the file. There are no directories.
+  ///   - mode: as of `Store.open`.
+  ///   - options: as of `Store.open`.
+  /// - Throws: `StoreError` as `Store.open` does; `inputOutput` after a power cut.
+  public func openStore(
+    _ name: String = "test.latewood", mode: Store.OpenMode = .openOrCreate,
+    options: Store.Options = Store.Options()
+  ) throws -> Store {
+    let store = try Store.open(
+      at: name, on: volume, mode: mode, options: options, environment: .system)
+    stores.withLock { $0.append(store) }
+    return store
+  }
+
+  /// Closes every database and store that was opened on this disk, whether that succeeds or not.
+  func closeAll() {
+    for database in databases.withLock({ take(&$0) }) { ignoringErrors { try database.close() } }
+    for store in stores.withLock({ take(&$0) }) { ignoringErrors { try store.close() } }
+  }
+
+  private func take<Element>(_ list: inout [Element]) -> [Element] {
+    defer { list = [] }
+    return list
+  }
+
+  /// After a power cut, closing fails; what matters is that nothing is held any more.
+  private func ignoringErrors(_ body: () throws -> Void) {
+    do { try body() } catch {}
+  }
+
+  // MARK: Faults
+
+  /// The number of calls so far that changed the disk, or would have: writes, syncs, and changes of
+  /// names.
+  public var callCount: Int { volume.callCount }
+
+  /// Whether the power was cut.
+  public var hasLostPower: Bool { volume.isCrashed }
+
+  /// Cuts the power now: every later call throws `inputOutput`.
+  public func cutPower() { volume.crash() }
+
+  /// Makes one call fail.
+  ///
+  /// - Parameters:
+  ///   - failure: how it fails.
+  ///   - call: the number of the call, counted from 0 as ``callCount`` counts. With one thread, the
+  ///     same program makes the same calls each time; checkpoints and automatic compactions run on
+  ///     threads of their own.
+  public func fail(_ failure: Failure, atCall call: Int) {
+    volume.inject(failure.injected, atCall: call)
+  }
+
+  /// Makes every call succeed again for which ``fail(_:atCall:)`` was called and that has not
+  /// happened yet.
+  public func clearFailures() { volume.clearFaults() }
+
+  /// The number of bytes that files can still grow by; nil for a disk without a limit. Setting it
+  /// sets the limit relative to what the files take now.
+  public var freeBytes: Int? {
+    get { volume.spaceLimit.map { max(0, $0 - volume.totalLength) } }
+    set { volume.spaceLimit = newValue.map { volume.totalLength + max(0, $0) } }
+  }
+
+  /// Flips bits of one byte of a file, as a medium does that rots.
+  ///
+  /// - Parameters:
+  ///   - name: the name of the file.
+  ///   - offset: the place of the byte, below the length of the file.
+  ///   - mask: the bits to flip.
+  /// - Throws: `DatabaseError` `notFound` if there is no such file; `invalidParameter` if it is not
+  ///   that long.
+  public func corrupt(_ name: String, at offset: Int, mask: UInt8 = 0xFF) throws {
+    guard fileNames.contains(name) else {
+      throw DatabaseError(.notFound, "the simulated disk has no file \(name)")
+    }
+    let length = try contents(of: name).count
+    guard (0..<length).contains(offset) else {
+      throw DatabaseError(
+        .invalidParameter, "the file \(name) has \(length) bytes, and so none at \(offset)")
+    }
+    try translated { () throws(Fault) in try volume.corrupt(name, at: offset, xor: mask) }
+  }
+
+  // MARK: Files
+
+  /// The names of all files, in the order of their bytes.
+  public var fileNames: [String] { volume.liveNames }
+
+  /// Returns the bytes of a file, as a program reads them now.
+  ///
+  /// - Throws: `DatabaseError` `notFound` if there is no such file.
+  public func contents(of name: String) throws -> [UInt8] {
+    guard fileNames.contains(name) else {
+      throw DatabaseError(.notFound, "the simulated disk has no file \(name)")
+    }
+    return try translated { () throws(Fault) in try volume.liveBytes(of: name) }
+  }
+
+  private func translated<R>(_ body: () throws(Fault) -> R) throws -> R {
+    do throws(Fault) { return try body() } catch { throw DatabaseError(.inputOutput, "\(error)") }
+  }
+
+  // MARK: Power cuts
+
+  /// Returns states that a real disk could be in if the power were cut at this moment, or was cut,
+  /// each as a disk of its own: first the one that has everything that was written, last one that
+  /// has as little of it as possible, between them a choice of others.
+  ///
+  /// Everything opened on one of them should be closed before the next is used: each takes memory.
+  ///
+  /// - Parameters:
+  ///   - limit: the greatest number of states, at least 2.
+  ///   - seed: decides which are chosen if there are more.
+  /// - Returns: a sequence that makes each disk when it is asked for.
+  public func statesAfterPowerCut(
+    limit: Int = 64, seed: UInt64 = 0
+  ) -> some Sequence<SimulatedDisk> & Sendable {
+    PowerCutStates(self, limit: max(2, limit), seed: seed)
+  }
+}
+
+extension SimulatedDisk: CustomStringConvertible {
+  /// How the disk came about, for the message of a failed test.
+  public var description: String { origin }
+}
+
+extension SimulatedDisk.Failure {
+  fileprivate var injected: InjectedFault {
+    switch self {
+    case .powerCut: .powerCut
+    case .device: .inputOutput(after: 0)
+    case .noSpace: .outOfSpace(after: 0)
+    case .lostSectors: .syncLosingSome
+    case .lostWrite: .lost
+    }
+  }
+}
