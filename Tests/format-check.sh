@@ -96,6 +96,11 @@ python3 -B Tests/format/annotate.py Tests/golden/annotated.latewood > "$work/ann
 sed -n '/^<!-- file: annotated -->/,/^<!-- end of file -->/p' FORMAT.md | sed '1d;$d' | cmp -s - "$work/annotated" \
   || fail "section 12 of FORMAT.md is not what Tests/format/annotate.py prints"
 
+# Records, the feed, bodies in records and apart, and the counts must agree.
+python3 -B Tests/format/latewood_documents.py Tests/golden/documents.latewood Tests/golden/views.latewood > "$work/documents" \
+  || fail "the documents of a golden file do not agree with themselves"
+[ "$(wc -l < "$work/documents")" = 4 ] || fail "four collections are in the golden files of documents"
+
 # Rows of views, the lists of what documents emitted, and sums must agree.
 python3 -B Tests/format/latewood_views.py Tests/golden/documents.latewood Tests/golden/views.latewood > "$work/views" \
   || fail "the views of a golden file do not agree with themselves"

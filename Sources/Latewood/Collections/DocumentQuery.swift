@@ -104,8 +104,8 @@ extension DocumentCollection {
     _ query: DocumentQuery, _ reads: DocumentReads, _ body: (Document) throws -> Bool
   ) throws {
     do {
-      try reads.forEachDocument(query) { id, head in
-        guard let content = try reads.body(at: head.body) else {
+      try reads.forEachWholeDocument(query) { id, head, content in
+        guard let content else {
           // A deleted document may have no content.
           if head.isDeleted { return try body(Document(id, head, [])) }
           throw DatabaseError(.corruptData, "the content of the document \(id) is missing")

@@ -172,9 +172,7 @@ extension DocumentCollection {
     var result = DocumentFeedEntry(entry)
     guard options.includesDocuments || options.includesAllLeaves else { return result }
     try translating { () throws(DocumentError) in
-      if options.includesDocuments, let head = try reads.head(of: entry.id),
-        let body = try reads.body(at: head.body)
-      {
+      if options.includesDocuments, let (head, body) = try reads.winner(of: entry.id), let body {
         result.document = Document(entry.id, head, body)
       }
       if options.includesAllLeaves, let record = try reads.record(of: entry.id) {

@@ -4,7 +4,7 @@ import LatewoodStore
 
 /// The options for opening a database of documents.
 package struct DocumentOptions: Sendable {
-  package var store = Store.Options()
+  package var store = DocumentOptions.usualStore
   /// The number of generations of revisions that a new database keeps; at least 1. An existing
   /// database keeps its own number.
   package var depth = RevisionTree.usualDepth
@@ -22,4 +22,12 @@ package struct DocumentOptions: Sendable {
   }
 
   package init() {}
+
+  /// Options with which the record of a document stays in the tree, together with a short body and
+  /// as many revisions as are usually kept.
+  private static var usualStore: Store.Options {
+    var options = Store.Options()
+    options.inlineValueLimit = 1024
+    return options
+  }
 }

@@ -128,12 +128,14 @@ extension DocumentReads {
   func expired(among predicate: Predicate) throws -> Int {
     var count = 0
     for id in try expired() {
-      let id = String(decoding: id, as: UTF8.self)
-      let head = try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in
-        try DocumentRecord.Head(bytes)
+      let matches = try source.withValue(id, in: spaces.documents) { record in
+        try record.withUnsafeBytes { record in
+          let head = try DocumentRecord.Head(record)
+          if head.isDeleted { return false }
+          return try withDocument(id, head, in: record) { document in try predicate.matches(document) }
+        }
       }
-      guard let head, !head.isDeleted else { continue }
-      if try withDocument(id, head, { document in try predicate.matches(document) }) { count += 1 }
+      if matches == true { count += 1 }
     }
     return count
   }
@@ -154,17 +156,27 @@ extension DocumentReads {
     return try run.run()
   }
 
+  /// Calls a closure with a document; returns nil if there is none, or if it is deleted.
+  func withDocument<R>(_ id: some ByteSource, _ body: (FoundDocument) throws -> R) throws -> R? {
+    let result = try withRecord(of: id) { head, record in
+      head.isDeleted ? nil : try withDocument(id, head, in: record, body)
+    }
+    return result ?? nil
+  }
+
   /// Calls a closure with a document.
   ///
-  /// - Parameter stored: the bytes of its body, which outlive the call; nil to look them up.
+  /// - Parameters:
+  ///   - record: the record that `head` was read from.
+  ///   - stored: the bytes of its body, which outlive the call; nil to look them up.
   func withDocument<R>(
-    _ id: some ByteSource, _ head: DocumentRecord.Head, stored: UnsafeRawBufferPointer? = nil,
-    _ body: (FoundDocument) throws -> R
+    _ id: some ByteSource, _ head: DocumentRecord.Head, in record: UnsafeRawBufferPointer,
+    stored: UnsafeRawBufferPointer? = nil, _ body: (FoundDocument) throws -> R
   ) throws -> R {
     try id.withBytes { (id) throws -> R in
       if let stored { return try DocumentReads.passing(id, head, stored, to: body) }
-      let result = try withBody(at: head.body) { bytes in
-        try bytes.withUnsafeBytes { bytes in try DocumentReads.passing(id, head, bytes, to: body) }
+      let result = try withBody(of: head, in: record) { bytes in
+        try DocumentReads.passing(id, head, bytes, to: body)
       }
       guard let result else {
         throw DocumentError(

@@ -104,9 +104,9 @@ struct FindRun<Sink: FoundSink> {
       best.add(try document.key(for: run.request.order), document.id)
       return true
     }
+    let reads = reads
     for id in best.ids().dropFirst(request.skip) {
-      guard let head = try reads.head(of: id) else { continue }
-      if try !reads.withDocument(id, head, { document in try sink.take(document) }) { return }
+      if try reads.withDocument(id, { document in try sink.take(document) }) == false { return }
     }
   }
 
@@ -176,9 +176,9 @@ struct FindRun<Sink: FoundSink> {
   ) throws {
     var keys: [(key: [UInt8], entry: IndexEntry)] = []
     for entry in entries {
-      guard let head = try reads.head(of: entry.id) else { continue }
-      let key = try reads.withDocument(entry.id, head) { document in try document.key(for: order) }
-      keys.append((key, entry))
+      if let key = try reads.withDocument(entry.id, { document in try document.key(for: order) }) {
+        keys.append((key, entry))
+      }
     }
     keys.sort { left, right in
       left.key == right.key
@@ -197,7 +197,7 @@ struct FindRun<Sink: FoundSink> {
     case .scan(let range):
       var query = DocumentQuery()
       query.range = range
-      try reads.forEachStoredDocument(query) { id, head in try match(id, head, body) }
+      try reads.forEachStoredDocument(query) { id, head, record in try match(id, head, record, body) }
     case .index(let access) where !access.bounds.mayRepeat:
       let ranges = request.order.isEmpty ? try rangesAfterSkipping(access, false) : access.ranges
       try forEachEntry(access, in: ranges) { run, entry in try run.look(at: entry.idBytes, body) }
@@ -244,18 +244,26 @@ struct FindRun<Sink: FoundSink> {
   private mutating func look(
     at id: some ByteSource, _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws -> Bool {
-    let found = nearby == nil ? try reads.head(of: id) : reads.current(try nearby?.head(of: id))
-    guard let head = found, !head.isDeleted else { return true }
-    return try match(id, head, body)
+    if nearby == nil {
+      let reads = reads
+      return try reads.withRecord(of: id) { head, record in
+        try head.isDeleted || match(id, head, record, body)
+      } ?? true
+    }
+    // SAFETY: the bytes live as long as the state, which `nearby` keeps.
+    guard let record = try nearby?.record(of: id), let head = reads.current(try DocumentRecord.Head(record)),
+      !head.isDeleted
+    else { return true }
+    return try match(id, head, record, body)
   }
 
   private mutating func match(
-    _ id: some ByteSource, _ head: DocumentRecord.Head,
+    _ id: some ByteSource, _ head: DocumentRecord.Head, _ record: UnsafeRawBufferPointer,
     _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws -> Bool {
     seen += 1
-    let stored = try nearby?.body(at: head.body)
-    return try reads.withDocument(id, head, stored: stored) { document in
+    let stored = try nearby?.body(of: head, in: record)
+    return try reads.withDocument(id, head, in: record, stored: stored) { document in
       try isCovered || request.predicate.matches(document) ? try body(&self, document) : true
     }
   }

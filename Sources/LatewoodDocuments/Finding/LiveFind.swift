@@ -212,11 +212,14 @@ package struct LiveFind<Value: Sendable> {
   /// Returns the row of a document as it is now; nil if the document does not match, or sorts after
   /// the horizon.
   private func current(_ id: String, _ old: Row?, _ reads: DocumentReads) throws -> Row? {
-    guard let head = try reads.head(of: id), !head.isDeleted else { return nil }
-    if let old, old.isCurrent(head) { return old }
-    return try reads.withDocument(id, head) { document in
-      try request.predicate.matches(document) ? try row(document, upTo: horizon) : nil
+    let found = try reads.withRecord(of: id) { head, record -> Row? in
+      if head.isDeleted { return nil }
+      if let old, old.isCurrent(head) { return old }
+      return try reads.withDocument(id, head, in: record) { document in
+        try request.predicate.matches(document) ? try row(document, upTo: horizon) : nil
+      }
     }
+    return found ?? nil
   }
 
   /// Releases rows far behind those that are shown.

@@ -18,20 +18,22 @@ struct NearbyDocuments {
     self.bodies = bodies
   }
 
-  /// Returns the facts of a document's winner; nil if there is no document. Does not look at the
-  /// clock.
-  mutating func head(of id: some ByteSource) throws(DocumentError) -> DocumentRecord.Head? {
-    let record = try id.withBytes { (id) throws(DocumentError) in
+  /// Returns the record of a document; nil if there is no document. The bytes live as long as the
+  /// state.
+  mutating func record(of id: some ByteSource) throws(DocumentError) -> UnsafeRawBufferPointer? {
+    try id.withBytes { (id) throws(DocumentError) in
       try DocumentError.typed { try records.find(id) }
     }
-    // SAFETY: the bytes live as long as the state, which `records` keeps.
-    return try record.map { (record) throws(DocumentError) in try DocumentRecord.Head(record) }
   }
 
-  /// Returns the body at a place; nil if there is none. The bytes live as long as the state.
-  mutating func body(at place: UInt64) throws(DocumentError) -> UnsafeRawBufferPointer? {
-    if place == 0 { return nil }
-    return try SequenceKey(place).withBytes { (key) throws(DocumentError) in
+  /// Returns the body of a winner; nil if it is not here. The bytes live as long as the state, or as
+  /// long as the record that `head` was read from.
+  mutating func body(
+    of head: DocumentRecord.Head, in record: UnsafeRawBufferPointer
+  ) throws(DocumentError) -> UnsafeRawBufferPointer? {
+    if let stored = head.body(in: record) { return stored }
+    if head.body == 0 { return nil }
+    return try SequenceKey(head.body).withBytes { (key) throws(DocumentError) in
       try DocumentError.typed { try bodies.find(key) }
     }
   }

@@ -101,15 +101,19 @@ extension DocumentWriter {
     let range = start.isEmpty ? KeyRange.all : KeyRange(lower: .excluded(Array(start.utf8)))
     try DocumentError.typed {
       try transaction.forEach(in: work.spaces.documents, range) { id, value in
-        let head = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
-        try id.withUnsafeBytes { id in
-          do throws(DocumentError) {
-            try forEachKey(of: id, head, index, work, in: &memory) { key in found.add(key, id, head) }
-          } catch {
-            guard isSalvaged, error.code == .corruptData else { throw error }
+        try value.withUnsafeBytes { record in
+          let head = try DocumentRecord.Head(record)
+          try id.withUnsafeBytes { id in
+            do throws(DocumentError) {
+              try forEachKey(of: id, head, in: record, index, work, in: &memory) { key in
+                found.add(key, id, head)
+              }
+            } catch {
+              guard isSalvaged, error.code == .corruptData else { throw error }
+            }
+            seen += 1
+            if seen == limit { last = String(decoding: id, as: UTF8.self) }
           }
-          seen += 1
-          if seen == limit { last = String(decoding: id, as: UTF8.self) }
         }
         return seen < limit
       }

@@ -5,12 +5,23 @@ import LatewoodStore
 /// The current revision of a document as indexes see it.
 struct IndexedRevision {
   var head: DocumentRecord.Head
-  /// Nil if the body is in the keyspace of bodies.
+  /// The body if it is known; nil if it has to be looked up by its place.
   var body: [UInt8]?
 
   init(_ head: DocumentRecord.Head, body: [UInt8]? = nil) {
     self.head = head
     self.body = body
+  }
+
+  /// The winner of a document; nil if it has no revisions.
+  init?(_ record: DocumentRecord) {
+    guard let head = record.head else { return nil }
+    self.init(head, body: record.body)
+  }
+
+  /// - Parameter record: the record that `head` was read from.
+  init(_ head: DocumentRecord.Head, in record: UnsafeRawBufferPointer) {
+    self.init(head, body: head.body(in: record).map { Array($0) })
   }
 }
 
@@ -34,12 +45,16 @@ extension DocumentWriter {
   /// - Throws: ``DocumentError`` `notUnique`, before anything has changed; `corruptData` if the new
   ///   body is damaged. A damaged old body does not prevent its replacement.
   func index(
-    _ id: String, _ work: CollectionWork, from old: DocumentRecord.Head?, to new: IndexedRevision?,
+    _ id: String, _ work: CollectionWork, from old: IndexedRevision?, to new: IndexedRevision?,
     isLocal: Bool
   ) throws(DocumentError) {
-    if let old, let new, old.winner == new.head.winner, old.isDeleted == new.head.isDeleted { return }
+    if let old = old?.head, let new, old.winner == new.head.winner, old.isDeleted == new.head.isDeleted {
+      return
+    }
     let indexes = try self.indexes(work)
-    let before = try old.map { (head) throws(DocumentError) in try oldKeys(id, head, indexes, work) }
+    let before = try old.map { (revision) throws(DocumentError) in
+      try oldKeys(id, revision, indexes, work)
+    }
     let after = try new.map { (revision) throws(DocumentError) in
       try keys(of: id, revision, indexes, work)
     }
@@ -110,19 +125,26 @@ extension DocumentWriter {
 
   /// Calls `body` with each key of a stored revision in one index.
   ///
-  /// - Parameter memory: used again for each document.
+  /// - Parameters:
+  ///   - record: the record that `head` was read from.
+  ///   - memory: used again for each document.
   func forEachKey(
-    of id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head, _ index: CollectionIndex,
-    _ work: CollectionWork, in memory: inout CollationKey, _ body: (IndexKeyInPlace) -> Void
+    of id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head, in record: UnsafeRawBufferPointer,
+    _ index: CollectionIndex, _ work: CollectionWork, in memory: inout CollationKey,
+    _ body: (IndexKeyInPlace) -> Void
   ) throws(DocumentError) {
-    _ = try withDocument(id, IndexedRevision(head), work) { (document) throws(FleeceError) in
+    let stored = head.body(in: record)
+    _ = try withDocument(id, IndexedRevision(head), stored: stored, work) { (document) throws(FleeceError) in
       try index.definition.forEachKey(of: document, in: &memory, body)
     }
   }
 
   /// Calls `body` with a revision as a document; returns nil if it is deleted or has no body.
+  ///
+  /// - Parameter stored: its body in the record of the document, if it stands there.
   private func withDocument<R>(
-    _ id: UnsafeRawBufferPointer, _ revision: IndexedRevision, _ work: CollectionWork,
+    _ id: UnsafeRawBufferPointer, _ revision: IndexedRevision, stored: UnsafeRawBufferPointer? = nil,
+    _ work: CollectionWork,
     _ body: (FoundDocument) throws(FleeceError) -> R
   ) throws(DocumentError) -> R? {
     let head = revision.head
@@ -133,15 +155,14 @@ extension DocumentWriter {
         throw DocumentError(.corruptData, "the body of the document \(id) is damaged: \(error)")
       }
     }
+    if let stored { return try read(stored) }
     if let body = revision.body {
       return try body.withUnsafeBytes { bytes in
         Result { () throws(DocumentError) in try read(bytes) }
       }.get()
     }
     let result = try DocumentError.typed {
-      try transaction.withValue(SequenceKey(head.body), in: work.spaces.bodies) { value in
-        try value.reading { (bytes) throws(DocumentError) in try read(bytes) }
-      }
+      try transaction.withBody(at: head.body, of: work.spaces) { bytes in try read(bytes) }
     }
     if let result { return result }
     let id = String(decoding: id, as: UTF8.self)
@@ -151,10 +172,10 @@ extension DocumentWriter {
   /// Returns the keys of a revision that is being replaced. If its body cannot be read, searches
   /// the indexes for entries of the document.
   private func oldKeys(
-    _ id: String, _ head: DocumentRecord.Head, _ indexes: [CollectionIndex], _ work: CollectionWork
+    _ id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex], _ work: CollectionWork
   ) throws(DocumentError) -> [[IndexKey]] {
     do throws(DocumentError) {
-      return try keys(of: id, IndexedRevision(head), indexes, work)
+      return try keys(of: id, revision, indexes, work)
     } catch {
       guard error.code == .corruptData else { throw error }
     }
@@ -197,8 +218,8 @@ extension DocumentWriter {
       }
       for other in others {
         // A document that has expired is purged here.
-        guard let head = try record(other, work)?.head else { continue }
-        if key.isCut, try !share(id, revision, other, IndexedRevision(head), index, work) { continue }
+        guard let found = try record(other, work).flatMap({ IndexedRevision($0) }) else { continue }
+        if key.isCut, try !share(id, revision, other, found, index, work) { continue }
         throw DocumentError(
           .notUnique,
           "the document \(other) has the same values in the unique index \(index.name) as \(id) would")

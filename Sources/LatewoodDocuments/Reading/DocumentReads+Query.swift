@@ -24,12 +24,25 @@ extension DocumentReads {
   package func forEachDocument(
     _ query: DocumentQuery = DocumentQuery(), _ body: (String, DocumentRecord.Head) throws -> Bool
   ) throws {
-    try forEachStoredDocument(query) { id, head in try body(String(decoding: id, as: UTF8.self), head) }
+    try forEachStoredDocument(query) { id, head, _ in try body(String(decoding: id, as: UTF8.self), head) }
   }
 
-  /// Like `forEachDocument`, with the bytes of the id, which must not leave the call.
+  /// Like `forEachDocument`, with the body of each winner; nil if it is not here.
+  package func forEachWholeDocument(
+    _ query: DocumentQuery = DocumentQuery(),
+    _ body: (String, DocumentRecord.Head, [UInt8]?) throws -> Bool
+  ) throws {
+    try forEachStoredDocument(query) { id, head, record in
+      let stored = try head.body(in: record).map { Array($0) } ?? bodyApart(at: head.body)
+      return try body(String(decoding: id, as: UTF8.self), head, stored)
+    }
+  }
+
+  /// Like `forEachDocument`, with the bytes of the id and of the record, which must not leave the
+  /// call.
   func forEachStoredDocument(
-    _ query: DocumentQuery, _ body: (UnsafeRawBufferPointer, DocumentRecord.Head) throws -> Bool
+    _ query: DocumentQuery,
+    _ body: (UnsafeRawBufferPointer, DocumentRecord.Head, UnsafeRawBufferPointer) throws -> Bool
   ) throws {
     guard query.limit > 0 else { return }
     // Not shared with a local function: that would cost a check of exclusive access each time.
@@ -39,31 +52,33 @@ extension DocumentReads {
       try source.forEach(in: spaces.marks, marks, reversed: query.descending) { key, _ in
         try key.withUnsafeBytes { key in
           let id = UnsafeRawBufferPointer(rebasing: key.dropFirst())
-          guard let head = try storedHead(of: id) else {
-            let id = String(decoding: id, as: UTF8.self)
-            throw DocumentError(.corruptData, "the document \(id) is marked, and is not there")
+          let goesOn = try source.withValue(id, in: spaces.documents) { record in
+            try record.withUnsafeBytes { record in
+              let head = try DocumentRecord.Head(record)
+              if !isListed(head, query) { return true }
+              rest -= 1
+              return try body(id, head, record) && rest > 0
+            }
           }
-          if !isListed(head, query) { return true }
-          rest -= 1
-          return try body(id, head) && rest > 0
+          if let goesOn { return goesOn }
+          let name = String(decoding: id, as: UTF8.self)
+          throw DocumentError(.corruptData, "the document \(name) is marked, and is not there")
         }
       }
       return
     }
     try source.forEach(in: spaces.documents, query.range, reversed: query.descending) { key, value in
-      let head = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
-      if !isListed(head, query) { return true }
-      rest -= 1
-      return try key.withUnsafeBytes { try body($0, head) } && rest > 0
+      try value.withUnsafeBytes { record in
+        let head = try DocumentRecord.Head(record)
+        if !isListed(head, query) { return true }
+        rest -= 1
+        return try key.withUnsafeBytes { try body($0, head, record) } && rest > 0
+      }
     }
   }
 
   private func isListed(_ head: DocumentRecord.Head, _ query: DocumentQuery) -> Bool {
     (query.includesDeleted || !head.isDeleted) && !head.isExpired(at: now)
-  }
-
-  private func storedHead(of id: some ByteSource) throws(DocumentError) -> DocumentRecord.Head? {
-    try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
   }
 
   /// Returns the number of documents that a query wants, ignoring its limit. O(log n), plus the

@@ -83,33 +83,77 @@ package struct DocumentReads {
 
   /// Returns the winner's facts and body of a document that is not deleted. O(log n + bytes).
   package func document(_ id: String) throws(DocumentError) -> (head: DocumentRecord.Head, body: [UInt8])? {
-    guard let head = try head(of: id), !head.isDeleted else { return nil }
-    guard let body = try body(at: head.body) else {
-      throw DocumentError(.corruptData, "the body of the document \(id) is missing")
-    }
+    guard let (head, body) = try winner(of: id), !head.isDeleted else { return nil }
+    guard let body else { throw DocumentError(.corruptData, "the body of the document \(id) is missing") }
     return (head, body)
+  }
+
+  /// Returns the winner's facts and body, even if that is a tombstone; nil if there is no document.
+  /// The body is nil if it is not here. O(log n + bytes).
+  package func winner(
+    of id: some ByteSource
+  ) throws(DocumentError) -> (head: DocumentRecord.Head, body: [UInt8]?)? {
+    let found = try read(id, in: spaces.documents) { (record) throws(DocumentError) in
+      let head = try DocumentRecord.Head(record)
+      return (head, head.body(in: record).map { Array($0) })
+    }
+    guard let found, let head = current(found.0) else { return nil }
+    if let body = found.1 { return (head, body) }
+    return (head, try bodyApart(at: head.body))
   }
 
   /// Returns the body at a place, which is the `body` of a head or of a revision; nil if there is
   /// none, or no longer.
   package func body(at place: UInt64) throws(DocumentError) -> [UInt8]? {
+    try DocumentError.typed { try source.withBody(at: place, of: spaces) { Array($0) } }
+  }
+
+  /// Calls a closure with a body, without copying it.
+  package func withBody<R>(at place: UInt64, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R? {
+    try source.withBody(at: place, of: spaces, body)
+  }
+
+  /// Returns a body that stands in no record; nil if there is none.
+  func bodyApart(at place: UInt64) throws(DocumentError) -> [UInt8]? {
     if place == 0 { return nil }
     return try read(SequenceKey(place), in: spaces.bodies) { (bytes) throws(DocumentError) in Array(bytes) }
   }
 
-  /// Calls a closure with a body, without copying it.
-  package func withBody<R>(at place: UInt64, _ body: (RawSpan) throws -> R) throws -> R? {
-    if place == 0 { return nil }
+  /// Calls a closure with the body of a winner, without copying it; returns nil if it is not here.
+  ///
+  /// - Parameter record: the record that `head` was read from.
+  func withBody<R>(
+    of head: DocumentRecord.Head, in record: UnsafeRawBufferPointer,
+    _ body: (UnsafeRawBufferPointer) throws -> R
+  ) throws -> R? {
+    if let stored = head.body(in: record) { return try body(stored) }
+    if head.body == 0 { return nil }
     guard case .state(let state) = source else {
-      return try source.withValue(SequenceKey(place), in: spaces.bodies, body)
+      return try source.withValue(SequenceKey(head.body), in: spaces.bodies) { value in
+        try value.withUnsafeBytes(body)
+      }
     }
     defer { withExtendedLifetime(state) {} }
-    let value = try SequenceKey(place).withBytes { key in
-      try state.find(key, in: spaces.bodies)
-    }
     // SAFETY: the bytes live as long as the state, which is kept to the end of the call.
-    guard let value else { return nil }
-    return try body(value.bytes)
+    let value = try SequenceKey(head.body).withBytes { key in try state.find(key, in: spaces.bodies) }
+    return try value.map(body)
+  }
+
+  /// Calls a closure with the winner's facts and the record of a document, without copying it;
+  /// returns nil if there is no document. The record must not leave the call.
+  func withRecord<R>(
+    of id: some ByteSource, _ body: (DocumentRecord.Head, UnsafeRawBufferPointer) throws -> R
+  ) throws -> R? {
+    func pass(_ record: UnsafeRawBufferPointer) throws -> R? {
+      try current(DocumentRecord.Head(record)).map { head in try body(head, record) }
+    }
+    guard case .state(let state) = source else {
+      return try source.withValue(id, in: spaces.documents) { try $0.withUnsafeBytes(pass) } ?? nil
+    }
+    defer { withExtendedLifetime(state) {} }
+    // SAFETY: the bytes live as long as the state, which is kept to the end of the call.
+    let record = try id.withBytes { id in try state.find(id, in: spaces.documents) }
+    return try record.flatMap(pass)
   }
 
   /// Returns the body of any revision; nil if the revision or its body is not there, or no longer.

@@ -20,9 +20,16 @@ extension DocumentRecord {
     try start.skipFacts()
     sequence = head.sequence
     expiry = head.expiry
+    body = head.body(in: bytes).map { Array($0) }
     tree = RevisionTree()
     tree.nodes.reserveCapacity(min(64, start.count / 22 + 1))
     repeat { try start.branch(into: &tree) } while !start.isAtEnd
+    if body != nil {
+      for node in tree.nodes where node.body == sequence {
+        throw start.fault("another revision has its body at the place of the winner's")
+      }
+      tree.nodes[0].body = sequence
+    }
     try check(head, start)
   }
 
@@ -54,25 +61,37 @@ extension HostileBytes {
 
   /// Reads everything before the branches, and the winner.
   fileprivate mutating func head() throws(DocumentError) -> (head: DocumentRecord.Head, flags: UInt8) {
-    let (flags, sequence, expiry) = try facts()
+    let (flags, sequence, expiry, bodyLength) = try facts()
     let generation = try generation()
-    let (node, nodeFlags) = try node(generation)
+    var (node, nodeFlags) = try node(generation)
+    if bodyLength > 0 {
+      guard nodeFlags & NodeFlag.hasBody == 0, sequence > 0 else {
+        throw fault("the body of the winner is in two places")
+      }
+      node.body = sequence
+    }
     let head = DocumentRecord.Head(
       sequence: sequence, expiry: expiry, winner: node.id, isDeleted: node.isDeleted, body: node.body,
-      hasConflicts: flags & DocumentRecord.Flag.hasConflicts != 0)
+      hasConflicts: flags & DocumentRecord.Flag.hasConflicts != 0, bodyLength: bodyLength)
     return (head, nodeFlags)
   }
 
   fileprivate mutating func skipFacts() throws(DocumentError) { _ = try facts() }
 
-  private mutating func facts() throws(DocumentError) -> (UInt8, sequence: UInt64, expiry: UInt64?) {
+  /// Reads everything before the branches, and leaves out the body behind them.
+  private mutating func facts() throws(DocumentError) -> (
+    UInt8, sequence: UInt64, expiry: UInt64?, bodyLength: Int
+  ) {
     let format = try byte()
     guard format == DocumentRecord.format else { throw fault("its format is \(format)") }
     let flags = try byte()
     guard flags & ~DocumentRecord.Flag.all == 0 else { throw fault("its flags are \(flags)") }
     let sequence = try varint()
     let expiry = flags & DocumentRecord.Flag.expires == 0 ? nil : try varint()
-    return (flags, sequence, expiry)
+    guard flags & DocumentRecord.Flag.holdsBody != 0 else { return (flags, sequence, expiry, 0) }
+    let length = try varint()
+    guard length > 0 else { throw fault("its body is empty") }
+    return (flags, sequence, expiry, try leaveOut(last: length))
   }
 
   private mutating func node(

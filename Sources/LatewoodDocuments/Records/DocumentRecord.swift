@@ -1,8 +1,9 @@
-/// The stored record of a document, without its bodies: its place in the feed, its expiry, and its
-/// revisions.
+/// The stored record of a document: its place in the feed, its expiry, its revisions, and the body
+/// of the winner if that is short.
 ///
 /// ```
-/// format 1 byte | flags 1 byte | sequence varint | expiry varint, if flagged | branch | branch | ...
+/// format 1 byte | flags 1 byte | sequence varint | expiry varint, if flagged |
+///          length of the body varint, if flagged | branch | branch | ... | body, if flagged
 /// branch   generation of its leaf, varint | the leaf | its parent | ...
 /// revision flags 1 byte | digest length 1 byte, if flagged, else 20 | digest |
 ///          place of its body varint, if flagged |
@@ -12,6 +13,10 @@
 /// The winner's branch comes first, so that its facts are in the first bytes. A branch ends with a
 /// root, or with a revision whose parent is part of an earlier branch. Revisions are numbered from
 /// 0 in the order in which they are stored.
+///
+/// A short body stands in the record as long as the change that it came with is the latest one of
+/// the document and its revision is the winner. So its place is the sequence of the record, and the
+/// feed leads from the place to the document. The next change moves it to the keyspace of bodies.
 package struct DocumentRecord: Sendable, Equatable {
   /// The sequence of its last change in the feed of its collection.
   package var sequence: UInt64
@@ -19,12 +24,19 @@ package struct DocumentRecord: Sendable, Equatable {
   /// and if it is deleted.
   package var expiry: UInt64?
   package var tree: RevisionTree
+  /// The body of the winner if it stands in the record; its place is then `sequence`. Not empty.
+  package var body: [UInt8]?
 
-  package init(sequence: UInt64, expiry: UInt64? = nil, tree: RevisionTree) {
+  package init(sequence: UInt64, expiry: UInt64? = nil, tree: RevisionTree, body: [UInt8]? = nil) {
     self.sequence = sequence
     self.expiry = expiry
     self.tree = tree
+    self.body = body
   }
+
+  /// The greatest length, in bytes, of a body that stands in a record. With as many revisions as a
+  /// database usually keeps, the record is still short enough to be copied into the tree.
+  package static let bodyLimit = 512
 
   /// The first bytes of a record: all that most reads need.
   package struct Head: Sendable, Equatable {
@@ -36,6 +48,16 @@ package struct DocumentRecord: Sendable, Equatable {
     package var body: UInt64
     /// Whether there are undeleted leaves beside the winner.
     package var hasConflicts: Bool
+    /// The length, in bytes, of the winner's body if it stands at the end of the record; else 0.
+    package var bodyLength = 0
+
+    /// Returns the winner's body if it stands in the record.
+    ///
+    /// - Parameter record: the record that this is the head of.
+    @inline(__always) func body(in record: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+      guard bodyLength > 0, bodyLength <= record.count else { return nil }
+      return UnsafeRawBufferPointer(rebasing: record[(record.count &- bodyLength)...])
+    }
 
     func isExpired(at now: @autoclosure () -> UInt64) -> Bool {
       guard let expiry, !isDeleted else { return false }
@@ -56,7 +78,9 @@ package struct DocumentRecord: Sendable, Equatable {
   enum Flag {
     static let hasConflicts: UInt8 = 1
     static let expires: UInt8 = 2
-    static let all: UInt8 = 3
+    /// The body of the winner stands at the end of the record.
+    static let holdsBody: UInt8 = 4
+    static let all: UInt8 = 7
   }
 
   /// The flags of a revision. On disk: never renumbered.

@@ -7,7 +7,7 @@ import LatewoodBytes
 /// was made from.
 struct HostileBytes {
   private var at: UnsafeRawPointer
-  private let end: UnsafeRawPointer
+  private var end: UnsafeRawPointer
   /// The name of these bytes in error messages.
   private let what: StaticString
   private let code: DocumentError.Code
@@ -44,6 +44,13 @@ struct HostileBytes {
     guard count >= 0, count <= end - at else { throw fault("it ends early") }
     defer { at += count }
     return UnsafeRawBufferPointer(start: at, count: count)
+  }
+
+  /// Ends before the last bytes, and returns their number.
+  @inline(__always) mutating func leaveOut(last count: UInt64) throws(DocumentError) -> Int {
+    guard count <= UInt64(end - at) else { throw fault("it ends early") }
+    end -= Int(count)
+    return Int(count)
   }
 
   mutating func bigEndian() throws(DocumentError) -> UInt64 {

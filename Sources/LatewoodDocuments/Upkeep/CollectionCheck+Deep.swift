@@ -17,7 +17,8 @@ extension CollectionCheck {
     report.require(
       !tree.prune(to: max(1, deepest)), fault("it keeps more than \(deepest) generations of revisions"))
     for node in record.tree.nodes where node.isLeaf && node.body != 0 {
-      try checkBody(node.body, of: fault("", node.id))
+      let body = node.body == record.sequence ? record.body : nil
+      try checkBody(node.body, body, of: fault("", node.id))
     }
   }
 
@@ -30,7 +31,7 @@ extension CollectionCheck {
       return true
     }
     for sequence in superseded {
-      try checkBody(sequence, of: DocumentFault("", collection: name, sequence: sequence))
+      try checkBody(sequence, nil, of: DocumentFault("", collection: name, sequence: sequence))
     }
     try source.forEach(in: spaces.local) { key, value in
       let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
@@ -74,10 +75,12 @@ extension CollectionCheck {
     }
   }
 
-  /// - Parameter owner: the owner of the body, as a fault without a text.
-  private mutating func checkBody(_ place: UInt64, of owner: DocumentFault) throws {
+  /// - Parameters:
+  ///   - body: the body if it stands in the record of its document.
+  ///   - owner: the owner of the body, as a fault without a text.
+  private mutating func checkBody(_ place: UInt64, _ body: [UInt8]?, of owner: DocumentFault) throws {
     // A missing body has been reported already.
-    guard let body = try source.get(SequenceEntry.key(place), in: spaces.bodies) else { return }
+    guard let body = try body ?? source.get(SequenceEntry.key(place), in: spaces.bodies) else { return }
     if let reason = Self.damage(body) {
       report.add(owner.saying("its body is damaged: \(reason)"))
       return

@@ -65,20 +65,21 @@ extension CollectionCheck {
 
   /// Returns the keys of a document; none if it is damaged, which has been reported already.
   private func keys(of id: String, _ record: RawSpan, _ index: CollectionIndex) throws -> [IndexKey] {
-    let head: DocumentRecord.Head
-    do throws(DocumentError) {
-      head = try record.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
-    } catch { return [] }
-    guard !head.isDeleted, head.body != 0 else { return [] }
-    let keys = try source.withValue(SequenceKey(head.body), in: spaces.bodies) { value in
-      try value.reading { (bytes) throws(DocumentError) -> [IndexKey] in
+    try record.withUnsafeBytes { record in
+      let head: DocumentRecord.Head
+      do throws(DocumentError) { head = try DocumentRecord.Head(record) } catch { return [] }
+      guard !head.isDeleted, head.body != 0 else { return [] }
+      func keys(_ bytes: UnsafeRawBufferPointer) -> [IndexKey] {
         do throws(FleeceError) {
           return try id.withBytes { (id) throws(FleeceError) in
             try index.definition.keys(of: try FoundDocument(id, head, bytes))
           }
         } catch { return [] }
       }
+      if let stored = head.body(in: record) { return keys(stored) }
+      return try source.withValue(SequenceKey(head.body), in: spaces.bodies) { value in
+        value.withUnsafeBytes(keys)
+      } ?? []
     }
-    return keys ?? []
   }
 }

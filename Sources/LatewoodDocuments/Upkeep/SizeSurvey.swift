@@ -3,12 +3,15 @@ import LatewoodStore
 /// The lengths of what one document keeps.
 package struct DocumentSize: Sendable, Equatable {
   package var id = ""
-  /// The bytes of its record: the revision tree and the place in the feed, without the id.
+  /// The bytes of its record: the revision tree and the place in the feed, without the id and
+  /// without a body.
   package var recordBytes: UInt64 = 0
   /// The number of revisions in the tree.
   package var revisions = 0
   /// The bytes of the bodies of leaves: of the current revision and of conflicts.
   package var bodyBytes: UInt64 = 0
+  /// The bytes of the current body if it stands in the record.
+  package var bodyBytesInRecord: UInt64 = 0
   /// The bytes of the bodies of older revisions, which a sweep removes.
   package var supersededBytes: UInt64 = 0
   /// Whether it has expired and was not purged yet.
@@ -51,10 +54,13 @@ extension DocumentSnapshot {
       let record = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }
       var size = DocumentSize()
       size.id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-      size.recordBytes = UInt64(value.byteCount)
+      size.bodyBytesInRecord = UInt64(record.body?.count ?? 0)
+      size.recordBytes = UInt64(value.byteCount) - size.bodyBytesInRecord
       size.revisions = record.tree.nodes.count
       size.isExpired = record.isExpired(at: now)
-      for node in record.tree.nodes where node.body != 0 {
+      size.bodyBytes = size.bodyBytesInRecord
+      for node in record.tree.nodes
+      where node.body != 0 && !(node.body == record.sequence && record.body != nil) {
         let length = try snapshot.withValue(SequenceKey(node.body), in: spaces.bodies) { $0.byteCount }
         if node.isLeaf {
           size.bodyBytes &+= UInt64(length ?? 0)
@@ -65,7 +71,8 @@ extension DocumentSnapshot {
       size.prunable = depths.map { depth in
         var pruned = record
         guard pruned.tree.prune(to: max(1, depth)) else { return 0 }
-        return size.recordBytes - min(size.recordBytes, UInt64(pruned.encoded().count))
+        let length = UInt64(value.byteCount)
+        return length - min(length, UInt64(pruned.encoded().count))
       }
       return try body(size)
     }

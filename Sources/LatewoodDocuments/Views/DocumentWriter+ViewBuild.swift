@@ -49,13 +49,15 @@ extension DocumentWriter {
       }
     }
     for (place, entry) in entries.enumerated() {
-      let head = try DocumentError.typed {
+      let revision = try DocumentError.typed {
         try transaction.withValue(entry.id, in: work.spaces.documents) { value in
-          try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
+          try value.reading { (bytes) throws(DocumentError) in
+            IndexedRevision(try DocumentRecord.Head(bytes), in: bytes)
+          }
         }
       }
-      if let head {
-        let rows = try rows(of: entry.id, IndexedRevision(head), known, work)
+      if let revision {
+        let rows = try rows(of: entry.id, revision, known, work)
         bytes += rows.values.reduce(64) { $0 + $1.count }
         try replaceRows(of: entry.id, with: rows, in: view)
       } else {

@@ -70,7 +70,7 @@ extension DocumentWriter {
       do throws(DocumentError) {
         // A copy: the map is the program's, and may read the database.
         let stored = try DocumentError.typed {
-          try transaction.get(SequenceEntry.key(head.body), in: work.spaces.bodies)
+          try transaction.withBody(at: head.body, of: work.spaces) { Array($0) }
         }
         guard let stored else { return (.failure("its body is missing"), []) }
         body = stored

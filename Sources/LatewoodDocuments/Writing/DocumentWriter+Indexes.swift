@@ -23,22 +23,36 @@ extension DocumentWriter {
   ) throws(DocumentError) -> DocumentRecord.Head {
     // A tombstone does not expire, and a document saved over one starts without an expiry.
     let expiry = tree.winner?.isDeleted == true ? nil : old?.expiry
-    let record = DocumentRecord(sequence: sequence, expiry: expiry, tree: tree)
+    var record = DocumentRecord(sequence: sequence, expiry: expiry, tree: tree)
+    if let bytes = body?.bytes, !bytes.isEmpty, bytes.count <= DocumentRecord.bodyLimit,
+      tree.winner?.body == sequence
+    {
+      record.body = bytes
+    }
     guard let head = record.head else { throw DocumentError(.corruptRevisions, "\(id) has no revisions") }
+    let oldHead = old?.head
     if work.state.indexes > 0 {
       let new = IndexedRevision(head, body: head.body == sequence ? body?.bytes : nil)
-      try index(id, work, from: old?.head, to: new, isLocal: isLocal && new.body != nil)
+      let before = oldHead.map { IndexedRevision($0, body: old?.body) }
+      try index(id, work, from: before, to: new, isLocal: isLocal && new.body != nil)
     }
     if work.state.views > 0 {
       let new = IndexedRevision(head, body: head.body == sequence ? body?.bytes : nil)
-      try updateViews(id, work, from: old?.head, to: new)
+      try updateViews(id, work, from: oldHead, to: new)
     }
     if head.isDeleted || kind == .purged { noteRemoval() } else { changeCount += 1 }
     let entry = SequenceEntry(sequence: sequence, id: id, head: head)
     try DocumentError.typed {
       let spaces = work.spaces
+      if let old, let moved = old.body {
+        // It is no longer the body of the latest change.
+        try transaction.put(
+          SequenceEntry.Key(old.sequence), moved, in: spaces.bodies, wasThere: false)
+      }
       if let body {
-        try transaction.put(SequenceEntry.Key(sequence), body.bytes, in: spaces.bodies)
+        if record.body == nil {
+          try transaction.put(SequenceEntry.Key(sequence), body.bytes, in: spaces.bodies)
+        }
         work.state.bodies += 1
         work.state.bodyBytes += UInt64(body.bytes.count)
         for digest in Set(body.blobs) {
@@ -63,7 +77,7 @@ extension DocumentWriter {
       if let ended = old?.expiry, expiry == nil {
         try transaction.delete(CollectionSpaces.expiryKey(ended, id), in: spaces.expiry)
       }
-      try mark(id, work, old?.head, head)
+      try mark(id, work, oldHead, head)
     }
     work.changed(DocumentChange(entry, kind), old: old?.sequence)
     return head
@@ -123,11 +137,16 @@ extension DocumentWriter {
   }
 
   /// Deletes a body, if it exists, and its references to blobs.
-  func removeBody(_ body: UInt64, _ work: CollectionWork) throws(DocumentError) {
+  ///
+  /// - Parameter length: the length of a body that stands in the record of its document, which the
+  ///   caller deletes; nil for other bodies.
+  func removeBody(
+    _ body: UInt64, length: Int? = nil, _ work: CollectionWork
+  ) throws(DocumentError) {
     let key = SequenceEntry.key(body)
     let spaces = work.spaces
     let size = try DocumentError.typed {
-      try transaction.withValue(key, in: spaces.bodies) { $0.byteCount }
+      try length ?? transaction.withValue(key, in: spaces.bodies) { $0.byteCount }
     }
     guard let size else {
       try unlistSuperseded(key, work)
@@ -144,7 +163,7 @@ extension DocumentWriter {
     }
     noteRemoval()
     try DocumentError.typed {
-      try transaction.delete(key, in: spaces.bodies)
+      if length == nil { try transaction.delete(key, in: spaces.bodies) }
       work.state.bodies &-= 1
       work.state.bodyBytes &-= UInt64(size)
       for digest in digests {
@@ -191,6 +210,6 @@ extension DocumentRecord {
     let hasConflicts = !winner.isDeleted && tree.nodes.count { $0.isLeaf && !$0.isDeleted } > 1
     return Head(
       sequence: sequence, expiry: expiry, winner: winner.id, isDeleted: winner.isDeleted, body: winner.body,
-      hasConflicts: hasConflicts)
+      hasConflicts: hasConflicts, bodyLength: body?.count ?? 0)
   }
 }

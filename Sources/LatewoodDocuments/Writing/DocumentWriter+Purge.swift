@@ -41,9 +41,13 @@ extension DocumentWriter {
   func forget(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord, _ kind: DocumentChange.Kind
   ) throws(DocumentError) {
-    if work.state.indexes > 0 { try index(id, work, from: old.head, to: nil, isLocal: false) }
+    if work.state.indexes > 0 {
+      try index(id, work, from: IndexedRevision(old), to: nil, isLocal: false)
+    }
     if work.state.views > 0 { try removeRows(of: id, work) }
-    for node in old.tree.nodes where node.body != 0 { try removeBody(node.body, work) }
+    for node in old.tree.nodes where node.body != 0 {
+      try removeBody(node.body, length: node.body == old.sequence ? old.body?.count : nil, work)
+    }
     noteRemoval()
     try DocumentError.typed {
       try transaction.delete(SequenceEntry.key(old.sequence), in: work.spaces.sequences, wasThere: true)

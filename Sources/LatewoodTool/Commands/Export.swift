@@ -99,8 +99,8 @@ extension CommandDescription {
       } catch { throw Failure(error) }
       let record = try ImportRecord.read(reads)
       let exporter = try run(arguments, record, .lines, total, to: path, console) { take in
-        try reads.forEachDocument { id, head in
-          guard let body = try reads.body(at: head.body) else {
+        try reads.forEachWholeDocument { id, _, body in
+          guard let body else {
             throw Failure(.damaged, code: "damaged", "the body of the document \(id) is missing")
           }
           try take(Array(id.utf8), try JSON.text(of: body))

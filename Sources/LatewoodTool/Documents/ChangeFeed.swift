@@ -101,8 +101,8 @@ struct ChangeFeed {
     var leaves: [RevisionID] = []
     var document: [UInt8]?
     if withLeaves { leaves = try reads.record(of: entry.id)?.tree.leaves.map(\.id) ?? [] }
-    if withDocuments, let place = try reads.head(of: entry.id)?.body {
-      document = try reads.body(at: place).map { try JSON.text(of: $0) }
+    if withDocuments, let (_, body) = try reads.winner(of: entry.id) {
+      document = try body.map { try JSON.text(of: $0) }
     }
     guard console.printsJSON else {
       try console.line(line(entry))

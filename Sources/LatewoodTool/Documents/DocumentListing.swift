@@ -68,14 +68,14 @@ struct DocumentListing {
       writer.beginArray()
     }
     do {
-      try forEach(reads) { id, head in
+      try forEach(reads) { id, head, body in
         guard count < limit else {
           hasMore = true
           return false
         }
         count += 1
         last = (id, head.sequence)
-        try add(id, head, reads)
+        try add(id, head, body)
         return true
       }
     } catch { throw Failure(error) }
@@ -83,19 +83,20 @@ struct DocumentListing {
   }
 
   private func forEach(
-    _ reads: DocumentReads, _ body: (String, DocumentRecord.Head) throws -> Bool
+    _ reads: DocumentReads, _ body: (String, DocumentRecord.Head, [UInt8]?) throws -> Bool
   ) throws {
     guard isBySequence else {
       var query = query
       // One more than is printed says whether there is more.
       query.limit = min(query.limit, Int(clamping: limit == .max ? limit : limit + 1))
-      return try reads.forEachDocument(query, body)
+      return try reads.forEachWholeDocument(query, body)
     }
     try reads.forEachChange(before: before, descending: true) { entry in
       guard !entry.isDeleted, entry.hasConflicts || !onlyConflicts,
-        prefix.isEmpty || entry.id.utf8.starts(with: prefix.utf8), let head = try reads.head(of: entry.id)
+        prefix.isEmpty || entry.id.utf8.starts(with: prefix.utf8),
+        let (head, content) = try reads.winner(of: entry.id)
       else { return true }
-      return try body(entry.id, head)
+      return try body(entry.id, head, content)
     }
   }
 
@@ -117,9 +118,9 @@ struct DocumentListing {
   }
 
   private mutating func add(
-    _ id: String, _ head: DocumentRecord.Head, _ reads: DocumentReads
+    _ id: String, _ head: DocumentRecord.Head, _ body: [UInt8]?
   ) throws {
-    guard let body = try reads.body(at: head.body) else {
+    guard let body else {
       throw Failure(.damaged, code: "damaged", "the body of the document \(id) is missing")
     }
     guard console.printsJSON else { return try addRow(id, head, body) }

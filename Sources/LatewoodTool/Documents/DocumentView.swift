@@ -70,7 +70,7 @@ struct DocumentView {
     var lengths: [RevisionID: Int] = [:]
     do {
       for node in record.tree.nodes {
-        lengths[node.id] = try reads.withBody(at: node.body) { $0.byteCount }
+        lengths[node.id] = try reads.withBody(at: node.body) { $0.count }
       }
     } catch { throw Failure(error) }
     return RevisionDrawing(record.tree, bodyLengths: lengths)

@@ -54,6 +54,9 @@ struct CollectionTally {
   let name: String
   private(set) var documents: UInt64 = 0
   private(set) var bodyBytes: UInt64 = 0
+  /// The bytes of current bodies that stand in records, and their number.
+  private(set) var bodyBytesInRecords: UInt64 = 0
+  private(set) var bodiesInRecords: UInt64 = 0
   /// The number of documents that have expired and were not purged yet.
   private(set) var expired: UInt64 = 0
   /// The bytes of bodies and records of documents that have expired.
@@ -84,9 +87,14 @@ struct CollectionTally {
     self.prunable = prunable
   }
 
+  /// The bytes of the bodies of leaves that stand in no record.
+  var bodyBytesApart: UInt64 { bodyBytes - min(bodyBytes, bodyBytesInRecords) }
+
   private mutating func add(_ size: DocumentSize) {
     documents += 1
     bodyBytes &+= size.bodyBytes
+    bodyBytesInRecords &+= size.bodyBytesInRecord
+    if size.bodyBytesInRecord > 0 { bodiesInRecords += 1 }
     if size.isExpired {
       expired += 1
       expiredBytes &+= size.bodyBytes &+ size.recordBytes

@@ -155,15 +155,22 @@ struct SizeReport {
     let known = Dictionary(contents.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     for content in contents {
       let role = SpaceRole(content.name, isOfDocuments: true)
+      let tally = tallies[role.collection ?? ""]
       change(role.collection) { collection in
         guard role.kind == .currentBodies else {
+          // Short bodies stand in records.
+          let inRecords = content.name.hasPrefix("documents/") ? tally?.bodyBytesInRecords ?? 0 : 0
+          if inRecords > 0 {
+            collection.add(.currentBodies, entries: tally?.bodiesInRecords ?? 0, content: inRecords)
+          }
           // The list of superseded bodies counts with them, but not as so many more of them.
           let isList = role.kind == .supersededBodies
           let entries = isList ? 0 : content.entries
-          return collection.add(role.kind, entries: entries, content: content.bytes)
+          return collection.add(
+            role.kind, entries: entries, content: content.bytes - min(content.bytes, inRecords))
         }
         let list = known["superseded/\(role.collection ?? "")"]
-        let current = min(tallies[role.collection ?? ""]?.bodyBytes ?? 0, content.valueBytes)
+        let current = min(tally?.bodyBytesApart ?? 0, content.valueBytes)
         let old = content.valueBytes - current
         let oldEntries = min(list?.entries ?? 0, content.entries)
         savings.supersededBytes &+= old &+ oldEntries &* (8 + KeyspaceContent.entryOverhead)
@@ -175,14 +182,22 @@ struct SizeReport {
     }
     for (name, facts) in parts.keyspaces {
       let role = SpaceRole(name, isOfDocuments: true)
+      let tally = tallies[role.collection ?? ""]
+      // In the newest checkpoint bodies lie side by side with others, or with the records that they
+      // stand in: by their lengths.
+      func share(_ part: UInt64?, of all: UInt64?, none: Double) -> UInt64 {
+        let all = all ?? 0
+        let share = all == 0 ? none : Double(min(part ?? 0, all)) / Double(all)
+        return min(facts.bytes, UInt64(Double(facts.bytes) * share))
+      }
       change(role.collection) { collection in
+        if name.hasPrefix("documents/") {
+          let bytes = share(tally?.bodyBytesInRecords, of: known[name]?.bytes, none: 0)
+          if bytes > 0 { collection.add(.currentBodies, file: bytes) }
+          return collection.add(role.kind, file: facts.bytes - bytes)
+        }
         guard role.kind == .currentBodies else { return collection.add(role.kind, file: facts.bytes) }
-        // In the newest checkpoint bodies of both sorts lie side by side: by their lengths.
-        let content = known[name]
-        let all = content?.valueBytes ?? 0
-        let current = min(tallies[role.collection ?? ""]?.bodyBytes ?? 0, all)
-        let share = all == 0 ? 1 : Double(current) / Double(all)
-        let bytes = min(facts.bytes, UInt64(Double(facts.bytes) * share))
+        let bytes = share(tally?.bodyBytesApart, of: known[name]?.valueBytes, none: 1)
         collection.add(.currentBodies, file: bytes)
         collection.add(.supersededBodies, file: facts.bytes - bytes)
       }

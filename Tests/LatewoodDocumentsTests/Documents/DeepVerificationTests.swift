@@ -35,15 +35,36 @@ import Testing
     }
   }
 
+  /// Returns a planting that replaces the body in the record of a document.
+  private static func replacingBody(
+    of id: String, _ change: @escaping @Sendable ([UInt8]) throws -> [UInt8]
+  ) -> @Sendable (Transaction, Store) throws -> Void {
+    replacing("documents", Array(id.utf8)) { old in
+      let head = try old.withUnsafeBytes { try DocumentRecord.Head($0) }
+      let body = try change(old.suffix(head.bodyLength))
+      try #require(body.count == head.bodyLength && head.bodyLength > 0)
+      return old.dropLast(head.bodyLength) + body
+    }
+  }
+
   private static let plantings: [Planting] = [
     Planting(
       testDescription: "a current body that is not Fleece", place: "_default/plain, revision 1-",
-      plant: replacing("bodies", sequence(1)) { $0.map { _ in 0xEE } }),
+      plant: replacingBody(of: "plain") { $0.map { _ in 0xEE } }),
+    Planting(
+      testDescription: "a long body that is not Fleece", place: "_default/long, revision 1-",
+      plant: replacing("bodies", sequence(5)) { $0.map { _ in 0xEE } }),
+    Planting(
+      testDescription: "a long body that is missing", place: "_default/long, revision 1-",
+      plant: replacing("bodies", sequence(5)) { _ in nil }),
+    Planting(
+      testDescription: "a body both in the record and apart", place: "there are 6 bodies",
+      plant: replacing("bodies", sequence(1)) { _ in [1, 2] }),
     Planting(
       testDescription: "a current body that is no dictionary", place: "_default/plain, revision 1-",
-      plant: replacing("bodies", sequence(1)) { old in
+      plant: replacingBody(of: "plain") { old in
         let other = try JSON.fleece(from: "[1234567890123]")
-        return other + [UInt8](repeating: 0, count: max(0, old.count - other.count)) + other.suffix(2)
+        return other + [UInt8](repeating: 0, count: max(0, old.count - other.count - 2)) + other.suffix(2)
       }),
     Planting(
       testDescription: "a superseded body that is not Fleece", place: "_default, sequence 2",
@@ -51,7 +72,7 @@ import Testing
     Planting(
       testDescription: "a body that refers to another blob than is listed",
       place: "_default/pictured, revision 1-",
-      plant: replacing("bodies", sequence(4)) { old in
+      plant: replacingBody(of: "pictured") { old in
         // The last digit of the digest's text.
         var new = old
         let at = try #require(old.indices.last { old[$0] == UInt8(ascii: "=") })
@@ -113,11 +134,14 @@ import Testing
     let picture = try JSON.fleece(from: #"{"x":[{"@type":"blob","digest":"\#(name)","length":3000}]}"#)
     let body = try JSON.fleece(from: #"{"text":"a text that is long enough","n":12345678}"#)
     let other = try JSON.fleece(from: #"{"text":"another one"}"#)
+    let text = String(repeating: "long ", count: 200)
+    let long = try JSON.fleece(from: #"{"text":"\#(text)"}"#)
     try store.write { writer in
       try writer.save("plain", in: documents, body: body, parent: nil)
       let first = try writer.save("edited", in: documents, body: body, parent: nil)
       try writer.save("edited", in: documents, body: other, parent: first.revision)
       try writer.save("pictured", in: documents, body: picture, parent: nil, blobs: [blob.digest])
+      try writer.save("long", in: documents, body: long, parent: nil)
       try writer.putLocal("note", in: documents, body: other)
     }
   }
@@ -129,7 +153,7 @@ import Testing
     let store = try DocumentStore.open(at: directory.database, options: options)
     try fill(store)
     let sound = try store.verify(deep: true)
-    #expect(sound.isSound && sound.bodies == 4, "\(sound.faults)")
+    #expect(sound.isSound && sound.bodies == 5, "\(sound.faults)")
     try store.close()
     let raw = try Store.open(at: directory.database, mode: .openExisting)
     try raw.write { try planting.plant($0, raw) }

@@ -40,8 +40,8 @@ import Testing
       return true
     }
     var goesOn = true
-    try reads.forEachDocument { id, head in
-      goesOn = try reads.withDocument(id, head) { document in try run.add(document, take) }
+    try reads.forEachDocument { id, _ in
+      goesOn = try reads.withDocument(id) { document in try run.add(document, take) } ?? true
       return goesOn
     }
     try run.finish(take)

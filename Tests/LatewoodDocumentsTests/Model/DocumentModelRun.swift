@@ -107,7 +107,11 @@ final class DocumentModelRun {
   private func save(
     _ writer: DocumentWriter, _ id: String, _ known: DocumentModel.Document?, _ model: inout DocumentModel
   ) throws {
-    let body = random.bytes(8 + random.below(random.oneIn(4) ? 3000 : 60))
+    // A few around the length up to which a body stands in the record.
+    let length =
+      random.oneIn(4)
+      ? DocumentRecord.bodyLimit - 1 + random.below(3) : 8 + random.below(random.oneIn(4) ? 3000 : 60)
+    let body = random.bytes(length)
     let handle = handles.first
     let parent = known.flatMap { known in
       known.isDeleted ? known.winner : random.pick(known.live.keys.sorted())
@@ -184,6 +188,12 @@ final class DocumentModelRun {
       #expect(head.isDeleted == document.isDeleted && head.sequence == document.sequence, "\(random.replay)")
       #expect(
         head.expiry == document.expiry && head.hasConflicts == (document.live.count > 1), "\(random.replay)")
+      let winner = try reads.winner(of: id)
+      #expect(winner?.head == head, "\(random.replay)")
+      if !head.isDeleted {
+        #expect(winner?.body == document.live[head.winner], "\(random.replay)")
+        #expect(try reads.document(id)?.body == winner?.body, "\(random.replay)")
+      }
       let leaves = record.tree.leaves
       #expect(Set(leaves.map(\.id)) == document.deleted.union(document.live.keys), "\(random.replay)")
       for leaf in leaves where !leaf.isDeleted {
@@ -194,6 +204,13 @@ final class DocumentModelRun {
     all.includesDeleted = true
     #expect(try reads.count(all) == model.documents.count, "\(random.replay)")
     #expect(try reads.count() == model.documents.values.count { !$0.isDeleted }, "\(random.replay)")
+    var listed = 0
+    try reads.forEachWholeDocument { id, head, body in
+      listed += 1
+      #expect(body == model.documents[id]?.live[head.winner], "\(random.replay)")
+      return true
+    }
+    #expect(try listed == reads.count(), "\(random.replay)")
     var conflicts = DocumentQuery()
     conflicts.onlyConflicts = true
     #expect(

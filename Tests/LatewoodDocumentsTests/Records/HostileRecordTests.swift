@@ -57,6 +57,58 @@ import Testing
     refusal(.corruptRevisions) { try decode(silent) }
   }
 
+  @Test func `a body in a record is neither empty nor cut, and has one place and one owner`() throws {
+    func encoded(_ body: [UInt8], others: Int = 0, place: UInt64 = 7) throws -> [UInt8] {
+      var tree = RevisionTree()
+      for number in 0...others { tree.nodes.append(leaf("leaf \(number)")) }
+      for index in tree.nodes.indices { tree.nodes[index].body = 90 + UInt64(index) }
+      let winner = try #require(tree.winnerIndex)
+      tree.nodes[winner].body = place
+      return DocumentRecord(sequence: 7, tree: tree, body: body).encoded()
+    }
+    let sound = try encoded(bytes("body"))
+    let lengthAt = 3
+    #expect(sound[1] == DocumentRecord.Flag.holdsBody && sound[lengthAt] == 4)
+    let record = try sound.withUnsafeBytes { try DocumentRecord($0) }
+    #expect(record.body == bytes("body") && record.tree.winner?.body == 7)
+    let head = try sound.withUnsafeBytes { try DocumentRecord.Head($0) }
+    #expect(head == record.head && head.bodyLength == 4 && head.body == 7)
+    func refuse(_ bytes: [UInt8]) {
+      refusal(.corruptRevisions) { try decode(bytes) }
+      refusal(.corruptRevisions) { _ = try bytes.withUnsafeBytes { try DocumentRecord.Head($0) } }
+    }
+    // Every shorter record is refused by the full reader, and no reader reads behind the end.
+    for count in sound.indices {
+      refusal(.corruptRevisions) { try decode(Array(sound[..<count])) }
+      _ = try? Array(sound[..<count]).withUnsafeBytes { try DocumentRecord.Head($0) }
+    }
+    var empty = sound
+    empty[lengthAt] = 0
+    refuse(empty)
+    // One byte more than there are behind the winner, as many as there are, and far more.
+    for length in [UInt8(4 + 1), UInt8(sound.count - lengthAt - 1), 0x7F] {
+      var greedy = sound
+      greedy[lengthAt] = length
+      refuse(greedy)
+    }
+    var huge: [UInt8] = []
+    huge.append(varint: .max)
+    refuse(Array(sound[..<lengthAt] + huge + sound[(lengthAt + 1)...]))
+    // The winner also names a place of its own.
+    refuse(try encoded(bytes("body"), place: 8))
+    // Another revision claims the place.
+    let two = try encoded(bytes("body"), others: 1)
+    try decode(two)
+    var stolen = two
+    let place = try #require(two.firstIndex { $0 == 90 || $0 == 91 })
+    stolen[place] = 7
+    refusal(.corruptRevisions) { try decode(stolen) }
+    // There is no sequence 0.
+    var nowhere = sound
+    nowhere[2] = 0
+    refuse(nowhere)
+  }
+
   @Test func `the counts of a collection leave room to count on`() throws {
     for field in 0..<9 {
       var numbers = [UInt64](repeating: 1, count: 9)
@@ -69,7 +121,7 @@ import Testing
 
   @Test func `a body that is missing is named`() throws {
     let store = try DocumentStore.inMemory()
-    try store.save("document", "text")
+    try store.save("document", String(repeating: "a", count: DocumentRecord.bodyLimit + 1))
     let name = try #require(try store.collectionNames().first)
     let bodies = try store.store.keyspace("bodies/\(name)")
     try store.store.write { try $0.deleteRange(.all, in: bodies) }

@@ -1,0 +1,38 @@
+import LatewoodStore
+
+/// Bodies by their places, for callers that do not have the record of the document.
+extension Readable {
+  /// Calls a closure with the body at a place; returns nil if there is none. O(log n).
+  ///
+  /// It is in the keyspace of bodies, or in the record of the document that the feed has at that
+  /// place.
+  func withBody<R>(
+    at place: UInt64, of spaces: CollectionSpaces, _ body: (UnsafeRawBufferPointer) throws -> R
+  ) throws -> R? {
+    if place == 0 { return nil }
+    let apart = try withValue(SequenceKey(place), in: spaces.bodies) { value in
+      try value.withUnsafeBytes(body)
+    }
+    if let apart { return apart }
+    let entry = try SequenceKey(place).withBytes { key in
+      try withValue(key, in: spaces.sequences) { value in
+        try value.reading { (value) throws(DocumentError) in try SequenceEntry(key: key, value: value) }
+      }
+    }
+    guard let entry else { return nil }
+    let found = try withValue(entry.id, in: spaces.documents) { record in
+      try record.withUnsafeBytes { record in
+        let head = try DocumentRecord.Head(record)
+        // A damaged feed may lead to another document.
+        guard head.body == place else { return nil as R? }
+        return try head.body(in: record).map(body)
+      }
+    }
+    return found ?? nil
+  }
+
+  /// Whether there is a body at a place.
+  func hasBody(at place: UInt64, of spaces: CollectionSpaces) throws -> Bool {
+    try withBody(at: place, of: spaces) { _ in true } ?? false
+  }
+}
