@@ -69,6 +69,8 @@ struct QueryWorkload {
   let store: DocumentStore
   let documents: DocumentCollection
   let count: UInt64
+  /// Made once: to make it takes longer than to save it.
+  private let text = String(repeating: "word ", count: 66)
 
   init(store: DocumentStore, count: UInt64) throws {
     guard let documents = try store.collection(DocumentCollection.defaultName) else {
@@ -89,7 +91,7 @@ struct QueryWorkload {
     try writer.key("day")
     try writer.integer(Int64(number % 365))
     try writer.key("text")
-    try writer.string(String(repeating: "word ", count: 66))
+    try writer.string(text)
     try writer.endDictionary()
     return try writer.finish()
   }

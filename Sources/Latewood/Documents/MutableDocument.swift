@@ -70,8 +70,8 @@ public struct MutableDocument: DocumentContent {
   ///
   /// - Throws: ``DatabaseError`` `invalidJSON` with line and column; `badDocumentID`.
   public init(id: String? = nil, json: String) throws {
-    try self.init(id: id)
-    try setJSON(json)
+    if let id { try DocumentID.check(id) }
+    self.init(checkedID: id ?? DocumentID.random(), content: try Self.content(ofJSON: json))
   }
 
   /// Creates a document from an `Encodable` value, which must encode as a dictionary: a struct, a
@@ -128,11 +128,15 @@ public struct MutableDocument: DocumentContent {
   ///
   /// - Throws: ``DatabaseError`` `invalidJSON` with line and column.
   public mutating func setJSON(_ json: String) throws {
+    content = try Self.content(ofJSON: json)
+  }
+
+  private static func content(ofJSON json: String) throws -> DocumentValue {
     let parsed = try DocumentValue(json: json)
     guard parsed.kind == .dictionary else {
       throw DatabaseError(.invalidJSON, "the text of a document is no JSON object")
     }
-    content = parsed
+    return parsed
   }
 
   /// Replaces all members by those of an `Encodable` value; see `init(id:encoding:)`. A member

@@ -20,14 +20,13 @@ extension DocumentValue {
         next = elements.next()
         if next == nil { try writer.endArray() } else { open.append(.elements(elements)) }
       case .members(var members):
-        if let (key, value) = members.next() {
+        next = nil
+        while next == nil, let (key, value) = members.next() {
           try writer.key(key.text)
-          next = value
-          open.append(.members(members))
-        } else {
-          next = nil
-          try writer.endDictionary()
+          // Most values are no collections that were built in Swift.
+          if value.isBuiltCollection { next = value } else { _ = try value.begin(&writer) }
         }
+        if next == nil { try writer.endDictionary() } else { open.append(.members(members)) }
       }
     }
   }
@@ -59,9 +58,7 @@ extension DocumentValue {
   /// Returns the value as Fleece: the same bytes for equal values.
   func fleece() throws(FleeceError) -> [UInt8] {
     if case .stored(let element) = content, let written = try element.writtenBytes() { return written }
-    var writer = FleeceWriter()
-    try write(to: &writer)
-    return try writer.finish()
+    return try KeptEncoders.written { (writer: inout FleeceWriter) throws(FleeceError) in try write(to: &writer) }
   }
 
   /// Creates the value of a JSON text. Throws `invalidJSON`, with line and column.
@@ -69,7 +66,7 @@ extension DocumentValue {
   /// - Throws: ``DatabaseError`` `invalidJSON` with line and column.
   public init(json: String) throws {
     do throws(FleeceError) {
-      self.init(stored: try FleeceBody(written: JSON.fleece(from: json)).root)
+      self.init(stored: try FleeceBody(written: KeptEncoders.fleece(from: json)).root)
     } catch {
       throw DatabaseError(inText: error)
     }

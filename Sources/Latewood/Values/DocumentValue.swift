@@ -128,7 +128,8 @@ public struct DocumentValue: Sendable {
   /// writing it fails.
   func keys(beginningWith first: UInt8) -> [String] {
     if case .stored(let element) = content { return (try? element.keys(beginningWith: first)) ?? [] }
-    return keys.filter { $0.utf8.first == first }
+    guard case .dictionary(let storage) = content else { return [] }
+    return storage.members.keys.lazy.map(\.text).filter { $0.utf8.first == first }.sorted()
   }
 
   /// The members of a dictionary, in the order of their keys' bytes. Empty for all other values.

@@ -50,7 +50,7 @@ extension DocumentValue {
   init(elements: [DocumentValue]) { content = .array(ElementStorage(elements)) }
   init(members: [KeyText: DocumentValue]) { content = .dictionary(MemberStorage(members)) }
 
-  fileprivate var isBuiltCollection: Bool {
+  var isBuiltCollection: Bool {
     switch content {
     case .array, .dictionary: true
     default: false
@@ -101,6 +101,12 @@ extension DocumentValue {
   }
 
   private var builtMembers: [KeyText: DocumentValue] {
-    Dictionary(members.map { (KeyText($0.key), $0.value) }) { _, last in last }
+    guard case .stored(let element) = content, let members = (try? element.members()) ?? nil else {
+      return [:]
+    }
+    var built: [KeyText: DocumentValue] = [:]
+    built.reserveCapacity(members.count)
+    for (key, value) in members { built[KeyText(key)] = DocumentValue(stored: value) }
+    return built
   }
 }

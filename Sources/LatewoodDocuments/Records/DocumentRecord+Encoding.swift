@@ -2,7 +2,13 @@ extension DocumentRecord {
   /// Returns the bytes of the record. The tree must not be empty.
   package func encoded() -> [UInt8] {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(32 + 24 * tree.nodes.count + (body?.count ?? 0))
+    append(to: &bytes)
+    return bytes
+  }
+
+  /// Appends the bytes of the record. The tree must not be empty.
+  func append(to bytes: inout [UInt8]) {
+    bytes.reserveCapacity(bytes.count + 32 + 24 * tree.nodes.count + (body?.count ?? 0))
     var leaf = -1
     var hasOneLeaf = true
     for index in tree.nodes.indices where tree.nodes[index].isLeaf {
@@ -16,7 +22,6 @@ extension DocumentRecord {
       appendBranches(to: &bytes)
     }
     if let body { bytes.append(contentsOf: body) }
-    return bytes
   }
 
   /// Appends everything before the branches.

@@ -46,13 +46,18 @@ package struct SequenceEntry: Sendable, Equatable {
 
   func encoded() -> [UInt8] {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(32 + id.utf8.count)
+    append(to: &bytes)
+    return bytes
+  }
+
+  /// Appends the bytes of the value.
+  func append(to bytes: inout [UInt8]) {
+    bytes.reserveCapacity(bytes.count + 32 + id.utf8.count)
     bytes.append((isDeleted ? Flag.isDeleted : 0) | (hasConflicts ? Flag.hasConflicts : 0))
     bytes.append(varint: revision.generation)
     bytes.append(UInt8(revision.digest.count))
     bytes.append(revision.digest)
     bytes.append(contentsOf: id.utf8)
-    return bytes
   }
 
   init(sequence: UInt64, id: String, head: DocumentRecord.Head) {

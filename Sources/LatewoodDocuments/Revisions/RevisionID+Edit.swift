@@ -14,6 +14,13 @@ extension RevisionID {
   ///   - body: the body in its canonical form.
   package init(editing parent: RevisionID?, isDeleted: Bool, body: UnsafeRawBufferPointer) {
     var hash = BLAKE2b(length: RevisionDigest.usualCount - 1)
+    if parent == nil, !isDeleted, !body.isEmpty {
+      // Nearly all first revisions; their block is the same.
+      hash = RevisionID.afterFirstBlock
+      hash.finish(body)
+      self.init(generation: 1, hash)
+      return
+    }
     // SAFETY: the block's 128 bytes are all written before it is read; a digest has at most 32
     // bytes, and they start at 16.
     withUnsafeTemporaryAllocation(byteCount: BLAKE2b.blockLength, alignment: 8) { block in
@@ -36,6 +43,22 @@ extension RevisionID {
         hash.finish(body)
       }
     }
+    self.init(generation: (parent?.generation ?? 0) + 1, hash)
+  }
+
+  /// The hash after the block of a first revision that is no deletion.
+  private static let afterFirstBlock: BLAKE2b = {
+    var hash = BLAKE2b(length: RevisionDigest.usualCount - 1)
+    // SAFETY: the block's 128 bytes are all written before it is read.
+    withUnsafeTemporaryAllocation(byteCount: BLAKE2b.blockLength, alignment: 8) { block in
+      guard let start = block.baseAddress else { return }
+      _ = block.initializeMemory(as: UInt8.self, repeating: 0)
+      hash.consume(UnsafeRawPointer(start))
+    }
+    return hash
+  }()
+
+  private init(generation: UInt64, _ hash: BLAKE2b) {
     let (first, second, third) = (
       hash.state.0.byteSwapped, hash.state.1.byteSwapped, hash.state.2.byteSwapped
     )
@@ -44,6 +67,6 @@ extension RevisionID {
       words: UInt64(RevisionDigest.Algorithm.blake2b152.rawValue) &<< 56 | first &>> 8,
       first &<< 56 | second &>> 8, (second &<< 56 | third &>> 8) & 0xFFFF_FFFF_0000_0000, 0,
       count: RevisionDigest.usualCount)
-    generation = (parent?.generation ?? 0) + 1
+    self.generation = generation
   }
 }

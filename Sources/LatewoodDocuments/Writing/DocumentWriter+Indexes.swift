@@ -55,7 +55,7 @@ extension DocumentWriter {
         }
         work.state.bodies += 1
         work.state.bodyBytes += UInt64(body.bytes.count)
-        for digest in Set(body.blobs) {
+        for digest in body.blobs.isEmpty ? [] : Set(body.blobs) {
           let key = SequenceEntry.key(sequence)
           try addReference(key + digest.bytes, digest.bytes + key, to: digest, work)
         }
@@ -71,9 +71,12 @@ extension DocumentWriter {
       if let old {
         try transaction.delete(SequenceEntry.Key(old.sequence), in: spaces.sequences, wasThere: true)
       }
-      try transaction.put(
-        SequenceEntry.Key(sequence), entry.encoded(), in: spaces.sequences, wasThere: false)
-      try transaction.put(id, record.encoded(), in: spaces.documents, wasThere: old != nil)
+      encoded.removeAll(keepingCapacity: true)
+      entry.append(to: &encoded)
+      try transaction.put(SequenceEntry.Key(sequence), encoded, in: spaces.sequences, wasThere: false)
+      encoded.removeAll(keepingCapacity: true)
+      record.append(to: &encoded)
+      try transaction.put(id, encoded, in: spaces.documents, wasThere: old != nil)
       if let ended = old?.expiry, expiry == nil {
         try transaction.delete(CollectionSpaces.expiryKey(ended, id), in: spaces.expiry)
       }

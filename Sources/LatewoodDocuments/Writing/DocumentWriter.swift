@@ -14,6 +14,10 @@ package final class DocumentWriter {
   /// treated as absent.
   package let now: UInt64
   private var works: [String: CollectionWork] = [:]
+  /// The collection of the last call, which is mostly that of the next.
+  private var lastWork: CollectionWork?
+  /// The memory for a record while it is encoded.
+  var encoded: [UInt8] = []
   /// Collections that are not among the shared handles yet: created by this batch, or by another
   /// that was committed just now.
   var given: [String: DocumentCollection] = [:]
@@ -70,6 +74,13 @@ package final class DocumentWriter {
   }
 
   func work(_ collection: DocumentCollection) throws(DocumentError) -> CollectionWork {
+    if let lastWork, lastWork.collection === collection { return lastWork }
+    let work = try knownWork(collection)
+    lastWork = work
+    return work
+  }
+
+  private func knownWork(_ collection: DocumentCollection) throws(DocumentError) -> CollectionWork {
     if let work = works[collection.name] {
       guard work.state.identity == collection.identity else { throw collection.gone }
       return work
@@ -88,6 +99,7 @@ package final class DocumentWriter {
 
   func dropped(_ collection: DocumentCollection) {
     noteRemoval()
+    lastWork = nil
     works[collection.name] = nil
     given[collection.name] = nil
     droppedNames.append(collection.name)

@@ -101,8 +101,11 @@ package struct FleeceElement: Sendable {
   /// Returns the members of a dictionary in the order of their keys; nil for all other values.
   package func members() throws(FleeceError) -> [(key: String, value: FleeceElement)]? {
     try withValue { value throws(FleeceError) in
-      guard var members = try value.dictionary()?.members() else { return nil }
+      guard let dictionary = try value.dictionary() else { return nil }
+      var members = try dictionary.members()
       var found: [(key: String, value: FleeceElement)] = []
+      // The count cannot be greater than that of the bytes.
+      found.reserveCapacity(dictionary.items.slots / 2)
       while let member = try members.next() {
         guard let key = String(validating: member.key, as: UTF8.self) else {
           throw FleeceError.damaged(at: value.offset, "a key is not UTF-8")
@@ -129,7 +132,9 @@ package struct FleeceElement: Sendable {
   /// Returns the keys of a dictionary that begin with a byte. Empty for all other values.
   package func keys(beginningWith first: UInt8) throws(FleeceError) -> [String] {
     try withValue { value throws(FleeceError) in
-      guard var members = try value.dictionary()?.members() else { return [] }
+      guard let dictionary = try value.dictionary() else { return [] }
+      if try dictionary.hasNoKey(beginningWith: first) { return [] }
+      var members = try dictionary.members()
       var found: [String] = []
       while let member = try members.next() {
         if member.key.first == first { found.append(String(decoding: member.key, as: UTF8.self)) }

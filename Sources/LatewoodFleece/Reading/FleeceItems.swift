@@ -128,6 +128,20 @@ package struct FleeceDictionary {
     }.get()
   }
 
+  /// Returns whether no key begins with a byte, as far as its own keys tell: false if it inherits
+  /// from another dictionary.
+  func hasNoKey(beginningWith first: UInt8) throws(FleeceError) -> Bool {
+    guard try items.parent == nil else { return false }
+    var slot = 0
+    while slot < items.slots {
+      let key = try items.key(slot)
+      // Keys that are out of order are found by whoever reads the members.
+      if let byte = key.first, byte >= first { return byte > first }
+      slot &+= 2
+    }
+    return true
+  }
+
   /// Returns all members in the order of their keys.
   package func members() throws(FleeceError) -> FleeceMembers { try FleeceMembers(items) }
 
