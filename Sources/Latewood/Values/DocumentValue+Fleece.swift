@@ -58,7 +58,9 @@ extension DocumentValue {
   /// Returns the value as Fleece: the same bytes for equal values.
   func fleece() throws(FleeceError) -> [UInt8] {
     if case .stored(let element) = content, let written = try element.writtenBytes() { return written }
-    return try KeptEncoders.written { (writer: inout FleeceWriter) throws(FleeceError) in try write(to: &writer) }
+    return try KeptEncoders.written { (writer: inout FleeceWriter) throws(FleeceError) in
+      try write(to: &writer)
+    }
   }
 
   /// Creates the value of a JSON text. Throws `invalidJSON`, with line and column.

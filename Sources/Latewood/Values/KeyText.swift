@@ -5,7 +5,10 @@ struct KeyText: Hashable, Comparable, Sendable {
 
   init(_ text: String) { self.text = text }
 
-  static func == (a: KeyText, b: KeyText) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+  static func == (a: KeyText, b: KeyText) -> Bool {
+    var (first, second) = (a.text, b.text)
+    return first.withUTF8 { first in second.withUTF8 { second in first.elementsEqual(second) } }
+  }
 
   static func < (a: KeyText, b: KeyText) -> Bool { a.text.utf8.lexicographicallyPrecedes(b.text.utf8) }
 

@@ -63,11 +63,11 @@ package enum BlobReferences {
 
   private static func contains(_ bytes: [UInt8], _ pattern: [UInt8]) -> Bool {
     guard let first = pattern.first else { return false }
-    var place = bytes.startIndex
-    while let next = bytes[place...].firstIndex(of: first) {
-      if bytes[next...].starts(with: pattern) { return true }
-      place = next + 1
+    return bytes.withUnsafeBytes { bytes in
+      for place in bytes.indices where bytes[place] == first {
+        if bytes[place...].starts(with: pattern) { return true }
+      }
+      return false
     }
-    return false
   }
 }

@@ -31,7 +31,8 @@ package enum NameRules {
 
   private static func controlCharacter(in text: String) -> String? {
     // Nearly all names have no byte that could be part of one: C2 begins those from U+0080 on.
-    if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != 0xC2 }) { return nil }
+    var copy = text
+    if copy.withUTF8({ $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != 0xC2 } }) { return nil }
     for scalar in text.unicodeScalars where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) {
       return "has the control character U+\(String(scalar.value, radix: 16, uppercase: true))"
     }

@@ -107,9 +107,10 @@ package struct FleeceElement: Sendable {
       // The count cannot be greater than that of the bytes.
       found.reserveCapacity(dictionary.items.slots / 2)
       while let member = try members.next() {
-        guard let key = String(validating: member.key, as: UTF8.self) else {
+        guard member.key.withStart({ UTF8Text.isValid($0, $1) }) else {
           throw FleeceError.damaged(at: value.offset, "a key is not UTF-8")
         }
+        let key = String(decoding: member.key, as: UTF8.self)
         found.append((key, FleeceElement(member.value, of: body)))
       }
       return found
