@@ -204,6 +204,15 @@ import Testing
     try store.expectSound()
   }
 
+  @Test func `the usual number of revisions and the longest body fit into the tree together`() throws {
+    var last = try store.save("a", text(Self.limit))
+    for _ in 1..<30 { last = try store.save("a", text(Self.limit), over: last.revision) }
+    let records = try #require(try store.store.existingKeyspace("documents/_default"))
+    let length = try #require(try store.store.get("a", in: records)).count
+    #expect(try store.reads(documents).record(of: "a")?.tree.nodes.count == RevisionTree.usualDepth)
+    #expect(length > Self.limit && length <= DocumentOptions().store.inlineValueLimit)
+  }
+
   @Test func `sizes tell bodies in records from records`() throws {
     try store.save("a", text(100))
     try store.save("b", text(1000))
