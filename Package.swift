@@ -65,7 +65,7 @@ let package = Package(
     .executableTarget(
       name: "LatewoodBenchmark",
       dependencies: [
-        "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodConcurrency",
+        "Latewood", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodConcurrency",
       ],
       path: "Benchmarks/LatewoodBenchmark", swiftSettings: settings),
     .executableTarget(

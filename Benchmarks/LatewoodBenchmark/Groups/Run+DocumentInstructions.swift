@@ -32,17 +32,24 @@ extension Run where Engine == LatewoodEngine {
     case .indexBuild:
       try store.store.checkpoint()
       try countInstructions { try query.createIndex("s") }
+    case .indexUpdate:
+      for field in ["n", "s", "day"] { try query.createIndex(field) }
+      try store.store.checkpoint()
+      try countInstructions { try query.save(0..<count, over: true) }
     default:
       return try countQueries(operation, query)
     }
     return count
   }
 
-  private func openDocumentsToCount() throws -> DocumentStore {
+  /// Where the documents are.
+  var pathToCount: String { options.directory.path + "/documents.latewood" }
+
+  func openDocumentsToCount() throws -> DocumentStore {
     var chosen = DocumentOptions()
     chosen.store = optionsToCount
     chosen.expiresByItself = false
-    return try DocumentStore.open(at: options.directory.path + "/documents.latewood", options: chosen)
+    return try DocumentStore.open(at: pathToCount, options: chosen)
   }
 
   private func countFeed(_ query: QueryWorkload) throws {

@@ -39,8 +39,10 @@ extension Run where Engine == LatewoodEngine {
     case .open: try countOpening(openToCount(base: true), withLog: false)
     case .openWithLog: try countOpening(openToCount(base: true, buffer: 0.1), withLog: true)
     case .saveDocument, .updateDocument, .getMember, .feedFromBuffer, .feedAfterOpening, .pointQuery,
-      .rangeQuery, .indexBuild:
+      .rangeQuery, .indexBuild, .indexUpdate:
       try countDocuments(operation)
+    case .typedPointQuery, .topQuery, .coveringQuery, .countQuery, .sumQuery, .scanQuery:
+      try countTypedQueries(operation)
     case .parseJSON, .writeJSON: try countJSON(operation)
     }
   }

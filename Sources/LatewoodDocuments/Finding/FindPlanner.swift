@@ -124,12 +124,12 @@ struct FindPlanner {
   /// Returns the plan that has read the entries of equal keys already; nil unless there are few.
   private func few() throws(DocumentError) -> FindPlan? {
     for part in choices.parts where part.bounds.isByID && part.ranges.count == 1 {
-      var ids: [String] = []
+      var ids = FewIDs()
       var isWhole = true
       try DocumentError.typed {
         try reads.source.forEach(in: part.index.entries, part.ranges[0]) { key, value in
           isWhole = ids.count < FindPlanner.fewEntries
-          if isWhole { ids.append(try StoredEntry.reading(key, value) { $0.id }) }
+          if isWhole { try StoredEntry.reading(key, value) { ids.append($0.idBytes) } }
           return isWhole
         }
       }

@@ -124,9 +124,7 @@ struct FindRun<Sink: FoundSink> {
       for entry in entries where try !entry.withStored({ try take($0) }) { return }
       return
     }
-    for id in try candidateIDs() where try !look(at: id, { run, document in try run.take(document) }) {
-      return
-    }
+    try forEachCandidate { run, document in try run.take(document) }
   }
 
   /// Reads in the order of the index. Entries with equal keys come by id in either direction, and
@@ -201,14 +199,21 @@ struct FindRun<Sink: FoundSink> {
     case .index(let access) where !access.bounds.mayRepeat:
       let ranges = request.order.isEmpty ? try rangesAfterSkipping(access, false) : access.ranges
       try forEachEntry(access, in: ranges) { run, entry in try run.look(at: entry.idBytes, body) }
-    default:
+    default: try forEachCandidate(body)
+    }
+  }
+
+  /// Passes the matching documents of the plan to a closure, by id.
+  private mutating func forEachCandidate(_ body: (inout FindRun, FoundDocument) throws -> Bool) throws {
+    if case .few(_, let ids) = plan.access {
+      try ids.forEach { id in try look(at: id, body) }
+    } else {
       for id in try candidateIDs() where try !look(at: id, body) { return }
     }
   }
 
   /// Returns the ids of the plan's documents, sorted, each once.
   private mutating func candidateIDs() throws -> [String] {
-    if case .few(_, let ids) = plan.access { return ids }
     var ids: [String] = []
     for access in plan.accesses {
       for range in access.ranges {

@@ -118,13 +118,15 @@ struct StoredEntry {
 ///
 /// Most keys have a single entry: it is copied into memory that the next one uses again.
 struct EntryRun {
+  /// The first entry, and behind it what is left of longer ones.
   private var bytes: [UInt8] = []
+  private var count = 0
   private var keyCount = 0
   private(set) var isCut = false
   /// The entries after the first.
   private var others: [IndexEntry] = []
 
-  var isEmpty: Bool { bytes.isEmpty }
+  var isEmpty: Bool { count == 0 }
   /// Whether there is only one entry.
   var isSingle: Bool { others.isEmpty }
 
@@ -134,21 +136,24 @@ struct EntryRun {
     guard keyCount == key.count else { return false }
     return bytes.withUnsafeBytes { own in
       guard let left = own.baseAddress, let right = key.baseAddress else { return true }
+      // SAFETY: both keys have this length.
       return KeyOrder.isEqual(left, right, keyCount)
     }
   }
 
   mutating func append(_ entry: StoredEntry) {
-    if bytes.isEmpty {
-      bytes.append(contentsOf: entry.bytes)
-      (keyCount, isCut) = (entry.key.count, entry.isCut)
-    } else {
+    guard isEmpty else {
       others.append(IndexEntry(entry))
+      return
     }
+    count = entry.bytes.count
+    if bytes.count < count { bytes = [UInt8](repeating: 0, count: max(64, 2 * count)) }
+    bytes.withUnsafeMutableBytes { $0.copyMemory(from: entry.bytes) }
+    (keyCount, isCut) = (entry.key.count, entry.isCut)
   }
 
   mutating func removeAll() {
-    bytes.removeAll(keepingCapacity: true)
+    count = 0
     if !others.isEmpty { others.removeAll(keepingCapacity: true) }
   }
 
@@ -168,6 +173,9 @@ struct EntryRun {
 
   /// Calls `body` with the first entry.
   func withFirst<R>(_ body: (StoredEntry) throws -> R) rethrows -> R {
-    try bytes.withUnsafeBytes { try body(StoredEntry($0, keyCount: keyCount, isCut: isCut)) }
+    try bytes.withUnsafeBytes { bytes in
+      try body(
+        StoredEntry(UnsafeRawBufferPointer(rebasing: bytes[..<count]), keyCount: keyCount, isCut: isCut))
+    }
   }
 }

@@ -39,6 +39,12 @@ package struct MangoParser {
   /// Returns the predicate of a selector in JSON text. Also throws if the text is not JSON, with
   /// line and column in the reason.
   package static func predicate(json text: String) throws(QueryError) -> Predicate {
+    if let short = ShortSelector.predicate(json: text) { return short }
+    return try longPredicate(json: text)
+  }
+
+  /// Like ``predicate(json:)``, by way of Fleece, which selectors of every form allow.
+  static func longPredicate(json text: String) throws(QueryError) -> Predicate {
     let element = try reading("") { () throws(FleeceError) in try FleeceBody(JSON.fleece(from: text)).root }
     return try predicate(of: element)
   }

@@ -27,18 +27,25 @@ extension FieldTest {
   }
 
   private static func intervals(_ comparison: Comparison, _ constant: Constant) -> [KeyInterval] {
-    let first = [CollationTag.null.rawValue]
-    let point = KeyInterval(beginning: constant.key, isPoint: true)
-    let below = KeyInterval(low: first, high: constant.key)
-    let above = point.high.map { KeyInterval(low: $0, high: nil) }
     switch comparison {
-    case .equal: return [point]
-    case .less: return first == constant.key ? [] : [below]
-    case .lessOrEqual: return [KeyInterval(low: first, high: point.high)]
-    case .greater: return above.map { [$0] } ?? []
+    case .equal: return [KeyInterval(beginning: constant.key, isPoint: true)]
+    case .less: return below(constant)
+    case .lessOrEqual: return [KeyInterval(low: least, high: KeyOrder.successor(ofPrefix: constant.key))]
+    case .greater: return above(constant)
     case .greaterOrEqual: return [KeyInterval(low: constant.key, high: nil)]
-    case .notEqual: return (first == constant.key ? [] : [below]) + (above.map { [$0] } ?? [])
+    case .notEqual: return below(constant) + above(constant)
     }
+  }
+
+  /// The key of the least value that exists.
+  private static let least = [CollationTag.null.rawValue]
+
+  private static func below(_ constant: Constant) -> [KeyInterval] {
+    constant.key == least ? [] : [KeyInterval(low: least, high: constant.key)]
+  }
+
+  private static func above(_ constant: Constant) -> [KeyInterval] {
+    KeyOrder.successor(ofPrefix: constant.key).map { [KeyInterval(low: $0, high: nil)] } ?? []
   }
 
   /// The intervals of elements of which an array needs one to be accepted; nil if the test does not

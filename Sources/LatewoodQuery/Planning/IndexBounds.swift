@@ -39,6 +39,9 @@ extension IndexDefinition {
   /// Returns the bounds of the documents that may meet the conditions; nil if the index does not
   /// contain all of them.
   package func bounds(for conditions: Conjunction) -> IndexBounds? {
+    if condition == nil, parts.count == 1, !parts[0].isEach, !parts[0].isDescending {
+      return parts[0].bounds(for: conditions)
+    }
     var rest = conditions.parts
     guard removeCondition(from: &rest) else { return nil }
     var prefixes = [KeyInterval(low: [], high: nil, isPoint: true)]
@@ -55,14 +58,20 @@ extension IndexDefinition {
       if !arePoints || prefixes.count > IndexDefinition.rangeLimit { break }
     }
     if hasEach, !parts.prefix(count).contains(where: { $0.isEach }) { return nil }
-    for place in prefixes.indices where prefixes[place].isLonger(than: IndexKey.lengthLimit) {
-      prefixes[place] = prefixes[place].cut(to: IndexKey.lengthLimit)
-    }
-    let ranges = prefixes.count == 1 ? prefixes : KeyInterval.united(prefixes)
+    let ranges = IndexDefinition.ranges(prefixes)
     let isByID = count == parts.count && ranges.allSatisfy(\.isPoint)
     return IndexBounds(
       ranges: ranges, isWhole: rest.isEmpty, fixedParts: fixed, isByID: isByID,
       mayRepeat: hasEach && !(eachIsPoint && ranges.count <= 1))
+  }
+
+  /// Returns intervals as ranges of keys, which are cut to a length.
+  fileprivate static func ranges(_ intervals: [KeyInterval]) -> [KeyInterval] {
+    var intervals = intervals
+    for place in intervals.indices where intervals[place].isLonger(than: IndexKey.lengthLimit) {
+      intervals[place] = intervals[place].cut(to: IndexKey.lengthLimit)
+    }
+    return intervals.count == 1 ? intervals : KeyInterval.united(intervals)
   }
 
   /// Removes the condition of the index from others; returns false if they do not imply it.
@@ -103,6 +112,30 @@ extension IndexDefinition {
 }
 
 extension IndexDefinition.Part {
+  /// Returns the bounds in an index that has only this part, ascending and without a condition:
+  /// what the general form returns, in a fraction of the time.
+  fileprivate func bounds(for conditions: Conjunction) -> IndexBounds {
+    var found: [KeyInterval]?
+    var isWhole = true
+    for condition in conditions.parts {
+      if let more = intervals(of: condition) {
+        found = found.map { KeyInterval.intersection($0, more) } ?? more
+      } else {
+        isWhole = false
+      }
+    }
+    guard let found else {
+      return IndexBounds(
+        ranges: [KeyInterval(low: [], high: nil, isPoint: true)], isWhole: isWhole, fixedParts: 0,
+        isByID: false, mayRepeat: false)
+    }
+    let ranges = IndexDefinition.ranges(found)
+    let arePoints = found.allSatisfy(\.isPoint)
+    return IndexBounds(
+      ranges: ranges, isWhole: isWhole, fixedParts: arePoints && found.count == 1 ? 1 : 0,
+      isByID: ranges.allSatisfy(\.isPoint), mayRepeat: false)
+  }
+
   /// Returns the keys of this part that conditions leave possible, in order; nil if they do not
   /// narrow it. Removes the conditions that are fully expressed by the result.
   fileprivate func intervals(in conditions: inout [Predicate]) -> [KeyInterval]? {

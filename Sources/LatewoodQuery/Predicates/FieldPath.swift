@@ -12,60 +12,29 @@ package struct FieldPath: Sendable, Hashable {
   package static let depthLimit = FleeceLimits.depth
 
   package struct Step: Sendable, Hashable {
-    package let name: String
+    let key: FleeceName
     /// The name as an index, for use in an array; nil if it is not a number.
     package let index: Int?
-    /// The length of the name and its first bytes, so that most names are told apart at once.
-    private let mark: UInt64
 
     package init(_ name: String) {
-      var name = name
-      name.makeContiguousUTF8()
-      self.name = name
-      index = Step.isNumber(name.utf8) ? Int(name) : nil
-      mark = Step.mark(name.utf8)
+      key = FleeceName(name)
+      index = Step.isNumber(key) ? Int(name) : nil
     }
 
-    private static func mark(_ name: String.UTF8View) -> UInt64 {
-      var mark = UInt64(min(name.count, 255))
-      var rest = 7
-      for byte in name {
-        mark = mark &<< 8 | UInt64(byte)
-        rest -= 1
-        if rest == 0 { break }
-      }
-      return mark
-    }
+    package var name: String { key.text }
 
     /// Whether the name begins with an underscore.
-    package var isReserved: Bool { name.utf8.first == UInt8(ascii: "_") }
+    package var isReserved: Bool { key.first == UInt8(ascii: "_") }
 
-    private static func isNumber(_ name: String.UTF8View) -> Bool {
-      !name.isEmpty && name.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
-    }
-
-    /// Calls `body` with the bytes of the name.
-    fileprivate func withBytes<R, E: Error>(
-      _ body: (UnsafeRawBufferPointer) throws(E) -> R
-    ) throws(E) -> R {
-      let result = name.utf8.withContiguousStorageIfAvailable { bytes in
-        Result { () throws(E) in try body(UnsafeRawBufferPointer(bytes)) }
-      }
-      if let result { return try result.get() }
-      return try Array(name.utf8).withUnsafeBytes { bytes in
-        Result { () throws(E) in try body(bytes) }
-      }.get()
+    private static func isNumber(_ name: FleeceName) -> Bool {
+      let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+      return digits.contains(name.first) && name.text.utf8.allSatisfy { digits.contains($0) }
     }
 
     /// Whether the names have the same bytes.
-    package static func == (left: Step, right: Step) -> Bool {
-      // Seven bytes and their number are all of a short name.
-      left.mark == right.mark
-        && (left.name.utf8.count <= 7
-          || left.withBytes { left in right.withBytes { right in left.elementsEqual(right) } })
-    }
+    package static func == (left: Step, right: Step) -> Bool { left.key == right.key }
 
-    package func hash(into hasher: inout Hasher) { withBytes { hasher.combine(bytes: $0) } }
+    package func hash(into hasher: inout Hasher) { hasher.combine(key) }
   }
 
   package var steps: [Step]
@@ -111,10 +80,10 @@ extension FieldPath {
   /// Follows the path into a value.
   package func lookup(in root: FleeceValue) throws(FleeceError) -> Lookup {
     var value = root
-    // By their places: iterating would copy each step.
+    let steps = steps.span
     for place in steps.indices {
       if let object = try value.dictionary() {
-        guard let member = try object.value(for: steps[place]) else { return .missing }
+        guard let member = try object.value(for: steps[place].key) else { return .missing }
         value = member
       } else if let array = try value.array(), let index = steps[place].index, index < array.count {
         value = try array.value(at: index)
@@ -128,9 +97,7 @@ extension FieldPath {
 
 extension FleeceDictionary {
   /// Returns the value of the member that a step names.
-  func value(for step: FieldPath.Step) throws(FleeceError) -> FleeceValue? {
-    try step.withBytes { (name) throws(FleeceError) in try value(for: name) }
-  }
+  func value(for step: FieldPath.Step) throws(FleeceError) -> FleeceValue? { try value(for: step.key) }
 }
 
 /// A parser for the text of a path.

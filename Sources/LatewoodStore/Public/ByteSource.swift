@@ -97,7 +97,11 @@ extension String: ByteSource {
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
-    try self[...].withBytes(body)
+    // As for a substring. Making one would take longer than all the rest.
+    var copy = self
+    return try copy.withUTF8 { bytes in
+      Result { () throws(E) -> R in try body(UnsafeRawBufferPointer(bytes)) }
+    }.get()
   }
 }
 

@@ -25,6 +25,10 @@ extension ReadView {
       try scanBase(from: &cursor, highStart, high.count, body)
       return 0
     }
+    if isReversed, hold == nil, try isClean(lowStart, low.count, highStart, high.count) {
+      try scanBaseBackwards(lowStart, low.count, highStart, high.count, body)
+      return 0
+    }
     var cursor = MergedCursor(self)
     if isReversed {
       try cursor.seekBefore(highStart, high.count)
@@ -118,6 +122,34 @@ extension ReadView {
       guard try offer(leaf, wanted, in: file, &scratch, body) else { return }
       if isLast { return }
       _ = try cursor.nextLeaf()
+    }
+  }
+
+  /// Like `scanBase`, from the last key below `high` to `low`.
+  private func scanBaseBackwards(
+    _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+  ) throws {
+    var cursor = base.cursor()
+    _ = try cursor.seekLast(before: high, highCount)
+    var scratch = KeyScratch()
+    let file = base.source.file
+    while cursor.isValid {
+      let leaf = cursor.leaf
+      let isLast = leaf.key(0).compare(low, lowCount) < 0
+      let start = isLast ? leaf.lowerBound(low, lowCount).index : 0
+      let entries = LeafEntries(leaf)
+      try scratch.start(leaf.prefix, leaf.prefixCount)
+      var index = cursor.index
+      while index >= start {
+        let cell = entries[index]
+        // The value first: if it lies within the file, so does the key before it.
+        let value = try cell.value.bytes(in: file)
+        guard try body(scratch.take(cell.suffix, cell.suffixCount), value) else { return }
+        index &-= 1
+      }
+      if isLast { return }
+      _ = try cursor.previousLeaf()
     }
   }
 

@@ -1,0 +1,114 @@
+import LatewoodBytes
+
+/// The name of a member that is looked up in many dictionaries. Its first bytes are kept as a
+/// number, by which it is told from most keys in one comparison.
+package struct FleeceName: Sendable {
+  /// The name, in contiguous UTF-8.
+  package let text: String
+  /// The number of bytes.
+  let count: Int
+  /// The first eight bytes as a big-endian number; missing bytes count as zero.
+  let start: UInt64
+
+  package init(_ text: String) {
+    var text = text
+    text.makeContiguousUTF8()
+    self.text = text
+    count = text.utf8.count
+    var start: UInt64 = 0
+    var shift: UInt64 = 64
+    for byte in text.utf8.prefix(8) {
+      shift &-= 8
+      start |= UInt64(byte) &<< shift
+    }
+    self.start = start
+  }
+
+  /// The first byte; 0 if the name is empty.
+  @inline(__always) package var first: UInt8 { UInt8(truncatingIfNeeded: start &>> 56) }
+
+  /// Calls `body` with the bytes of the name.
+  package func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    let result = text.utf8.withContiguousStorageIfAvailable { bytes in
+      Result { () throws(E) in try body(UnsafeRawBufferPointer(bytes)) }
+    }
+    if let result { return try result.get() }
+    return try Array(text.utf8).withUnsafeBytes { bytes in
+      Result { () throws(E) in try body(bytes) }
+    }.get()
+  }
+
+  /// Returns a number less than, equal to or greater than zero, as a key sorts before, is, or sorts
+  /// after this name.
+  ///
+  /// - Parameter end: the end of the bytes that the key is in.
+  @inline(__always) func order(of key: UnsafeRawBufferPointer, end: UnsafeRawPointer) -> Int {
+    let word = FleeceName.start(of: key, end: end)
+    if word != start { return word < start ? -1 : 1 }
+    // The shorter one of two that begin alike is the prefix of the other, but for zeros, which it
+    // precedes, too.
+    if count <= 8 || key.count <= 8 { return key.count &- count }
+    return withBytes { FleeceDictionary.order(key, $0) }
+  }
+
+  @inline(__always) private static func start(of key: UnsafeRawBufferPointer, end: UnsafeRawPointer) -> UInt64 {
+    guard let base = key.baseAddress, !key.isEmpty else { return 0 }
+    // SAFETY: the key lies within the bytes, and more than it is read only as far as they go.
+    if end - base >= 8 {
+      let word = base.u64(0).byteSwapped
+      return key.count >= 8 ? word : word & ~(UInt64.max &>> UInt64(8 &* key.count))
+    }
+    var word: UInt64 = 0
+    for index in 0..<min(key.count, 8) { word |= UInt64(base.u8(index)) &<< UInt64(56 &- 8 &* index) }
+    return word
+  }
+}
+
+extension FleeceName: Hashable {
+  /// Whether the names have the same bytes.
+  package static func == (left: FleeceName, right: FleeceName) -> Bool {
+    left.start == right.start && left.count == right.count
+      && (left.count <= 8
+        || left.withBytes { left in right.withBytes { right in FleeceDictionary.order(left, right) == 0 } })
+  }
+
+  package func hash(into hasher: inout Hasher) { withBytes { hasher.combine(bytes: $0) } }
+}
+
+extension FleeceDictionary {
+  /// Returns the value of the member with a name; nil if there is none. O(log n).
+  package func value(for name: FleeceName) throws(FleeceError) -> FleeceValue? {
+    var level = items
+    for _ in 0..<FleeceLimits.inheritance {
+      let parent = try level.parent
+      if let value = try FleeceDictionary.find(name, in: level, from: parent == nil ? 0 : 1) {
+        return value.isUndefined ? nil : value
+      }
+      guard let parent else { return nil }
+      level = parent
+    }
+    throw FleeceDictionary.inheritsTooDeeply(items)
+  }
+
+  @inline(__always) private static func find(
+    _ name: FleeceName, in items: FleeceItems, from first: Int
+  ) throws(FleeceError) -> FleeceValue? {
+    let end = items.start + items.length
+    var low = first
+    var high = items.slots / 2
+    while low < high {
+      let middle = (low &+ high) &>> 1
+      let key = try items[2 &* middle]
+      let order: Int
+      if key.tag == .string {
+        order = name.order(of: try key.counted(), end: end)
+      } else {
+        // Integers sort before strings. Nothing else is a key.
+        order = key.kind == .integer ? -1 : name.order(of: try items.key(2 &* middle), end: end)
+      }
+      if order == 0 { return try items[2 &* middle &+ 1] }
+      if order < 0 { low = middle &+ 1 } else { high = middle }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,185 @@
+/// Reads the selectors that most queries have, straight from their JSON text: an object in which
+/// each field has a value, or comparisons with values, that are whole numbers, short strings or
+/// Booleans.
+///
+/// ```
+/// {"type": "book", "year": {"$gte": 1975, "$lt": 1980}}
+/// ```
+///
+/// It takes a tenth of the time of ``MangoParser``, and gives the same predicate. Everything else is
+/// left to the parser, faults as well: they need a message.
+struct ShortSelector {
+  /// The length of the longest string, in bytes.
+  private static let stringLimit = 255
+  /// The greatest number of digits of which every number is an `Int64`.
+  private static let digitLimit = 18
+  /// The greatest number of members in one object.
+  private static let memberLimit = 8
+
+  private let text: UnsafeBufferPointer<UInt8>
+  private var at = 0
+
+  /// Returns the predicate of a selector; nil if it has another form.
+  static func predicate(json text: String) -> Predicate? {
+    text.utf8.withContiguousStorageIfAvailable { text in
+      var reader = ShortSelector(text: text)
+      guard let predicate = reader.selector() else { return nil }
+      reader.skipSpace()
+      return reader.at == text.count ? predicate : nil
+    } ?? nil
+  }
+
+  private init(text: UnsafeBufferPointer<UInt8>) { self.text = text }
+
+  // MARK: Objects
+
+  private mutating func selector() -> Predicate? {
+    guard take("{") else { return nil }
+    if take("}") { return .always(true) }
+    var names: [Range<Int>] = []
+    var parts: [Predicate] = []
+    repeat {
+      guard let name = name(), text[name.lowerBound] != UInt8(ascii: "$"), let path = path(name), take(":"),
+        let place = place(of: name, among: names), let condition = condition(on: path)
+      else { return nil }
+      names.insert(name, at: place)
+      parts.insert(condition, at: place)
+    } while take(",")
+    return take("}") ? ShortSelector.all(parts) : nil
+  }
+
+  private mutating func condition(on path: FieldPath) -> Predicate? {
+    guard take("{") else { return constant().map { .field(path, .compare(.equal, $0)) } }
+    var names: [Range<Int>] = []
+    var parts: [Predicate] = []
+    repeat {
+      guard let name = name(), let comparison = comparison(name), take(":"),
+        let place = place(of: name, among: names), let constant = constant()
+      else { return nil }
+      names.insert(name, at: place)
+      parts.insert(.field(path, .compare(comparison, constant)), at: place)
+    } while take(",")
+    return take("}") ? ShortSelector.all(parts) : nil
+  }
+
+  private static func all(_ parts: [Predicate]) -> Predicate { parts.count == 1 ? parts[0] : .all(parts) }
+
+  /// Returns where a member belongs among others, which are in the order of their names; nil if one
+  /// has the same name, or there are too many.
+  private func place(of name: Range<Int>, among names: [Range<Int>]) -> Int? {
+    guard names.count < ShortSelector.memberLimit else { return nil }
+    var place = names.count
+    while place > 0 {
+      let other = text[names[place - 1]]
+      if other.lexicographicallyPrecedes(text[name]) { break }
+      if other.elementsEqual(text[name]) { return nil }
+      place -= 1
+    }
+    return place
+  }
+
+  // MARK: Names and values
+
+  private mutating func name() -> Range<Int>? {
+    guard let name = string(), !name.isEmpty else { return nil }
+    return name
+  }
+
+  private func path(_ name: Range<Int>) -> FieldPath? {
+    let text = String(decoding: text[name], as: UTF8.self)
+    for byte in self.text[name] where byte == UInt8(ascii: ".") || byte == UInt8(ascii: "[") {
+      do throws(QueryError) { return try FieldPath(parsing: text) } catch { return nil }
+    }
+    return FieldPath(text)
+  }
+
+  private func comparison(_ name: Range<Int>) -> Comparison? {
+    guard (3...4).contains(name.count), text[name.lowerBound] == UInt8(ascii: "$") else { return nil }
+    let (first, second) = (text[name.lowerBound + 1], text[name.lowerBound + 2])
+    if name.count == 4 {
+      guard text[name.lowerBound + 3] == UInt8(ascii: "e"), second == UInt8(ascii: "t") else { return nil }
+      return first == UInt8(ascii: "g") ? .greaterOrEqual : first == UInt8(ascii: "l") ? .lessOrEqual : nil
+    }
+    switch (first, second) {
+    case (UInt8(ascii: "e"), UInt8(ascii: "q")): return .equal
+    case (UInt8(ascii: "n"), UInt8(ascii: "e")): return .notEqual
+    case (UInt8(ascii: "g"), UInt8(ascii: "t")): return .greater
+    case (UInt8(ascii: "l"), UInt8(ascii: "t")): return .less
+    default: return nil
+    }
+  }
+
+  private mutating func constant() -> Constant? {
+    skipSpace()
+    guard at < text.count else { return nil }
+    switch text[at] {
+    case UInt8(ascii: "\""):
+      guard let string = string() else { return nil }
+      return Constant(String(decoding: text[string], as: UTF8.self))
+    case UInt8(ascii: "t"): return word("true") ? Constant(true) : nil
+    case UInt8(ascii: "f"): return word("false") ? Constant(false) : nil
+    default: return integer().map { Constant($0) }
+    }
+  }
+
+  /// Reads a whole number. Returns nil for those that have a fraction or an exponent, for -0, and
+  /// for what is no number.
+  private mutating func integer() -> Int64? {
+    let isNegative = text[at] == UInt8(ascii: "-")
+    if isNegative { at += 1 }
+    let start = at
+    var number: Int64 = 0
+    while at < text.count, at - start <= ShortSelector.digitLimit, let digit = digit(text[at]) {
+      number = number &* 10 &+ digit
+      at += 1
+    }
+    let count = at - start
+    guard count > 0, count <= ShortSelector.digitLimit, text[start] != UInt8(ascii: "0") || count == 1,
+      number != 0 || !isNegative
+    else { return nil }
+    // Everything else that a number could go on with makes the object end wrongly.
+    return isNegative ? -number : number
+  }
+
+  private func digit(_ byte: UInt8) -> Int64? {
+    byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") ? Int64(byte - UInt8(ascii: "0")) : nil
+  }
+
+  private mutating func word(_ word: StaticString) -> Bool {
+    let isThere = word.withUTF8Buffer { text[at...].starts(with: $0) }
+    if isThere { at += word.utf8CodeUnitCount }
+    return isThere
+  }
+
+  /// Reads a string without escapes. Returns the range of its bytes.
+  private mutating func string() -> Range<Int>? {
+    guard take("\"") else { return nil }
+    let start = at
+    while at < text.count, at - start <= ShortSelector.stringLimit {
+      let byte = text[at]
+      if byte == UInt8(ascii: "\"") {
+        at += 1
+        return start..<at - 1
+      }
+      if byte == UInt8(ascii: "\\") || byte < 0x20 { return nil }
+      at += 1
+    }
+    return nil
+  }
+
+  private mutating func skipSpace() {
+    while at < text.count {
+      switch text[at] {
+      case 0x20, 0x0A, 0x0D, 0x09: at += 1
+      default: return
+      }
+    }
+  }
+
+  private mutating func take(_ character: Unicode.Scalar) -> Bool {
+    skipSpace()
+    guard at < text.count, text[at] == UInt8(ascii: character) else { return false }
+    at += 1
+    return true
+  }
+}
