@@ -1,4 +1,10 @@
 extension Array where Element == UInt8 {
+  /// Appends bytes. `append(contentsOf:)` takes several times as long with a raw buffer.
+  @inlinable @inline(__always) package mutating func append(bytes: UnsafeRawBufferPointer) {
+    // SAFETY: memory of any type may be read as bytes.
+    append(contentsOf: bytes.assumingMemoryBound(to: UInt8.self))
+  }
+
   /// Calls `body` with the bytes. Unlike `withUnsafeBytes`, it throws what `body` throws and no
   /// other error.
   @inlinable @inline(__always) package func withContents<R, E: Error>(

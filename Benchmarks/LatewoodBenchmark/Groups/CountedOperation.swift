@@ -27,6 +27,7 @@ enum CountedOperation: String, CaseIterable {
   case typedPointQuery = "query-point-typed"
   case topQuery = "query-top-10"
   case coveringQuery = "query-covering"
+  case coveringQueryOfBuffer = "query-covering-written"
   case countQuery = "query-count"
   case sumQuery = "query-sum"
   case scanQuery = "query-scan"

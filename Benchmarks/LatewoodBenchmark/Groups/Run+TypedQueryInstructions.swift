@@ -9,7 +9,7 @@ extension Run where Engine == LatewoodEngine {
     let workload = try QueryWorkload(store: store, count: count)
     try workload.save(0..<count, over: false)
     try workload.createIndex("n")
-    try store.store.checkpoint()
+    if operation != .coveringQueryOfBuffer { try store.store.checkpoint() }
     // Shares the open file.
     let database = try Database.open(at: pathToCount)
     let query = TypedQueries(try database.defaultCollection, Int(count))
@@ -28,18 +28,18 @@ private struct TypedQueries {
   private let documents: DocumentCollection
   private let count: Int
   /// A query that is kept.
-  private let top: Query<Document>
+  private let top: RowQuery<Int>
   private let repetitions = 200
 
   init(_ documents: DocumentCollection, _ count: Int) {
     self.documents = documents
     self.count = count
-    top = documents.query().sorted { $0["n"].descending }.limit(10)
+    top = documents.query().sorted { $0["n"].descending }.limit(10).select { $0["n"].as(Int.self) }
   }
 
   func run(_ operation: CountedOperation) throws -> (sum: Int, operations: Int) {
     switch operation {
-    case .coveringQuery:
+    case .coveringQuery, .coveringQueryOfBuffer:
       let low = count / 4
       let rows = try query(low..<low + count / 2).sorted { $0["n"] }.select { $0["n"].as(Int.self) }.rows()
       return (rows.reduce(0, +), count / 2)
@@ -54,7 +54,7 @@ private struct TypedQueries {
     switch operation {
     case .countQuery: return try query(low..<low + width).count()
     case .sumQuery: return try query(low..<low + width).sum { $0["n"].as(Int.self) }
-    case .topQuery: return try top.select { $0["n"].as(Int.self) }.rows().reduce(0, +)
+    case .topQuery: return try top.rows().reduce(0, +)
     default:
       return try documents.query().where { $0["n"] == low }.all().reduce(0) { $0 + $1.id.utf8.count }
     }

@@ -8,6 +8,8 @@ struct ColumnReader<Value: Decodable & Sendable>: Sendable {
   /// Converts a value that an index holds; the closure returns nil if only the document can supply
   /// the value. nil itself if an index cannot supply values of this type.
   var plain: (@Sendable (ScalarValue) -> Value?)? { reader?.read }
+  /// Whether an index can supply values of this type.
+  var isPlain: Bool { reader != nil }
   private let reader: PlainReader<Value>?
 
   init(_ field: QueryField<Value>) {
@@ -77,6 +79,8 @@ extension PlainColumn {
     var list: [Self] = []
     try source.findRows([path]) { values in
       guard let scalar = values.next(), let value = Self(scalar: scalar) else { return nil }
+      // At once room for those of a page.
+      if list.isEmpty { list.reserveCapacity(16) }
       list.append(value)
       return true
     } _: { document in

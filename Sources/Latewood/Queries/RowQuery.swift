@@ -10,10 +10,21 @@ import LatewoodQuery
 public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
   private let source: any RowSource
   private let columns: (repeat ColumnReader<each Column>)
+  /// The fields, or what is wrong with one of them.
+  private let paths: Result<[FieldPath], DatabaseError>
+  /// Whether an index can supply the columns.
+  private let arePlain: Bool
 
   init(_ source: any RowSource, _ fields: repeat QueryField<each Column>) {
     self.source = source
     columns = (repeat ColumnReader(each fields))
+    var paths = Result<[FieldPath], DatabaseError>.success([])
+    var arePlain = true
+    for column in repeat each columns {
+      paths = paths.flatMap { paths in column.path.map { paths + [$0] } }
+      arePlain = arePlain && column.isPlain
+    }
+    (self.paths, self.arePlain) = (paths, arePlain)
   }
 
   /// Returns a row for each document that is found, in order.
@@ -23,7 +34,7 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
   /// - Throws: `DecodingError` if a field is missing or of another type than its column; otherwise
   ///   like ``Query``.
   public func rows() throws -> [(repeat each Column)] {
-    let (paths, arePlain) = try columnPaths()
+    let paths = try paths.get()
     if arePlain, paths.count == 1 {
       // A tuple of one type is that type. Working with it takes a fraction of the time that a list
       // of types takes.
@@ -55,7 +66,7 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
   ///   valid; `notOpen` once the database is closed; `notFound` once the collection is dropped;
   ///   `corruptData` or `inputOutput` if the file cannot be read.
   public func explain() throws -> QueryPlan {
-    let (paths, arePlain) = try columnPaths()
+    let paths = try paths.get()
     return try source.explainRows(arePlain ? paths : nil)
   }
 
@@ -73,16 +84,6 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
   ///   the read begins.
   public func explain() async throws -> QueryPlan {
     try await source.database.performing { try explain() }
-  }
-
-  private func columnPaths() throws -> (paths: [FieldPath], arePlain: Bool) {
-    var paths: [FieldPath] = []
-    var arePlain = true
-    for column in repeat each columns {
-      paths.append(try column.path.get())
-      arePlain = arePlain && column.plain != nil
-    }
-    return (paths, arePlain)
   }
 }
 

@@ -1,5 +1,12 @@
 import LatewoodBytes
 
+/// The documents in a part of an index that has few entries, all with equal keys.
+struct FewFound {
+  let part: IndexPart
+  /// In order.
+  let ids: FewIDs
+}
+
 /// The ids of a few documents, in one piece of memory.
 struct FewIDs {
   /// Before each id its length, in four bytes.
@@ -11,8 +18,8 @@ struct FewIDs {
 
   mutating func append(_ id: UnsafeRawBufferPointer) {
     if bytes.isEmpty { bytes.reserveCapacity(FewIDs.usualLength) }
-    withUnsafeBytes(of: UInt32(truncatingIfNeeded: id.count).littleEndian) { bytes.append(contentsOf: $0) }
-    bytes.append(contentsOf: id)
+    withUnsafeBytes(of: UInt32(truncatingIfNeeded: id.count).littleEndian) { bytes.append(bytes: $0) }
+    bytes.append(bytes: id)
     count += 1
   }
 

@@ -23,7 +23,7 @@ struct FindPlanner {
   private static let smallLimit = 64
 
   private let reads: DocumentReads
-  private let request: FindRequest
+  let request: FindRequest
   private let choices: FindChoices
   /// The fields to find; nil for whole documents.
   private let columns: [FieldPath]?
@@ -57,22 +57,28 @@ struct FindPlanner {
 
   /// Returns the cheapest plan.
   ///
-  /// - Parameter toCount: whether only the number of documents is wanted. An index with exactly
-  ///   those gives it without reading them: the candidates of a plan that is covered.
-  func best(toCount: Bool = false) throws(DocumentError) -> FindPlan {
+  /// - Parameters:
+  ///   - toCount: whether only the number of documents is wanted. An index with exactly those gives
+  ///     it without reading them: the candidates of a plan that is covered.
+  ///   - isMany: whether it is known that there are not few documents with equal keys.
+  func best(toCount: Bool = false, isMany: Bool = false) throws(DocumentError) -> FindPlan {
     if choices.parts.isEmpty, choices.unions.isEmpty { return scan(candidates: 0) }
     if toCount, let access = try covering() {
       return FindPlan(access: .index(access), ordering: .none, candidates: access.candidates, cost: 0)
     }
     if let part = endingAtLimit { return plan(inOrder: uncounted(part)) }
-    if let few = try few() { return few }
+    if !isMany, let few = try few() { return plan(few) }
     return best(of: try all())
   }
+
+  /// Returns the few documents that the best plan reads, if it reads them by id and there is nothing
+  /// else to do; nil otherwise.
+  func fewByID() throws(DocumentError) -> FewFound? { request.order.isEmpty ? try few() : nil }
 
   /// Explains the cheapest plan, with all counts filled in.
   func explained() throws(DocumentError) -> FindExplanation {
     if let part = endingAtLimit { return explain(plan(inOrder: try access(to: part))) }
-    if let few = try few() { return explain(few) }
+    if let few = try few() { return explain(plan(few)) }
     return explain(best(of: try all()))
   }
 
@@ -121,8 +127,8 @@ struct FindPlanner {
     IndexAccess(part, ranges: part.ranges, candidates: 0, isExact: part.isExact)
   }
 
-  /// Returns the plan that has read the entries of equal keys already; nil unless there are few.
-  private func few() throws(DocumentError) -> FindPlan? {
+  /// Reads the entries of equal keys. Returns nil unless there are few.
+  private func few() throws(DocumentError) -> FewFound? {
     for part in choices.parts where part.bounds.isByID && part.ranges.count == 1 {
       var ids = FewIDs()
       var isWhole = true
@@ -133,14 +139,19 @@ struct FindPlanner {
           return isWhole
         }
       }
-      guard isWhole else { continue }
       // Entries with equal keys are in the order of their ids.
-      let access = IndexAccess(part, ranges: part.ranges, candidates: ids.count, isExact: part.isExact)
-      return FindPlan(
-        access: .few(access, ids: ids), ordering: .sorted, candidates: ids.count,
-        cost: Double(ids.count) * FindPlanner.entryCost)
+      if isWhole { return FewFound(part: part, ids: ids) }
     }
     return nil
+  }
+
+  private func plan(_ few: FewFound) -> FindPlan {
+    let count = few.ids.count
+    let access = IndexAccess(
+      few.part, ranges: few.part.ranges, candidates: count, isExact: few.part.isExact)
+    return FindPlan(
+      access: .few(access, ids: few.ids), ordering: .sorted, candidates: count,
+      cost: Double(count) * FindPlanner.entryCost)
   }
 
   // MARK: By counts

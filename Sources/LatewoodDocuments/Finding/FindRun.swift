@@ -10,6 +10,8 @@ struct FindRun<Sink: FoundSink> {
   private let isCovered: Bool
   /// Fewer entries than this are skipped one by one.
   private static var leastSkip: Int { 16 }
+  /// Fewer documents than this are looked up each by itself.
+  private static var leastMany: Int { 16 }
   private(set) var sink: Sink
   /// Nil if documents are looked up each by itself: from a batch, or if there are few.
   private var nearby: NearbyDocuments?
@@ -39,7 +41,7 @@ struct FindRun<Sink: FoundSink> {
     if isCovering {
       expired = Set(try reads.expired().map { String(decoding: $0, as: UTF8.self) })
     }
-    if case .few = plan.access {} else { nearby = try NearbyDocuments(reads) }
+    if readsMany { nearby = try NearbyDocuments(reads) }
     if !Sink.isOrdered, request.skip == 0, request.limit == .max {
       try runInAnyOrder()
       return seen
@@ -53,6 +55,15 @@ struct FindRun<Sink: FoundSink> {
     default: if request.order.isEmpty { try runByID() } else { try runSorted() }
     }
     return seen
+  }
+
+  /// Whether enough documents may be read for it to matter that they lie near each other.
+  private var readsMany: Bool {
+    if isCovering { return false }
+    if case .few = plan.access { return false }
+    if case .sorted = plan.ordering { return true }
+    // Every entry is one of the documents to find.
+    return !isCovered || request.limit > Self.leastMany
   }
 
   /// Passes the next document in order to the sink, unless it is to be skipped; returns false at
@@ -155,6 +166,13 @@ struct FindRun<Sink: FoundSink> {
       isEnded = try !run.withFirst { entry in try take(entry) }
       return !isEnded
     }
+    return try takeSeveral(run)
+  }
+
+  /// Passes several entries of one key on, in order. Returns whether to continue.
+  ///
+  /// Not inlined: what it copies is not needed for a single entry.
+  @inline(never) private mutating func takeSeveral(_ run: EntryRun) throws -> Bool {
     let reads = reads
     let order = request.order
     let sort = { (entries: inout [IndexEntry]) in

@@ -6,62 +6,97 @@ import LatewoodQuery
 /// Their bytes follow each other in one array. The places that are sorted are small and count no
 /// references.
 struct BuiltEntries {
-  /// The place of an entry in the bytes.
   private struct Place {
-    /// The first eight bytes, big-endian, by which most entries can be told apart.
-    let start: UInt64
     let offset: Int
     let keyCount: UInt32
     let idCount: UInt32
-    /// The number of the document.
-    let document: Int
     let isCut: Bool
     let lacksValue: Bool
 
     var range: Range<Int> { offset..<offset + Int(keyCount) + Int(idCount) }
   }
 
+  /// A place as it is sorted.
+  private struct Sorted {
+    /// Eight bytes, big-endian, by which most entries can be told apart: the first ones after those
+    /// that all entries have in common.
+    let start: UInt64
+    let place: UInt32
+  }
+
   private var bytes: [UInt8] = []
   private var places: [Place] = []
+  /// The facts of the document of each entry, if they are wanted.
   private var heads: [DocumentRecord.Head] = []
+  private let keepsHeads: Bool
+  /// The number of bytes that all entries begin with.
+  private var shared = Int.max
 
-  /// - Parameter count: the expected number of entries.
-  init(count: Int) {
+  /// - Parameters:
+  ///   - count: the expected number of entries.
+  ///   - keepsHeads: whether the facts of documents are wanted.
+  init(count: Int, keepsHeads: Bool) {
+    self.keepsHeads = keepsHeads
     places.reserveCapacity(count)
-    heads.reserveCapacity(count)
+    if keepsHeads { heads.reserveCapacity(count) }
   }
 
   /// Adds an entry of a document.
   mutating func add(_ key: IndexKeyInPlace, _ id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head) {
     let offset = bytes.count
-    bytes.append(contentsOf: key.bytes)
-    bytes.append(contentsOf: id)
-    places.append(
-      Place(
-        start: bytes[offset...].sortingStart, offset: offset,
-        keyCount: UInt32(truncatingIfNeeded: key.bytes.count), idCount: UInt32(truncatingIfNeeded: id.count),
-        document: heads.count, isCut: key.isCut, lacksValue: key.lacksValue))
-    heads.append(head)
+    bytes.append(bytes: key.bytes)
+    bytes.append(bytes: id)
+    let place = Place(
+      offset: offset, keyCount: UInt32(truncatingIfNeeded: key.bytes.count),
+      idCount: UInt32(truncatingIfNeeded: id.count), isCut: key.isCut, lacksValue: key.lacksValue)
+    places.append(place)
+    if keepsHeads { heads.append(head) }
+    shared = min(shared, lengthShared(with: place))
+  }
+
+  /// Returns the number of bytes that an entry has in common with the first one.
+  private func lengthShared(with place: Place) -> Int {
+    let first = places[0].range
+    return bytes.withUnsafeBytes { bytes in
+      guard let start = bytes.baseAddress else { return 0 }
+      // SAFETY: the ranges of all places lie within the bytes.
+      return KeyOrder.commonPrefix(
+        start + first.lowerBound, min(first.count, shared), start + place.offset, place.range.count)
+    }
   }
 
   /// Calls a closure with each entry, in the order of their bytes.
   func forEachSorted(_ body: (BuiltEntry) throws -> Void) throws {
     try bytes.withUnsafeBytes { bytes in
-      for place in places.sorted(by: { BuiltEntries.precedes($0, $1, in: bytes) }) {
+      for sorted in self.sorted(bytes) {
+        let place = places[Int(sorted.place)]
         try body(
           BuiltEntry(
             bytes: UnsafeRawBufferPointer(rebasing: bytes[place.range]), keyCount: Int(place.keyCount),
-            isCut: place.isCut, lacksValue: place.lacksValue, head: heads[place.document]))
+            isCut: place.isCut, lacksValue: place.lacksValue,
+            head: keepsHeads ? heads[Int(sorted.place)] : nil))
       }
     }
   }
 
-  private static func precedes(_ left: Place, _ right: Place, in bytes: UnsafeRawBufferPointer) -> Bool {
-    if left.start != right.start { return left.start < right.start }
+  private func sorted(_ bytes: UnsafeRawBufferPointer) -> [Sorted] {
+    var sorted: [Sorted] = []
+    sorted.reserveCapacity(places.count)
+    for (number, place) in places.enumerated() {
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[place.range].dropFirst(shared))
+      sorted.append(Sorted(start: rest.sortingStart, place: UInt32(truncatingIfNeeded: number)))
+    }
+    sorted.sort { left, right in
+      left.start == right.start ? precedes(left, right, in: bytes) : left.start < right.start
+    }
+    return sorted
+  }
+
+  private func precedes(_ left: Sorted, _ right: Sorted, in bytes: UnsafeRawBufferPointer) -> Bool {
+    let (left, right) = (places[Int(left.place)].range, places[Int(right.place)].range)
     guard let start = bytes.baseAddress else { return false }
     // SAFETY: the ranges of all places lie within the bytes.
-    return KeyOrder.compare(
-      start + left.range.lowerBound, left.range.count, start + right.range.lowerBound, right.range.count) < 0
+    return KeyOrder.compare(start + left.lowerBound, left.count, start + right.lowerBound, right.count) < 0
   }
 }
 
@@ -72,8 +107,8 @@ struct BuiltEntry {
   let keyCount: Int
   let isCut: Bool
   fileprivate let lacksValue: Bool
-  /// The facts of the document.
-  let head: DocumentRecord.Head
+  /// The facts of the document, if they were wanted.
+  let head: DocumentRecord.Head?
 
   var id: String { String(decoding: bytes[keyCount...], as: UTF8.self) }
 

@@ -96,7 +96,8 @@ extension DocumentWriter {
   ) throws(DocumentError) -> String? {
     var seen = 0
     var last = start
-    var found = BuiltEntries(count: min(limit, DocumentWriter.buildSize))
+    let isChecked = index.definition.isUnique && !isSalvaged
+    var found = BuiltEntries(count: min(limit, DocumentWriter.buildSize), keepsHeads: isChecked)
     var memory = CollationKey(limit: IndexKey.lengthLimit)
     let range = start.isEmpty ? KeyRange.all : KeyRange(lower: .excluded(Array(start.utf8)))
     try DocumentError.typed {
@@ -120,17 +121,13 @@ extension DocumentWriter {
     }
     changeCount += 1
     try DocumentError.typed {
-      // Most keys of an index have the same length.
-      var value: (keyCount: Int, isCut: Bool, bytes: [UInt8]) = (0, false, [])
       // Sorted keys are faster to put.
       try found.forEachSorted { entry in
-        if index.definition.isUnique, !isSalvaged {
-          try refuseDuplicates(of: [entry.indexKey], entry.id, IndexedRevision(entry.head), index, work)
+        if isChecked, let head = entry.head {
+          try refuseDuplicates(of: [entry.indexKey], entry.id, IndexedRevision(head), index, work)
         }
-        if value.bytes.isEmpty || value.keyCount != entry.keyCount || value.isCut != entry.isCut {
-          value = (entry.keyCount, entry.isCut, IndexEntry.value(entry.keyCount, entry.isCut))
-        }
-        try transaction.put(entry.bytes, value.bytes, in: index.entries)
+        try transaction.put(
+          entry.bytes, IndexEntry.Value(entry.keyCount, isCut: entry.isCut), in: index.entries)
       }
     }
     return seen < limit ? nil : last

@@ -25,13 +25,6 @@ struct IndexedRevision {
   }
 }
 
-/// The change of a document's keys in one index.
-private struct IndexChange {
-  let index: CollectionIndex
-  let removed: [IndexKey]
-  let added: [IndexKey]
-}
-
 /// Indexes change in the transaction that changes the document, so every state of the database is
 /// consistent.
 extension DocumentWriter {
@@ -52,44 +45,56 @@ extension DocumentWriter {
       return
     }
     let indexes = try self.indexes(work)
+    // Used again for each key.
+    var memory = CollationKey(limit: IndexKey.lengthLimit)
     let before = try old.map { (revision) throws(DocumentError) in
-      try oldKeys(id, revision, indexes, work)
+      try oldKeys(id, revision, indexes, work, in: &memory)
     }
     let after = try new.map { (revision) throws(DocumentError) in
-      try keys(of: id, revision, indexes, work)
+      try keys(id, revision, indexes, work, in: &memory)
     }
-    var changes: [IndexChange] = []
-    for (place, index) in indexes.enumerated() {
-      let (had, has) = (before?[place] ?? [], after?[place] ?? [])
-      if had == has { continue }
-      let change = IndexChange(
-        index: index, removed: had.filter { !has.contains($0) }, added: has.filter { !had.contains($0) })
-      if isLocal, index.definition.isUnique, let new {
-        try refuseDuplicates(of: change.added, id, new, index, work)
+    let none = RevisionKeys(indexCount: 0)
+    if isLocal, let new, let after {
+      for (place, index) in indexes.enumerated() where index.definition.isUnique {
+        let added = after.entries(ofIndex: place).filter {
+          !(before ?? none).contains($0, of: after, inIndex: place)
+        }
+        try refuseDuplicates(of: added.map { after.key($0) }, id, new, index, work)
       }
-      changes.append(change)
     }
-    for change in changes { try apply(change, id) }
+    for (place, index) in indexes.enumerated() {
+      try DocumentError.typed { try replace(before ?? none, with: after ?? none, in: index, place) }
+    }
   }
 
-  private func apply(_ change: IndexChange, _ id: String) throws(DocumentError) {
-    if change.added.isEmpty { noteRemoval() } else { changeCount += 1 }
-    try DocumentError.typed {
-      let entries = change.index.entries
-      // While an index is built, it may lack the removed keys.
-      let isReady = change.index.isReady
-      for key in change.removed {
-        let key = IndexEntry.key(key, id)
+  /// Removes the entries of one revision from an index and adds those of another, except for those
+  /// that both have.
+  ///
+  /// - Parameter place: the number of the index.
+  private func replace(
+    _ before: RevisionKeys, with after: RevisionKeys, in index: CollectionIndex, _ place: Int
+  ) throws {
+    let (entries, isReady) = (index.entries, index.isReady)
+    var (isRemoved, isAdded) = (false, false)
+    for entry in before.entries(ofIndex: place) where !after.contains(entry, of: before, inIndex: place) {
+      isRemoved = true
+      try before.withEntry(entry) { bytes, _ in
+        // While an index is built, it may lack the removed keys.
         if isReady {
-          try transaction.delete(key, in: entries, wasThere: true)
+          try transaction.delete(bytes, in: entries, wasThere: true)
         } else {
-          try transaction.delete(key, in: entries)
+          try transaction.delete(bytes, in: entries)
         }
       }
-      for key in change.added {
-        try transaction.put(IndexEntry.key(key, id), IndexEntry.value(key), in: entries, wasThere: false)
+    }
+    for entry in after.entries(ofIndex: place) where !before.contains(entry, of: after, inIndex: place) {
+      isAdded = true
+      try after.withEntry(entry) { bytes, keyCount in
+        try transaction.put(
+          bytes, IndexEntry.Value(keyCount, isCut: entry.isCut), in: entries, wasThere: false)
       }
     }
+    if isAdded { changeCount += 1 } else if isRemoved { noteRemoval() }
   }
 
   /// The indexes of a collection as this batch sees them.
@@ -107,19 +112,34 @@ extension DocumentWriter {
   }
 
   /// Returns the keys of a revision in each index.
-  func keys(
-    of id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex], _ work: CollectionWork,
-    limit: Int = IndexKey.lengthLimit
-  ) throws(DocumentError) -> [[IndexKey]] {
-    let none = [[IndexKey]](repeating: [], count: indexes.count)
-    guard !indexes.isEmpty else { return none }
-    return try id.withBytes { (id) throws(DocumentError) in
+  ///
+  /// - Parameter memory: used for one key after the other.
+  private func keys(
+    _ id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex], _ work: CollectionWork,
+    in memory: inout CollationKey
+  ) throws(DocumentError) -> RevisionKeys {
+    var keys = RevisionKeys(indexCount: indexes.count)
+    try id.withBytes { (id) throws(DocumentError) in
+      _ = try withDocument(id, revision, work) { (document) throws(FleeceError) in
+        for index in indexes {
+          try index.definition.forEachKey(of: document, in: &memory) { key in
+            keys.add(key.bytes, id, isCut: key.isCut, lacksValue: key.lacksValue)
+          }
+          keys.endIndex()
+        }
+      }
+    }
+    return keys
+  }
+
+  /// Returns the keys of a revision in one index, whole.
+  private func wholeKeys(
+    _ id: String, _ revision: IndexedRevision, _ index: CollectionIndex, _ work: CollectionWork
+  ) throws(DocumentError) -> [IndexKey] {
+    try id.withBytes { (id) throws(DocumentError) in
       try withDocument(id, revision, work) { (document) throws(FleeceError) in
-        var keys: [[IndexKey]] = []
-        keys.reserveCapacity(indexes.count)
-        for index in indexes { keys.append(try index.definition.keys(of: document, limit: limit)) }
-        return keys
-      } ?? none
+        try index.definition.keys(of: document, limit: .max)
+      } ?? []
     }
   }
 
@@ -172,23 +192,22 @@ extension DocumentWriter {
   /// Returns the keys of a revision that is being replaced. If its body cannot be read, searches
   /// the indexes for entries of the document.
   private func oldKeys(
-    _ id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex], _ work: CollectionWork
-  ) throws(DocumentError) -> [[IndexKey]] {
+    _ id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex], _ work: CollectionWork,
+    in memory: inout CollationKey
+  ) throws(DocumentError) -> RevisionKeys {
     do throws(DocumentError) {
-      return try keys(of: id, revision, indexes, work)
+      return try keys(id, revision, indexes, work, in: &memory)
     } catch {
       guard error.code == .corruptData else { throw error }
     }
-    var all: [[IndexKey]] = []
+    var all = RevisionKeys(indexCount: indexes.count)
     for index in indexes {
-      var keys: [IndexKey] = []
       try forEachEntry(of: index) { entry in
-        if entry.id == id {
-          keys.append(IndexKey(bytes: Array(entry.key), isCut: entry.isCut, lacksValue: false))
-        }
+        guard entry.id == id else { return true }
+        entry.withStored { all.add($0.key, $0.idBytes, isCut: $0.isCut, lacksValue: false) }
         return true
       }
-      all.append(keys)
+      all.endIndex()
     }
     return all
   }
@@ -232,8 +251,8 @@ extension DocumentWriter {
     _ id: String, _ revision: IndexedRevision, _ other: String, _ otherRevision: IndexedRevision,
     _ index: CollectionIndex, _ work: CollectionWork
   ) throws(DocumentError) -> Bool {
-    let mine = try keys(of: id, revision, [index], work, limit: .max)[0]
-    let theirs = try keys(of: other, otherRevision, [index], work, limit: .max)[0]
+    let mine = try wholeKeys(id, revision, index, work)
+    let theirs = try wholeKeys(other, otherRevision, index, work)
     return mine.contains { theirs.contains($0) }
   }
 }

@@ -19,20 +19,38 @@ struct IndexEntry: Equatable {
       var bytes: [UInt8] = []
       bytes.reserveCapacity(key.bytes.count + id.count)
       bytes.append(contentsOf: key.bytes)
-      bytes.append(contentsOf: id)
+      bytes.append(bytes: id)
       return bytes
     }
   }
 
-  static func value(_ key: IndexKey) -> [UInt8] { value(key.bytes.count, key.isCut) }
+  static func value(_ key: IndexKey) -> [UInt8] {
+    Value(key.bytes.count, isCut: key.isCut).withBytes { Array($0) }
+  }
 
-  static func value(_ keyCount: Int, _ isCut: Bool) -> [UInt8] {
-    let number = UInt64(keyCount) << 1 | (isCut ? 1 : 0)
-    // Not in steps, each of which could allocate memory.
-    if number < 0x80 { return [UInt8(number)] }
-    var bytes: [UInt8] = []
-    bytes.append(varint: number)
-    return bytes
+  /// The value of an entry, without memory of its own.
+  struct Value: ByteSource {
+    private let word: UInt64
+    private let count: Int
+
+    /// - Parameter keyCount: the length of the key, which is limited.
+    init(_ keyCount: Int, isCut: Bool) {
+      var rest = UInt64(keyCount) << 1 | (isCut ? 1 : 0)
+      var (word, count): (UInt64, Int) = (0, 0)
+      while rest >= 0x80 {
+        word |= (rest & 0x7F | 0x80) << UInt64(8 * count)
+        rest >>= 7
+        count += 1
+      }
+      self.word = (word | rest << UInt64(8 * count)).littleEndian
+      self.count = count + 1
+    }
+
+    func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+      try withUnsafeBytes(of: word) { (bytes) throws(E) in
+        try body(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+      }
+    }
   }
 
   init(key: RawSpan, value: RawSpan) throws(DocumentError) {
@@ -147,8 +165,12 @@ struct EntryRun {
       return
     }
     count = entry.bytes.count
-    if bytes.count < count { bytes = [UInt8](repeating: 0, count: max(64, 2 * count)) }
-    bytes.withUnsafeMutableBytes { $0.copyMemory(from: entry.bytes) }
+    if bytes.count < count {
+      bytes.removeAll(keepingCapacity: true)
+      bytes.append(bytes: entry.bytes)
+    } else {
+      bytes.withUnsafeMutableBytes { $0.copyMemory(from: entry.bytes) }
+    }
     (keyCount, isCut) = (entry.key.count, entry.isCut)
   }
 

@@ -12,16 +12,12 @@ package struct FleeceName: Sendable {
 
   package init(_ text: String) {
     var text = text
-    text.makeContiguousUTF8()
-    self.text = text
-    count = text.utf8.count
-    var start: UInt64 = 0
-    var shift: UInt64 = 64
-    for byte in text.utf8.prefix(8) {
-      shift &-= 8
-      start |= UInt64(byte) &<< shift
+    (count, start) = text.withUTF8 { bytes in
+      let bytes = UnsafeRawBufferPointer(bytes)
+      return (bytes.count, bytes.baseAddress.map { FleeceName.start(of: bytes, end: $0 + bytes.count) } ?? 0)
     }
-    self.start = start
+    // Contiguous by now.
+    self.text = text
   }
 
   /// The first byte; 0 if the name is empty.

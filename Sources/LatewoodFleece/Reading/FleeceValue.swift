@@ -179,6 +179,15 @@ package struct FleeceValue {
     tag == .string ? try counted() : nil
   }
 
+  /// Returns the bytes of a string, which are UTF-8.
+  package func provenText() throws(FleeceError) -> UnsafeRawBufferPointer? {
+    guard let text = try text() else { return nil }
+    guard let start = text.baseAddress, UTF8Text.isValid(start, text.count) else {
+      throw FleeceError.damaged(at: offset, "a string is not UTF-8")
+    }
+    return text
+  }
+
   /// Returns the bytes of binary data.
   package func data() throws(FleeceError) -> UnsafeRawBufferPointer? {
     tag == .data ? try counted() : nil

@@ -36,6 +36,8 @@ package struct CollationKey: Sendable {
     if let value {
       if let number = try value.number() {
         self.number(number)
+      } else if let text = try value.provenText() {
+        counted(.string, text)
       } else {
         try FleeceWalk.run(value, into: &self)
       }
@@ -86,22 +88,26 @@ package struct CollationKey: Sendable {
 
   private mutating func counted(_ tag: CollationTag, _ value: UnsafeRawBufferPointer) {
     self.tag(tag)
-    var rest = value[...]
+    var rest = value
     while let zero = rest.firstIndex(of: 0) {
       copy(UnsafeRawBufferPointer(rebasing: rest[..<zero]))
       write(0x00)
       write(0xFF)
-      rest = rest[(zero + 1)...]
+      rest = UnsafeRawBufferPointer(rebasing: rest[(zero + 1)...])
     }
-    copy(UnsafeRawBufferPointer(rebasing: rest))
+    copy(rest)
     write(0x00)
     write(0x00)
   }
 
   private mutating func copy(_ run: UnsafeRawBufferPointer) {
     let room = limit - bytes.count
-    if run.count > room { isCut = true }
-    bytes.append(contentsOf: run.prefix(room))
+    if run.count <= room {
+      bytes.append(bytes: run)
+    } else {
+      isCut = true
+      bytes.append(bytes: UnsafeRawBufferPointer(rebasing: run.prefix(room)))
+    }
   }
 }
 

@@ -16,6 +16,12 @@ struct ShortSelector {
   /// The greatest number of members in one object.
   private static let memberLimit = 8
 
+  private struct Member {
+    /// The range of its name in the text.
+    let name: Range<Int>
+    let predicate: Predicate
+  }
+
   private let text: UnsafeBufferPointer<UInt8>
   private var at = 0
 
@@ -36,41 +42,39 @@ struct ShortSelector {
   private mutating func selector() -> Predicate? {
     guard take("{") else { return nil }
     if take("}") { return .always(true) }
-    var names: [Range<Int>] = []
-    var parts: [Predicate] = []
+    var members: [Member] = []
     repeat {
       guard let name = name(), text[name.lowerBound] != UInt8(ascii: "$"), let path = path(name), take(":"),
-        let place = place(of: name, among: names), let condition = condition(on: path)
+        let place = place(of: name, among: members), let condition = condition(on: path)
       else { return nil }
-      names.insert(name, at: place)
-      parts.insert(condition, at: place)
+      members.insert(Member(name: name, predicate: condition), at: place)
     } while take(",")
-    return take("}") ? ShortSelector.all(parts) : nil
+    return take("}") ? ShortSelector.all(members) : nil
   }
 
   private mutating func condition(on path: FieldPath) -> Predicate? {
     guard take("{") else { return constant().map { .field(path, .compare(.equal, $0)) } }
-    var names: [Range<Int>] = []
-    var parts: [Predicate] = []
+    var members: [Member] = []
     repeat {
       guard let name = name(), let comparison = comparison(name), take(":"),
-        let place = place(of: name, among: names), let constant = constant()
+        let place = place(of: name, among: members), let constant = constant()
       else { return nil }
-      names.insert(name, at: place)
-      parts.insert(.field(path, .compare(comparison, constant)), at: place)
+      members.insert(Member(name: name, predicate: .field(path, .compare(comparison, constant))), at: place)
     } while take(",")
-    return take("}") ? ShortSelector.all(parts) : nil
+    return take("}") ? ShortSelector.all(members) : nil
   }
 
-  private static func all(_ parts: [Predicate]) -> Predicate { parts.count == 1 ? parts[0] : .all(parts) }
+  private static func all(_ members: [Member]) -> Predicate {
+    members.count == 1 ? members[0].predicate : .all(members.map(\.predicate))
+  }
 
   /// Returns where a member belongs among others, which are in the order of their names; nil if one
   /// has the same name, or there are too many.
-  private func place(of name: Range<Int>, among names: [Range<Int>]) -> Int? {
-    guard names.count < ShortSelector.memberLimit else { return nil }
-    var place = names.count
+  private func place(of name: Range<Int>, among members: [Member]) -> Int? {
+    guard members.count < ShortSelector.memberLimit else { return nil }
+    var place = members.count
     while place > 0 {
-      let other = text[names[place - 1]]
+      let other = text[members[place - 1].name]
       if other.lexicographicallyPrecedes(text[name]) { break }
       if other.elementsEqual(text[name]) { return nil }
       place -= 1

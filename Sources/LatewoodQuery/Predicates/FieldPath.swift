@@ -28,7 +28,7 @@ package struct FieldPath: Sendable, Hashable {
 
     private static func isNumber(_ name: FleeceName) -> Bool {
       let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
-      return digits.contains(name.first) && name.text.utf8.allSatisfy { digits.contains($0) }
+      return digits ~= name.first && name.text.utf8.allSatisfy { digits.contains($0) }
     }
 
     /// Whether the names have the same bytes.
@@ -44,6 +44,7 @@ package struct FieldPath: Sendable, Hashable {
 
   package init(steps: [Step]) { self.steps = steps }
   package init(_ names: String...) { steps = names.map { Step($0) } }
+  package init(_ name: String) { steps = [Step(name)] }
 
   /// Parses a path. Throws an error with the place for empty names and unclosed brackets.
   package init(parsing text: String) throws(QueryError) {

@@ -59,6 +59,35 @@ public struct KeyRange: Sendable, Equatable {
     KeyRange(lower: .included(low.copied), upper: .included(high.copied))
   }
 
+  /// Calls a closure with what `fullKeys` returns, in memory on the stack (or, if it is long, from
+  /// the heap).
+  func withFullKeys<R>(
+    in keyspace: UInt32, _ body: (_ low: UnsafeRawBufferPointer, _ high: UnsafeRawBufferPointer) throws -> R
+  ) throws -> R {
+    let lowLength = FullKey.prefixLength + lower.length + 1
+    let length = lowLength + FullKey.prefixLength + upper.length + 1
+    return try withUnsafeTemporaryAllocation(byteCount: length, alignment: 8) { memory in
+      let low = UnsafeMutableRawBufferPointer(rebasing: memory[..<lowLength])
+      let high = UnsafeMutableRawBufferPointer(rebasing: memory[lowLength...])
+      let lowCount =
+        switch lower {
+        case .unbounded: low.storeFullKey(keyspace, [], isNext: false)
+        case .included(let key): low.storeFullKey(keyspace, key, isNext: false)
+        case .excluded(let key): low.storeFullKey(keyspace, key, isNext: true)
+        }
+      let highCount =
+        switch upper {
+        // Keyspace numbers end one below the greatest, so there is always a next one.
+        case .unbounded: high.storeFullKey(keyspace &+ 1, [], isNext: false)
+        case .included(let key): high.storeFullKey(keyspace, key, isNext: true)
+        case .excluded(let key): high.storeFullKey(keyspace, key, isNext: false)
+        }
+      return try body(
+        UnsafeRawBufferPointer(rebasing: low[..<lowCount]), UnsafeRawBufferPointer(rebasing: high[..<highCount])
+      )
+    }
+  }
+
   /// The range as full keys of a keyspace, including `low` and excluding `high`. `low` may be above
   /// `high`.
   func fullKeys(in keyspace: UInt32) -> (low: [UInt8], high: [UInt8]) {
@@ -80,13 +109,36 @@ public struct KeyRange: Sendable, Equatable {
 
   /// Returns the full key of a key, or the least one after it.
   private static func fullKey(_ keyspace: UInt32, _ key: [UInt8], isNext: Bool) -> [UInt8] {
-    let length = FullKey.prefixLength + key.count
-    return [UInt8](unsafeUninitializedCapacity: length + 1) { memory, count in
-      UnsafeMutableRawBufferPointer(memory).storeBytes(of: keyspace.bigEndian, as: UInt32.self)
-      _ = memory[FullKey.prefixLength...].update(fromContentsOf: key)
-      if isNext { memory[length] = 0 }
-      count = isNext ? length + 1 : length
+    var full: [UInt8] = []
+    full.reserveCapacity(FullKey.prefixLength + key.count + 1)
+    withUnsafeBytes(of: keyspace.bigEndian) { full.append(bytes: $0) }
+    full.append(contentsOf: key)
+    if isNext { full.append(0) }
+    return full
+  }
+}
+
+extension KeyRange.Bound {
+  /// The number of bytes of its key.
+  fileprivate var length: Int {
+    switch self {
+    case .unbounded: 0
+    case .included(let key), .excluded(let key): key.count
     }
+  }
+}
+
+extension UnsafeMutableRawBufferPointer {
+  /// Stores the full key of a key, or the least one after it. Returns its length.
+  fileprivate func storeFullKey(_ keyspace: UInt32, _ key: [UInt8], isNext: Bool) -> Int {
+    storeBytes(of: keyspace.bigEndian, toByteOffset: 0, as: UInt32.self)
+    let length = FullKey.prefixLength + key.count
+    key.withUnsafeBytes { key in
+      UnsafeMutableRawBufferPointer(rebasing: self[FullKey.prefixLength..<length]).copyMemory(from: key)
+    }
+    guard isNext else { return length }
+    self[length] = 0
+    return length + 1
   }
 }
 

@@ -117,14 +117,11 @@ extension Readable {
     let reader = try _reader()
     do {
       try reader.state.check(keyspace)
-      let (low, high) = range.fullKeys(in: keyspace.id)
       try reader.lending {
-        try low.withUnsafeBytes { low in
-          try high.withUnsafeBytes { high in
-            try reader.state.view.scan(low: low, high: high, isReversed: reversed, hold: reader.hold) {
-              key, value in
-              try body(FullKey.rest(of: key).bytes, value.bytes)
-            }
+        try range.withFullKeys(in: keyspace.id) { low, high in
+          _ = try reader.state.view.scan(low: low, high: high, isReversed: reversed, hold: reader.hold) {
+            key, value in
+            try body(FullKey.rest(of: key).bytes, value.bytes)
           }
         }
       }
