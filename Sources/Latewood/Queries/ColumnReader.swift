@@ -66,6 +66,8 @@ protocol PlainColumn: Sendable, SendableMetatype {
   /// Returns nil if the value is not of this type. The document is then read, and decoding it gives
   /// the value or the error.
   init?(scalar: ScalarValue)
+  /// The value of the next column; nil if it is not of this type.
+  init?(next values: inout FoundValues)
   // A requirement, so that it is compiled for each type.
   static func list(
     of path: FieldPath, from source: any RowSource, otherwise read: (FoundDocument) throws -> Self
@@ -73,12 +75,17 @@ protocol PlainColumn: Sendable, SendableMetatype {
 }
 
 extension PlainColumn {
+  init?(next values: inout FoundValues) {
+    guard let scalar = values.next() else { return nil }
+    self.init(scalar: scalar)
+  }
+
   static func list(
     of path: FieldPath, from source: any RowSource, otherwise read: (FoundDocument) throws -> Self
   ) throws -> [Self] {
     var list: [Self] = []
     try source.findRows([path]) { values in
-      guard let scalar = values.next(), let value = Self(scalar: scalar) else { return nil }
+      guard let value = Self(next: &values) else { return nil }
       // At once room for those of a page.
       if list.isEmpty { list.reserveCapacity(16) }
       list.append(value)
@@ -116,6 +123,11 @@ extension PlainColumn where Self: BinaryFloatingPoint {
 }
 
 extension Int: PlainColumn {
+  init?(next values: inout FoundValues) {
+    guard let integer = values.nextNumber()?.integral else { return nil }
+    self = integer
+  }
+
   init?(scalar: ScalarValue) {
     guard case .number(let number) = scalar, let integer = number.integral else { return nil }
     self = integer
@@ -131,7 +143,12 @@ extension UInt8: PlainColumn {}
 extension UInt16: PlainColumn {}
 extension UInt32: PlainColumn {}
 extension UInt64: PlainColumn {}
-extension Double: PlainColumn {}
+extension Double: PlainColumn {
+  init?(next values: inout FoundValues) {
+    guard let number = values.nextNumber() else { return nil }
+    self.init(scalar: .number(number))
+  }
+}
 extension Float: PlainColumn {}
 
 extension String: PlainColumn {

@@ -16,6 +16,7 @@ extension DocumentReads {
   @discardableResult
   package func find(_ request: FindRequest, _ body: (FoundDocument) throws -> Bool) throws -> Int {
     guard request.limit > 0 else { return 0 }
+    if let few = try fewEqual(request) { return try find(request, among: few, isExact: true, body) }
     return try find(by: FindPlanner(self, request), body)
   }
 
@@ -23,35 +24,18 @@ extension DocumentReads {
   @discardableResult
   package func find(_ prepared: PreparedFind, _ body: (FoundDocument) throws -> Bool) throws -> Int {
     guard prepared.request.limit > 0 else { return 0 }
+    if let few = try fewEqual(prepared.request) {
+      return try find(prepared.request, among: few, isExact: true, body)
+    }
     return try find(by: FindPlanner(self, prepared), body)
   }
 
   private func find(by planner: FindPlanner, _ body: (FoundDocument) throws -> Bool) throws -> Int {
-    if let few = try planner.fewByID() { return try find(planner.request, among: few, body) }
+    if let few = try planner.fewByID() {
+      return try find(planner.request, among: few.ids, isExact: few.part.isExact, body)
+    }
     let isMany = planner.request.order.isEmpty
     return try find(planner.request, by: planner.best(isMany: isMany), body)
-  }
-
-  /// Finds the documents of a request without an order among the few that an index has: what a run
-  /// by that plan would do, without setting up the plan and the run.
-  private func find(
-    _ request: FindRequest, among few: FewFound, _ body: (FoundDocument) throws -> Bool
-  ) throws -> Int {
-    var (seen, passed, taken) = (0, 0, 0)
-    try few.ids.forEach { id in
-      guard let head = try head(of: id), !head.isDeleted else { return true }
-      seen += 1
-      return try withDocument(id, head) { document in
-        if !few.part.isExact, try !request.predicate.matches(document) { return true }
-        if passed < request.skip {
-          passed += 1
-          return true
-        }
-        taken += 1
-        return try body(document) && taken < request.limit
-      }
-    }
-    return seen
   }
 
   /// Calls a closure with the id of each document that a prepared request finds, until it returns

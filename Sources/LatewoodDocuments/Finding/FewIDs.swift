@@ -13,7 +13,9 @@ struct FewIDs {
   private var bytes: [UInt8] = []
   private(set) var count = 0
 
-  /// The number of ids that are usual in size and number.
+  /// The number of entries that are read in about the time of a count.
+  static let limit = 16
+  /// The number of bytes of ids that are usual in size and number.
   private static let usualLength = 64
 
   mutating func append(_ id: UnsafeRawBufferPointer) {
@@ -26,7 +28,7 @@ struct FewIDs {
   /// Calls a closure with each id, in the order in which they were added, until it returns false.
   /// Returns whether it was called with all of them.
   @discardableResult
-  func forEach(_ body: (UnsafeRawBufferPointer) throws -> Bool) rethrows -> Bool {
+  func visit(_ body: (UnsafeRawBufferPointer) throws -> Bool) rethrows -> Bool {
     try bytes.withUnsafeBytes { bytes in
       var at = 0
       for _ in 0..<count {

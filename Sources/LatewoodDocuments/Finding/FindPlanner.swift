@@ -17,8 +17,6 @@ struct FindPlanner {
   private static let sortCost = 1.3
   /// The factor by which more entries may be read to avoid sorting all matches.
   private static let orderWorth = 4
-  /// The number of entries that are read in about the time of a count.
-  private static let fewEntries = 16
   /// The limit up to which no other plan can save much.
   private static let smallLimit = 64
 
@@ -130,17 +128,9 @@ struct FindPlanner {
   /// Reads the entries of equal keys. Returns nil unless there are few.
   private func few() throws(DocumentError) -> FewFound? {
     for part in choices.parts where part.bounds.isByID && part.ranges.count == 1 {
-      var ids = FewIDs()
-      var isWhole = true
-      try DocumentError.typed {
-        try reads.source.forEach(in: part.index.entries, part.ranges[0]) { key, value in
-          isWhole = ids.count < FindPlanner.fewEntries
-          if isWhole { try StoredEntry.reading(key, value) { ids.append($0.idBytes) } }
-          return isWhole
-        }
+      if let ids = try reads.few(in: part.index.entries, part.ranges[0]) {
+        return FewFound(part: part, ids: ids)
       }
-      // Entries with equal keys are in the order of their ids.
-      if isWhole { return FewFound(part: part, ids: ids) }
     }
     return nil
   }

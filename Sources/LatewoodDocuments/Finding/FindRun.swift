@@ -224,7 +224,7 @@ struct FindRun<Sink: FoundSink> {
   /// Passes the matching documents of the plan to a closure, by id.
   private mutating func forEachCandidate(_ body: (inout FindRun, FoundDocument) throws -> Bool) throws {
     if case .few(_, let ids) = plan.access {
-      try ids.forEach { id in try look(at: id, body) }
+      try ids.visit { id in try look(at: id, body) }
     } else {
       for id in try candidateIDs() where try !look(at: id, body) { return }
     }

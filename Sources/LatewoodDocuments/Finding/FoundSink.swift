@@ -97,6 +97,18 @@ package struct FoundValues {
     return place < gathered.count ? gathered[place] : nil
   }
 
+  /// Returns the value of the next column if it is a number that is read in place; nil to read the
+  /// document instead.
+  package mutating func nextNumber() -> FleeceValue.Number? {
+    if places.isEmpty {
+      let isDescending = areDescending[place]
+      place += 1
+      return reader.nextNumber(descending: isDescending)
+    }
+    if case .number(let number) = next() { return number }
+    return nil
+  }
+
   private mutating func gather() {
     gathered.removeAll(keepingCapacity: true)
     var held: [ScalarValue] = []

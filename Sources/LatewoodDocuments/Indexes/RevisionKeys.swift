@@ -51,7 +51,9 @@ struct RevisionKeys {
   /// Whether an index has an entry of another revision of the document.
   func contains(_ place: Place, of other: RevisionKeys, inIndex index: Int) -> Bool {
     for own in entries(ofIndex: index) where own.isCut == place.isCut && own.keyCount == place.keyCount {
-      let isEqual = withEntry(own) { left, _ in other.withEntry(place) { right, _ in left.elementsEqual(right) } }
+      let isEqual = withEntry(own) { left, _ in
+        other.withEntry(place) { right, _ in left.elementsEqual(right) }
+      }
       if isEqual { return true }
     }
     return false

@@ -47,7 +47,8 @@ package struct FleeceName: Sendable {
     return withBytes { FleeceDictionary.order(key, $0) }
   }
 
-  @inline(__always) private static func start(of key: UnsafeRawBufferPointer, end: UnsafeRawPointer) -> UInt64 {
+  @inline(__always) private static func start(of key: UnsafeRawBufferPointer, end: UnsafeRawPointer) -> UInt64
+  {
     guard let base = key.baseAddress, !key.isEmpty else { return 0 }
     // SAFETY: the key lies within the bytes, and more than it is read only as far as they go.
     if end - base >= 8 {

@@ -13,7 +13,7 @@ package struct Constant: Sendable {
   private let value: Value
   let tag: CollationTag
   /// The collation key of the value alone.
-  let key: [UInt8]
+  package let key: [UInt8]
   private let number: NumberKey?
   private let counted: [UInt8]
 

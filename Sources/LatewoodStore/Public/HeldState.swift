@@ -46,6 +46,27 @@ package final class HeldState: Readable {
     return state.view.isBuffered ? nil : state.view
   }
 
+  /// Calls a closure with each entry of a range: what `forEach` does, without making a reader.
+  package func scan(
+    _ keyspace: Keyspace, _ range: KeyRange, reversed: Bool,
+    _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+  ) throws {
+    do {
+      let face = version.face
+      if !face.pointee.known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) {
+        try engine.state(of: version).check(keyspace)
+      }
+      try range.withFullKeys(in: keyspace.id) { low, high in
+        let view = face.pointee.reads
+        _ = try view.scan(low: low, high: high, isReversed: reversed, hold: view.hold()) { key, value in
+          try body(FullKey.rest(of: key).bytes, value.bytes)
+        }
+      }
+    } catch let fault as Fault {
+      throw StoreError(fault, path: _path)
+    }
+  }
+
   /// Calls a closure that may call `find`.
   @inline(__always) package func reading<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     let ticket = version.file.enter()

@@ -83,7 +83,8 @@ public struct KeyRange: Sendable, Equatable {
         case .excluded(let key): high.storeFullKey(keyspace, key, isNext: false)
         }
       return try body(
-        UnsafeRawBufferPointer(rebasing: low[..<lowCount]), UnsafeRawBufferPointer(rebasing: high[..<highCount])
+        UnsafeRawBufferPointer(rebasing: low[..<lowCount]),
+        UnsafeRawBufferPointer(rebasing: high[..<highCount])
       )
     }
   }

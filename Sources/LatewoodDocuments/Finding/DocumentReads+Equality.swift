@@ -1,0 +1,89 @@
+import LatewoodBytes
+import LatewoodQuery
+import LatewoodStore
+
+/// The most frequent request, for the documents in which one field has one value, without a plan.
+extension DocumentReads {
+  /// Returns the few documents in which a field has a value, by an index on that field alone. Returns
+  /// nil if the request is another, if there is no such index, or if there are not few: then it has to
+  /// be planned.
+  func fewEqual(_ request: FindRequest) throws(DocumentError) -> FewIDs? {
+    guard request.order.isEmpty, case .field(let path, .compare(.equal, let constant)) = request.predicate,
+      constant.key.count <= IndexKey.lengthLimit, let index = try index(onlyOn: path)
+    else { return nil }
+    return try few(
+      in: index.entries,
+      KeyRange(
+        lower: .included(constant.key),
+        upper: KeyOrder.successor(ofPrefix: constant.key).map { .excluded($0) } ?? .unbounded))
+  }
+
+  /// The index that has all documents by the ascending values of a field, and no other field.
+  private func index(onlyOn path: FieldPath) throws(DocumentError) -> CollectionIndex? {
+    for index in try indexes().ready {
+      let definition = index.definition
+      if definition.parts.count == 1, definition.condition == nil, !definition.parts[0].isEach,
+        !definition.parts[0].isDescending, definition.parts[0].path == path
+      {
+        return index
+      }
+    }
+    return nil
+  }
+
+  /// Returns the documents of entries with equal keys; nil if there are not few.
+  func few(in entries: Keyspace, _ range: KeyRange) throws(DocumentError) -> FewIDs? {
+    var ids = FewIDs()
+    var isWhole = true
+    try DocumentError.typed {
+      try source.forEach(in: entries, range) { key, value in
+        isWhole = ids.count < FewIDs.limit
+        if isWhole { try StoredEntry.reading(key, value) { ids.append($0.idBytes) } }
+        return isWhole
+      }
+    }
+    // Entries with equal keys are in the order of their ids.
+    return isWhole ? ids : nil
+  }
+
+  /// Calls a closure with the documents of a request among a few, until it returns false.
+  ///
+  /// - Parameters:
+  ///   - few: the documents to look at, by id.
+  ///   - isExact: whether all of them match.
+  /// - Returns: the number of documents that were looked at.
+  func find(
+    _ request: FindRequest, among few: FewIDs, isExact: Bool, _ body: (FoundDocument) throws -> Bool
+  ) throws -> Int {
+    var (seen, passed, taken) = (0, 0, 0)
+    try few.visit { id in
+      guard let head = try head(of: id), !head.isDeleted else { return true }
+      seen += 1
+      return try withDocument(id, head) { document in
+        if !isExact, try !request.predicate.matches(document) { return true }
+        if passed < request.skip {
+          passed += 1
+          return true
+        }
+        taken += 1
+        return try body(document) && taken < request.limit
+      }
+    }
+    return seen
+  }
+}
+
+extension ReadSource {
+  /// Like the form of `Readable`, which prepares for more than a held state needs.
+  func forEach(
+    in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false,
+    _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+  ) throws {
+    switch self {
+    case .state(let state): try state.scan(keyspace, range, reversed: reversed, body)
+    case .snapshot(let snapshot): try snapshot.forEach(in: keyspace, range, reversed: reversed, body)
+    case .transaction(let transaction):
+      try transaction.forEach(in: keyspace, range, reversed: reversed, body)
+    }
+  }
+}
