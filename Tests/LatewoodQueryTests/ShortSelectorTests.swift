@@ -21,17 +21,20 @@ import Testing
 
   private func selector(_ random: inout SeededRandom) -> String {
     func space() -> String { random.pick(Self.spaces) }
+    // Most are sound.
+    func value() -> String {
+      random.pick(random.oneIn(4) ? Self.values : ["0", "7", "-12", "true", "false", "\"x\"", "\"grüße\""])
+    }
+    func condition() -> String {
+      if random.oneIn(2) { return value() }
+      return members(random.oneIn(4) ? Self.operators : ["$gte", "$lt", "$eq"], value)
+    }
     func members(_ names: [String], _ value: () -> String) -> String {
       let list = (0..<random.below(4)).map { _ in
-        "\(space())\"\(random.pick(names))\"\(space()):\(space())\(value())\(space())"
+        let name = random.pick(names)
+        return space() + "\"\(name)\"" + space() + ":" + space() + value() + space()
       }
       return "{" + space() + list.joined(separator: random.oneIn(40) ? "" : ",") + "}"
-    }
-    // Most are sound.
-    let plain = ["0", "7", "-12", "true", "false", "\"x\"", "\"grüße\""]
-    let value = { random.pick(random.oneIn(4) ? Self.values : plain) }
-    let condition = {
-      random.oneIn(2) ? value() : members(random.oneIn(4) ? Self.operators : ["$gte", "$lt", "$eq"], value)
     }
     let text = members(random.oneIn(4) ? Self.names : ["a", "b", "c", "n"], condition)
     return space() + text + (random.oneIn(40) ? "x" : space())

@@ -60,7 +60,7 @@ extension DocumentReads {
       guard let head = try head(of: id), !head.isDeleted else { return true }
       seen += 1
       return try withDocument(id, head) { document in
-        if !isExact, try !request.predicate.matches(document) { return true }
+        if !isExact, try !request.matches(document) { return true }
         if passed < request.skip {
           passed += 1
           return true
@@ -70,6 +70,13 @@ extension DocumentReads {
       }
     }
     return seen
+  }
+}
+
+extension FindRequest {
+  /// Not inlined: what it copies of the predicate is not needed where all documents match.
+  @inline(never) fileprivate func matches(_ document: FoundDocument) throws -> Bool {
+    try predicate.matches(document)
   }
 }
 

@@ -146,7 +146,7 @@ struct FindRun<Sink: FoundSink> {
     try forEachEntry(access, in: try rangesAfterSkipping(access, isReversed), reversed: isReversed) {
       find, entry in
       if !run.isEmpty, !((isReversed || run.isCut) && run.hasKey(of: entry)) {
-        guard try find.takeRun(run) else { return false }
+        guard try find.takeRun(&run) else { return false }
         run.removeAll()
       }
       // Forwards, all but cut keys are in order already.
@@ -157,11 +157,13 @@ struct FindRun<Sink: FoundSink> {
       run.append(entry)
       return true
     }
-    if !isEnded, !run.isEmpty { _ = try takeRun(run) }
+    if !isEnded, !run.isEmpty { _ = try takeRun(&run) }
   }
 
   /// Passes the entries of one key on. Returns whether to continue.
-  private mutating func takeRun(_ run: EntryRun) throws -> Bool {
+  ///
+  /// - Parameter run: not changed, and not copied either.
+  private mutating func takeRun(_ run: inout EntryRun) throws -> Bool {
     if run.isSingle {
       isEnded = try !run.withFirst { entry in try take(entry) }
       return !isEnded

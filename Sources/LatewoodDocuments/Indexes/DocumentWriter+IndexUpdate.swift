@@ -47,23 +47,18 @@ extension DocumentWriter {
     let indexes = try self.indexes(work)
     // Used again for each key.
     var memory = CollationKey(limit: IndexKey.lengthLimit)
-    let before = try old.map { (revision) throws(DocumentError) in
-      try oldKeys(id, revision, indexes, work, in: &memory)
-    }
-    let after = try new.map { (revision) throws(DocumentError) in
-      try keys(id, revision, indexes, work, in: &memory)
-    }
-    let none = RevisionKeys(indexCount: 0)
-    if isLocal, let new, let after {
+    var before = RevisionKeys()
+    if let old { before = try oldKeys(id, old, indexes, work, in: &memory) }
+    var after = RevisionKeys()
+    if let new { after = try keys(id, new, indexes, work, in: &memory) }
+    if isLocal, let new, indexes.contains(where: { $0.definition.isUnique }) {
       for (place, index) in indexes.enumerated() where index.definition.isUnique {
-        let added = after.entries(ofIndex: place).filter {
-          !(before ?? none).contains($0, of: after, inIndex: place)
-        }
+        let added = after.entries(ofIndex: place).filter { !before.contains($0, of: after, inIndex: place) }
         try refuseDuplicates(of: added.map { after.key($0) }, id, new, index, work)
       }
     }
-    for (place, index) in indexes.enumerated() {
-      try DocumentError.typed { try replace(before ?? none, with: after ?? none, in: index, place) }
+    try DocumentError.typed {
+      for (place, index) in indexes.enumerated() { try replace(before, with: after, in: index, place) }
     }
   }
 

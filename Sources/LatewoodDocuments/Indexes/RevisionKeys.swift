@@ -20,6 +20,9 @@ struct RevisionKeys {
   /// The usual number of bytes for each index.
   private static let usualLength = 48
 
+  /// Creates the entries of no revision.
+  init() {}
+
   /// - Parameter indexCount: the number of indexes, for each of which `endIndex` has to be called.
   init(indexCount: Int) {
     ends.reserveCapacity(indexCount)

@@ -70,11 +70,11 @@ package struct CollationKey: Sendable {
 
   private mutating func number(_ number: FleeceValue.Number) {
     // Most keys are a single number: their memory is allocated once.
-    if bytes.isEmpty { bytes.reserveCapacity(min(limit, 9)) }
+    if bytes.capacity == 0 { bytes.reserveCapacity(min(limit, 9)) }
     tag(.number)
     let key = NumberKey(number)
     if key.tail == nil, bytes.count <= limit - 8 {
-      withUnsafeBytes(of: key.sortable.bigEndian) { bytes.append(contentsOf: $0) }
+      withUnsafeBytes(of: key.sortable.bigEndian) { bytes.append(bytes: $0) }
       return
     }
     for shift in stride(from: UInt64(56), through: 0, by: -8) {
@@ -89,7 +89,7 @@ package struct CollationKey: Sendable {
   private mutating func counted(_ tag: CollationTag, _ value: UnsafeRawBufferPointer) {
     self.tag(tag)
     var rest = value
-    while let zero = rest.firstIndex(of: 0) {
+    while let zero = CollationKey.firstZero(in: rest) {
       copy(UnsafeRawBufferPointer(rebasing: rest[..<zero]))
       write(0x00)
       write(0xFF)
@@ -98,6 +98,22 @@ package struct CollationKey: Sendable {
     copy(rest)
     write(0x00)
     write(0x00)
+  }
+
+  /// Returns the index of the first zero byte. Looks at eight bytes at a time.
+  private static func firstZero(in bytes: UnsafeRawBufferPointer) -> Int? {
+    var at = 0
+    while at &+ 8 <= bytes.count {
+      let word = bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+      // Not 0 exactly if a byte is.
+      if (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080 != 0 { break }
+      at &+= 8
+    }
+    while at < bytes.count {
+      if bytes[at] == 0 { return at }
+      at &+= 1
+    }
+    return nil
   }
 
   private mutating func copy(_ run: UnsafeRawBufferPointer) {

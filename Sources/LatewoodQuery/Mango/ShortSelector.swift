@@ -42,30 +42,45 @@ struct ShortSelector {
   private mutating func selector() -> Predicate? {
     guard take("{") else { return nil }
     if take("}") { return .always(true) }
-    var members: [Member] = []
-    repeat {
-      guard let name = name(), text[name.lowerBound] != UInt8(ascii: "$"), let path = path(name), take(":"),
-        let place = place(of: name, among: members), let condition = condition(on: path)
-      else { return nil }
-      members.insert(Member(name: name, predicate: condition), at: place)
-    } while take(",")
-    return take("}") ? ShortSelector.all(members) : nil
+    guard let first = member() else { return nil }
+    // Most selectors have one member, which needs no array.
+    if take("}") { return first.predicate }
+    var members = [first]
+    while take(",") {
+      guard let member = member(), let place = place(of: member.name, among: members) else { return nil }
+      members.insert(member, at: place)
+    }
+    return take("}") ? .all(members.map(\.predicate)) : nil
+  }
+
+  /// Reads a field and its condition.
+  private mutating func member() -> Member? {
+    guard let name = name(), text[name.lowerBound] != UInt8(ascii: "$"), let path = path(name), take(":"),
+      let condition = condition(on: path)
+    else { return nil }
+    return Member(name: name, predicate: condition)
   }
 
   private mutating func condition(on path: FieldPath) -> Predicate? {
     guard take("{") else { return constant().map { .field(path, .compare(.equal, $0)) } }
-    var members: [Member] = []
-    repeat {
-      guard let name = name(), let comparison = comparison(name), take(":"),
-        let place = place(of: name, among: members), let constant = constant()
-      else { return nil }
-      members.insert(Member(name: name, predicate: .field(path, .compare(comparison, constant))), at: place)
-    } while take(",")
-    return take("}") ? ShortSelector.all(members) : nil
+    guard let first = comparison(of: path) else { return nil }
+    if take("}") { return first.predicate }
+    var members = [first]
+    while take(",") {
+      guard let member = comparison(of: path), let place = place(of: member.name, among: members) else {
+        return nil
+      }
+      members.insert(member, at: place)
+    }
+    return take("}") ? .all(members.map(\.predicate)) : nil
   }
 
-  private static func all(_ members: [Member]) -> Predicate {
-    members.count == 1 ? members[0].predicate : .all(members.map(\.predicate))
+  /// Reads an operator and its constant.
+  private mutating func comparison(of path: FieldPath) -> Member? {
+    guard let name = name(), let comparison = comparison(name), take(":"), let constant = constant() else {
+      return nil
+    }
+    return Member(name: name, predicate: .field(path, .compare(comparison, constant)))
   }
 
   /// Returns where a member belongs among others, which are in the order of their names; nil if one
