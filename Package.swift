@@ -65,7 +65,8 @@ let package = Package(
     .executableTarget(
       name: "LatewoodBenchmark",
       dependencies: [
-        "Latewood", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodConcurrency",
+        "Latewood", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore",
+        "LatewoodConcurrency",
       ],
       path: "Benchmarks/LatewoodBenchmark", swiftSettings: settings),
     .executableTarget(
