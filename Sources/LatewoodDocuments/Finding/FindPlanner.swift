@@ -152,9 +152,14 @@ struct FindPlanner {
     var plans = [scan(candidates: total)]
     for part in choices.parts { plans.append(contentsOf: self.plans(for: try access(to: part))) }
     for sides in choices.unions { plans.append(try union(sides)) }
-    // A scan without an order ends at the limit, which comes the sooner the more documents match.
-    if request.order.isEmpty, let matches = plans.filter(\.isCovered).map(\.candidates).min(), matches > 0 {
-      plans[0].cost = min(plans[0].cost, Double(needed) * Double(total) / Double(matches))
+    if let matches = plans.filter(\.isCovered).map(\.candidates).min(), matches > 0 {
+      if request.order.isEmpty {
+        // It ends at the limit, which comes the sooner the more documents match.
+        plans[0].cost = min(plans[0].cost, Double(needed) * Double(total) / Double(matches))
+      } else {
+        // Once the matches are sorted, those that are wanted are read again.
+        plans[0].cost += Double(min(needed, matches)) * FindPlanner.entryCost
+      }
     }
     return plans
   }

@@ -58,7 +58,7 @@ package struct CollationReader {
   }
 
   /// Returns the next value if it is a number. Anything else is left to be read by `next`.
-  package mutating func nextNumber(descending: Bool) -> FleeceValue.Number? {
+  @inline(__always) package mutating func nextNumber(descending: Bool) -> FleeceValue.Number? {
     let mask: UInt8 = descending ? 0xFF : 0
     guard at < bytes.count, bytes[at] ^ mask == CollationTag.number.rawValue else { return nil }
     let start = at

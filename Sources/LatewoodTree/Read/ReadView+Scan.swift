@@ -20,6 +20,7 @@ extension ReadView {
   ) throws -> Int {
     guard let lowStart = low.baseAddress, let highStart = high.baseAddress else { return 0 }
     if isClean, !isReversed, hold == nil {
+      if try scanLeaf(lowStart, low.count, highStart, high.count, body) { return 0 }
       var cursor = base.cursor()
       _ = try cursor.seek(lowStart, low.count)
       try scanBase(from: &cursor, highStart, high.count, body)
@@ -123,6 +124,22 @@ extension ReadView {
       if isLast { return }
       _ = try cursor.nextLeaf()
     }
+  }
+
+  /// Scans a range of the base tree that lies within one leaf, without a cursor. Returns false if it
+  /// may not, and then has done nothing.
+  private func scanLeaf(
+    _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+  ) throws -> Bool {
+    guard let leaf = try base.leaf(for: low, lowCount) else { return true }
+    guard leaf.key(leaf.count &- 1).compare(high, highCount) >= 0 else { return false }
+    let start = leaf.lowerBound(low, lowCount).index
+    let end = leaf.lowerBound(high, highCount).index
+    guard start < end else { return true }
+    var scratch = KeyScratch()
+    _ = try offer(leaf, start..<end, in: base.source.file, &scratch, body)
+    return true
   }
 
   /// Like `scanBase`, from the last key below `high` to `low`.

@@ -32,12 +32,15 @@ protocol QueryEngine {
 struct LatewoodQueries: QueryEngine {
   private let database: Database
   private let collection: DocumentCollection
+  // Kept, as SQLite's statements are.
   private let topQuery: Query<Document>
+  private let topNumbers: RowQuery<Int>
 
   init(at path: String) throws {
     database = try Database.open(at: path + ".latewood")
     collection = try database.defaultCollection
     topQuery = collection.query().sorted { $0["n"].descending }.limit(10)
+    topNumbers = topQuery.select { $0["n"].as(Int.self) }
   }
 
   func save(_ documents: [(id: String, json: String)]) throws {
@@ -75,7 +78,7 @@ struct LatewoodQueries: QueryEngine {
       .reduce(0, +)
   }
 
-  func top() throws -> Int { try topQuery.select { $0["n"].as(Int.self) }.rows().reduce(0, +) }
+  func top() throws -> Int { try topNumbers.rows().reduce(0, +) }
 
   func topBodies() throws -> Int { try size(topQuery.all()) }
 
