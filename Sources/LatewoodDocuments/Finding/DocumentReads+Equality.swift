@@ -4,11 +4,13 @@ import LatewoodStore
 
 /// The most frequent request, for the documents in which one field has one value, without a plan.
 extension DocumentReads {
-  /// Returns the few documents in which a field has a value, by an index on that field alone. Returns
-  /// nil if the request is another, if there is no such index, or if there are not few: then it has to
-  /// be planned.
+  /// Returns the few documents in which a field has a value, by an index on that field alone.
+  ///
+  /// Returns nil if the request has to be planned: if it is another one, if there is no such index,
+  /// if there are not few, or if the indexes of this state are not at hand without a search, as in a
+  /// batch.
   func fewEqual(_ request: FindRequest) throws(DocumentError) -> FewIDs? {
-    guard request.order.isEmpty, case .field(let path, .compare(.equal, let constant)) = request.predicate,
+    guard case .state = source, request.order.isEmpty, case .field(let path, .compare(.equal, let constant)) = request.predicate,
       constant.key.count <= IndexKey.lengthLimit, let index = try index(onlyOn: path)
     else { return nil }
     return try few(
