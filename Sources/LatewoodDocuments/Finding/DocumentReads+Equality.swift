@@ -7,10 +7,11 @@ extension DocumentReads {
   /// Returns the few documents in which a field has a value, by an index on that field alone.
   ///
   /// Returns nil if the request has to be planned: if it is another one, if there is no such index,
-  /// if there are not few, or if the indexes of this state are not at hand without a search, as in a
-  /// batch.
+  /// if there are not few, or if the indexes of this state are not at hand without a search, as in
+  /// a batch.
   func fewEqual(_ request: FindRequest) throws(DocumentError) -> FewIDs? {
-    guard case .state = source, request.order.isEmpty, case .field(let path, .compare(.equal, let constant)) = request.predicate,
+    guard case .state = source, request.order.isEmpty,
+      case .field(let path, .compare(.equal, let constant)) = request.predicate,
       constant.key.count <= IndexKey.lengthLimit, let index = try index(onlyOn: path)
     else { return nil }
     return try few(

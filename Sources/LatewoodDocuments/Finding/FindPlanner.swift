@@ -69,8 +69,8 @@ struct FindPlanner {
     return best(of: try all())
   }
 
-  /// Returns the few documents that the best plan reads, if it reads them by id and there is nothing
-  /// else to do; nil otherwise.
+  /// Returns the few documents that the best plan reads, if it reads them by id and there is
+  /// nothing else to do; nil otherwise.
   func fewByID() throws(DocumentError) -> FewFound? { request.order.isEmpty ? try few() : nil }
 
   /// Explains the cheapest plan, with all counts filled in.

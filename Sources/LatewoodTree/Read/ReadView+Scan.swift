@@ -126,8 +126,8 @@ extension ReadView {
     }
   }
 
-  /// Scans a range of the base tree that lies within one leaf, without a cursor. Returns false if it
-  /// may not, and then has done nothing.
+  /// Scans a range of the base tree that lies within one leaf, without a cursor. Returns false if
+  /// it may lie in several, and then has done nothing.
   private func scanLeaf(
     _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int,
     _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
