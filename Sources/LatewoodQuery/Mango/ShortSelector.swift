@@ -6,8 +6,8 @@
 /// {"type": "book", "year": {"$gte": 1975, "$lt": 1980}}
 /// ```
 ///
-/// It takes a fraction of the time of ``MangoParser``, and gives the same predicate. Everything else
-/// is left to the parser, faults as well: they need a message.
+/// It takes a fraction of the time of ``MangoParser``, and gives the same predicate. Everything
+/// else is left to the parser, faults as well: they need a message.
 struct ShortSelector {
   /// The length of the longest string, in bytes.
   private static let stringLimit = 255

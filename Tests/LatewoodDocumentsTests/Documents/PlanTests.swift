@@ -292,8 +292,8 @@ import Testing
     Existing(parts: ["year:desc", "title", "tags"], selector: both, isEnough: true),
     Existing(parts: ["title", "year", "tags"], selector: both, isEnough: true),
     Existing(parts: ["title", "tags", "year"], selector: both, isEnough: false),
-    // An order needs exactly its fields, in one of both directions. Then a scan, which is sorted and
-    // read again, costs more.
+    // An order needs exactly its fields, in one of both directions. Then a scan, which is sorted
+    // and read again, costs more.
     Existing(parts: ["title"], sort: "title", isEnough: true, isUsed: true),
     Existing(parts: ["title:desc"], sort: "title", isEnough: true, isUsed: true),
     Existing(parts: ["title", "year"], sort: "title", isEnough: false),
