@@ -60,9 +60,8 @@ extension DocumentReads {
   ) throws -> Int {
     var (seen, passed, taken) = (0, 0, 0)
     try few.visit { id in
-      guard let head = try head(of: id), !head.isDeleted else { return true }
-      seen += 1
-      return try withDocument(id, head) { document in
+      try withDocument(id) { document in
+        seen += 1
         if !isExact, try !request.matches(document) { return true }
         if passed < request.skip {
           passed += 1
@@ -70,7 +69,7 @@ extension DocumentReads {
         }
         taken += 1
         return try body(document) && taken < request.limit
-      }
+      } ?? true
     }
     return seen
   }
