@@ -120,7 +120,7 @@ extension LogFile {
         }
         let header = try readHeader(device, path)
         let mapping = try MappedFile(
-          device, covering: try device.size(), ahead: readOnly ? 0 : LogWriter.mappedAhead)
+          device, covering: try device.size(), ahead: readOnly ? 0 : LogChunks.mappedAhead)
         let opened = Opened(device: device, header: header, mapping: mapping, fileLock: lock)
         return LogFile(opened, on: volume, path: path, environment: environment)
       } catch {

@@ -26,7 +26,7 @@ extension LogFile {
     // The file is this long now. The tree may be read before a frame behind it is written, which
     // can fail for lack of space.
     let end = offset + UInt64(bytes.count)
-    group.extendReadable(through: end)
+    progress.extendReadable(through: end)
   }
 
   /// Makes the written nodes durable, and with them the whole file. From any thread.
@@ -54,7 +54,7 @@ extension LogFile {
     precondition(!writer.isInTransaction, "a transaction is open")
     guard isOutOfSpace else { return }
     group.waitUntilIdle()
-    try group.check()
+    try progress.check()
     // No attempted write reaches beyond this size: the file only grows by writing.
     let size = try device.size()
     guard let tail = FileLayout.alignedToFrame(max(size, writer.tail) + FileLayout.frameAlignment),
@@ -71,7 +71,7 @@ extension LogFile {
   /// there, it is durably overwritten with zeros. Otherwise nothing is synced, because a sync that
   /// fails for lack of space ends all writing.
   private func eraseGivenUp(below size: UInt64) throws(Fault) {
-    let start = group.writtenThrough
+    let start = progress.writtenThrough
     let view = try view(through: size)
     guard try LogWalk.frame(at: start, view: view, size: size) != nil else { return }
     try withScratch(FrameHeader.length) { zeros throws(Fault) in

@@ -60,7 +60,7 @@ extension LogFile {
   package func punch(_ blocks: inout [Range<UInt64>], until enough: () -> Bool) throws(Fault) -> PunchOutcome
   {
     if blocks.isEmpty { return .done }
-    try group.check()
+    try progress.check()
     try frames.checkOwner()
     guard try device.tryLockExclusively() else { return .busy }
     defer { device.unlockExclusively() }

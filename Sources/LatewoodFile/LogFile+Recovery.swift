@@ -42,7 +42,7 @@ extension LogFile {
     defer { withExtendedLifetime(hold) {} }
     let found = try findNewest()
     let size = found.size
-    group.setReadable(through: size)
+    progress.setReadable(through: size)
     let choice = found.choice
     needRecords(from: choice.replay.offset)
     let view = found.walk.view
@@ -76,7 +76,7 @@ extension LogFile {
     } else {
       try startAppending(after: found, lastTransaction: report.lastTransaction)
       // The process that gave the file its name may have ended before it synced the directory.
-      if !group.keepsLock { try volume.syncDirectory(containing: path) }
+      if !keepsLock { try volume.syncDirectory(containing: path) }
       report.needsCheckpoint = needsCheckpoint
     }
     return report
@@ -187,7 +187,7 @@ extension LogFile {
 
   /// Sets `committedPosition` to the end of a log that another process writes.
   func noteCommitted(through offset: UInt64) {
-    group.noteCommitted(through: offset)
+    progress.noteCommitted(through: offset)
   }
 
   /// Sets the writer's place to the end of the log, or past the end of the file if the space behind

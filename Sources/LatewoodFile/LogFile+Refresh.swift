@@ -23,10 +23,10 @@ extension LogFile {
     precondition(isReadOnly, "only a reader has something to catch up with")
     let hold = device.cache?.hold()
     defer { withExtendedLifetime(hold) {} }
-    try group.check()
+    try progress.check()
     guard try isStillInPlace() else { return .replaced }
     guard let walk = try findNewer() else { return .newCheckpoint }
-    group.extendReadable(through: walk.size)
+    progress.extendReadable(through: walk.size)
     let before = replay.transactions
     begin(walk.view)
     try replay.apply(view: walk.view, from: replayed.offset, to: walk.position.offset, apply)

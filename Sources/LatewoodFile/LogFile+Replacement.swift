@@ -33,7 +33,7 @@ extension LogFile {
     try checkReplaceable()
     let file = try createBeside(path, lock, of: header.databaseID)
     // The lock stays with the file that is in place.
-    file.group.keepsLock = true
+    file.keepsLock = true
     return file
   }
 
@@ -94,7 +94,7 @@ extension LogFile {
       defer { there.close() }
       try LogFile.letReadersIn(to: device, asking: there)
       let header = try LogFile.writeEmptyFile(to: device, environment, of: databaseID)
-      let mapping = try MappedFile(device, covering: FileLayout.logStart, ahead: LogWriter.mappedAhead)
+      let mapping = try MappedFile(device, covering: FileLayout.logStart, ahead: LogChunks.mappedAhead)
       let opened = Opened(device: device, header: header, mapping: mapping, fileLock: lock)
       return LogFile(opened, on: volume, path: path, environment: environment)
     } catch {
@@ -105,7 +105,7 @@ extension LogFile {
   }
 
   /// Whether this file will replace another one, which holds the lock.
-  package var isReplacement: Bool { group.keepsLock }
+  package var isReplacement: Bool { keepsLock }
 
   /// Renames a copy, which must be durable as a whole, to its path.
   package func settle() throws(Fault) {
@@ -137,12 +137,12 @@ extension LogFile {
       throw error
     }
     // The lock goes over to this file.
-    old.group.keepsLock = true
-    group.keepsLock = false
+    old.keepsLock = true
+    keepsLock = false
     do throws(Fault) {
       try volume.syncDirectory(containing: path)
     } catch {
-      for file in [old, self] { file.group.end(with: error) }
+      for file in [old, self] { file.progress.end(with: error) }
       throw error
     }
   }
@@ -225,7 +225,7 @@ package struct LogFollower {
   /// Throws `outOfSpace` if the log had to restart behind a gap beyond `offset`; and errors of
   /// `apply`.
   package mutating func advance(through position: CommitPosition, apply: ReplayAction) throws(Fault) {
-    guard log.group.isBeyondGap(offset) else {
+    guard log.progress.isBeyondGap(offset) else {
       throw Fault(.outOfSpace, "the disk was full meanwhile")
     }
     guard position.offset > offset else { return }

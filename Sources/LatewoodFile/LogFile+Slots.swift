@@ -120,7 +120,7 @@ extension LogFile {
   package func writeSlot(naming checkpoint: AppendedCheckpoint) throws(Fault) {
     // A slot may still name a checkpoint from before a gap, but that is not the one that is needed.
     let replayStart = checkpoint.record.replay.offset
-    let isNeeded = group.isNeeded(replayingFrom: replayStart)
+    let isNeeded = progress.isNeeded(replayingFrom: replayStart)
     try group.flush(through: checkpoint.position.offset, durable: isNeeded)
     let (generation, overflow) = slotGeneration.addingReportingOverflow(1)
     guard !overflow else { throw Fault(.fileTooLarge, "the numbers for root slots are used up") }
@@ -129,7 +129,7 @@ extension LogFile {
     slot.checkpointChecksum = checkpoint.checksum
     slot.transaction = checkpoint.record.transaction
     slot.oldestWhole = oldestWholeCheckpoint
-    slot.durableThrough = group.durableMark(replayingFrom: replayStart, isNeeded: isNeeded)
+    slot.durableThrough = progress.durableMark(replayingFrom: replayStart, isNeeded: isNeeded)
     let place = FileLayout.slotOffset(slot.place)
     try withScratch(FileLayout.slotBlockLength) { block throws(Fault) in
       slot.encode(into: block, seed: header.seed)
@@ -137,7 +137,7 @@ extension LogFile {
     }
     if isNeeded {
       try group.sync()
-      group.endNeed(replayingFrom: replayStart)
+      progress.endNeed(replayingFrom: replayStart)
     }
     slotGeneration = slot.generation
   }

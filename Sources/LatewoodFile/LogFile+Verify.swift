@@ -37,7 +37,7 @@ extension LogFile {
     var start = choice.replay
     if let known, known.offset < start.offset { start = known }
     // Frames behind a gap do not count yet.
-    let end = group.gap.map { min(end, $0.lowerBound) } ?? end
+    let end = progress.gap.map { min(end, $0.lowerBound) } ?? end
     var walk = LogWalk(view: view, size: view.limit, from: start)
     do throws(Fault) {
       try walkOnDisk(&walk, through: end)
@@ -105,7 +105,7 @@ extension LogFile {
   package func proveFrames(from start: ReplayPosition, to end: UInt64) throws(Fault) {
     try checkWriting()
     // There are no operations behind a gap yet.
-    let end = group.gap.map { min(end, $0.lowerBound) } ?? end
+    let end = progress.gap.map { min(end, $0.lowerBound) } ?? end
     let view = view
     var walk = LogWalk(view: view, size: view.limit, from: start)
     while walk.position.offset < end, try walk.next() != nil {}
@@ -117,7 +117,7 @@ extension LogFile {
   }
 
   /// Refuses all writing from here on. From any thread.
-  package func endWriting(_ fault: Fault) { group.end(with: fault) }
+  package func endWriting(_ fault: Fault) { progress.end(with: fault) }
 
   private func isHeaderSound(at offset: UInt64) throws(Fault) -> Bool {
     try withScratch(FileLayout.headerLength) { block throws(Fault) in

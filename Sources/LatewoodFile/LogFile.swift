@@ -1,6 +1,7 @@
 import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodDevice
+import Synchronization
 
 /// An open database file: its header, a mapping of its bytes, and the log, to which one writer
 /// appends.
@@ -10,6 +11,8 @@ import LatewoodDevice
 ///   encodes frames in memory           ->  the first thread that waits    ->  see it through
 ///                                          writes and syncs for all           the mapping
 /// ```
+///
+/// Both know how far the log has come from `SharedProgress`.
 ///
 /// Invariants:
 /// 1. Offsets are known when a record is encoded, and never change. A record is read from the chunk
@@ -28,8 +31,7 @@ import LatewoodDevice
 ///    come from any thread.
 /// 6. `writeSlot`, `writeBothSlots` and `punch` come from one thread at a time: the one that
 ///    checkpoints. They need no writer lock.
-// SAFETY: by 4 to 6 every variable belongs to one thread at a time, or is guarded by the monitor in
-// `group`.
+// SAFETY: by 4 to 6 every variable belongs to one thread at a time, or guards itself.
 package final class LogFile: @unchecked Sendable {
   package static let nodePieceLength = 32 << 10
 
@@ -41,6 +43,7 @@ package final class LogFile: @unchecked Sendable {
   let volume: any Volume
   let environment: Environment
   let frames: FrameWriter
+  let progress: SharedProgress
   let group: GroupCommit
   /// The shared use of the file, held until this is closed; versions hold it too.
   private let sharedUse: Guarded<Use?>
@@ -50,6 +53,8 @@ package final class LogFile: @unchecked Sendable {
     /// The use of a file that is read through a `PageCache`.
     var records: RecordUse?
   }
+  /// Whether another open file owns the writing process's lock now.
+  private let isLockElsewhere = Atomic<Bool>(false)
   /// Appends to the log.
   package let writer: LogWriter
   /// The generation of the newest root slot. Belongs to the thread that checkpoints.
@@ -76,10 +81,14 @@ package final class LogFile: @unchecked Sendable {
     sharedUse = Guarded(Use(file: FileUse(opened.mapping, on: opened.device)))
     isReadOnly = opened.fileLock == nil
     frames = FrameWriter(opened.device, opened.fileLock)
-    let chunk = LogWriter.makeChunk(isReadOnly: isReadOnly)
-    group = GroupCommit(frames, open: .empty(chunk, at: FileLayout.logStart))
+    let chunk = LogChunks.makeChunk(isReadOnly: isReadOnly)
+    progress = SharedProgress(open: .empty(chunk, at: FileLayout.logStart))
+    group = GroupCommit(frames, progress)
+    let chunks = LogChunks(
+      chunk, mapping, group, progress, seed: header.seed, path: path, isReadOnly: isReadOnly)
+    let reserve = SpaceReserve(device, path: path)
     writer = LogWriter(
-      device, mapping, group, chunk: chunk, seed: header.seed, path: path, isReadOnly: isReadOnly)
+      TransactionEncoder(chunks, reserve, progress, seed: header.seed), progress, isReadOnly: isReadOnly)
   }
 
   deinit { close() }
@@ -88,7 +97,7 @@ package final class LogFile: @unchecked Sendable {
   /// From any thread.
   package var view: FileView {
     // In this order: the mapping was made before the limit was raised.
-    let limit = group.readableThrough
+    let limit = progress.readableThrough
     return view(of: mapping.space, limit: limit)
   }
 
@@ -104,35 +113,35 @@ package final class LogFile: @unchecked Sendable {
   }
 
   /// Everything before this offset survives a power cut. From any thread.
-  package var durableThrough: UInt64 { group.durableThrough }
+  package var durableThrough: UInt64 { progress.durableThrough }
 
   /// Whether a write or sync has failed, so that nothing will be written again. From any thread.
-  package var isPoisoned: Bool { group.failure != nil }
+  package var isPoisoned: Bool { progress.failure != nil }
 
   /// Whether the file was found to be removed, renamed or replaced. Nothing will be written again;
   /// acknowledged commits can still be read. From any thread.
-  package var isMoved: Bool { group.failure?.kind == .fileMoved }
+  package var isMoved: Bool { progress.failure?.kind == .fileMoved }
 
   /// Throws `poisoned`, `fileMoved` or `closed` if nothing will be written again. From any thread.
-  package func checkWriting() throws(Fault) { try group.check() }
+  package func checkWriting() throws(Fault) { try progress.check() }
 
   /// Whether a checkpoint must be written, and a slot that names it, before anything can be
   /// acknowledged. From any thread.
-  package var needsCheckpoint: Bool { group.needsCheckpoint }
+  package var needsCheckpoint: Bool { progress.needsCheckpoint }
 
   /// Whether a write failed for lack of space, and `recoverFromOutOfSpace` has not been called
   /// since. From any thread.
-  package var isOutOfSpace: Bool { group.isOutOfSpace }
+  package var isOutOfSpace: Bool { progress.isOutOfSpace }
 
   /// Whether `isOutOfSpace` or `needsCheckpoint` prevents transactions from beginning. From any
   /// thread.
-  package var isInterrupted: Bool { group.isInterrupted }
+  package var isInterrupted: Bool { progress.isInterrupted }
 
   /// The end of all commits. From any thread.
-  package var committedPosition: CommitPosition { CommitPosition(offset: group.committedThrough) }
+  package var committedPosition: CommitPosition { CommitPosition(offset: progress.committedThrough) }
   /// The end of the log in the file. Later commits and reservations are still in memory. From any
   /// thread.
-  package var writtenPosition: CommitPosition { CommitPosition(offset: group.writtenThrough) }
+  package var writtenPosition: CommitPosition { CommitPosition(offset: progress.writtenThrough) }
 
   /// A reference that keeps the mapping, and the blocks of the file under it, for as long as a
   /// version holds it. From any thread.
@@ -155,14 +164,21 @@ package final class LogFile: @unchecked Sendable {
     withExtendedLifetime(old) {}
   }
 
+  /// Whether another open file owns the writing process's lock now, so that this one keeps it when
+  /// it is closed.
+  var keepsLock: Bool {
+    get { isLockElsewhere.load(ordering: .sequentiallyConsistent) }
+    set { isLockElsewhere.store(newValue, ordering: .sequentiallyConsistent) }
+  }
+
   /// Releases the locks and the file. Commits not yet flushed are lost. Idempotent; from any
   /// thread.
   ///
   /// The file stays mapped, and locked for reading, as long as anyone holds `use`.
   package func close() {
-    guard group.close() else { return }
+    guard progress.close() else { return }
     group.waitUntilIdle()
-    let lock = group.keepsLock ? nil : frames.fileLock
+    let lock = keepsLock ? nil : frames.fileLock
     guard var last = sharedUse.withLock({ $0.take() }) else { return }
     last.records = nil
     if isKnownUniquelyReferenced(&last.file) {

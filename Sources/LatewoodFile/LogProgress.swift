@@ -22,7 +22,7 @@ import LatewoodBytes
 /// Invariant: while a checkpoint is needed, `durableMark` does not move. So the log never claims
 /// durability beyond such a gap.
 ///
-/// A plain value; ``GroupCommit`` guards it.
+/// A plain value; ``SharedProgress`` guards it.
 struct LogProgress {
   private enum Stage {
     case writing

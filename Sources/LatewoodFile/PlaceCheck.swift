@@ -14,6 +14,7 @@ final class PlaceCheck: Sendable {
   private let clock: @Sendable () -> UInt64
   /// The time of the last lookup of the path; 0 before the first.
   private let lastLookup = Atomic<UInt64>(0)
+  private let isReplaced = Atomic<Bool>(false)
 
   /// The time for which a lookup of the path is relied upon, in nanoseconds.
   static let interval: UInt64 = 2_000_000
@@ -24,10 +25,18 @@ final class PlaceCheck: Sendable {
     self.clock = clock
   }
 
-  /// Whether the file was removed, renamed or replaced.
+  /// Sets whether a compaction of this process is replacing the file, or has replaced it: then the
+  /// file is not lost.
+  func setReplaced(_ isReplaced: Bool) {
+    self.isReplaced.store(isReplaced, ordering: .sequentiallyConsistent)
+  }
+
+  /// Whether the file was removed, renamed or replaced by others.
   func isLost() throws(Fault) -> Bool {
     lastLookup.store(clock(), ordering: .relaxed)
-    return try device.place() == .lost
+    guard try device.place() == .lost else { return false }
+    // Read after the lookup: the flag is set before the file loses its place.
+    return !isReplaced.load(ordering: .sequentiallyConsistent)
   }
 
   /// As `isLost`, but false if the last lookup was less than `interval` ago.

@@ -42,6 +42,7 @@ struct SpaceReserve {
   private static let little: UInt64 = 64 << 20
 
   private let device: any Device
+  private let path: String
   /// The length of the next step on a disk with plenty of space, whatever the length of the log.
   private var nextStep = SpaceReserve.leastStep
   private var lengths: ReserveLengths?
@@ -49,10 +50,10 @@ struct SpaceReserve {
   private var keptThrough: UInt64 = 0
   /// The offset up to which a commit leaves the whole reserve as it is. The greatest number while
   /// there is no reserve, because it is not asked for or the file system cannot keep blocks.
-  private(set) var coveredThrough: UInt64 = .max
+  private var coveredThrough: UInt64 = .max
   /// The offset up to which a commit that frees space need not ask for more blocks: they exist, and
   /// either the reserve behind them does too, or there was no space for it a short while ago.
-  private(set) var freeingThrough: UInt64 = .max
+  private var freeingThrough: UInt64 = .max
   /// The offset up to which nothing more is asked for, because there was no space.
   private var triedThrough: UInt64 = 0
   private var isSupported = true
@@ -61,7 +62,10 @@ struct SpaceReserve {
   /// Whether the disk had little space when it was last asked.
   private(set) var isLow = false
 
-  init(_ device: any Device) { self.device = device }
+  init(_ device: any Device, path: String) {
+    self.device = device
+    self.path = path
+  }
 
   /// Changes the length from now on. Makes no system call.
   mutating func set(_ lengths: ReserveLengths) {
@@ -94,11 +98,35 @@ struct SpaceReserve {
     freeingThrough = min(max(coveredThrough, triedThrough), keptThrough)
   }
 
+  /// Makes sure that the blocks exist for everything up to `end`, which is about to be appended at
+  /// `tail`.
+  ///
+  /// - Parameter freesSpace: whether they may lie in the reserve.
+  ///
+  /// Throws `outOfSpace`; then the log is as it was.
+  @inline(__always) mutating func claim(
+    from tail: UInt64, through end: UInt64, freesSpace: Bool
+  ) throws(Fault) {
+    let limit = freesSpace ? freeingThrough : coveredThrough
+    if end <= limit || extend(from: tail, through: end, freesSpace: freesSpace) { return }
+    throw Fault(
+      .outOfSpace,
+      "the disk is full: what is left is kept for deletes", path: path,
+      advice:
+        "Delete something, or make room on the disk, and write again; what was committed before is safe.")
+  }
+
+  /// Tries again to get the whole reserve, after `lend`.
+  mutating func refill(from tail: UInt64) {
+    isLent = false
+    _ = extend(from: tail, through: tail, freesSpace: true)
+  }
+
   /// Allocates blocks for bytes of the log from `tail` to `end`, and behind them.
   ///
   /// - Parameter freesSpace: whether they may lie in the reserve.
   /// - Returns: false if there is no space for them.
-  mutating func extend(from tail: UInt64, through end: UInt64, freesSpace: Bool) -> Bool {
+  private mutating func extend(from tail: UInt64, through end: UInt64, freesSpace: Bool) -> Bool {
     guard let lengths, isSupported else { return true }
     if isLent { return freesSpace && keep(from: tail, through: end) }
     let free = device.freeSpace()
@@ -118,7 +146,7 @@ struct SpaceReserve {
     return keep(from: tail, through: triedThrough) || keep(from: tail, through: end)
   }
 
-  /// Gives the reserve back, so that another file can be written. Until `restore` everything that
+  /// Gives the reserve back, so that another file can be written. Until `refill` everything that
   /// does not free space is refused.
   ///
   /// - Returns: false if there was none to give back.
@@ -144,9 +172,6 @@ struct SpaceReserve {
     freeingThrough = 0
     return true
   }
-
-  /// Ends `lend`. The next commit, or `extend`, asks for the blocks again.
-  mutating func restore() { isLent = false }
 
   /// Whether blocks exist from `tail` to `end`, after allocating those that do not.
   private mutating func keep(from tail: UInt64, through end: UInt64) -> Bool {

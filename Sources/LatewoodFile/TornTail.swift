@@ -36,7 +36,7 @@ extension LogFile {
     if isReadOnly { return try strangersTail(behind: walk, floor: floor) }
     // Recovery has found nothing durable in the gap. Bytes behind a log without a gap are being
     // written just now.
-    let gap = group.gap
+    let gap = progress.gap
     guard let gap, walk.position.offset == gap.lowerBound else { return nil }
     let end = min(gap.upperBound, walk.size)
     let rest = LogWalk(view: walk.view, size: end, from: walk.position)

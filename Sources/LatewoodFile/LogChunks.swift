@@ -1,0 +1,304 @@
+import LatewoodBytes
+import LatewoodDevice
+
+/// The chunks of memory that the writer fills with frames, and the segments of the file in them.
+///
+/// ```
+/// file    ... in the file ............ | waits to be written ....................... | not written
+/// memory                  chunk 1      | sealed segments     | chunk 2: open segment | room
+///                                      flushedThrough                       tail: the next frame
+/// ```
+///
+/// There are at most three chunks. A chunk is used again once everything in it has been written.
+///
+/// Invariants:
+/// 1. The mapping covers everything that may be appended before the next `cover`.
+/// 2. What was handed over never changes until it has been written.
+///
+/// Belongs to the writer of the log.
+struct LogChunks: ~Copyable {
+  /// The length of a chunk, in bytes: this much is encoded in memory before it is written.
+  private static let length = 4 << 20
+  private static let limit = 3
+  /// The least free space in a chunk, in bytes, with which a frame is begun.
+  private static let leastRoom = 4096
+  private static let valuePieceLength = 1 << 20
+  /// An upper bound of the bytes appended before the next `cover`: a chunk, and the header and key
+  /// of a large value.
+  static var mappedAhead: UInt64 { UInt64(length) + (64 << 10) }
+
+  /// Encodes frames into the open chunk.
+  var frames: FrameEncoder
+  private let group: GroupCommit
+  private let progress: SharedProgress
+  private let mapping: MappedFile
+  private let path: String
+  private var chunks: [UnsafeMutableRawPointer]
+  /// The start of the mapping.
+  private var base: UnsafeRawPointer
+  /// The number of bytes that the mapping covers.
+  private var mappedThrough: UInt64
+  /// Everything in frames below this is in the file, and is read through the mapping.
+  private(set) var flushedThrough = FileLayout.logStart
+
+  /// - Parameter chunk: the first chunk, in which the open segment begins.
+  init(
+    _ chunk: UnsafeMutableRawPointer, _ mapping: MappedFile, _ group: GroupCommit,
+    _ progress: SharedProgress, seed: UInt64, path: String, isReadOnly: Bool
+  ) {
+    frames = FrameEncoder(
+      chunk, at: FileLayout.logStart, capacity: LogChunks.length(isReadOnly: isReadOnly), seed: seed)
+    self.group = group
+    self.progress = progress
+    self.mapping = mapping
+    self.path = path
+    chunks = [chunk]
+    base = mapping.space.base
+    mappedThrough = mapping.space.capacity
+  }
+
+  deinit {
+    for chunk in chunks { chunk.deallocate() }
+  }
+
+  /// Allocates a chunk, which belongs to the `LogChunks` that it is given to.
+  static func makeChunk(isReadOnly: Bool = false) -> UnsafeMutableRawPointer {
+    .allocate(byteCount: length(isReadOnly: isReadOnly), alignment: 4096)
+  }
+
+  /// Nothing is ever encoded in the chunk of a file that is only read.
+  private static func length(isReadOnly: Bool) -> Int { isReadOnly ? 64 : length }
+
+  /// The offset at which the next frame will start.
+  var tail: UInt64 { frames.tail }
+
+  /// The number of bytes of memory in chunks.
+  var memory: UInt64 { UInt64(chunks.count * LogChunks.length) }
+
+  // MARK: Beginning
+
+  /// Begins to append at `tail`: see ``LogProgress/begin(at:after:floor:hasGap:)``.
+  mutating func begin(at tail: UInt64, after end: UInt64, floor: UInt64, hasGap: Bool) {
+    let chunk = progress.locked { progress in
+      progress.begin(at: tail, after: end, floor: floor, hasGap: hasGap)
+      return progress.open.chunk
+    }
+    open(chunk, at: tail)
+  }
+
+  /// Gives up everything that has not been written, and continues at `tail`.
+  mutating func restart(at tail: UInt64) {
+    let chunk = progress.locked { progress in
+      progress.restart(at: tail)
+      return progress.open.chunk
+    }
+    open(chunk, at: tail)
+  }
+
+  /// Takes note of flushes by other threads, and makes room to begin a frame. No frame is open.
+  ///
+  /// - Parameter isTransaction: whether a transaction begins: then no checkpoint may be needed, and
+  ///   space is preallocated.
+  mutating func prepare(isTransaction: Bool) throws(Fault) {
+    let tail = tail
+    let isUsed = frames.frameStart > 0
+    var refusal: Fault?
+    var emptied: UnsafeMutableRawPointer?
+    let (written, durable) = progress.locked { progress in
+      if progress.isStopped {
+        refusal = progress.reasonToStop()
+      } else if isTransaction, progress.needsCheckpoint {
+        refusal = .checkpointNeeded
+      } else if isUsed, progress.writtenThrough == progress.closedThrough {
+        // Everything is in the file: begin at the start of the chunk again, so that small
+        // transactions stay in the nearest cache.
+        progress.rewind(to: tail)
+        emptied = progress.open.chunk
+      }
+      return (progress.writtenThrough, progress.durableMark)
+    }
+    if let refusal { throw refusal }
+    if isTransaction { try group.writeZeros(ahead: tail) }
+    flushedThrough = written
+    frames.durableThrough = durable
+    if let emptied { open(emptied, at: tail) }
+    if frames.free < LogChunks.leastRoom { try next() }
+    try cover(0)
+  }
+
+  /// Checks that the file may grow by `more` bytes and by everything that may be appended before
+  /// the next call, and maps that many bytes.
+  mutating func cover(_ more: Int) throws(Fault) {
+    let reserve = UInt64(2 * LogChunks.length)
+    let limit = FileLayout.fileLimit
+    let tail = tail
+    guard UInt64(more) < limit, tail < limit - UInt64(more), limit - UInt64(more) - tail > reserve
+    else {
+      throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path)
+    }
+    let end = tail + UInt64(more)
+    if end + LogChunks.mappedAhead > mappedThrough { try growMapping(toCover: end) }
+  }
+
+  private mutating func growMapping(toCover end: UInt64) throws(Fault) {
+    let space = try mapping.grown(toCover: end, ahead: LogChunks.mappedAhead)
+    base = space.base
+    mappedThrough = space.capacity
+  }
+
+  // MARK: Handing over
+
+  /// Hands the complete frames over to those who flush.
+  func handOver() {
+    let length = frames.frameStart
+    progress.locked { $0.completeFrames(length: length) }
+  }
+
+  /// As `handOver`, for the last frame of a transaction: throws, and changes nothing, if it cannot
+  /// be written any more.
+  func handOverTransaction() throws(Fault) {
+    let length = frames.frameStart
+    let refusal = progress.locked { progress -> Fault? in
+      if progress.isStopped { return progress.reasonToStop() }
+      progress.completeFrames(length: length)
+      return nil
+    }
+    if let refusal { throw refusal }
+  }
+
+  /// Hands the chunk's frames over and continues in an empty chunk.
+  ///
+  /// The full chunk is written at once, so that a transaction of any size takes little memory. But
+  /// while another thread writes, the writer takes a spare or new chunk and continues.
+  mutating func next() throws(Fault) {
+    handOver()
+    guard group.isWriting, let chunk = spareChunk() ?? newChunk() else { return try flush() }
+    let (length, tail) = (frames.frameStart, tail)
+    progress.locked {
+      $0.seal(length: length, end: tail, readable: tail, next: .empty(chunk, at: tail))
+    }
+    frames.move(to: chunk, at: tail, capacity: LogChunks.length)
+  }
+
+  /// A chunk of which nothing is waiting to be written.
+  private func spareChunk() -> UnsafeMutableRawPointer? {
+    let chunks = chunks
+    return progress.locked { progress in
+      chunks.first { chunk in
+        chunk != progress.open.chunk && !progress.sealed.contains { $0.chunk == chunk }
+      }
+    }
+  }
+
+  private mutating func newChunk() -> UnsafeMutableRawPointer? {
+    guard chunks.count < LogChunks.limit else { return nil }
+    let chunk = LogChunks.makeChunk()
+    chunks.append(chunk)
+    return chunk
+  }
+
+  /// Writes everything that was handed over, and begins at the start of the chunk again.
+  mutating func flush() throws(Fault) {
+    let tail = tail
+    try group.flush(through: tail, durable: false)
+    let chunk = progress.locked { progress in
+      progress.rewind(to: tail)
+      return progress.open.chunk
+    }
+    open(chunk, at: tail)
+  }
+
+  /// Continues at the start of a chunk, at `tail` in the file, which has everything before it.
+  private mutating func open(_ chunk: UnsafeMutableRawPointer, at tail: UInt64) {
+    frames.move(to: chunk, at: tail, capacity: LogChunks.length)
+    flushedThrough = max(flushedThrough, tail)
+  }
+
+  // MARK: Frames that are not whole in memory
+
+  /// Appends a commit frame of one large value, and writes the value to the file from the caller's
+  /// memory. Returns the offset of its record. `flush` must follow: the record is read through the
+  /// mapping, because its value is not behind it in memory.
+  ///
+  /// ```
+  /// chunk   ... | header 56 | code, lengths, checksum, key |                       | next frame ...
+  /// file    ... | header 56 | code, lengths, checksum, key | value ...... | 0 to 7 | next frame ...
+  /// ```
+  ///
+  /// The value is written first, so that a flush by another thread never counts the frame as
+  /// written before its value is.
+  ///
+  /// - Parameters:
+  ///   - headLimit: an upper bound of the bytes of the frame besides its value.
+  ///   - encode: encodes the record up to its value at an address, and returns the end.
+  mutating func append(
+    largeValue value: UnsafeRawBufferPointer, headLimit: Int,
+    _ encode: (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer
+  ) throws(Fault) -> UInt64 {
+    try cover(value.count)
+    if headLimit > frames.free { try next() }
+    let record = tail + UInt64(FrameHeader.length)
+    let head = frames.encodeHead(of: value, encode)
+    let start = tail + UInt64(head.length)
+    let end = start + UInt64(value.count)
+    try group.writeAside(value, at: start, pieces: LogChunks.valuePieceLength)
+    try mapping.device.keepMapped(start..<end)
+    frames.follow(checksum: head.checksum, kind: .commit)
+    seal(length: head.length, end: end, exists: true)
+    return record
+  }
+
+  /// Appends the header of a nodes frame. `GroupCommit.writeAside` writes its payload, of
+  /// `payloadLength` bytes, at any time later.
+  mutating func appendNodesHeader(payloadLength: Int) {
+    let end = tail + UInt64(FrameHeader.length) + UInt64(payloadLength)
+    frames.encodeNodesHeader(payloadLength: payloadLength)
+    seal(length: FrameHeader.length, end: end, exists: false)
+  }
+
+  /// Ends the open segment after a frame of which only the first `length` bytes are in memory; the
+  /// rest, up to `end`, is not. The next segment lies behind it in the same chunk.
+  ///
+  /// - Parameter exists: whether the rest has been written.
+  private mutating func seal(length: Int, end: UInt64, exists: Bool) {
+    let readable = exists ? end : tail + UInt64(length)
+    let segment = frames.skip(length, to: end)
+    let tail = tail
+    progress.locked { progress in
+      var next = Segment.empty(progress.open.chunk, at: tail)
+      next.memory = segment.next
+      progress.seal(length: segment.used, end: tail, readable: readable, next: next)
+    }
+  }
+
+  // MARK: Reading
+
+  /// The record appended at `offset`, read from memory or from the file's mapping; see
+  /// `LogWriter.record`.
+  @inline(__always) func record(at offset: UInt64) throws(Fault) -> LogRecord {
+    if let address = frames.address(of: offset) { return LogRecord(trusted: address) }
+    // SAFETY: the mapping covers these bytes, and they are in the file.
+    let written = min(flushedThrough, mappedThrough)
+    if let record = LogRecord.validated(at: offset, base: base, end: written) { return record }
+    return try LogChunks.waitingRecord(at: offset, progress, mapping)
+  }
+
+  /// The record at `offset`, which waits in a sealed segment or was written meanwhile.
+  // Static, because the compiler would copy all of `self` for the call, in each `record`.
+  private static func waitingRecord(
+    at offset: UInt64, _ progress: SharedProgress, _ mapping: MappedFile
+  ) throws(Fault) -> LogRecord {
+    let waiting = progress.locked { progress in
+      progress.sealedSegment(at: offset).map { $0.memory + Int(offset - $0.offset) }
+    }
+    if let waiting { return LogRecord(trusted: waiting) }
+    // The record's segment was sealed and has been written. In this order: the mapping was made
+    // before the limit was raised.
+    let limit = progress.readableThrough
+    // SAFETY: the bytes below the limit exist.
+    guard let record = LogRecord.validated(at: offset, base: mapping.space.base, end: limit) else {
+      throw LogRecord.changed(at: offset)
+    }
+    return record
+  }
+}
