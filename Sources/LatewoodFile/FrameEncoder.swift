@@ -25,7 +25,7 @@ struct FrameEncoder {
   /// The checksum of the log's last frame; 0 at its start and behind a gap.
   private(set) var lastFrameChecksum: UInt64 = 0
   /// Whether the log's last frame is a seal.
-  private(set) var endInSeal = false
+  private(set) var logEndsInSeal = false
   /// The *durable through* of the next frames.
   var durableThrough: UInt64 = 0
   /// The number of the open transaction, or of the last one.
@@ -52,9 +52,9 @@ struct FrameEncoder {
   /// - Parameters:
   ///   - checksum: its checksum; 0 if there is none, or a gap behind it.
   ///   - kind: its kind; nil if there is none.
-  mutating func follow(checksum: UInt64, kind: FrameKind?) {
+  mutating func setLastFrame(checksum: UInt64, kind: FrameKind?) {
     lastFrameChecksum = checksum
-    endInSeal = kind == .seal
+    logEndsInSeal = kind == .seal
   }
 
   /// The offset of the next frame.
@@ -129,11 +129,11 @@ struct FrameEncoder {
   mutating func encodeNodesHeader(payloadLength: Int) {
     let header = header(.nodes, payloadLength: payloadLength)
     // SAFETY: every frame begins with enough room for a header.
-    follow(checksum: header.encode(into: memory + frameStart, seed: seed), kind: .nodes)
+    setLastFrame(checksum: header.encode(into: memory + frameStart, seed: seed), kind: .nodes)
   }
 
   /// Encodes a commit frame of one large value, up to the value, which is written separately.
-  /// `skip` goes on behind it, once `follow` has noted it.
+  /// `skip` goes on behind it, once `setLastFrame` has noted it.
   ///
   /// The frame always says that its transaction continues, because the next operation is not known
   /// yet.
@@ -184,7 +184,7 @@ struct FrameEncoder {
   /// frame starts.
   private mutating func finish(_ header: FrameHeader) {
     // SAFETY: `frameStart` and everything up to `position` lie in the chunk.
-    follow(checksum: header.encode(into: memory + frameStart, seed: seed), kind: header.kind)
+    setLastFrame(checksum: header.encode(into: memory + frameStart, seed: seed), kind: header.kind)
     let end = (position + 7) & ~7
     // SAFETY: `room` leaves 8 bytes of the chunk for this. Chunks are used again, so the zeros must
     // be written.

@@ -243,7 +243,7 @@ struct LogChunks: ~Copyable {
     let end = start + UInt64(value.count)
     try group.writeAside(value, at: start, pieces: LogChunks.valuePieceLength)
     try mapping.device.keepMapped(start..<end)
-    frames.follow(checksum: head.checksum, kind: .commit)
+    frames.setLastFrame(checksum: head.checksum, kind: .commit)
     seal(length: head.length, end: end, exists: true)
     return record
   }

@@ -83,14 +83,14 @@ package final class LogWriter: @unchecked Sendable {
     at tail: UInt64, after walk: LogWalk, floor: UInt64, hasGap: Bool, lastTransaction: UInt64
   ) {
     state.pointee.log.frames.transaction = lastTransaction
-    state.pointee.log.frames.follow(
+    state.pointee.log.frames.setLastFrame(
       checksum: hasGap ? 0 : walk.position.previousChecksum, kind: hasGap ? nil : walk.lastFrame?.kind)
     state.pointee.log.begin(at: tail, after: walk.position.offset, floor: floor, hasGap: hasGap)
   }
 
   /// *No transaction open.* Gives up everything that is not in the file, and continues at `tail`.
   func restart(at tail: UInt64) {
-    state.pointee.log.frames.follow(checksum: 0, kind: nil)
+    state.pointee.log.frames.setLastFrame(checksum: 0, kind: nil)
     state.pointee.log.restart(at: tail)
   }
 
@@ -255,7 +255,7 @@ package final class LogWriter: @unchecked Sendable {
   package func appendSeal() throws(Fault) {
     precondition(!isInTransaction)
     try prepareToAppend()
-    if state.pointee.log.frames.endInSeal { return }
+    if state.pointee.log.frames.logEndsInSeal { return }
     state.pointee.log.frames.appendFrame(.seal)
     state.pointee.log.handOver()
   }
