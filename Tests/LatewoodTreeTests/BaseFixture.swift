@@ -133,7 +133,7 @@ func append(_ entry: ModelEntry, to builder: TreeBuilder, _ file: MemoryFile, _ 
   // A key in two pieces, like one from a node.
   let cut = entry.key.count / 2
   let place = arena.keep(entry.key)
-  let key = SplitKey(place, cut, place + cut, entry.key.count - cut)
+  let key = PrefixedKey(place, cut, place + cut, entry.key.count - cut)
   if entry.isExtent {
     let (offset, checksum) = file.extent(entry.value)
     try builder.append(key, extent: offset, length: UInt64(entry.value.count), checksum: checksum)

@@ -124,9 +124,9 @@ import Testing
     let arena = Arena()
     let node = try tree.source.root(root)
     for index in 0..<node.count where !node.isLeaf {
-      let separator = index == 0 ? SplitKey(arena.keep([]), 0) : node.separator(index)
+      let separator = index == 0 ? PrefixedKey(arena.keep([]), 0) : node.separator(index)
       let key = arena.keep(separator.bytes + [0])
-      if index > 0 { try builder.append(SplitKey(key, separator.count + 1), inline: key, 0) }
+      if index > 0 { try builder.append(PrefixedKey(key, separator.count + 1), inline: key, 0) }
       try builder.adopt(node.childSubtree(index), separator: separator)
     }
     _ = try builder.finish()
@@ -164,12 +164,12 @@ import Testing
       bad.reference.offset = offset
       let builder = builder(file)
       let fault = #expect(throws: Fault.self) {
-        try builder.adopt(bad, separator: SplitKey(arena.keep([]), 0))
+        try builder.adopt(bad, separator: PrefixedKey(arena.keep([]), 0))
       }
       #expect(fault?.offset == offset)
     }
     let builder = builder(file)
-    try builder.adopt(good, separator: SplitKey(arena.keep([]), 0))
+    try builder.adopt(good, separator: PrefixedKey(arena.keep([]), 0))
     #expect(try builder.finish() == good)
   }
 
@@ -197,7 +197,7 @@ import Testing
     let arena = Arena()
     let builder = builder(file)
     for key: [UInt8] in [[1], [2]] {
-      try builder.append(SplitKey(arena.keep(key), 1), extent: offset, length: 500, checksum: checksum)
+      try builder.append(PrefixedKey(arena.keep(key), 1), extent: offset, length: 500, checksum: checksum)
     }
     let tree = BaseTree(root: try builder.finish(), source: file.source)
     #expect(BaseVerify.run(tree).faults.map(\.offset) == [offset])

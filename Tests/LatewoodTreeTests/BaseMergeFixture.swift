@@ -27,7 +27,7 @@ struct PlainMerge {
 
   mutating func run(_ tree: BaseTree) throws -> BaseTree {
     if let root = tree.root {
-      try walk(root, separator: SplitKey(arena.keep([]), 0), from: [], below: nil)
+      try walk(root, separator: PrefixedKey(arena.keep([]), 0), from: [], below: nil)
     }
     try takeChanges(below: nil)
     let root = try builder.finish()
@@ -35,7 +35,7 @@ struct PlainMerge {
   }
 
   private mutating func walk(
-    _ subtree: Subtree, separator: SplitKey, from low: [UInt8], below high: [UInt8]?
+    _ subtree: Subtree, separator: PrefixedKey, from low: [UInt8], below high: [UInt8]?
   ) throws {
     if let dropped, !low.isBefore(dropped.low), let high, !dropped.high.isBefore(high) { return }
     let isDropped =
@@ -44,7 +44,7 @@ struct PlainMerge {
       } ?? false
     let isTouched = at < changes.count && (high.map { changes[at].key.isBefore($0) } ?? true)
     guard isTouched || isDropped else {
-      let fence = high.map { SplitKey(arena.keep($0), $0.count) }
+      let fence = high.map { PrefixedKey(arena.keep($0), $0.count) }
       // Both ways of calling the builder, with and without a fence, are right; use both.
       return try builder.adopt(
         subtree, separator: separator, upperFence: subtree.entries % 2 == 0 ? fence : nil)

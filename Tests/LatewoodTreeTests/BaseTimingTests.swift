@@ -41,7 +41,7 @@ import Testing
     try measure("build, an entry", count) {
       let builder = builder(file)
       for index in 0..<count {
-        let key = SplitKey(UnsafeRawPointer(keys + index * 20), 20)
+        let key = PrefixedKey(UnsafeRawPointer(keys + index * 20), 20)
         try builder.append(key, inline: UnsafeRawPointer(value), 100)
       }
       root = try builder.finish()

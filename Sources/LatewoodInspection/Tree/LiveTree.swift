@@ -150,7 +150,7 @@ package struct LiveTree {
     names[number] = String(validating: bytes, as: UTF8.self)
   }
 
-  static func keyspace(of key: SplitKey) -> UInt32 { key.head(from: 0) }
+  static func keyspace(of key: PrefixedKey) -> UInt32 { key.head(from: 0) }
 
   /// Returns the keyspace of a full key.
   static func keyspace(of key: [UInt8]) -> UInt32 { key.prefix(4).bigEndian() }

@@ -45,7 +45,7 @@ struct BaseCursor {
   @inline(__always) var prefixCount: Int { leaf.prefixCount }
   /// The rest of the key after the prefix, and the value.
   @inline(__always) var entry: LeafCell { leaf.entry(index) }
-  @inline(__always) var key: SplitKey { leaf.key(index) }
+  @inline(__always) var key: PrefixedKey { leaf.key(index) }
   @inline(__always) var value: BaseValue { leaf.entry(index).value }
 
   /// Returns a copy of the key. Throws `damaged` if the key lies outside of the file: its node may

@@ -3,7 +3,7 @@ import LatewoodFile
 
 /// A key whose entry differs between two trees.
 struct BaseChange {
-  let key: SplitKey
+  let key: PrefixedKey
   /// The value in the older tree; nil if the key is not there.
   let before: BaseValue?
   /// The value in the newer tree; nil if the key is not there.
@@ -90,14 +90,14 @@ struct BaseDiff {
 private struct DiffSide {
   enum Next {
     /// A subtree that was not read yet, and a lower bound of its keys.
-    case subtree(Subtree, SplitKey)
-    case entry(SplitKey, BaseValue)
+    case subtree(Subtree, PrefixedKey)
+    case entry(PrefixedKey, BaseValue)
     case end
   }
 
   private struct Step {
     let node: Node
-    let low: SplitKey
+    let low: PrefixedKey
     var index = 0
   }
 
@@ -109,7 +109,7 @@ private struct DiffSide {
 
   init(_ tree: BaseTree) {
     source = tree.source
-    next = tree.root.map { .subtree($0, SplitKey(tree.source.file.base, 0)) } ?? .end
+    next = tree.root.map { .subtree($0, PrefixedKey(tree.source.file.base, 0)) } ?? .end
   }
 
   /// Opens the next subtree.

@@ -55,7 +55,7 @@ struct BaseVerify {
   }
 
   /// Verifies a subtree. `low` and `high` are the separators around it.
-  private mutating func visit(_ subtree: Subtree, from low: SplitKey?, below high: SplitKey?) {
+  private mutating func visit(_ subtree: Subtree, from low: PrefixedKey?, below high: PrefixedKey?) {
     let offset = subtree.reference.offset
     guard offset >= floor, let copy = proved(subtree) else { return }
     defer { withExtendedLifetime(copy) {} }
@@ -104,7 +104,7 @@ struct BaseVerify {
   }
 
   private mutating func checkKeys(
-    of node: Node, _ offset: UInt64, from low: SplitKey?, below high: SplitKey?
+    of node: Node, _ offset: UInt64, from low: PrefixedKey?, below high: PrefixedKey?
   ) {
     let first = node.isLeaf ? 0 : 1
     guard first < node.count else { return }

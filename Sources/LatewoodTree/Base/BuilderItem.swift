@@ -8,7 +8,7 @@ import LatewoodFile
 struct BuilderItem {
   /// The key of the entry, or the separator before the child, which is empty for the first child of
   /// the tree.
-  var key: SplitKey
+  var key: PrefixedKey
   /// For an inline value its address, for an extent its offset in the file, for a child its real or
   /// provisional offset.
   var word: UInt64
@@ -23,7 +23,7 @@ struct BuilderItem {
   /// The number of bytes that the key has in common with that of the previous item in the level.
   var shared = 0
 
-  @inline(__always) init(_ key: SplitKey, inline value: UnsafeRawPointer, _ length: Int) {
+  @inline(__always) init(_ key: PrefixedKey, inline value: UnsafeRawPointer, _ length: Int) {
     self.key = key
     word = UInt64(UInt(bitPattern: value))
     self.length = UInt32(truncatingIfNeeded: length)
@@ -31,7 +31,7 @@ struct BuilderItem {
     entries = 0
   }
 
-  @inline(__always) init(_ key: SplitKey, extent offset: UInt64, length: UInt64, checksum: UInt32) {
+  @inline(__always) init(_ key: PrefixedKey, extent offset: UInt64, length: UInt64, checksum: UInt32) {
     self.key = key
     word = offset
     self.length = UInt32(truncatingIfNeeded: length)
@@ -39,7 +39,7 @@ struct BuilderItem {
     entries = 1
   }
 
-  init(_ separator: SplitKey, child: Subtree) {
+  init(_ separator: PrefixedKey, child: Subtree) {
     key = separator
     word = child.reference.offset
     length = child.reference.length

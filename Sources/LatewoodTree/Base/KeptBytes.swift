@@ -43,9 +43,9 @@ struct KeptBytes: ~Copyable {
   }
 
   /// Copies a key to kept memory.
-  mutating func copy(_ key: SplitKey) -> SplitKey {
+  mutating func copy(_ key: PrefixedKey) -> PrefixedKey {
     let count = key.count
-    if count == 0 { return SplitKey(open ?? openPiece(KeptBytes.pieceLength), 0) }
+    if count == 0 { return PrefixedKey(open ?? openPiece(KeptBytes.pieceLength), 0) }
     var target = open ?? openPiece(KeptBytes.pieceLength)
     if count > KeptBytes.pieceLength - used { target = openPiece(max(KeptBytes.pieceLength, count)) }
     let start = target + used
@@ -53,7 +53,7 @@ struct KeptBytes: ~Copyable {
     start.copyMemory(from: key.prefix, byteCount: key.prefixCount)
     (start + key.prefixCount).copyMemory(from: key.suffix, byteCount: key.suffixCount)
     used += count
-    return SplitKey(start, count)
+    return PrefixedKey(start, count)
   }
 
   private mutating func openPiece(_ count: Int) -> UnsafeMutableRawPointer {

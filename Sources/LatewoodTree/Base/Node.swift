@@ -210,15 +210,15 @@ package struct Node {
   }
 
   /// The key of entry `index` of a leaf.
-  @inline(__always) package func key(_ index: Int) -> SplitKey {
+  @inline(__always) package func key(_ index: Int) -> PrefixedKey {
     let (suffix, suffixCount) = entrySuffix(index)
-    return SplitKey(prefix, prefixCount, suffix, suffixCount)
+    return PrefixedKey(prefix, prefixCount, suffix, suffixCount)
   }
 
   /// The separator before child `index` of a branch; `index` is at least 1.
-  @inline(__always) package func separator(_ index: Int) -> SplitKey {
+  @inline(__always) package func separator(_ index: Int) -> PrefixedKey {
     let (suffix, suffixCount) = separatorSuffix(index)
-    return SplitKey(prefix, prefixCount, suffix, suffixCount)
+    return PrefixedKey(prefix, prefixCount, suffix, suffixCount)
   }
 
   // MARK: Children of a branch

@@ -74,7 +74,7 @@ struct NodeDraft {
     return totals
   }
 
-  private func copyPrefix(of key: SplitKey, to target: UnsafeMutableRawPointer) {
+  private func copyPrefix(of key: PrefixedKey, to target: UnsafeMutableRawPointer) {
     key.prefix(prefixCount).copy(from: 0, to: target)
   }
 

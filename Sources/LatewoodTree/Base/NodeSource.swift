@@ -60,7 +60,7 @@ struct NodeSource {
   }
 
   /// Whether the rest of a node's key lies within the file, as it may not if the node has changed.
-  func contains(_ key: SplitKey) -> Bool {
+  func contains(_ key: PrefixedKey) -> Bool {
     let start = UInt64(UInt(bitPattern: key.suffix) &- UInt(bitPattern: file.base))
     return start <= file.limit && UInt64(key.suffixCount) <= file.limit &- start
   }

@@ -5,16 +5,16 @@ import LatewoodFile
 enum LeftNeighbour {
   case none
   /// The last key before it.
-  case key(SplitKey)
+  case key(PrefixedKey)
   /// A bound that is greater than all keys before the leaf and not greater than any of its keys.
-  case fence(SplitKey)
+  case fence(PrefixedKey)
   /// A subtree whose last key has not been looked up yet.
   case subtree(Subtree)
   /// The leaf starts where an older one did, so it keeps that one's separator.
-  case kept(SplitKey)
+  case kept(PrefixedKey)
 
   /// The shortest prefix of `first` that divides it from the left neighbour.
-  func separator(before first: SplitKey, source: NodeSource) throws(Fault) -> SplitKey {
+  func separator(before first: PrefixedKey, source: NodeSource) throws(Fault) -> PrefixedKey {
     switch self {
     case .none: return first.prefix(0)
     case .kept(let separator): return separator
@@ -42,7 +42,7 @@ extension TreeBuilder {
   ///   - upperFence: greater than every key in the subtree and not greater than anything after it.
   ///     Without it, the last key of the subtree is read when the next leaf is made.
   func adopt(
-    _ subtree: Subtree, separator: SplitKey, upperFence: SplitKey? = nil
+    _ subtree: Subtree, separator: PrefixedKey, upperFence: PrefixedKey? = nil
   ) throws(Fault) {
     // Offsets in untouched nodes are untrusted: none may pass for a provisional one.
     let length = UInt64(subtree.reference.length)
@@ -62,7 +62,7 @@ extension TreeBuilder {
   }
 
   private func open(
-    _ subtree: Subtree, separator: SplitKey, upperFence: SplitKey?
+    _ subtree: Subtree, separator: PrefixedKey, upperFence: PrefixedKey?
   ) throws(Fault) {
     let node = try opened(subtree)
     dead.leave(node: subtree.reference)
@@ -87,7 +87,7 @@ extension TreeBuilder {
   func appendAll(of leaf: Node) throws(Fault) {
     for index in 0..<leaf.count {
       let entry = leaf.entry(index)
-      try append(SplitKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount), entry.value)
+      try append(PrefixedKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount), entry.value)
     }
   }
 
@@ -119,7 +119,7 @@ extension TreeBuilder {
     }
   }
 
-  private func pushChildren(of node: Node, after separator: SplitKey, level: Int) throws(Fault) {
+  private func pushChildren(of node: Node, after separator: PrefixedKey, level: Int) throws(Fault) {
     for index in 0..<node.count {
       let child = node.childSubtree(index)
       guard !Provisional.isProvisional(child.reference.offset) else {

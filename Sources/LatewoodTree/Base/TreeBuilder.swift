@@ -69,7 +69,7 @@ final class TreeBuilder {
   /// Appends an entry whose value of `valueCount` bytes goes into the leaf. `key` is greater than
   /// all before it.
   @inline(__always) func append(
-    _ key: SplitKey, inline value: UnsafeRawPointer, _ valueCount: Int
+    _ key: PrefixedKey, inline value: UnsafeRawPointer, _ valueCount: Int
   ) throws(Fault) {
     try push(BuilderItem(key, inline: value, valueCount), level: 0)
   }
@@ -77,13 +77,13 @@ final class TreeBuilder {
   /// Appends an entry whose value stays where it is in the file. `key` is greater than all before
   /// it.
   @inline(__always) func append(
-    _ key: SplitKey, extent offset: UInt64, length: UInt64, checksum: UInt32
+    _ key: PrefixedKey, extent offset: UInt64, length: UInt64, checksum: UInt32
   ) throws(Fault) {
     try push(BuilderItem(key, extent: offset, length: length, checksum: checksum), level: 0)
   }
 
   /// Appends an entry of an older tree.
-  @inline(__always) func append(_ key: SplitKey, _ value: BaseValue) throws(Fault) {
+  @inline(__always) func append(_ key: PrefixedKey, _ value: BaseValue) throws(Fault) {
     if value.isExtent {
       try append(
         key, extent: value.extentOffset, length: UInt64(value.length), checksum: value.extentChecksum)
@@ -178,7 +178,7 @@ final class TreeBuilder {
   func keep(_ copy: NodeCopy) { kept.keep(copy) }
 
   /// Copies a key to kept memory.
-  func keep(_ key: SplitKey) -> SplitKey { kept.copy(key) }
+  func keep(_ key: PrefixedKey) -> PrefixedKey { kept.copy(key) }
 
   /// Releases kept nodes and keys that nothing points to. Called between two entries.
   @inline(__always) func releaseUnused() {

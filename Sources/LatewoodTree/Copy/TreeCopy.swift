@@ -84,7 +84,7 @@ package struct TreeCopy: ~Copyable {
   /// The number of bytes of extents written since nodes were.
   private var spread = 0
   private var replaced = ReplacedValues()
-  private var waiting: [(key: SplitKey, value: Value)] = []
+  private var waiting: [(key: PrefixedKey, value: Value)] = []
   private var placed: [(offset: UInt64, length: UInt64, checksum: UInt32)] = []
 
   /// - Parameters:
@@ -153,7 +153,7 @@ package struct TreeCopy: ~Copyable {
     builder.keep(copy)
     for index in 0..<leaf.count {
       let entry = leaf.entry(index)
-      let key = SplitKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount)
+      let key = PrefixedKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount)
       if entry.value.isExtent {
         let length = UInt64(entry.value.length)
         try builder.append(key, extent: offset, length: length, checksum: checksums.removeFirst())
@@ -173,7 +173,7 @@ package struct TreeCopy: ~Copyable {
   }
 
   private func append(
-    _ key: SplitKey, _ place: (offset: UInt64, length: UInt64, checksum: UInt32)
+    _ key: PrefixedKey, _ place: (offset: UInt64, length: UInt64, checksum: UInt32)
   ) throws(Fault) {
     try builder.append(key, extent: place.offset, length: place.length, checksum: place.checksum)
   }
@@ -240,7 +240,7 @@ package struct TreeCopy: ~Copyable {
   }
 
   private mutating func keep(
-    _ key: SplitKey, _ value: BaseValue, _ extentLength: inout Int
+    _ key: PrefixedKey, _ value: BaseValue, _ extentLength: inout Int
   ) throws(Fault) {
     if value.isExtent {
       extentLength += value.length
@@ -252,7 +252,7 @@ package struct TreeCopy: ~Copyable {
 
   // MARK: Rewriting
 
-  private func rewriter(for key: SplitKey) -> Rewriter? {
+  private func rewriter(for key: PrefixedKey) -> Rewriter? {
     if rewriters.isEmpty { return nil }
     var number: UInt32 = 0
     for index in 0..<4 { number = number << 8 | UInt32(key.byte(index)) }
@@ -260,7 +260,7 @@ package struct TreeCopy: ~Copyable {
   }
 
   private mutating func rewrite(
-    _ key: SplitKey, _ value: BaseValue, _ rewriter: Rewriter, _ extentLength: inout Int
+    _ key: PrefixedKey, _ value: BaseValue, _ rewriter: Rewriter, _ extentLength: inout Int
   ) throws(Fault) {
     var bytes = UnsafeRawBufferPointer(start: value.pointer, count: value.length)
     var extent: [UInt8] = []

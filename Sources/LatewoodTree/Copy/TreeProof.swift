@@ -104,7 +104,7 @@ package struct TreeProof: ~Copyable {
 
   /// Whether a separator is greater than all keys in one subtree and not greater than any in the
   /// next.
-  private func divides(_ separator: SplitKey, _ left: Proved, _ right: Proved) -> Bool {
+  private func divides(_ separator: PrefixedKey, _ left: Proved, _ right: Proved) -> Bool {
     left.last.withUnsafeBytes { last in
       right.first.withUnsafeBytes { first in
         guard let last = last.baseAddress, let first = first.baseAddress else { return false }

@@ -65,20 +65,20 @@ package struct BufferMerge: ~Copyable {
   private mutating func run(_ base: Subtree?) throws(Fault) -> Subtree? {
     // Everything is at or after the empty key.
     try buffer.seek(source.file.base, 0)
-    if let base { try merge(base, low: SplitKey(source.file.base, 0), high: nil) }
+    if let base { try merge(base, low: PrefixedKey(source.file.base, 0), high: nil) }
     while buffer.isValid { try takeEntry() }
     return try builder.finish()
   }
 
   /// Whether the next entry of the buffer belongs before `high`.
-  @inline(__always) private func isTouched(_ high: SplitKey?) -> Bool {
+  @inline(__always) private func isTouched(_ high: PrefixedKey?) -> Bool {
     guard buffer.isValid else { return false }
     guard let high else { return true }
     return high.compare(buffer.key, buffer.keyCount) > 0
   }
 
   /// Merges a subtree with the keys from `low` to `high`, not including `high`.
-  private mutating func merge(_ subtree: Subtree, low: SplitKey, high: SplitKey?) throws(Fault) {
+  private mutating func merge(_ subtree: Subtree, low: PrefixedKey, high: PrefixedKey?) throws(Fault) {
     builder.releaseUnused()
     let deleted = coverage(low, high)
     if deleted == .whole {
@@ -99,7 +99,7 @@ package struct BufferMerge: ~Copyable {
     }
   }
 
-  private mutating func mergeLeaf(_ leaf: Node, _ high: SplitKey?, _ checksRanges: Bool) throws(Fault) {
+  private mutating func mergeLeaf(_ leaf: Node, _ high: PrefixedKey?, _ checksRanges: Bool) throws(Fault) {
     var index = 0
     while isTouched(high) {
       let (place, isFound) = leaf.lowerBound(buffer.key, buffer.keyCount)
@@ -118,7 +118,7 @@ package struct BufferMerge: ~Copyable {
     var index = from
     while index < to {
       let entry = leaf.entry(index)
-      let key = SplitKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount)
+      let key = PrefixedKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount)
       index &+= 1
       if checksRanges, isDeleted(key) {
         leave(entry.value)
@@ -128,7 +128,7 @@ package struct BufferMerge: ~Copyable {
     }
   }
 
-  private func isDeleted(_ key: SplitKey) -> Bool {
+  private func isDeleted(_ key: PrefixedKey) -> Bool {
     let bytes = key.bytes
     return bytes.withUnsafeBytes { bytes in
       bytes.baseAddress.map { ranges.cover($0, bytes.count) > 0 } ?? false
@@ -142,7 +142,7 @@ package struct BufferMerge: ~Copyable {
     let reference = buffer.reference
     if !reference.isTombstone {
       let record = buffer.record
-      let key = SplitKey(record.key, record.keyCount)
+      let key = PrefixedKey(record.key, record.keyCount)
       if record.code == OperationCode.putExtent {
         builder.dead.keep(
           extent: UInt64(record.value - source.file.base), length: UInt64(record.valueCount))
@@ -190,7 +190,7 @@ package struct BufferMerge: ~Copyable {
   private enum Coverage { case none, part, whole }
 
   /// The deleted part of the key range from `low` to `high`, not including `high`.
-  private func coverage(_ low: SplitKey, _ high: SplitKey?) -> Coverage {
+  private func coverage(_ low: PrefixedKey, _ high: PrefixedKey?) -> Coverage {
     if ranges.isEmpty { return .none }
     let start = low.bytes
     guard let interval = ranges.firstEnding(after: start) else { return .none }

@@ -48,9 +48,9 @@ package struct MergedCursor: ~Copyable {
   // MARK: The current entry
 
   /// The full key of the current entry.
-  @inline(__always) var key: SplitKey {
-    if takesActive { return SplitKey(active.key, active.keyCount) }
-    if takesFrozen { return SplitKey(frozen.key, frozen.keyCount) }
+  @inline(__always) var key: PrefixedKey {
+    if takesActive { return PrefixedKey(active.key, active.keyCount) }
+    if takesFrozen { return PrefixedKey(frozen.key, frozen.keyCount) }
     return base.key
   }
 

@@ -82,7 +82,7 @@ extension ReadView {
     for root in [active, frozen] where root != nil {
       var cursor = BufferCursor(root: root, space: records)
       try cursor.seek(low, lowCount)
-      if cursor.isValid, SplitKey(cursor.key, cursor.keyCount).compare(high, highCount) < 0 { return false }
+      if cursor.isValid, PrefixedKey(cursor.key, cursor.keyCount).compare(high, highCount) < 0 { return false }
     }
     return true
   }
@@ -231,7 +231,7 @@ struct KeyScratch: ~Copyable {
     return UnsafeRawBufferPointer(start: memory, count: length)
   }
 
-  @inline(__always) mutating func take(_ key: SplitKey) throws(Fault) -> UnsafeRawBufferPointer {
+  @inline(__always) mutating func take(_ key: PrefixedKey) throws(Fault) -> UnsafeRawBufferPointer {
     try start(key.prefix, key.prefixCount)
     return try take(key.suffix, key.suffixCount)
   }

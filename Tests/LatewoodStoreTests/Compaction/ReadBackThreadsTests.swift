@@ -45,7 +45,7 @@ import Testing
     let root = try keys.withStart { (keys, count) throws(Fault) in
       try value.withStart { (value, length) throws(Fault) in
         for start in stride(from: 0, to: count, by: 8) {
-          try builder.append(SplitKey(keys + start, 8), inline: value, length)
+          try builder.append(PrefixedKey(keys + start, 8), inline: value, length)
         }
         return try builder.finish()
       }

@@ -4,7 +4,7 @@ import LatewoodBytes
 ///
 /// Keys read from nodes keep this form until they are needed in one piece. The pointers are valid
 /// as long as the node.
-package struct SplitKey {
+package struct PrefixedKey {
   package var prefix: UnsafeRawPointer
   package var prefixCount: Int
   package var suffix: UnsafeRawPointer
@@ -27,9 +27,9 @@ package struct SplitKey {
   @inline(__always) package var count: Int { prefixCount &+ suffixCount }
 
   /// The first `length` bytes; `length` is at most `count`.
-  @inline(__always) package func prefix(_ length: Int) -> SplitKey {
+  @inline(__always) package func prefix(_ length: Int) -> PrefixedKey {
     length <= prefixCount
-      ? SplitKey(prefix, length, suffix, 0) : SplitKey(prefix, prefixCount, suffix, length &- prefixCount)
+      ? PrefixedKey(prefix, length, suffix, 0) : PrefixedKey(prefix, prefixCount, suffix, length &- prefixCount)
   }
 
   /// A number less than, equal to or greater than zero, as this key is less than, equal to or
@@ -42,7 +42,7 @@ package struct SplitKey {
     return KeyOrder.compare(suffix, suffixCount, key + shared, keyCount &- shared)
   }
 
-  package func compare(_ other: SplitKey) -> Int {
+  package func compare(_ other: PrefixedKey) -> Int {
     let common = commonPrefix(other)
     if common == count || common == other.count { return count &- other.count }
     return Int(byte(common)) &- Int(other.byte(common))
@@ -53,7 +53,7 @@ package struct SplitKey {
   }
 
   /// The length of the longest common prefix of both keys.
-  @inline(__always) package func commonPrefix(_ other: SplitKey) -> Int {
+  @inline(__always) package func commonPrefix(_ other: PrefixedKey) -> Int {
     if prefixCount == other.prefixCount, prefix == other.prefix {
       return prefixCount
         &+ KeyOrder.commonPrefix(suffix, suffixCount, other.suffix, other.suffixCount)
@@ -61,7 +61,7 @@ package struct SplitKey {
     return commonPrefixOfPieces(other)
   }
 
-  private func commonPrefixOfPieces(_ other: SplitKey) -> Int {
+  private func commonPrefixOfPieces(_ other: PrefixedKey) -> Int {
     // The two keys may be divided at different places, so there are up to three stretches to
     // compare.
     var at = 0
