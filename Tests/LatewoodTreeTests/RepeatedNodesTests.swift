@@ -71,7 +71,7 @@ import Testing
     // Few enough levels to wait for, if each node were visited as often as it is named.
     let tree = try tree(levels: 6, in: file)
     var state = BufferState()
-    state.ranges = RangeSet().adding(low: [0], high: [0xFF], offset: 1)
+    state.ranges = RangeTombstones().adding(low: [0], high: [0xFF], offset: 1)
     var dead = DeadSpace()
     let limit = file.end
     _ = try BufferMerge.run(

@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// A node of the AVL tree in which a `RangeSet` keeps its intervals. Nodes never change.
+/// A node of the AVL tree in which a `RangeTombstones` keeps its intervals. Nodes never change.
 ///
 /// Sets of different versions share nodes. A change makes new nodes only on the path from the root,
 /// by splitting trees (`split`) and joining them (`join`): Blelloch, Ferizovic and Sun, "Just Join
@@ -8,7 +8,7 @@ import LatewoodBytes
 ///
 /// Invariant: the heights of two children differ by at most 1.
 final class RangeNode: Sendable {
-  let interval: RangeSet.Interval
+  let interval: RangeTombstones.Interval
   /// The number of intervals in the subtree.
   let count: Int
   private let left: RangeNode?
@@ -17,7 +17,7 @@ final class RangeNode: Sendable {
   /// The number of entries that the intervals of the subtree hide.
   private let hidden = KnownCount()
 
-  private init(_ left: RangeNode?, _ interval: RangeSet.Interval, _ right: RangeNode?) {
+  private init(_ left: RangeNode?, _ interval: RangeTombstones.Interval, _ right: RangeNode?) {
     self.interval = interval
     self.left = left
     self.right = right
@@ -62,10 +62,10 @@ final class RangeNode: Sendable {
   /// The number of entries hidden by the intervals between two bounds; nil means no bound. O(log
   /// n), plus a call of `count` for each interval that was never counted.
   func hidden(
-    from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeSet.Interval) throws(Fault) -> Int
+    from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeTombstones.Interval) throws(Fault) -> Int
   ) throws(Fault) -> Int {
-    if let low, RangeSet.less(interval.low, low) { return try right?.hidden(from: low, to: high, count) ?? 0 }
-    if let high, RangeSet.less(high, interval.high) {
+    if let low, RangeTombstones.less(interval.low, low) { return try right?.hidden(from: low, to: high, count) ?? 0 }
+    if let high, RangeTombstones.less(high, interval.high) {
       return try left?.hidden(from: low, to: high, count) ?? 0
     }
     if low != nil || high != nil { return try sum(from: low, to: high, count) }
@@ -73,7 +73,7 @@ final class RangeNode: Sendable {
   }
 
   private func sum(
-    from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeSet.Interval) throws(Fault) -> Int
+    from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeTombstones.Interval) throws(Fault) -> Int
   ) throws(Fault) -> Int {
     let before = try left?.hidden(from: low, to: nil, count) ?? 0
     let own = try interval.hidden.get { () throws(Fault) in try count(interval) }
@@ -86,22 +86,22 @@ final class RangeNode: Sendable {
   static func split(_ node: RangeNode?, at bound: [UInt8]) -> (below: RangeNode?, above: RangeNode?) {
     guard let node else { return (nil, nil) }
     let interval = node.interval
-    if !RangeSet.less(interval.low, bound) {
+    if !RangeTombstones.less(interval.low, bound) {
       let (below, above) = split(node.left, at: bound)
       return (below, join(above, interval, node.right))
     }
-    if !RangeSet.less(bound, interval.high) {
+    if !RangeTombstones.less(bound, interval.high) {
       let (below, above) = split(node.right, at: bound)
       return (join(node.left, interval, below), above)
     }
-    let first = RangeSet.Interval(low: interval.low, high: bound, offset: interval.offset)
-    let last = RangeSet.Interval(low: bound, high: interval.high, offset: interval.offset)
+    let first = RangeTombstones.Interval(low: interval.low, high: bound, offset: interval.offset)
+    let last = RangeTombstones.Interval(low: bound, high: interval.high, offset: interval.offset)
     return (join(node.left, first, nil), join(nil, last, node.right))
   }
 
   /// Joins `left`, an interval above it, and `right`, which is above both, into one tree.
   /// O(difference of the heights).
-  static func join(_ left: RangeNode?, _ interval: RangeSet.Interval, _ right: RangeNode?) -> RangeNode {
+  static func join(_ left: RangeNode?, _ interval: RangeTombstones.Interval, _ right: RangeNode?) -> RangeNode {
     if let left, left.height > height(right) + 1 {
       return balanced(left.left, left.interval, join(left.right, interval, right))
     }
@@ -113,7 +113,7 @@ final class RangeNode: Sendable {
 
   /// Joins trees whose heights differ by at most 2, by rotation.
   private static func balanced(
-    _ left: RangeNode?, _ interval: RangeSet.Interval, _ right: RangeNode?
+    _ left: RangeNode?, _ interval: RangeTombstones.Interval, _ right: RangeNode?
   ) -> RangeNode {
     if let right, right.height > height(left) + 1 {
       if let inner = right.left, inner.height > height(right.right) {

@@ -18,7 +18,7 @@ import LatewoodFile
 /// It runs without a lock, because base and buffer are both immutable.
 package struct BufferMerge: ~Copyable {
   private let source: NodeSource
-  private let ranges: RangeSet
+  private let ranges: RangeTombstones
   private let builder: TreeBuilder
   private var buffer: BufferCursor
   /// The number of bytes of nodes in subtrees that were left out.
@@ -196,8 +196,8 @@ package struct BufferMerge: ~Copyable {
     guard let interval = ranges.firstEnding(after: start) else { return .none }
     guard let high else { return .part }
     let end = high.bytes
-    if !RangeSet.less(interval.low, end) { return .none }
-    let coversLow = !RangeSet.less(start, interval.low)
-    return coversLow && !RangeSet.less(interval.high, end) ? .whole : .part
+    if !RangeTombstones.less(interval.low, end) { return .none }
+    let coversLow = !RangeTombstones.less(start, interval.low)
+    return coversLow && !RangeTombstones.less(interval.high, end) ? .whole : .part
   }
 }

@@ -262,7 +262,7 @@ package struct MergedCursor: ~Copyable {
   }
 
   /// The deleted range that the base's current key lies in.
-  @inline(never) private mutating func hole() throws(Fault) -> RangeSet.Interval? {
+  @inline(never) private mutating func hole() throws(Fault) -> RangeTombstones.Interval? {
     let bytes = try base.keyBytes()
     return bytes.withUnsafeBytes { key in
       guard let start = key.baseAddress else { return nil }

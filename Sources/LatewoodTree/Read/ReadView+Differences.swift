@@ -37,8 +37,8 @@ extension ReadView {
       var diff = BaseDiff(from: old.base, to: new.base)
       _ = try diff.run { change throws(Fault) in
         let key = change.key.bytes
-        guard RangeSet.less(key, high) else { return false }
-        if !RangeSet.less(key, low) { keys.append(key) }
+        guard RangeTombstones.less(key, high) else { return false }
+        if !RangeTombstones.less(key, low) { keys.append(key) }
         return true
       }
     }
@@ -46,7 +46,7 @@ extension ReadView {
       for root in [view.active, view.frozen] {
         var cursor = BufferCursor(root: root, space: view.records)
         try low.withStart { (start, count) throws(Fault) in try cursor.seek(start, count) }
-        while cursor.isValid, RangeSet.compare(high, cursor.key, cursor.keyCount) > 0 {
+        while cursor.isValid, RangeTombstones.compare(high, cursor.key, cursor.keyCount) > 0 {
           keys.append(Array(UnsafeRawBufferPointer(start: cursor.key, count: cursor.keyCount)))
           try cursor.next()
         }
@@ -58,14 +58,14 @@ extension ReadView {
         try cursor.seek(hole.low)
         while cursor.isValid {
           let key = try cursor.keyBytes()
-          guard RangeSet.less(key, hole.high) else { break }
+          guard RangeTombstones.less(key, hole.high) else { break }
           keys.append(key)
           _ = try cursor.next()
         }
         return true
       }
     }
-    keys.sort { RangeSet.less($0, $1) }
+    keys.sort { RangeTombstones.less($0, $1) }
     var last: [UInt8]?
     return keys.filter { key in
       defer { last = key }

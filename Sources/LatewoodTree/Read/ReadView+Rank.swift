@@ -24,7 +24,7 @@ extension ReadView {
   }
 
   /// The deleted ranges of a layer; nil if there are none.
-  private func ranges(of layer: Layer) -> RangeSet? {
+  private func ranges(of layer: Layer) -> RangeTombstones? {
     (layer == .active ? activeRanges : frozenRanges)?.takeUnretainedValue()
   }
 
@@ -36,7 +36,7 @@ extension ReadView {
 
   /// The number of entries in a range that a layer shows together with those beneath it.
   private func shown(_ low: [UInt8], _ high: [UInt8], by layer: Layer) throws(Fault) -> Int {
-    guard RangeSet.less(low, high) else { return 0 }
+    guard RangeTombstones.less(low, high) else { return 0 }
     if layer == .base { return Int(truncatingIfNeeded: try baseCount(low, high)) }
     var total = try notHidden(low, high, by: layer)
     if let root = root(of: layer) {
@@ -57,9 +57,9 @@ extension ReadView {
     guard let ranges = ranges(of: layer) else { return try shown(low, high, by: layer.beneath) }
     // Exclude the part that a deleted range hides at either end.
     var (low, high) = (low, high)
-    if let cut = ranges.firstEnding(after: low), !RangeSet.less(low, cut.low) { low = cut.high }
-    if let cut = ranges.firstEnding(after: high), RangeSet.less(cut.low, high) { high = cut.low }
-    guard RangeSet.less(low, high) else { return 0 }
+    if let cut = ranges.firstEnding(after: low), !RangeTombstones.less(low, cut.low) { low = cut.high }
+    if let cut = ranges.firstEnding(after: high), RangeTombstones.less(cut.low, high) { high = cut.low }
+    guard RangeTombstones.less(low, high) else { return 0 }
     return try shown(low, high, by: layer.beneath)
       &- ranges.hidden(low: low, high: high) { (interval) throws(Fault) in
         try shown(interval.low, interval.high, by: layer.beneath)
@@ -102,14 +102,14 @@ extension ReadView {
         let last = try root.last(in: records) { (key, keyCount) throws(Fault) in
           try count(low: low, high: Self.bytes(key, keyCount)) <= index
         }
-        if let last, !RangeSet.less(last, start) {
+        if let last, !RangeTombstones.less(last, start) {
           if try isShown(last), try count(low: low, high: last) == index { return last }
           start = last + [0]
         }
       }
       if let ranges = ranges(of: layer) {
         let last = try ranges.last { (begin) throws(Fault) in try count(low: low, high: begin) <= index }
-        if let last, RangeSet.less(start, last.high) { start = last.high }
+        if let last, RangeTombstones.less(start, last.high) { start = last.high }
       }
     }
     let rank = try baseRank(start) &+ index &- count(low: low, high: start)
@@ -123,7 +123,7 @@ extension ReadView {
     let cursor = try base.cursor(atRank: rank)
     guard cursor.isValid else { return nil }
     let key = try cursor.keyBytes()
-    return RangeSet.less(key, high) && !RangeSet.less(key, low) ? key : nil
+    return RangeTombstones.less(key, high) && !RangeTombstones.less(key, low) ? key : nil
   }
 
   private func isShown(_ key: [UInt8]) throws(Fault) -> Bool {
@@ -150,9 +150,9 @@ extension ReadView {
     low: [UInt8], high: [UInt8], _ body: (_ hole: Hole) throws(Fault) -> Bool
   ) throws(Fault) {
     var start = low
-    while RangeSet.less(start, high), let hole = hole(endingAfter: start), RangeSet.less(hole.low, high) {
-      let end = RangeSet.less(high, hole.high) ? high : hole.high
-      guard try body(Hole(low: RangeSet.less(hole.low, start) ? start : hole.low, high: end)) else { return }
+    while RangeTombstones.less(start, high), let hole = hole(endingAfter: start), RangeTombstones.less(hole.low, high) {
+      let end = RangeTombstones.less(high, hole.high) ? high : hole.high
+      guard try body(Hole(low: RangeTombstones.less(hole.low, start) ? start : hole.low, high: end)) else { return }
       start = end
     }
   }
@@ -165,10 +165,10 @@ extension ReadView {
   }
 
   /// The interval of either buffer with the lowest start among those that end after a key.
-  private func hole(endingAfter key: [UInt8]) -> RangeSet.Interval? {
+  private func hole(endingAfter key: [UInt8]) -> RangeTombstones.Interval? {
     let newer = activeRanges?._withUnsafeGuaranteedRef { $0.firstEnding(after: key) }
     let older = frozenRanges?._withUnsafeGuaranteedRef { $0.firstEnding(after: key) }
     guard let newer, let older else { return newer ?? older }
-    return RangeSet.less(older.low, newer.low) ? older : newer
+    return RangeTombstones.less(older.low, newer.low) ? older : newer
   }
 }

@@ -6,7 +6,7 @@ import LatewoodFile
 /// The merged view of a version, or of a running transaction's changes to one: plain pointers,
 /// copied without counting references.
 ///
-/// The age of records decides which range deletes apply to them: see `RangeSet`.
+/// The age of records decides which range deletes apply to them: see `RangeTombstones`.
 // SAFETY: the owner of a view keeps the version (or is inside the transaction) whose memory it
 // points into.
 package struct ReadView: @unchecked Sendable {
@@ -15,8 +15,8 @@ package struct ReadView: @unchecked Sendable {
   let frozen: UnsafeMutableRawPointer?
   let records: RecordSpace
   /// The deleted ranges of the active buffer; nil if there are none.
-  let activeRanges: Unmanaged<RangeSet>?
-  let frozenRanges: Unmanaged<RangeSet>?
+  let activeRanges: Unmanaged<RangeTombstones>?
+  let frozenRanges: Unmanaged<RangeTombstones>?
 
   init(base: Subtree?, active: BufferState, frozen: BufferState?, file: FileView, records: RecordSpace) {
     self.base = BaseTree(root: base, source: NodeSource(file: file))

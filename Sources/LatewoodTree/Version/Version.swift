@@ -30,13 +30,13 @@ package struct BufferState: @unchecked Sendable {
   package let layer: BufferLayer
   package var root: UnsafeMutableRawPointer?
   package var entries: Int
-  package var ranges: RangeSet
+  package var ranges: RangeTombstones
 
   package init(layer: BufferLayer = BufferLayer()) {
     self.layer = layer
     root = nil
     entries = 0
-    ranges = RangeSet()
+    ranges = RangeTombstones()
   }
 
   package var isEmpty: Bool { root == nil && ranges.isEmpty }

@@ -15,7 +15,7 @@ import Synchronization
 /// An immutable value shared by versions. Adding a range makes a new set that shares all but O(log
 /// n) nodes of a balanced tree with the old one. Adding and lookups are O(log n), where n is the
 /// number of intervals.
-package final class RangeSet: Sendable {
+package final class RangeTombstones: Sendable {
   package final class Interval: Sendable {
     package let low: [UInt8]
     /// The upper bound, not included.
@@ -47,11 +47,11 @@ package final class RangeSet: Sendable {
   var height: Int { root?.height ?? 0 }
 
   /// Returns the set with one more range, which is newer than all in it.
-  package func adding(low: [UInt8], high: [UInt8], offset: UInt64) -> RangeSet {
+  package func adding(low: [UInt8], high: [UInt8], offset: UInt64) -> RangeTombstones {
     guard Self.less(low, high) else { return self }
     let (below, rest) = RangeNode.split(root, at: low)
     let (_, above) = RangeNode.split(rest, at: high)
-    return RangeSet(RangeNode.join(below, Interval(low: low, high: high, offset: offset), above))
+    return RangeTombstones(RangeNode.join(below, Interval(low: low, high: high, offset: offset), above))
   }
 
   /// The first interval that ends after a key.

@@ -17,16 +17,16 @@ private struct RangeModel: Equatable {
   }
 
   /// Whether a set has the same ranges: the runs of keys with one offset.
-  func agrees(with set: RangeSet) -> Bool {
+  func agrees(with set: RangeTombstones) -> Bool {
     var found = RangeModel()
-    var last: RangeSet.Interval?
+    var last: RangeTombstones.Interval?
     var count = 0
     var next = set.firstEnding(after: [])
     while let interval = next {
-      if let last, !(RangeSet.less(last.low, interval.low) && !RangeSet.less(interval.low, last.high)) {
+      if let last, !(RangeTombstones.less(last.low, interval.low) && !RangeTombstones.less(interval.low, last.high)) {
         return false
       }
-      guard RangeSet.less(interval.low, interval.high) else { return false }
+      guard RangeTombstones.less(interval.low, interval.high) else { return false }
       found.add(Self.number(interval.low), Self.number(interval.high), interval.offset)
       last = interval
       count += 1
@@ -43,13 +43,13 @@ private struct RangeModel: Equatable {
   private static func number(_ key: [UInt8]) -> Int { key.reduce(0) { $0 << 8 | Int($1) } }
 }
 
-@Suite struct RangeSetTests {
+@Suite struct RangeTombstonesTests {
   @Test func `random overlapping ranges cover what a plain array says, and older sets stay as they were`() {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<20 {
-      var set = RangeSet()
+      var set = RangeTombstones()
       var model = RangeModel()
-      var kept: [(RangeSet, RangeModel)] = []
+      var kept: [(RangeTombstones, RangeModel)] = []
       for step in 1...300 {
         let low = random.below(RangeModel.keys)
         // Short and long ranges, empty ones, and ones that end before they begin.
@@ -66,7 +66,7 @@ private struct RangeModel: Equatable {
   @Test(arguments: [1, 2, 3]) func `a tree of many ranges is no higher than its logarithm`(_ order: Int) {
     var random = SeededRandom(seed: SeededRandom.seed())
     let total = 20_000
-    var set = RangeSet()
+    var set = RangeTombstones()
     for step in 0..<total {
       let number =
         switch order {
@@ -85,16 +85,16 @@ private struct RangeModel: Equatable {
 
 @Suite struct RangeCountingTests {
   /// Each key of the space is beneath the buffer.
-  private func count(_ interval: RangeSet.Interval) -> Int {
+  private func count(_ interval: RangeTombstones.Interval) -> Int {
     interval.high.reduce(0) { $0 << 8 | Int($1) } - interval.low.reduce(0) { $0 << 8 | Int($1) }
   }
 
   @Test func `what ranges hide between two bounds is added up, and each is counted once`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<20 {
-      var set = RangeSet()
+      var set = RangeTombstones()
       var model = RangeModel()
-      var kept: [(RangeSet, RangeModel)] = []
+      var kept: [(RangeTombstones, RangeModel)] = []
       for step in 1...200 {
         let low = random.below(RangeModel.keys)
         let high = random.oneIn(10) ? random.below(RangeModel.keys) : low + random.below(20)
@@ -118,7 +118,7 @@ private struct RangeModel: Equatable {
       }
       var calls = 0
       let (first, last) = (RangeModel.key(0), RangeModel.key(RangeModel.keys))
-      let counting: (RangeSet.Interval) -> Int = { interval in
+      let counting: (RangeTombstones.Interval) -> Int = { interval in
         calls += 1
         return count(interval)
       }
