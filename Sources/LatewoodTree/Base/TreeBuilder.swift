@@ -127,20 +127,20 @@ final class TreeBuilder {
   /// Writes the first `number` items of `level` as one node, which becomes a child one level up.
   private func emit(_ level: Int, _ number: Int) throws(Fault) {
     guard level + 1 < NodeLayout.maximumLevels else { throw Fault(.fileTooLarge, "the tree is too high") }
-    let draft = NodeDraft(levels[level], number, level: UInt8(level), transaction: transaction)
-    guard draft.length <= NodeLayout.maximumLength else {
+    let node = NodeEncoder(levels[level], number, level: UInt8(level), transaction: transaction)
+    guard node.length <= NodeLayout.maximumLength else {
       throw Fault(.valueTooLarge, "an entry does not fit a node")
     }
-    let (target, provisional) = try sink.room(for: draft.length)
-    // Children that were placed just now have offsets; the draft below is written from the items,
+    let (target, provisional) = try sink.room(for: node.length)
+    // Children that were placed just now have offsets; the node below is written from the items,
     // so these come first.
     resolvePlaced()
-    let totals = draft.write(to: target)
+    let totals = node.write(to: target)
     let first = levels[level].items[0].key
     let separator = level == 0 ? kept.copy(try left.separator(before: first, source: source)) : first
     if level == 0 { left = .key(kept.copy(levels[0].items[number - 1].key)) }
     levels[level].removeFirst(number)
-    let reference = NodeReference(offset: provisional, length: UInt32(draft.length), checksum: 0)
+    let reference = NodeReference(offset: provisional, length: UInt32(node.length), checksum: 0)
     let subtree = Subtree(
       reference: reference, level: UInt8(level), entries: totals.entries, liveBytes: totals.liveBytes)
     try push(BuilderItem(separator, child: subtree), level: level + 1)

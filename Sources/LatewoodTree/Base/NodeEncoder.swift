@@ -1,11 +1,11 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// A node that is about to be written: computes its exact length, and encodes it.
+/// Encodes a node that is about to be written, after computing its exact length.
 ///
 /// FORMAT.md, section 8. The sink fills in the fields that depend on the place in the file: the
 /// node's own offset, its checksum, and references to children without a place yet.
-struct NodeDraft {
+struct NodeEncoder {
   private let items: UnsafeMutablePointer<BuilderItem>
   private let count: Int
   private let level: UInt8
@@ -18,7 +18,7 @@ struct NodeDraft {
   /// The first child of a branch has no separator.
   private var firstKey: Int { isLeaf ? 0 : 1 }
 
-  /// Makes a draft of the first `count` items that wait in a level.
+  /// Makes an encoder for the first `count` items that wait in a level.
   init(_ waiting: BuilderLevel, _ count: Int, level: UInt8, transaction: UInt64) {
     items = waiting.items
     self.count = count
