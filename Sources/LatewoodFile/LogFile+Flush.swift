@@ -73,7 +73,7 @@ extension LogFile {
   private func eraseGivenUp(below size: UInt64) throws(Fault) {
     let start = progress.writtenThrough
     let view = try view(through: size)
-    guard try LogWalk.frame(at: start, view: view, size: size) != nil else { return }
+    guard try LogReader.frame(at: start, view: view, size: size) != nil else { return }
     try withScratch(FrameHeader.length) { zeros throws(Fault) in
       try group.writeAside(UnsafeRawBufferPointer(zeros), at: start, pieces: zeros.count)
     }

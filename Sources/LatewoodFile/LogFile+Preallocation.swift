@@ -16,7 +16,7 @@ extension LogFile {
   /// Other readers of the file notice nothing: they see zeros there before and after. Throws errors
   /// of the device if a second read fails too.
   func reclaimPreallocation(behind found: Found) throws(Fault) -> Bool {
-    let end = found.walk.position.offset
+    let end = found.reader.position.offset
     let mask = device.blockLength - 1
     // The block in which the log ends stays in use. A nodes frame may reach beyond the end of the
     // file.

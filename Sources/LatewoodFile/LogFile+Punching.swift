@@ -16,21 +16,21 @@ extension LogFile {
     from start: ReplayPosition, to end: UInt64
   ) throws(Fault) -> (ranges: [DeadRange], isWhole: Bool) {
     let view = view
-    var walk = LogWalk(view: view, size: view.limit, from: start)
+    var reader = LogReader(view: view, size: view.limit, from: start)
     var ranges: [DeadRange] = []
     var at = start.offset
     // `next` compares the frame's checksum: a wrong header could give live nodes away.
-    while walk.position.offset < end, let frame = try walk.next() {
+    while reader.position.offset < end, let frame = try reader.next() {
       guard frame.kind == .nodes else { continue }
       let room = frame.ownOffset + UInt64(FrameHeader.length)
       let firstNode = (room + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1)
       ranges.append(
-        DeadRange(start: at, end: min(firstNode, walk.position.offset), endsInNode: false))
-      at = walk.position.offset
+        DeadRange(start: at, end: min(firstNode, reader.position.offset), endsInNode: false))
+      at = reader.position.offset
     }
-    let last = min(walk.position.offset, end)
+    let last = min(reader.position.offset, end)
     if at < last { ranges.append(DeadRange(start: at, end: last, endsInNode: false)) }
-    return (ranges, walk.position.offset >= end)
+    return (ranges, reader.position.offset >= end)
   }
 
   /// Whether the bytes between two dead ranges are zeros, as between two nodes, and not a frame's

@@ -45,32 +45,32 @@ extension LogFile {
     progress.setReadable(through: size)
     let choice = found.choice
     needRecords(from: choice.replay.offset)
-    let view = found.walk.view
+    let view = found.reader.view
     begin(view)
     // A reader calls this again when there is a newer checkpoint.
     var replay = LogReplay()
     try replay.apply(
-      view: view, from: choice.replay.offset, to: found.walk.position.offset, apply)
+      view: view, from: choice.replay.offset, to: found.reader.position.offset, apply)
     self.replay = replay
-    replayed = found.walk.position
-    lastTransactionSeen = found.walk.lastTransaction
-    lastFrameSeen = found.walk.lastFrame
+    replayed = found.reader.position
+    lastTransactionSeen = found.reader.lastTransaction
+    lastFrameSeen = found.reader.lastFrame
     slotGeneration = choice.slot.generation
     checkpointSeen = choice.slot.checkpointOffset
     oldestWholeCheckpoint = choice.slot.oldestWhole
     writer.branch = choice.checkpoint?.branch ?? 0
     // From here on this file is no longer a backup and takes a branch of its own.
-    if !isReadOnly, found.walk.hasEnded { writer.branch = environment.random() | 1 }
+    if !isReadOnly, found.reader.hasEnded { writer.branch = environment.random() | 1 }
 
     var report = RecoveryReport()
     report.checkpoint = choice.checkpoint
     report.checkpointOffset = choice.slot.checkpointOffset
-    report.framesReplayed = found.walk.frames
+    report.framesReplayed = found.reader.frames
     report.transactionsReplayed = replay.transactions
     report.bytesReplayed = replay.bytes
     report.usedOlderSlot = choice.isOlder
-    report.lastTransaction = max(choice.newestTransaction, found.walk.lastTransaction)
-    if found.hasTornTail, !found.walk.hasEnded { report.tornTail = replayed.offset..<size }
+    report.lastTransaction = max(choice.newestTransaction, found.reader.lastTransaction)
+    if found.hasTornTail, !found.reader.hasEnded { report.tornTail = replayed.offset..<size }
     if isReadOnly {
       noteCommitted(through: replayed.offset)
     } else {
@@ -85,7 +85,7 @@ extension LogFile {
   /// A log that was walked and found not to be damaged.
   struct Found {
     var choice: SlotChoice
-    var walk: LogWalk
+    var reader: LogReader
     /// The size of the file, in bytes, when the walk began.
     var size: UInt64
     /// The offset up to which slots and frames claim durability.
@@ -126,14 +126,14 @@ extension LogFile {
     forgetCache(slots.reduce(FileLayout.logStart) { max($0, $1.durableThrough) }..<UInt64.max)
     let view = try view(through: size)
     let choice = try chooseSlot(slots, in: view)
-    var walk = LogWalk(
+    var reader = LogReader(
       view: view, size: size, from: choice.replay, lastTransaction: choice.checkpoint?.transaction ?? 0)
-    try walk.finish()
-    let floor = try floor(of: walk, slots: choice.durableThrough)
-    let isFollowedByZeros = try walk.isFollowedByZeros()
+    try reader.finish()
+    let floor = try floor(of: reader, slots: choice.durableThrough)
+    let isFollowedByZeros = try reader.isFollowedByZeros()
     var found = Found(
-      choice: choice, walk: walk, size: size, floor: floor,
-      hasTornTail: walk.hasEnded || !isFollowedByZeros)
+      choice: choice, reader: reader, size: size, floor: floor,
+      hasTornTail: reader.hasEnded || !isFollowedByZeros)
     if mayBeFalse { try endWhereDiskEnds(&found) }
     return found
   }
@@ -144,15 +144,15 @@ extension LogFile {
   /// The payload of a nodes frame is not compared. Nodes have checksums of their own, and are
   /// durable before a slot leads to them.
   private func endWhereDiskEnds(_ found: inout Found) throws(Fault) {
-    let end = found.walk.position.offset
+    let end = found.reader.position.offset
     guard end > found.floor else { return }
-    var disk = DiskView(of: device, mappedAt: found.walk.view.base)
-    var walk = LogWalk(
-      view: found.walk.view, size: found.size, from: found.choice.replay,
+    var disk = DiskView(of: device, mappedAt: found.reader.view.base)
+    var reader = LogReader(
+      view: found.reader.view, size: found.size, from: found.choice.replay,
       lastTransaction: found.choice.checkpoint?.transaction ?? 0)
-    while walk.position.offset < end {
-      let before = walk
-      guard let header = try walk.next(), let frameEnd = header.end else { return }
+    while reader.position.offset < end {
+      let before = reader
+      guard let header = try reader.next(), let frameEnd = header.end else { return }
       if frameEnd <= found.floor { continue }
       let start = header.ownOffset
       let proof = header.kind == .nodes ? start + UInt64(FrameHeader.length) : frameEnd
@@ -160,7 +160,7 @@ extension LogFile {
       guard before.position.offset >= found.floor else {
         throw Fault.damaged(at: start, "the disk does not have what had been made durable here")
       }
-      found.walk = before
+      found.reader = before
       found.hasTornTail = true
       return
     }
@@ -177,12 +177,12 @@ extension LogFile {
 
   /// The offset up to which the log is known to have been durable. Throws `damaged` if the walk
   /// ended before it.
-  func floor(of walk: LogWalk, slots: UInt64) throws(Fault) -> UInt64 {
-    if try walk.endsInDamage(floor: slots) {
+  func floor(of reader: LogReader, slots: UInt64) throws(Fault) -> UInt64 {
+    if try reader.endsInDamage(floor: slots) {
       throw Fault.damaged(
-        at: walk.position.offset, "the log is damaged here: commits that had been made durable follow")
+        at: reader.position.offset, "the log is damaged here: commits that had been made durable follow")
     }
-    return max(slots, walk.durableThrough)
+    return max(slots, reader.durableThrough)
   }
 
   /// Sets `committedPosition` to the end of a log that another process writes.
@@ -194,10 +194,10 @@ extension LogFile {
   /// the log must not be used.
   private func startAppending(after found: Found, lastTransaction: UInt64) throws(Fault) {
     let goesOn = found.hasTornTail ? false : try reclaimPreallocation(behind: found)
-    guard let tail = goesOn ? found.walk.position.offset : beyond(found.size) else {
+    guard let tail = goesOn ? found.reader.position.offset : beyond(found.size) else {
       throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path)
     }
     writer.begin(
-      at: tail, after: found.walk, floor: found.floor, hasGap: !goesOn, lastTransaction: lastTransaction)
+      at: tail, after: found.reader, floor: found.floor, hasGap: !goesOn, lastTransaction: lastTransaction)
   }
 }

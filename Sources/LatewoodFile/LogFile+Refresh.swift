@@ -25,20 +25,20 @@ extension LogFile {
     defer { withExtendedLifetime(hold) {} }
     try progress.check()
     guard try isStillInPlace() else { return .replaced }
-    guard let walk = try findNewer() else { return .newCheckpoint }
-    progress.extendReadable(through: walk.size)
+    guard let reader = try findNewer() else { return .newCheckpoint }
+    progress.extendReadable(through: reader.size)
     let before = replay.transactions
-    begin(walk.view)
-    try replay.apply(view: walk.view, from: replayed.offset, to: walk.position.offset, apply)
-    replayed = walk.position
+    begin(reader.view)
+    try replay.apply(view: reader.view, from: replayed.offset, to: reader.position.offset, apply)
+    replayed = reader.position
     noteCommitted(through: replayed.offset)
-    lastTransactionSeen = walk.lastTransaction
-    lastFrameSeen = walk.lastFrame
+    lastTransactionSeen = reader.lastTransaction
+    lastFrameSeen = reader.lastFrame
     return replay.transactions > before ? .advanced : .unchanged
   }
 
   /// The log from where it was last read to its end; nil if there is a newer checkpoint.
-  private func findNewer() throws(Fault) -> LogWalk? {
+  private func findNewer() throws(Fault) -> LogReader? {
     var pause: UInt64 = 2
     while true {
       do throws(Fault) {
@@ -63,7 +63,7 @@ extension LogFile {
     return there == device.identity
   }
 
-  private func findNewerOnce() throws(Fault) -> LogWalk? {
+  private func findNewerOnce() throws(Fault) -> LogReader? {
     mapping.device.cache?.forget(from: replayed.offset)
     let slots = try readSlots()
     let size = try checkedSize()
@@ -73,10 +73,10 @@ extension LogFile {
     {
       return nil
     }
-    var walk = LogWalk(
+    var reader = LogReader(
       view: view, size: size, from: replayed, lastTransaction: lastTransactionSeen, after: lastFrameSeen)
-    try walk.finish()
-    _ = try floor(of: walk, slots: slots.reduce(0) { max($0, $1.durableThrough) })
-    return walk
+    try reader.finish()
+    _ = try floor(of: reader, slots: slots.reduce(0) { max($0, $1.durableThrough) })
+    return reader
   }
 }

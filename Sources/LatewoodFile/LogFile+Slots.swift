@@ -97,7 +97,7 @@ extension LogFile {
     let hold = view.hold()
     defer { withExtendedLifetime(hold) {} }
     guard offset >= FileLayout.logStart, offset % FileLayout.frameAlignment == 0,
-      let frame = try LogWalk.frame(at: offset, view: view, size: view.limit), frame.kind == .checkpoint
+      let frame = try LogReader.frame(at: offset, view: view, size: view.limit), frame.kind == .checkpoint
     else { return nil }
     // SAFETY: the walk found the frame and its 88 bytes of payload to be within the file.
     let payload = view.base + Int(offset) + FrameHeader.length

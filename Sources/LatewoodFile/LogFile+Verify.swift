@@ -38,9 +38,9 @@ extension LogFile {
     if let known, known.offset < start.offset { start = known }
     // Frames behind a gap do not count yet.
     let end = progress.gap.map { min(end, $0.lowerBound) } ?? end
-    var walk = LogWalk(view: view, size: view.limit, from: start)
+    var reader = LogReader(view: view, size: view.limit, from: start)
     do throws(Fault) {
-      try walkOnDisk(&walk, through: end)
+      try walkOnDisk(&reader, through: end)
     } catch {
       guard error.kind == .inputOutput || error.kind == .damaged else { throw error }
       result.hasWholeLog = false
@@ -48,8 +48,8 @@ extension LogFile {
       return result
     }
     if choice.isOlder, let newest = slots.first, newest.generation != choice.slot.generation,
-      newest.checkpointOffset >= walk.position.offset,
-      newest.checkpointOffset < max(choice.durableThrough, walk.durableThrough)
+      newest.checkpointOffset >= reader.position.offset,
+      newest.checkpointOffset < max(choice.durableThrough, reader.durableThrough)
     {
       // A slot may reach the disk before its checkpoint does, but not if the log there is known to
       // have been durable. If the log is sound on both sides of that place, a power cut took the
@@ -57,23 +57,23 @@ extension LogFile {
       result.faults.append(
         .damaged(at: newest.checkpointOffset, "the newest root slot names a checkpoint that is not sound"))
     }
-    result.frames = UInt64(walk.frames)
-    result.bytes = walk.position.offset - start.offset
-    if walk.position.offset < end {
+    result.frames = UInt64(reader.frames)
+    result.bytes = reader.position.offset - start.offset
+    if reader.position.offset < end {
       result.hasWholeLog = false
-      result.faults.append(.damaged(at: walk.position.offset, "a frame of the log is damaged"))
+      result.faults.append(.damaged(at: reader.position.offset, "a frame of the log is damaged"))
     } else {
-      try lookBehind(walk, floor: choice.durableThrough, &result)
+      try lookBehind(reader, floor: choice.durableThrough, &result)
     }
     return result
   }
 
   /// Reports the bytes behind the log. They are a fault if they had been durable or cannot be read.
   private func lookBehind(
-    _ walk: LogWalk, floor: UInt64, _ result: inout LogVerification
+    _ reader: LogReader, floor: UInt64, _ result: inout LogVerification
   ) throws(Fault) {
     do throws(Fault) {
-      result.tornTail = try tornTail(behind: walk, floor: floor)
+      result.tornTail = try tornTail(behind: reader, floor: floor)
     } catch {
       guard error.kind == .inputOutput else { throw error }
       result.faults.append(error)
@@ -85,9 +85,9 @@ extension LogFile {
   }
 
   /// Continues the walk and compares each frame in the mapping with the disk.
-  private func walkOnDisk(_ walk: inout LogWalk, through end: UInt64) throws(Fault) {
-    var disk = DiskView(of: device, mappedAt: walk.view.base)
-    while walk.position.offset < end, let frame = try walk.next() {
+  private func walkOnDisk(_ reader: inout LogReader, through end: UInt64) throws(Fault) {
+    var disk = DiskView(of: device, mappedAt: reader.view.base)
+    while reader.position.offset < end, let frame = try reader.next() {
       let start = frame.ownOffset
       guard let required = frame.requiredEnd else { return }
       if try !disk.agrees(on: start..<required) {
@@ -107,11 +107,11 @@ extension LogFile {
     // There are no operations behind a gap yet.
     let end = progress.gap.map { min(end, $0.lowerBound) } ?? end
     let view = view
-    var walk = LogWalk(view: view, size: view.limit, from: start)
-    while walk.position.offset < end, try walk.next() != nil {}
-    guard walk.position.offset < end else { return }
+    var reader = LogReader(view: view, size: view.limit, from: start)
+    while reader.position.offset < end, try reader.next() != nil {}
+    guard reader.position.offset < end else { return }
     let fault = Fault.damaged(
-      at: walk.position.offset, "a frame of the log is not what was written, so nothing more is written")
+      at: reader.position.offset, "a frame of the log is not what was written, so nothing more is written")
     endWriting(fault)
     throw fault
   }

@@ -49,7 +49,7 @@ struct LogReplay {
     while offset < end {
       try readable.need(offset, min(UInt64(FrameHeader.length), view.limit - min(view.limit, offset)))
       // A walk has accepted these frames, so this fails only if the file changed since.
-      guard let header = LogWalk.header(at: offset, view: view, size: view.limit), let frameEnd = header.end,
+      guard let header = LogReader.header(at: offset, view: view, size: view.limit), let frameEnd = header.end,
         let next = FileLayout.alignedToFrame(frameEnd)
       else { throw Fault.damaged(at: offset, "the log changed while it was read") }
       if header.kind == .commit {
@@ -94,7 +94,7 @@ struct LogReplay {
     let start = payload.lowerBound - UInt64(FrameHeader.length)
     let length = payload.upperBound - start
     if length > LogReplay.longestCopy {
-      guard try LogWalk.frame(at: start, view: view, size: view.limit)?.end == payload.upperBound else {
+      guard try LogReader.frame(at: start, view: view, size: view.limit)?.end == payload.upperBound else {
         throw LogReplay.changed(start)
       }
       return try applyPayload(payload, at: view.base + Int(payload.lowerBound), transaction, action)

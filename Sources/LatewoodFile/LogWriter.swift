@@ -75,17 +75,17 @@ package final class LogWriter: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - tail: the offset at which the next frame starts.
-  ///   - walk: the walk that has reached the end of the log.
+  ///   - reader: the walk that has reached the end of the log.
   ///   - floor: the offset up to which the log is known to have been durable.
   ///   - hasGap: whether `tail` lies behind bytes that must not be used.
   ///   - lastTransaction: the greatest number of a transaction in the file.
   func begin(
-    at tail: UInt64, after walk: LogWalk, floor: UInt64, hasGap: Bool, lastTransaction: UInt64
+    at tail: UInt64, after reader: LogReader, floor: UInt64, hasGap: Bool, lastTransaction: UInt64
   ) {
     state.pointee.log.frames.transaction = lastTransaction
     state.pointee.log.frames.setLastFrame(
-      checksum: hasGap ? 0 : walk.position.previousChecksum, kind: hasGap ? nil : walk.lastFrame?.kind)
-    state.pointee.log.begin(at: tail, after: walk.position.offset, floor: floor, hasGap: hasGap)
+      checksum: hasGap ? 0 : reader.position.previousChecksum, kind: hasGap ? nil : reader.lastFrame?.kind)
+    state.pointee.log.begin(at: tail, after: reader.position.offset, floor: floor, hasGap: hasGap)
   }
 
   /// *No transaction open.* Gives up everything that is not in the file, and continues at `tail`.

@@ -10,7 +10,7 @@ package struct TornTail: Sendable, Equatable {
   package var isDamage: Bool
 }
 
-extension LogWalk {
+extension LogReader {
   /// Tells damage from a torn tail, where a walk has come to its end: whether the log ends before
   /// bytes that had been durable. A crash, a power cut or a full disk leaves only what was never
   /// acknowledged.
@@ -28,32 +28,32 @@ extension LogFile {
   /// zeros, or bytes that a live writer may be writing.
   ///
   /// - Parameters:
-  ///   - walk: a walk over all of the log that this process knows of, and no further.
+  ///   - reader: a walk over all of the log that this process knows of, and no further.
   ///   - floor: the offset up to which the root slots claim durability.
   /// - Throws: `inputOutput` if the disk cannot read those bytes.
-  func tornTail(behind walk: LogWalk, floor: UInt64) throws(Fault) -> TornTail? {
-    if walk.hasEnded { return nil }
-    if isReadOnly { return try strangersTail(behind: walk, floor: floor) }
+  func tornTail(behind reader: LogReader, floor: UInt64) throws(Fault) -> TornTail? {
+    if reader.hasEnded { return nil }
+    if isReadOnly { return try strangersTail(behind: reader, floor: floor) }
     // Recovery has found nothing durable in the gap. Bytes behind a log without a gap are being
     // written just now.
     let gap = progress.gap
-    guard let gap, walk.position.offset == gap.lowerBound else { return nil }
-    let end = min(gap.upperBound, walk.size)
-    let rest = LogWalk(view: walk.view, size: end, from: walk.position)
+    guard let gap, reader.position.offset == gap.lowerBound else { return nil }
+    let end = min(gap.upperBound, reader.size)
+    let rest = LogReader(view: reader.view, size: end, from: reader.position)
     if try rest.isFollowedByZeros() { return nil }
     return TornTail(range: gap.lowerBound..<end, isDamage: false)
   }
 
   /// The torn tail of a file that another process writes or has written.
-  private func strangersTail(behind walk: LogWalk, floor: UInt64) throws(Fault) -> TornTail? {
+  private func strangersTail(behind reader: LogReader, floor: UInt64) throws(Fault) -> TornTail? {
     if try volume.isLockedForWriting(path) { return nil }
-    var walk = walk
-    try walk.finish()
-    if walk.hasEnded { return nil }
-    if try walk.isFollowedByZeros() { return nil }
+    var reader = reader
+    try reader.finish()
+    if reader.hasEnded { return nil }
+    if try reader.isFollowedByZeros() { return nil }
     // An incomplete frame may be one that a writer has begun meanwhile.
     if try volume.isLockedForWriting(path) { return nil }
-    let start = walk.position.offset
-    return TornTail(range: start..<walk.size, isDamage: try walk.endsInDamage(floor: floor))
+    let start = reader.position.offset
+    return TornTail(range: start..<reader.size, isDamage: try reader.endsInDamage(floor: floor))
   }
 }

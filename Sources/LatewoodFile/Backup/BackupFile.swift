@@ -277,12 +277,12 @@ extension LogFile {
   /// Finds the end of the backup; nil if the file does not end as a backup does.
   fileprivate func endOfBackup() throws(Fault) -> BackupEnd? {
     let found = try findNewest()
-    guard found.walk.hasEnded, let seal = found.walk.lastFrame else { return nil }
-    var walk = LogWalk(
-      view: found.walk.view, size: seal.ownOffset, from: found.choice.replay,
+    guard found.reader.hasEnded, let seal = found.reader.lastFrame else { return nil }
+    var reader = LogReader(
+      view: found.reader.view, size: seal.ownOffset, from: found.choice.replay,
       lastTransaction: found.choice.checkpoint?.transaction ?? 0)
-    try walk.finish()
-    guard let last = walk.lastFrame else { return nil }
+    try reader.finish()
+    guard let last = reader.lastFrame else { return nil }
     return BackupEnd(
       seal: seal.ownOffset, last: last, branch: found.choice.checkpoint?.branch ?? 0,
       generation: try readSlots().first?.generation ?? found.choice.slot.generation)
@@ -293,7 +293,7 @@ extension LogFile {
   fileprivate func has(_ frame: FrameHeader) throws(Fault) -> Bool {
     let (view, end) = (view, frame.ownOffset + UInt64(FrameHeader.length))
     guard end <= view.limit else { return false }
-    if try LogWalk.frame(at: frame.ownOffset, view: view, size: view.limit) == frame { return true }
+    if try LogReader.frame(at: frame.ownOffset, view: view, size: view.limit) == frame { return true }
     // The frame may lie in several blocks, of which some were given back.
     var expected = [UInt8](repeating: 0, count: FrameHeader.length)
     expected.withUnsafeMutableBytes { bytes in bytes.baseAddress.map(frame.encodeWhole) }

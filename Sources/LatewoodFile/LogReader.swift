@@ -13,7 +13,7 @@ import LatewoodDevice
 /// Invariants:
 /// 1. Nothing at or beyond `size` is touched, and the bytes below it are in the file.
 /// 2. `position` only grows, and everything before it is part of the log.
-struct LogWalk {
+struct LogReader {
   let view: FileView
   /// The size of the file, in bytes, when the walk began.
   let size: UInt64
@@ -83,7 +83,7 @@ struct LogWalk {
   /// read its bytes, which is no end.
   mutating func next() throws(Fault) -> FrameHeader? {
     guard !hasEnded,
-      let header = try LogWalk.frame(at: position.offset, view: view, size: size, &readable),
+      let header = try LogReader.frame(at: position.offset, view: view, size: size, &readable),
       let end = chain.end(of: header)
     else { return nil }
     chain.pass(header, to: end)
@@ -127,7 +127,7 @@ struct LogWalk {
     while let header = try nextClaim(from: &at, &readable) {
       let cost = header.payloadLength
       guard header.kind == .nodes || cost <= budget else { return true }
-      if try LogWalk.frame(at: header.ownOffset, view: view, size: size) != nil { return true }
+      if try LogReader.frame(at: header.ownOffset, view: view, size: size) != nil { return true }
       if header.kind != .nodes { budget -= cost }
     }
     return false
@@ -152,7 +152,7 @@ struct LogWalk {
       }
       // SAFETY: 56 bytes from `offset` on are below `size`.
       guard (view.base + Int(offset)).u32(FrameHeader.Offset.magic) == FrameHeader.magic,
-        let header = LogWalk.header(at: offset, view: view, size: size),
+        let header = LogReader.header(at: offset, view: view, size: size),
         header.durableThrough > position.offset
       else { continue }
       return header
