@@ -99,14 +99,14 @@ package final class LogWriter: @unchecked Sendable {
   /// Begins a transaction and returns its number.
   ///
   /// Throws `poisoned`, `closed`, `fileTooLarge`; `outOfSpace` until
-  /// `LogFile.recoverFromOutOfSpace` was called; `unsupported` while `LogFile.needsCheckpoint`.
+  /// `DatabaseFile.recoverFromOutOfSpace` was called; `unsupported` while `DatabaseFile.needsCheckpoint`.
   package func beginTransaction() throws(Fault) -> UInt64 {
     precondition(!isInTransaction, "a transaction is open")
     try prepareToAppend(beginning: true)
     return try state.pointee.begin()
   }
 
-  /// Completes the transaction in memory; `LogFile.flush` brings it to the file.
+  /// Completes the transaction in memory; `DatabaseFile.flush` brings it to the file.
   ///
   /// The transaction is over even if this throws; then it has left no trace, and the caller must
   /// forget its operations. A transaction without operations writes nothing. Throws `poisoned`,
@@ -231,7 +231,7 @@ package final class LogWriter: @unchecked Sendable {
   /// must already be durable.
   ///
   /// Throws `unsupported` if the checkpoint was begun before a gap in the log (invariant 2 of
-  /// `LogFile`) and must be done again; otherwise as `reserveNodes`.
+  /// `DatabaseFile`) and must be done again; otherwise as `reserveNodes`.
   package func appendCheckpoint(_ record: CheckpointRecord) throws(Fault) -> AppendedCheckpoint {
     precondition(!isInTransaction)
     try prepareToAppend()
@@ -251,7 +251,7 @@ package final class LogWriter: @unchecked Sendable {
   }
 
   /// *No transaction open.* Appends a frame that only records how far the file is known to be
-  /// durable. `LogFile.flush` writes it; it needs no sync. Does nothing right after another seal.
+  /// durable. `DatabaseFile.flush` writes it; it needs no sync. Does nothing right after another seal.
   package func appendSeal() throws(Fault) {
     precondition(!isInTransaction)
     try prepareToAppend()

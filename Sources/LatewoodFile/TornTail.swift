@@ -23,7 +23,7 @@ extension LogReader {
   }
 }
 
-extension LogFile {
+extension DatabaseFile {
   /// The torn tail behind a log that a verification has walked; nil if there is nothing, only
   /// zeros, or bytes that a live writer may be writing.
   ///

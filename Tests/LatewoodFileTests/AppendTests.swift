@@ -15,7 +15,7 @@ import Testing
   }
 
   private func read(
-    _ log: LogFile, at offset: UInt64
+    _ log: DatabaseFile, at offset: UInt64
   ) throws -> (code: UInt8, key: [UInt8], value: [UInt8]) {
     let record = try log.writer.record(at: offset)
     return (
@@ -189,9 +189,9 @@ import Testing
   @Test func `a leftover of an interrupted creation is replaced`() throws {
     let device = try bench.volume.open("other.creating", .createExclusive(permissions: 0o600))
     device.close()
-    try LogFile.create(on: bench.volume, path: "other", environment: bench.environment)
+    try DatabaseFile.create(on: bench.volume, path: "other", environment: bench.environment)
     #expect(try !bench.volume.exists("other.creating"))
-    let log = try LogFile.open(
+    let log = try DatabaseFile.open(
       on: bench.volume, path: "other", readOnly: false, environment: bench.environment)
     log.close()
   }

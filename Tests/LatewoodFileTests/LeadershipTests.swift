@@ -51,7 +51,7 @@ import Testing
     var kinds: [Fault.Kind?] { thrown.withLock { $0 } }
   }
 
-  private func commitInMemory(_ key: String, to log: LogFile) throws -> CommitPosition {
+  private func commitInMemory(_ key: String, to log: DatabaseFile) throws -> CommitPosition {
     _ = try log.writer.beginTransaction()
     try log.put(key, [1])
     return try log.writer.commitTransaction()

@@ -32,12 +32,12 @@ struct LogBench {
   let environment = Environment(now: { 1_000_000 }, random: { 0x1234_5678_9ABC_DEF0 })
 
   init() throws {
-    try LogFile.create(on: volume, path: path, environment: environment)
+    try DatabaseFile.create(on: volume, path: path, environment: environment)
   }
 
   /// Opens and recovers; the file is closed by the caller.
-  func open(readOnly: Bool = false) throws -> (log: LogFile, state: ReplayedState) {
-    let log = try LogFile.open(on: volume, path: path, readOnly: readOnly, environment: environment)
+  func open(readOnly: Bool = false) throws -> (log: DatabaseFile, state: ReplayedState) {
+    let log = try DatabaseFile.open(on: volume, path: path, readOnly: readOnly, environment: environment)
     var state = ReplayedState()
     do {
       state.report = try log.recover { (transaction, _, record) throws(Fault) in
@@ -91,7 +91,7 @@ struct LogBench {
   }
 }
 
-extension LogFile {
+extension DatabaseFile {
   @discardableResult
   func put(_ key: String, _ value: [UInt8], asExtent: Bool = false) throws(Fault) -> UInt64 {
     var key = key

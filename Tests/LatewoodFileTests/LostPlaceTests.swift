@@ -14,7 +14,7 @@ import Testing
   enum Rest: CaseIterable { case all, sync }
 
   /// Makes a commit that is not durable yet.
-  private func begin(_ rest: Rest, in log: LogFile) throws -> CommitPosition {
+  private func begin(_ rest: Rest, in log: DatabaseFile) throws -> CommitPosition {
     _ = try log.writer.beginTransaction()
     try log.put("a", [1])
     let position = try log.writer.commitTransaction()
@@ -22,7 +22,7 @@ import Testing
     return position
   }
 
-  private func replacement(of log: LogFile) throws -> LogFile {
+  private func replacement(of log: DatabaseFile) throws -> DatabaseFile {
     let next = try log.createReplacement()
     _ = try next.recover { (_, _, _) throws(Fault) in }
     try next.commit([("a", [1])])
@@ -63,7 +63,7 @@ import Testing
     case .removed: try volume.remove(bench.path)
     case .renamed: try volume.rename(bench.path, to: "aside")
     case .replaced:
-      try LogFile.create(on: volume, path: "other", environment: bench.environment)
+      try DatabaseFile.create(on: volume, path: "other", environment: bench.environment)
       try volume.rename("other", to: bench.path)
     }
     // Until then a commit relies on the last lookup: see `PlaceCheck.interval`.

@@ -233,7 +233,7 @@ import Testing
     }
     bench.volume.plan.withLock { $0.beforeLock = { #expect(throws: Never.self) { try make() } } }
     #expect(
-      faultKind { try LogFile.create(on: bench.volume, path: "other", environment: bench.environment) }
+      faultKind { try DatabaseFile.create(on: bench.volume, path: "other", environment: bench.environment) }
         == .alreadyExists)
     #expect(try memory.open("other", .readOnly).size() == 3)
   }

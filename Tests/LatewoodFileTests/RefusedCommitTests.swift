@@ -8,7 +8,7 @@ import Testing
 @Suite struct RefusedCommitTests {
   /// Makes several commits that are written together. With a region for nodes among them they are
   /// in several pieces of memory.
-  private func commitTogether(to log: LogFile, count: Int, around nodes: Bool) throws -> CommitPosition {
+  private func commitTogether(to log: DatabaseFile, count: Int, around nodes: Bool) throws -> CommitPosition {
     var position = log.writer.position
     for index in 0..<count {
       _ = try log.writer.beginTransaction()

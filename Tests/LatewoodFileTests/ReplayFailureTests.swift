@@ -11,7 +11,7 @@ import Testing
   init() throws { bench = try LogBench() }
 
   /// Commits a transaction in several frames.
-  private func commitLong(_ name: String, to log: LogFile) throws {
+  private func commitLong(_ name: String, to log: DatabaseFile) throws {
     _ = try log.writer.beginTransaction()
     for part in 0..<12 { try log.put("\(name)\(part)", [UInt8](repeating: 1, count: 900_000)) }
     try log.flush(through: log.writer.commitTransaction(), durable: false)
@@ -45,7 +45,7 @@ import Testing
     let log = try bench.open().log
     try commitLong("a", to: log)
     log.close()
-    let reader = try LogFile.open(
+    let reader = try DatabaseFile.open(
       on: bench.volume, path: bench.path, readOnly: true, environment: bench.environment)
     #expect(
       faultKind {

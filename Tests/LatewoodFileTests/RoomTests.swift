@@ -12,7 +12,7 @@ import Testing
   /// Makes commits of about `length` bytes. Returns the number of bytes written beyond the end of
   /// the log by each.
   private func ahead(
-    _ log: LogFile, of other: LogBench? = nil, commits: Int, length: Int, durable: Bool = true
+    _ log: DatabaseFile, of other: LogBench? = nil, commits: Int, length: Int, durable: Bool = true
   ) throws -> [UInt64] {
     let bench = other ?? bench
     return try (0..<commits).map { number in

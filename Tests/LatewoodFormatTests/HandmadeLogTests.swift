@@ -12,7 +12,7 @@ import Testing
   /// An empty file to append frames to.
   private func surgery() throws -> FileSurgery {
     let volume = SimulatedVolume()
-    try LogFile.create(on: volume, path: "file", environment: environment)
+    try DatabaseFile.create(on: volume, path: "file", environment: environment)
     return try FileSurgery(volume.liveBytes(of: "file"))
   }
 
@@ -20,7 +20,7 @@ import Testing
   private func recovered(_ surgery: FileSurgery) throws -> LatewoodFile.RecoveryReport {
     let volume = SimulatedVolume()
     try volume.place(surgery.bytes, at: "file")
-    let log = try LogFile.open(on: volume, path: "file", readOnly: true, environment: environment)
+    let log = try DatabaseFile.open(on: volume, path: "file", readOnly: true, environment: environment)
     defer { log.close() }
     return try log.recover { (_, _, _) throws(Fault) in }
   }
@@ -75,7 +75,7 @@ import Testing
     let seed = surgery.seed
     let volume = SimulatedVolume()
     try volume.place(surgery.bytes + [UInt8](repeating: 3, count: 200), at: "file")
-    let log = try LogFile.open(on: volume, path: "file", readOnly: true, environment: environment)
+    let log = try DatabaseFile.open(on: volume, path: "file", readOnly: true, environment: environment)
     defer { log.close() }
     _ = try log.recover { (_, _, _) throws(Fault) in }
     let bytes = try volume.liveBytes(of: "file")
@@ -95,8 +95,8 @@ import Testing
 
   @Test func `a slot does not lead to another checkpoint than the one it was written for`() throws {
     let volume = SimulatedVolume()
-    try LogFile.create(on: volume, path: "file", environment: environment)
-    let log = try LogFile.open(on: volume, path: "file", readOnly: false, environment: environment)
+    try DatabaseFile.create(on: volume, path: "file", environment: environment)
+    let log = try DatabaseFile.open(on: volume, path: "file", readOnly: false, environment: environment)
     _ = try log.recover { (_, _, _) throws(Fault) in }
     for _ in 0..<2 {
       let checkpoint = try log.writer.appendCheckpoint(
@@ -135,7 +135,7 @@ import Testing
     surgery.append([UInt8](repeating: 7, count: 100))
     let volume = SimulatedVolume()
     try volume.place(surgery.bytes, at: "file")
-    let log = try LogFile.open(on: volume, path: "file", readOnly: false, environment: environment)
+    let log = try DatabaseFile.open(on: volume, path: "file", readOnly: false, environment: environment)
     _ = try log.recover { (_, _, _) throws(Fault) in }
     let checkpoint = try log.writer.appendCheckpoint(
       CheckpointRecord(
@@ -154,7 +154,7 @@ import Testing
     var images = 0
     for image in volume.crashImages() {
       let disk = try image.makeVolume()
-      let again = try LogFile.open(on: disk, path: "file", readOnly: false, environment: environment)
+      let again = try DatabaseFile.open(on: disk, path: "file", readOnly: false, environment: environment)
       #expect(throws: Never.self, "\(image)") { _ = try again.recover { (_, _, _) throws(Fault) in } }
       again.close()
       images += 1

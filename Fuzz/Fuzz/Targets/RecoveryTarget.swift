@@ -35,7 +35,7 @@ final class RecoveryTarget: FuzzTarget {
   }
 
   private func visit(_ volume: MemoryVolume, end: UInt64, appends: Bool) throws -> Seen {
-    let log = try LogFile.open(on: volume, path: "db", readOnly: false, environment: .system)
+    let log = try DatabaseFile.open(on: volume, path: "db", readOnly: false, environment: .system)
     defer { log.close() }
     var seen = Seen()
     let report = try log.recover { transaction, offset, record throws(Fault) in

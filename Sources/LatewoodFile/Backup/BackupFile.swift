@@ -27,12 +27,12 @@ package final class BackupFile {
   static let suffix = ".backing-up"
   private static let pieceLength = 1 << 20
 
-  private let source: LogFile
+  private let source: DatabaseFile
   private let path: String
   private let lock: any FileLock
   private let device: any Device
   /// The existing backup that this one extends, or nil for a new file.
-  private let existing: LogFile?
+  private let existing: DatabaseFile?
   private var slotGeneration: UInt64
   /// The offset before which the file has the source's bytes.
   package let start: UInt64
@@ -43,7 +43,7 @@ package final class BackupFile {
   private var isClosed = false
 
   private init(
-    _ source: LogFile, path: String, lock: any FileLock, device: any Device, existing: LogFile?,
+    _ source: DatabaseFile, path: String, lock: any FileLock, device: any Device, existing: DatabaseFile?,
     generation: UInt64, start: UInt64
   ) {
     self.source = source
@@ -63,7 +63,7 @@ package final class BackupFile {
   /// Throws `alreadyExists` unless the existing file is a backup of this database that was never
   /// written to; `lockedByThisProcess`; `lockedByOtherProcess`; and errors of the volume and the
   /// device.
-  package static func open(at path: String, of source: LogFile) throws(Fault) -> BackupFile {
+  package static func open(at path: String, of source: DatabaseFile) throws(Fault) -> BackupFile {
     let volume = source.volume
     let path = try volume.resolved(path)
     let lock = try volume.lockForWriting(path)
@@ -82,7 +82,7 @@ package final class BackupFile {
 
   /// Opens the existing backup; nil if it was made before the database was compacted.
   private static func goOn(
-    at path: String, of source: LogFile, _ lock: any FileLock
+    at path: String, of source: DatabaseFile, _ lock: any FileLock
   ) throws(Fault) -> BackupFile? {
     let device = try source.volume.open(path, .readWrite)
     do throws(Fault) {
@@ -93,8 +93,8 @@ package final class BackupFile {
         throw foreign(path, "there is another database")
       }
       let mapping = try MappedFile(device, covering: try device.size())
-      let opened = LogFile.Opened(device: device, header: header, mapping: mapping, fileLock: nil)
-      let log = LogFile(opened, on: source.volume, path: path, environment: source.environment)
+      let opened = DatabaseFile.Opened(device: device, header: header, mapping: mapping, fileLock: nil)
+      let log = DatabaseFile(opened, on: source.volume, path: path, environment: source.environment)
       guard let end = try log.endOfBackup() else {
         throw foreign(path, "the file there is no backup, or has been written to since it was one")
       }
@@ -116,7 +116,7 @@ package final class BackupFile {
 
   private static func headerOfBackup(_ device: any Device, _ path: String) throws(Fault) -> FileHeader {
     do throws(Fault) {
-      return try LogFile.readHeader(device, path)
+      return try DatabaseFile.readHeader(device, path)
     } catch {
       guard [.emptyFile, .notADatabase, .damaged, .tooNew].contains(error.kind) else { throw error }
       throw foreign(path, "there is a file that is no backup")
@@ -124,19 +124,19 @@ package final class BackupFile {
   }
 
   private static func begin(
-    at path: String, of source: LogFile, _ lock: any FileLock
+    at path: String, of source: DatabaseFile, _ lock: any FileLock
   ) throws(Fault) -> BackupFile {
     let unfinished = SideName.path(path, suffix)
     try source.volume.removeIfPresent(unfinished)
     // The next backup writes to this file again.
-    let permissions = try source.device.permissions() | LogFile.ownerWrites
+    let permissions = try source.device.permissions() | DatabaseFile.ownerWrites
     let device = try source.volume.open(unfinished, .createExclusive(permissions: permissions))
     let file = BackupFile(
       source, path: path, lock: lock, device: device, existing: nil, generation: 1, start: FileLayout.logStart
     )
     do throws(Fault) {
       try withScratch(Int(FileLayout.logStart)) { block throws(Fault) in
-        LogFile.encodeEmptyFile(source.header, into: block, time: source.environment.now())
+        DatabaseFile.encodeEmptyFile(source.header, into: block, time: source.environment.now())
         try device.write(UnsafeRawBufferPointer(block), at: 0)
       }
       return file
@@ -257,7 +257,7 @@ package final class BackupFile {
   /// Closes the file, and removes it if it is not yet a backup. Best effort.
   package func discard() {
     if isClosed { return }
-    if !isIncremental { LogFile.removeLeftover(SideName.path(path, BackupFile.suffix), on: source.volume) }
+    if !isIncremental { DatabaseFile.removeLeftover(SideName.path(path, BackupFile.suffix), on: source.volume) }
     close()
   }
 }
@@ -273,7 +273,7 @@ private struct BackupEnd {
   var generation: UInt64
 }
 
-extension LogFile {
+extension DatabaseFile {
   /// Finds the end of the backup; nil if the file does not end as a backup does.
   fileprivate func endOfBackup() throws(Fault) -> BackupEnd? {
     let found = try findNewest()

@@ -30,8 +30,8 @@ final class CompactionRun {
   private static let followShare = 0.1
 
   private let engine: Engine
-  private let old: LogFile
-  private let new: LogFile
+  private let old: DatabaseFile
+  private let new: DatabaseFile
   private let target: Engine
   private let throttle: CompactionThrottle
   private let tellProgress: ((CompactionProgress) -> Void)?
@@ -48,7 +48,7 @@ final class CompactionRun {
   ///   - start: the newest checkpoint of the engine's file.
   ///   - new: an empty file, which will replace the engine's file or become a copy of it.
   init(
-    _ engine: Engine, from start: CheckpointRecord, into new: LogFile, bytesPerSecond: UInt64?,
+    _ engine: Engine, from start: CheckpointRecord, into new: DatabaseFile, bytesPerSecond: UInt64?,
     _ tellProgress: ((CompactionProgress) -> Void)?
   ) throws(Fault) {
     self.engine = engine

@@ -30,7 +30,7 @@ extension Engine {
 
   private func rewrite(
     joins: Bool, isAutomatic: Bool, unless isCancelled: () -> Bool, _ bytesPerSecond: UInt64?,
-    _ progress: ((CompactionProgress) -> Void)?, into create: () throws(Fault) -> LogFile
+    _ progress: ((CompactionProgress) -> Void)?, into create: () throws(Fault) -> DatabaseFile
   ) throws(Fault) -> CompactionReport {
     try checkOpen()
     try refuseInsideCompaction("a compaction or copy was asked for")
@@ -73,7 +73,7 @@ extension Engine {
   private func runRewriting(
     holdsWriters: Bool, isAutomatic: Bool, isPrepared: Bool = false, _ bytesPerSecond: UInt64?,
     _ progress: ((CompactionProgress) -> Void)?,
-    into create: () throws(Fault) -> LogFile
+    into create: () throws(Fault) -> DatabaseFile
   ) throws(Fault) -> CompactionReport {
     let began = MonotonicClock.nanoseconds
     try compaction.checkpoint()

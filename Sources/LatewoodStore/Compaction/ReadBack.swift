@@ -61,7 +61,7 @@ final class ReadBack: @unchecked Sendable {
   private let beside: RegionProof
   private let device: any Device
 
-  init(_ file: LogFile) {
+  init(_ file: DatabaseFile) {
     let device = file.device
     self.device = device
     let read = { (target: UnsafeMutableRawBufferPointer, offset: UInt64) throws(Fault) -> Int in

@@ -9,9 +9,9 @@ import LatewoodTree
 ///
 /// Thread safety: any thread.
 final class ReplacedFile: Sendable {
-  private let replaced = Guarded<(file: LogFile, version: Version)?>(nil)
+  private let replaced = Guarded<(file: DatabaseFile, version: Version)?>(nil)
 
-  func keep(_ file: LogFile, _ version: Version) { replaced.withLock { $0 = (file, version) } }
+  func keep(_ file: DatabaseFile, _ version: Version) { replaced.withLock { $0 = (file, version) } }
 
   /// Releases the file on this thread, so that its blocks are free when this returns.
   func release() {

@@ -9,29 +9,29 @@ import LatewoodFile
 /// Thread safety: any thread.
 final class CurrentFile: Sendable {
   private struct State {
-    var log: LogFile
+    var log: DatabaseFile
     var checkpoint: UInt64
   }
   private let state: Guarded<State>
 
   /// - Parameter checkpoint: the offset of the newest checkpoint's frame; 0 if there is none.
-  init(_ log: LogFile, checkpoint: UInt64 = 0) {
+  init(_ log: DatabaseFile, checkpoint: UInt64 = 0) {
     state = Guarded(State(log: log, checkpoint: checkpoint))
   }
 
-  var log: LogFile { state.withLock { $0.log } }
+  var log: DatabaseFile { state.withLock { $0.log } }
 
   /// The offset of the newest checkpoint's frame; 0 if there is none.
   var checkpoint: UInt64 { state.withLock { $0.checkpoint } }
 
   /// The file and the newest checkpoint in it, which belong together.
-  var logAndCheckpoint: (log: LogFile, checkpoint: UInt64) {
+  var logAndCheckpoint: (log: DatabaseFile, checkpoint: UInt64) {
     state.withLock { ($0.log, $0.checkpoint) }
   }
 
   func didWriteCheckpoint(at offset: UInt64) { state.withLock { $0.checkpoint = offset } }
 
-  func replace(with next: LogFile, checkpoint: UInt64) {
+  func replace(with next: DatabaseFile, checkpoint: UInt64) {
     let old = state.withLock { state in
       defer { state = State(log: next, checkpoint: checkpoint) }
       return state.log

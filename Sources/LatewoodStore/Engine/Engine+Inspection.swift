@@ -77,7 +77,7 @@ extension Engine {
     return offset == 0 ? nil : try record(at: offset, in: log)
   }
 
-  private func record(at offset: UInt64, in log: LogFile) throws(Fault) -> CheckpointRecord {
+  private func record(at offset: UInt64, in log: DatabaseFile) throws(Fault) -> CheckpointRecord {
     guard let (record, _) = try log.checkpoint(at: offset, in: log.view) else {
       throw Fault.damaged(at: offset, "there is no sound checkpoint here")
     }

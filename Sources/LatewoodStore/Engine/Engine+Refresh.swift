@@ -56,7 +56,7 @@ extension Engine {
 
   /// Replaces the state in memory with the tree of a newer checkpoint, perhaps in another file, and
   /// the log after it.
-  private func startOver(in next: LogFile) throws(Fault) -> Bool {
+  private func startOver(in next: DatabaseFile) throws(Fault) -> Bool {
     var state = head.newest
     let before = state.transaction
     let report: LatewoodFile.RecoveryReport

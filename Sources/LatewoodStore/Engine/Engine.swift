@@ -74,7 +74,7 @@ final class Engine: Sendable {
   /// Opens a store, and writes a checkpoint if recovery asks for one. If this throws, the file is
   /// closed.
   init(
-    log: LogFile, path: String?, isReadOnly: Bool, options: Store.Options, environment: Environment
+    log: DatabaseFile, path: String?, isReadOnly: Bool, options: Store.Options, environment: Environment
   ) throws(Fault) {
     self.path = path
     self.isReadOnly = isReadOnly
@@ -100,7 +100,7 @@ final class Engine: Sendable {
   }
 
   /// The file that commits go to; see `CurrentFile`.
-  var log: LogFile { file.log }
+  var log: DatabaseFile { file.log }
 
   /// The newest version for a registered read, as `VersionPublisher.follow`.
   @inline(__always) func follow(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>? {
@@ -114,7 +114,7 @@ final class Engine: Sendable {
 
   /// Goes on in another file that has the same state. While no checkpoint runs, under the writer
   /// lock.
-  func goOn(in next: LogFile, checkpoint: UInt64) {
+  func goOn(in next: DatabaseFile, checkpoint: UInt64) {
     next.mapping.setProofLifetime(seconds: options.checksumLifetime)
     next.device.cache?.waitFor(readers)
     file.replace(with: next, checkpoint: checkpoint)
@@ -138,7 +138,7 @@ final class Engine: Sendable {
   ///
   /// A separate function, so that its version is released before that checkpoint, which could
   /// otherwise give nothing back and would wait in vain.
-  @inline(never) private func show(replayed log: LogFile) throws(Fault) -> Bool {
+  @inline(never) private func show(replayed log: DatabaseFile) throws(Fault) -> Bool {
     var state = Head()
     let report: LatewoodFile.RecoveryReport
     (state.active, report) = try replay(log, into: state.active.layer, version: 1)
@@ -167,7 +167,7 @@ final class Engine: Sendable {
 
   /// Recovers the log into a write buffer.
   func replay(
-    _ log: LogFile, into layer: BufferLayer, version: UInt64
+    _ log: DatabaseFile, into layer: BufferLayer, version: UInt64
   ) throws(Fault) -> (state: BufferState, report: LatewoodFile.RecoveryReport) {
     let writer = BufferWriter(state: BufferState(layer: layer), version: version, file: log.view)
     do throws(Fault) {
@@ -199,7 +199,7 @@ final class Engine: Sendable {
   }
 
   /// Asks the system to begin writing the log.
-  func writebackLater(_ log: LogFile, through end: UInt64) {
+  func writebackLater(_ log: DatabaseFile, through end: UInt64) {
     if options.checkpointsInBackground { writeback.advance(log, through: end) }
   }
 

@@ -79,9 +79,9 @@ extension Store {
       defer { lock.unlock() }
       // Check again: another process may have created one before this one got the lock.
       try refuseExisting(path, on: volume)
-      LogFile.removeStaging(of: path, on: volume)
-      defer { LogFile.removeStaging(of: path, on: volume) }
-      let staging = LogFile.staging(of: path)
+      DatabaseFile.removeStaging(of: path, on: volume)
+      defer { DatabaseFile.removeStaging(of: path, on: volume) }
+      let staging = DatabaseFile.staging(of: path)
       try build(staging)
       try volume.rename(staging, to: path)
       try volume.syncDirectory(containing: path)
@@ -121,9 +121,9 @@ extension Store {
       // Before the work, too: most readers that have the database open now still have it
       // afterwards.
       try alone(path, on: volume) { () throws(Fault) in }
-      LogFile.removeStaging(of: path, on: volume)
-      defer { LogFile.removeStaging(of: path, on: volume) }
-      let staging = LogFile.staging(of: path)
+      DatabaseFile.removeStaging(of: path, on: volume)
+      defer { DatabaseFile.removeStaging(of: path, on: volume) }
+      let staging = DatabaseFile.staging(of: path)
       try build(staging)
       try alone(path, on: volume) { () throws(Fault) in try volume.rename(staging, to: path) }
       try volume.syncDirectory(containing: path)

@@ -86,7 +86,7 @@ public final class Store: Sendable {
         throw Fault(.notFound, "there is no such file", path: path)
       case .openOrCreate where !exists, .createNew:
         do throws(Fault) {
-          try LogFile.create(
+          try DatabaseFile.create(
             on: volume, path: path, environment: environment, permissions: options.permissions)
         } catch {
           // Another process or thread has made it meanwhile, which is fine unless it had to be new.
@@ -94,7 +94,7 @@ public final class Store: Sendable {
         }
       default: break
       }
-      let log = try LogFile.open(
+      let log = try DatabaseFile.open(
         on: volume, path: path, readOnly: mode == .readOnly, environment: environment)
       let engine = try Engine(
         log: log, path: path, isReadOnly: mode == .readOnly, options: options, environment: environment)

@@ -11,7 +11,7 @@ import LatewoodTree
 public final class Transaction: Readable, ReadGate {
   let engine: Engine
   /// The file that the commit goes to.
-  let log: LogFile
+  let log: DatabaseFile
   let writer: LogWriter
   private let version: Version
   let buffer: BufferWriter

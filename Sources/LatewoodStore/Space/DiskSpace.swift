@@ -26,7 +26,7 @@ final class DiskSpace: Sendable {
   /// Notes the space that the log has found. Under the writer lock.
   ///
   /// - Returns: whether that changes anything.
-  @discardableResult func note(_ log: LogFile) -> Bool {
+  @discardableResult func note(_ log: DatabaseFile) -> Bool {
     let (isLow, isTight) = (log.writer.isLowOnSpace, log.writer.isTight)
     guard isLow != self.isLow || isTight != self.isTight else { return false }
     low.store(isLow, ordering: .relaxed)

@@ -12,19 +12,19 @@ extension Engine {
   /// Notes what a commit found out about the space. Under the writer lock.
   ///
   /// - Parameter removes: whether it only freed space.
-  func didCommit(to log: LogFile, removes: Bool) {
+  func didCommit(to log: DatabaseFile, removes: Bool) {
     noteSpace(of: log)
     if log.writer.isTight { disk.didCommit(head.newest.transaction, removes: removes) }
   }
 
   /// Notes that there was no space for a commit besides the reserve. The next transaction tries to
   /// free some. Under the writer lock.
-  func wasRefusedSpace(by log: LogFile) {
+  func wasRefusedSpace(by log: DatabaseFile) {
     noteSpace(of: log)
     disk.wasRefused(after: head.newest.transaction)
   }
 
-  private func noteSpace(of log: LogFile) {
+  private func noteSpace(of log: DatabaseFile) {
     // The threshold of checkpoints depends on it, and so what writers pay.
     if disk.note(log) { pacer.wake() }
   }

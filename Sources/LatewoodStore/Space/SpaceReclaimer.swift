@@ -309,7 +309,7 @@ final class SpaceReclaimer: Sendable {
 
 extension Version {
   /// The state of a checkpoint, without later commits.
-  convenience init(of record: CheckpointRecord, in log: LogFile, hold: BaseHold) {
+  convenience init(of record: CheckpointRecord, in log: DatabaseFile, hold: BaseHold) {
     // It has no write buffer, so no buffer nodes are kept for it. It needs a separate registry,
     // because the writer's accepts numbers only in ascending order and transactions continue
     // meanwhile.

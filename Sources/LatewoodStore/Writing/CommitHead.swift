@@ -113,7 +113,7 @@ final class CommitHead: @unchecked Sendable {
   func didCommitSynchronously(through end: UInt64) { synchronousEnd.store(end, ordering: .relaxed) }
 
   /// Whether there is a synchronous commit that is not durable yet.
-  func awaitsSync(of log: LogFile) -> Bool {
+  func awaitsSync(of log: DatabaseFile) -> Bool {
     synchronousEnd.load(ordering: .relaxed) > log.durableThrough
   }
 
@@ -121,7 +121,7 @@ final class CommitHead: @unchecked Sendable {
   ///
   /// - Parameter version: the published version; nil if the store is closed.
   /// - Throws: `inputOutput` if the disk now fails in another way, which ends all writing.
-  func rollBackUnwritten(in log: LogFile, to version: () -> Version?) throws(Fault) {
+  func rollBackUnwritten(in log: DatabaseFile, to version: () -> Version?) throws(Fault) {
     guard log.isOutOfSpace else { return }
     // Every running flush ends with the failure, and no new commit begins.
     settling.waitForNone()

@@ -18,7 +18,7 @@ final class Writeback: Sendable {
   func restart(at offset: UInt64) { through.store(offset, ordering: .relaxed) }
 
   /// Asks for the log up to `end`, if enough of it is new.
-  func advance(_ log: LogFile, through end: UInt64) {
+  func advance(_ log: DatabaseFile, through end: UInt64) {
     let start = through.load(ordering: .relaxed)
     guard end > start, end - start >= Writeback.step,
       through.compareExchange(expected: start, desired: end, ordering: .relaxed).exchanged

@@ -24,7 +24,7 @@ package final class BufferWriter {
   /// - Parameters:
   ///   - version: number of the version that this makes.
   ///   - log: takes the operations. Flushed records are read from the file, others from the log.
-  package convenience init(state: BufferState, version: UInt64, appendingTo log: LogFile) {
+  package convenience init(state: BufferState, version: UInt64, appendingTo log: DatabaseFile) {
     let file = log.view
     self.init(state, version, file, RecordSpace(file, through: log.writer.flushedThrough, writer: log.writer))
   }

@@ -13,12 +13,12 @@ import Testing
 /// threads.
 @Suite struct ReadBackThreadsTests {
   private let volume = SimulatedVolume(seed: 13)
-  private let file: LogFile
+  private let file: DatabaseFile
   private let back: ReadBack
 
   init() throws {
-    try LogFile.create(on: volume, path: "db", environment: .system)
-    file = try LogFile.open(on: volume, path: "db", readOnly: false, environment: .system)
+    try DatabaseFile.create(on: volume, path: "db", environment: .system)
+    file = try DatabaseFile.open(on: volume, path: "db", readOnly: false, environment: .system)
     _ = try file.recover { (_, _, _) throws(Fault) in }
     back = ReadBack(file)
   }

@@ -85,7 +85,7 @@ struct DamageFixture: CustomTestStringConvertible, Sendable {
   /// Appends a seal, as the store does when it is idle.
   private static func seal(_ volume: SimulatedVolume) throws {
     volume.kill(process: 1)
-    let log = try LogFile.open(
+    let log = try DatabaseFile.open(
       on: volume.process(2), path: CrashScript.path, readOnly: false,
       environment: Environment(now: { 0 }, random: { 7 }))
     _ = try log.recover { (_, _, _) throws(Fault) in }

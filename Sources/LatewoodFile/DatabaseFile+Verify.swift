@@ -11,7 +11,7 @@ package struct LogVerification: Sendable, Equatable {
   package var hasWholeLog = true
 }
 
-extension LogFile {
+extension DatabaseFile {
   /// Verifies both copies of the header, both root slots, the frames from the newest checkpoint's
   /// replay offset, or from `known` if that comes first, to `end`, and the bytes behind the log.
   ///

@@ -2,8 +2,8 @@ import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodDevice
 
-extension LogFile {
-  /// The parts from which an open `LogFile` is made.
+extension DatabaseFile {
+  /// The parts from which an open `DatabaseFile` is made.
   struct Opened {
     var device: any Device
     var header: FileHeader
@@ -33,7 +33,7 @@ extension LogFile {
     try refuseExisting(path, on: volume)
     // All of them: if one of these names is too long for the file system, this throws, so that no
     // database is made that could not be compacted or backed up.
-    for leftover in LogFile.unfinished(of: path) { try volume.removeIfPresent(leftover) }
+    for leftover in DatabaseFile.unfinished(of: path) { try volume.removeIfPresent(leftover) }
     removeStaging(of: path, on: volume)
     let unfinished = SideName.path(path, creationSuffix)
     let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
@@ -99,7 +99,7 @@ extension LogFile {
   /// of the device.
   package static func open(
     on volume: any Volume, path: String, readOnly: Bool, environment: Environment
-  ) throws(Fault) -> LogFile {
+  ) throws(Fault) -> DatabaseFile {
     let path = try volume.resolved(path)
     // Checked before locking, which would leave a lock file beside a database that does not exist.
     guard try volume.exists(path) else {
@@ -122,7 +122,7 @@ extension LogFile {
         let mapping = try MappedFile(
           device, covering: try device.size(), ahead: readOnly ? 0 : LogChunks.mappedAhead)
         let opened = Opened(device: device, header: header, mapping: mapping, fileLock: lock)
-        return LogFile(opened, on: volume, path: path, environment: environment)
+        return DatabaseFile(opened, on: volume, path: path, environment: environment)
       } catch {
         device.close()
         throw error

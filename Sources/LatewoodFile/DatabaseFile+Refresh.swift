@@ -12,7 +12,7 @@ package enum RefreshOutcome: Sendable, Equatable {
   case replaced
 }
 
-extension LogFile {
+extension DatabaseFile {
   /// For read-only opens: applies the commits of another process since `recover` or the last call.
   ///
   /// O(bytes of the new part of the log). Throws `damaged`, `closed`, and errors of the device.
@@ -53,8 +53,8 @@ extension LogFile {
   }
 
   /// Opens the file that is at this one's path now, read-only. Call `recover` on it first.
-  package func reopened() throws(Fault) -> LogFile {
-    try LogFile.open(on: volume, path: path, readOnly: true, environment: environment)
+  package func reopened() throws(Fault) -> DatabaseFile {
+    try DatabaseFile.open(on: volume, path: path, readOnly: true, environment: environment)
   }
 
   private func isStillInPlace() throws(Fault) -> Bool {

@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 
-extension LogFile {
+extension DatabaseFile {
   /// The newest valid root slot and the checkpoint it names.
   struct SlotChoice {
     var slot: RootSlot

@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodConcurrency
 
-/// The result of `LogFile.recover`.
+/// The result of `DatabaseFile.recover`.
 package struct RecoveryReport: Sendable, Equatable {
   /// The checkpoint that recovery started from; nil if there is none yet.
   package var checkpoint: CheckpointRecord?
@@ -17,13 +17,13 @@ package struct RecoveryReport: Sendable, Equatable {
   /// Whether the older slot was used because the newest one, or the checkpoint it names, was not
   /// sound.
   package var usedOlderSlot = false
-  /// Whether a checkpoint must be written; see `LogFile.needsCheckpoint`.
+  /// Whether a checkpoint must be written; see `DatabaseFile.needsCheckpoint`.
   package var needsCheckpoint = false
   /// The greatest transaction number in the file.
   package var lastTransaction: UInt64 = 0
 }
 
-extension LogFile {
+extension DatabaseFile {
   /// Reads the newest state: picks the root slot, walks the log, and passes the operations of each
   /// committed transaction to `apply` in order.
   ///

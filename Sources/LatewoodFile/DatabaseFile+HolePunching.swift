@@ -1,7 +1,7 @@
 import LatewoodBytes
 
 /// Giving dead parts of the file back to the file system: FORMAT.md, section 1.
-extension LogFile {
+extension DatabaseFile {
   /// The greatest length given back by one call, in bytes: a multiple of every block length.
   private static let longestPunch: UInt64 = 1 << 20
 
@@ -70,7 +70,7 @@ extension LogFile {
         throw Fault.damaged(at: block.lowerBound, "the beginning of the file cannot be given back")
       }
       // Nobody can write to the file while the system gives blocks back.
-      let start = max(block.lowerBound, block.upperBound - min(block.upperBound, LogFile.longestPunch))
+      let start = max(block.lowerBound, block.upperBound - min(block.upperBound, DatabaseFile.longestPunch))
       frames.yieldToFrames()
       guard try device.punch(offset: start, length: block.upperBound - start) else {
         return .unsupported
@@ -90,5 +90,5 @@ extension LogFile {
   }
 }
 
-/// The outcome of `LogFile.punch`.
+/// The outcome of `DatabaseFile.punch`.
 package enum PunchOutcome: Sendable { case done, busy, unsupported }

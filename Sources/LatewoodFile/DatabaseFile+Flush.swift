@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-extension LogFile {
+extension DatabaseFile {
   /// Waits until everything before `position` is in the file and, if `durable`, would survive a
   /// power cut. From any thread.
   ///
@@ -20,7 +20,7 @@ extension LogFile {
   /// after which the log is as usable as before and only these nodes are missing; `inputOutput`,
   /// which ends all writing; `poisoned`, `closed`.
   package func writeNodes(
-    _ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int = LogFile.nodePieceLength
+    _ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int = DatabaseFile.nodePieceLength
   ) throws(Fault) {
     try group.writeAside(bytes, at: offset, pieces: pieces)
     // The file is this long now. The tree may be read before a frame behind it is written, which

@@ -32,7 +32,7 @@ import Synchronization
 /// 6. `writeSlot`, `writeBothSlots` and `punch` come from one thread at a time: the one that
 ///    checkpoints. They need no writer lock.
 // SAFETY: by 4 to 6 every variable belongs to one thread at a time, or guards itself.
-package final class LogFile: @unchecked Sendable {
+package final class DatabaseFile: @unchecked Sendable {
   package static let nodePieceLength = 32 << 10
 
   package let path: String

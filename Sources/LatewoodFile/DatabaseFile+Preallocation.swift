@@ -9,7 +9,7 @@ import LatewoodDevice
 /// as durable, but has zeros there after the next mount. So no block is used in which a write may
 /// have failed: the space is given back, which drops the pages for every process, and is
 /// preallocated again when needed.
-extension LogFile {
+extension DatabaseFile {
   /// Gives the preallocated space behind the log back. Returns false if appended bytes might not
   /// reach the disk there.
   ///

@@ -14,7 +14,7 @@ import LatewoodDevice
 ///
 /// After a crash at any point, NAME is the complete old file or the complete new one;
 /// `removeLeftovers` removes everything else.
-extension LogFile {
+extension DatabaseFile {
   private static let replacementSuffix = ".compacting"
   /// Permission bits that let the owner read and write.
   static let ownerWrites: UInt16 = 0o600
@@ -27,7 +27,7 @@ extension LogFile {
   ///
   /// Throws `fileMoved`, `hardLinked`; `permissionDenied` if it cannot be given the owner of this
   /// file; and errors of the volume and the device.
-  package func createReplacement() throws(Fault) -> LogFile {
+  package func createReplacement() throws(Fault) -> DatabaseFile {
     try checkWriting()
     guard let lock = frames.fileLock else { throw Fault(.readOnly, "the file was opened for reading") }
     try checkReplaceable()
@@ -42,13 +42,13 @@ extension LogFile {
   package func proveReplaceable() throws(Fault) {
     try checkWriting()
     try checkReplaceable()
-    let unfinished = SideName.path(path, LogFile.replacementSuffix)
+    let unfinished = SideName.path(path, DatabaseFile.replacementSuffix)
     try volume.removeIfPresent(unfinished)
     let probe = try volume.open(
-      unfinished, .createExclusive(permissions: LogFile.ownerWrites))
+      unfinished, .createExclusive(permissions: DatabaseFile.ownerWrites))
     defer {
       probe.close()
-      LogFile.removeLeftover(unfinished, on: volume)
+      DatabaseFile.removeLeftover(unfinished, on: volume)
     }
     try probe.copyAttributes(from: device)
   }
@@ -61,12 +61,12 @@ extension LogFile {
   ///
   /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and errors of the
   /// volume and the device.
-  package func createCopy(at path: String) throws(Fault) -> LogFile {
+  package func createCopy(at path: String) throws(Fault) -> DatabaseFile {
     let path = try volume.resolved(path)
-    try LogFile.refuseExisting(path, on: volume)
+    try DatabaseFile.refuseExisting(path, on: volume)
     let lock = try volume.lockForWriting(path)
     do throws(Fault) {
-      try LogFile.refuseExisting(path, on: volume)
+      try DatabaseFile.refuseExisting(path, on: volume)
       return try createBeside(path, lock, of: nil)
     } catch {
       lock.unlock()
@@ -76,13 +76,13 @@ extension LogFile {
 
   private func createBeside(
     _ path: String, _ lock: any FileLock, of databaseID: DatabaseID?
-  ) throws(Fault) -> LogFile {
-    let unfinished = SideName.path(path, LogFile.replacementSuffix)
+  ) throws(Fault) -> DatabaseFile {
+    let unfinished = SideName.path(path, DatabaseFile.replacementSuffix)
     try volume.removeIfPresent(unfinished)
     // Nobody else may open a replacement before it has the owner and the access control list of the
     // old file.
     let permissions: UInt16 =
-      databaseID == nil ? try device.permissions() | LogFile.ownerWrites : LogFile.ownerWrites
+      databaseID == nil ? try device.permissions() | DatabaseFile.ownerWrites : DatabaseFile.ownerWrites
     let old = device
     let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
     do throws(Fault) {
@@ -92,14 +92,14 @@ extension LogFile {
       }
       let there = try volume.open(unfinished, .readOnly)
       defer { there.close() }
-      try LogFile.letReadersIn(to: device, asking: there)
-      let header = try LogFile.writeEmptyFile(to: device, environment, of: databaseID)
+      try DatabaseFile.letReadersIn(to: device, asking: there)
+      let header = try DatabaseFile.writeEmptyFile(to: device, environment, of: databaseID)
       let mapping = try MappedFile(device, covering: FileLayout.logStart, ahead: LogChunks.mappedAhead)
       let opened = Opened(device: device, header: header, mapping: mapping, fileLock: lock)
-      return LogFile(opened, on: volume, path: path, environment: environment)
+      return DatabaseFile(opened, on: volume, path: path, environment: environment)
     } catch {
       device.close()
-      LogFile.removeLeftover(unfinished, on: volume)
+      DatabaseFile.removeLeftover(unfinished, on: volume)
       throw error
     }
   }
@@ -114,7 +114,7 @@ extension LogFile {
   }
 
   private func rename() throws(Fault) {
-    try volume.rename(SideName.path(path, LogFile.replacementSuffix), to: path)
+    try volume.rename(SideName.path(path, DatabaseFile.replacementSuffix), to: path)
     device.wasRenamed(to: path)
   }
 
@@ -125,7 +125,7 @@ extension LogFile {
   /// must not be lost. Throws `hardLinked` if it has a second name, which would keep the old file.
   /// After these errors, or one of the rename, nothing has changed. If the directory cannot be
   /// synced, it is unknown which file a power cut would leave, so both files are poisoned.
-  package func takePlace(of old: LogFile) throws(Fault) {
+  package func takePlace(of old: DatabaseFile) throws(Fault) {
     try old.checkReplaceable()
     try device.copyAttributes(from: old.device)
     // Commits that are on their way to the old file are in this one, too.
@@ -160,7 +160,7 @@ extension LogFile {
   /// writing removes leftovers.
   package func discard() {
     close()
-    LogFile.removeLeftover(SideName.path(path, LogFile.replacementSuffix), on: volume)
+    DatabaseFile.removeLeftover(SideName.path(path, DatabaseFile.replacementSuffix), on: volume)
   }
 
   /// The paths of the files that interrupted work may leave beside the database at `path`.
@@ -195,7 +195,7 @@ extension LogFile {
   }
 }
 
-extension LogFile {
+extension DatabaseFile {
   /// Flushes all commits and returns the end of the log for a copy. For a file that was moved away,
   /// returns the end of what it contains.
   package func flushForCopy() throws(Fault) -> CommitPosition {
@@ -208,13 +208,13 @@ extension LogFile {
 
 /// Follows a log from a given place, in the process that writes it.
 package struct LogFollower {
-  private let log: LogFile
+  private let log: DatabaseFile
   private var replay = LogReplay(provesFrames: true)
   /// The offset before which all frames have been read.
   package private(set) var offset: UInt64
 
   /// - Parameter start: the replay position of a checkpoint.
-  package init(_ log: LogFile, from start: ReplayPosition) {
+  package init(_ log: DatabaseFile, from start: ReplayPosition) {
     self.log = log
     offset = start.offset
   }
