@@ -57,7 +57,7 @@ package final class BufferedDevice: Device {
     file.keepBlocks(offset: offset, length: length)
   }
   package func freeSpace() -> UInt64? { file.freeSpace() }
-  package var prefersWrittenRoom: Bool { file.prefersWrittenRoom }
+  package var prefersZeroedSpace: Bool { file.prefersZeroedSpace }
   package var blockLength: UInt64 { file.blockLength }
   package func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {
     try file.punch(offset: offset, length: length)

@@ -114,7 +114,7 @@ package protocol Device: AnyObject, Sendable {
   /// Whether the first sync after a write into space that was only reserved is slower than one
   /// after a write into space that was written before, because the file system records when a block
   /// comes into use.
-  var prefersWrittenRoom: Bool { get }
+  var prefersZeroedSpace: Bool { get }
 
   /// The length of the blocks that can be given back one by one, at multiples of it; a power of
   /// two.

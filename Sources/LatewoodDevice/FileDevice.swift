@@ -210,7 +210,7 @@ package final class FileDevice: Device {
     return bytes
   }
 
-  package var prefersWrittenRoom: Bool { true }
+  package var prefersZeroedSpace: Bool { true }
 
   /// The block length that the file system reports, but at least a page, because smaller blocks
   /// gain nothing. A reported length that is no power of two, or very large, is ignored.

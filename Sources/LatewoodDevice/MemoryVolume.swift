@@ -131,7 +131,7 @@ private final class MemoryDevice: Device {
   func dropCache(_ range: Range<UInt64>) {}
   func startWriteback(offset: UInt64, length: UInt64) {}
   func reserve(offset: UInt64, length: UInt64) {}
-  var prefersWrittenRoom: Bool { false }
+  var prefersZeroedSpace: Bool { false }
   var blockLength: UInt64 { SystemCalls.pageLength }
 
   func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {

@@ -319,7 +319,7 @@ package final class PageCache: @unchecked Sendable {
     for page in CachedRange.pages(in: resident) { range.copy(piece.part(in: page), from: file) }
   }
 
-  /// Brings the cache up to date after other processes may have written to reserved room from an
+  /// Brings the cache up to date after other processes may have written to reserved space from an
   /// offset on. Pages that no reader looks at are read again when they are needed; kept pages are
   /// compared with the file now. No reader looks at the bytes that differ.
   package func compare(from offset: UInt64) throws(Fault) {

@@ -129,13 +129,13 @@ final class GroupCommit: @unchecked Sendable {
     let (from, through) = (progress.held.writtenThrough, progress.held.closedThrough)
     turns.pointee.writing.begin(through: through)
     let (sealed, open) = (progress.held.sealed, progress.held.open)
-    let room = isSyncing ? rangeToReserve(from: from, through: through) : nil
+    let space = isSyncing ? rangeToReserve(from: from, through: through) : nil
     let fault = unlocked { () throws(Fault) in
       try frames.inTurn { () throws(Fault) in
         try frames.checkOwner()
         if isSyncing { try endWriting(ifLost: try place.isKnownLost()) }
-        if let room {
-          frames.device.reserve(offset: room.lowerBound, length: room.upperBound - room.lowerBound)
+        if let space {
+          frames.device.reserve(offset: space.lowerBound, length: space.upperBound - space.lowerBound)
         }
         try frames.write(sealed, open, from: from, through: through)
       }
@@ -207,7 +207,7 @@ final class GroupCommit: @unchecked Sendable {
   /// The range to preallocate before a write. With the monitor held.
   private func rangeToReserve(from: UInt64, through: UInt64) -> Range<UInt64>? {
     turns.pointee.preallocation.rangeToReserve(
-      from: from, through: through, isZeroed: frames.device.prefersWrittenRoom)
+      from: from, through: through, isZeroed: frames.device.prefersZeroedSpace)
   }
 
   /// Runs `body` without the monitor; returns the error that it threw, or nil.
@@ -253,7 +253,7 @@ final class GroupCommit: @unchecked Sendable {
   /// *Writer.* Fills space behind `tail` with zeros for the next transactions, where that makes
   /// their syncs cheaper (``Preallocation``).
   func writeZeros(ahead tail: UInt64) throws(Fault) {
-    guard frames.device.prefersWrittenRoom else { return }
+    guard frames.device.prefersZeroedSpace else { return }
     let range = progress.monitor.withLock { turns.pointee.preallocation.rangeToZero(at: tail) }
     guard let range else { return }
     do throws(Fault) {

@@ -9,7 +9,7 @@
 ///
 /// The first sync of a block that was only reserved takes two to three times as long, because the
 /// file system records that the block is now in use. Where that is so
-/// (`Device.prefersWrittenRoom`), the space is filled with zeros ahead of time instead, unless
+/// (`Device.prefersZeroedSpace`), the space is filled with zeros ahead of time instead, unless
 /// commits are so long that each reaches a new block anyway.
 ///
 /// The sync after that is itself a longer one. So each time twice as much is preallocated, up to a

@@ -187,7 +187,7 @@ private final class InjectingDevice: Device {
   func dropCache(_ range: Range<UInt64>) {}
   func startWriteback(offset: UInt64, length: UInt64) {}
   func reserve(offset: UInt64, length: UInt64) {}
-  var prefersWrittenRoom: Bool { true }
+  var prefersZeroedSpace: Bool { true }
   var identity: FileIdentity { inner.identity }
   var blockLength: UInt64 { inner.blockLength }
   func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {

@@ -185,7 +185,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   func startWriteback(offset: UInt64, length: UInt64) {}
 
   /// Not one of the numbered calls, because its failures are not reported.
-  var prefersWrittenRoom: Bool { volume.prefersWrittenRoom }
+  var prefersZeroedSpace: Bool { volume.prefersZeroedSpace }
 
   func reserve(offset: UInt64, length: UInt64) {
     volume.locked {

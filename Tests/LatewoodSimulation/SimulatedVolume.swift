@@ -76,7 +76,7 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   var canPunch = true
   var readsFromDisk = true
   /// Must not be changed once a file is open.
-  package var prefersWrittenRoom = true
+  package var prefersZeroedSpace = true
   var isCachePinned = false
   var allowsOwners = true
   var hook: (@Sendable (SimulatedAccess) -> Void)?

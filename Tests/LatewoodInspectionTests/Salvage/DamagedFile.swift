@@ -40,7 +40,7 @@ final class DamagedFile: Device {
   func dropCache(_ range: Range<UInt64>) {}
   func startWriteback(offset: UInt64, length: UInt64) {}
   func reserve(offset: UInt64, length: UInt64) {}
-  var prefersWrittenRoom: Bool { false }
+  var prefersZeroedSpace: Bool { false }
   func close() {}
 
   private static let refusal = Fault(.readOnly, "a salvage must not do this to its source")

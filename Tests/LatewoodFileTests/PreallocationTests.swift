@@ -4,7 +4,7 @@ import Testing
 @testable import LatewoodFile
 
 /// Space that is filled with zeros ahead of durable commits.
-@Suite struct RoomTests {
+@Suite struct PreallocationTests {
   let bench: LogBench
 
   init() throws { bench = try LogBench() }
@@ -27,13 +27,13 @@ import Testing
     _ length: Int
   ) throws {
     let log = try bench.open().log
-    let room = try ahead(log, commits: 1500, length: length)
-    let made = room.filter { $0 > 0 }
+    let lengths = try ahead(log, commits: 1500, length: length)
+    let made = lengths.filter { $0 > 0 }
     // Each time twice as much, up to 512 KiB; 1,500 commits of some 960 bytes reach the fifth.
     let lengths: [UInt64] = [64 << 10, 128 << 10, 256 << 10, 512 << 10, 512 << 10]
     #expect(made.count == (length == 900 ? 5 : 3))
     #expect(zip(made, lengths).allSatisfy { ($1 - 2000...$1).contains($0) }, "\(made)")
-    #expect(room.prefix(8).allSatisfy { $0 == 0 })
+    #expect(lengths.prefix(8).allSatisfy { $0 == 0 })
     // Except for the first few, no commit lies beyond the bytes written before it.
     let writes = bench.volume.plan.withLock { $0.writes }
     var zeroed: UInt64 = 0
@@ -60,8 +60,8 @@ import Testing
   @Test func `commits that are not synced have none written`() throws {
     let log = try bench.open().log
     _ = try ahead(log, commits: 20, length: 900)
-    let room = try ahead(log, commits: 500, length: 900, durable: false)
-    #expect(room.filter { $0 > 0 }.count <= 1)
+    let lengths = try ahead(log, commits: 500, length: 900, durable: false)
+    #expect(lengths.filter { $0 > 0 }.count <= 1)
     log.close()
     #expect(try bench.read().entries.count == 500)
   }
@@ -88,7 +88,7 @@ import Testing
     #expect(try bench.read().entries.count == 1)
   }
 
-  @Test func `a disk without space for room still takes the commit`() throws {
+  @Test func `a disk without space to preallocate still takes the commit`() throws {
     let log = try bench.open().log
     _ = try ahead(log, commits: 12, length: 900)
     let end = log.writer.tail
@@ -102,7 +102,7 @@ import Testing
     #expect(try !bench.read().entries.isEmpty)
   }
 
-  @Test func `a failure to write room ends all writing`() throws {
+  @Test func `a failure to write zeros ahead ends all writing`() throws {
     // The same commits in another file show which commit is the first to write zeros ahead.
     let other = try LogBench()
     let first = try #require(
