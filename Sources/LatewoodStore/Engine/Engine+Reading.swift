@@ -30,14 +30,14 @@ extension Engine: ReadGate {
   /// Begins a short read of a version.
   ///
   /// - Parameters:
-  ///   - follow: returns the version for a registered reader. A closure, because passing the
+  ///   - load: returns the version for a registered reader. A closure, because passing the
   ///     reference itself would count a reference to its owner, which all threads share.
   ///   - fault: the error to throw if there is no version any more.
   @inline(__always) func begin(
-    _ follow: (ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>?, otherwise fault: () -> Fault
+    _ load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>?, otherwise fault: () -> Fault
   ) throws(Fault) -> ShortRead {
     let ticket = readers.enter()
-    guard let face = follow(ticket) else {
+    guard let face = load(ticket) else {
       ticket.leave()
       throw fault()
     }
@@ -47,14 +47,14 @@ extension Engine: ReadGate {
   /// Looks up a key in a version, and keeps the value valid until the read is ended.
   ///
   /// - Parameters:
-  ///   - follow: as for `begin`.
+  ///   - load: as for `begin`.
   ///   - fault: the error to throw if there is no version any more.
   @inline(__always) func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace,
-    of follow: (ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>?, otherwise fault: () -> Fault
+    of load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>?, otherwise fault: () -> Fault
   ) throws(Fault) -> FoundValue {
     let ticket = readers.enter()
-    guard let face = follow(ticket) else {
+    guard let face = load(ticket) else {
       ticket.leave()
       throw fault()
     }

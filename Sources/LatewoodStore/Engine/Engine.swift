@@ -102,9 +102,9 @@ final class Engine: Sendable {
   /// The file that commits go to; see `CurrentFile`.
   var log: DatabaseFile { file.log }
 
-  /// The newest version for a registered read, as `VersionPublisher.follow`.
-  @inline(__always) func follow(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>? {
-    uncountedVersions._withUnsafeGuaranteedRef { $0.follow(ticket) }
+  /// The newest version for a registered read, as `VersionPublisher.load`.
+  @inline(__always) func loadVersion(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>? {
+    uncountedVersions._withUnsafeGuaranteedRef { $0.load(ticket) }
   }
 
   var isClosed: Bool { closed.load(ordering: .relaxed) }

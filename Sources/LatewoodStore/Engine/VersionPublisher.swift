@@ -29,8 +29,8 @@ final class VersionPublisher: Sendable {
 
   /// The newest version for a registered read; nil once the store is closed. Valid only until that
   /// read leaves.
-  @inline(__always) func follow(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>? {
-    newest.follow(ticket)
+  @inline(__always) func load(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>? {
+    newest.load(ticket)
   }
 
   /// The newest state, held; nil once the store is closed.

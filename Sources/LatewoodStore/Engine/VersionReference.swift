@@ -2,7 +2,7 @@ import LatewoodConcurrency
 import LatewoodTree
 import Synchronization
 
-/// A reference to a version, or to none, that readers follow without a lock and without counting
+/// A reference to a version, or to none, that readers load without a lock and without counting
 /// references.
 ///
 /// Thread safety: any thread. A change that depends on the current version uses `update`, one
@@ -23,7 +23,7 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
   deinit { pointer.load(ordering: .acquiring)?.pointee.version.release() }
 
   /// The version for a registered read. It is valid only until that read leaves.
-  @inline(__always) func follow(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>? {
+  @inline(__always) func load(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>? {
     let face = pointer.load(ordering: .sequentiallyConsistent)
     if let face { ticket.uses(face.pointee.version.toOpaque()) }
     return face
@@ -35,7 +35,7 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
   func held() -> Version? {
     let ticket = readers.enter()
     defer { ticket.leave() }
-    return follow(ticket)?.pointee.version.takeUnretainedValue()
+    return load(ticket)?.pointee.version.takeUnretainedValue()
   }
 
   /// Replaces the version, unless the closure returns nil or there is none.

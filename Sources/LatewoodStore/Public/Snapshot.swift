@@ -33,7 +33,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
   public func _begin() throws(StoreError) -> ShortRead {
     do {
       try engine.checkOpen()
-      return try engine.begin({ version.follow($0) }, otherwise: { closedFault })
+      return try engine.begin({ version.load($0) }, otherwise: { closedFault })
     } catch {
       throw StoreError(error, path: engine.path)
     }
@@ -44,7 +44,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
   ) throws(StoreError) -> FoundValue {
     do {
       try engine.checkOpen()
-      return try engine.find(key, in: keyspace, of: { version.follow($0) }, otherwise: { closedFault })
+      return try engine.find(key, in: keyspace, of: { version.load($0) }, otherwise: { closedFault })
     } catch {
       throw StoreError(error, path: engine.path)
     }
@@ -97,7 +97,7 @@ extension Store: Readable {
 
   public func _begin() throws(StoreError) -> ShortRead {
     do {
-      return try engine.begin({ engine.follow($0) }, otherwise: { Engine.closedFault })
+      return try engine.begin({ engine.loadVersion($0) }, otherwise: { Engine.closedFault })
     } catch {
       throw StoreError(error, path: engine.path)
     }
@@ -108,7 +108,7 @@ extension Store: Readable {
   ) throws(StoreError) -> FoundValue {
     do {
       return try engine.find(
-        key, in: keyspace, of: { engine.follow($0) }, otherwise: { Engine.closedFault })
+        key, in: keyspace, of: { engine.loadVersion($0) }, otherwise: { Engine.closedFault })
     } catch {
       throw StoreError(error, path: engine.path)
     }
