@@ -49,7 +49,8 @@ struct LogReplay {
     while offset < end {
       try readable.need(offset, min(UInt64(FrameHeader.length), view.limit - min(view.limit, offset)))
       // A walk has accepted these frames, so this fails only if the file changed since.
-      guard let header = LogReader.header(at: offset, view: view, size: view.limit), let frameEnd = header.end,
+      guard let header = LogReader.header(at: offset, view: view, size: view.limit),
+        let frameEnd = header.end,
         let next = FileLayout.alignedToFrame(frameEnd)
       else { throw Fault.damaged(at: offset, "the log changed while it was read") }
       if header.kind == .commit {

@@ -121,7 +121,9 @@ import Testing
     try bench.install(bytes)
     #expect(faultKind { _ = try bench.read() } == .damaged)
     #expect(
-      faultKind { _ = try DatabaseFile.create(on: bench.volume, path: bench.path, environment: bench.environment) }
+      faultKind {
+        _ = try DatabaseFile.create(on: bench.volume, path: bench.path, environment: bench.environment)
+      }
         == .alreadyExists)
     try bench.volume.memory.remove(bench.path)
     #expect(faultKind { _ = try bench.read() } == .notFound)

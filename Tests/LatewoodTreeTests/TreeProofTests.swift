@@ -10,7 +10,9 @@ import Testing
   private let file = MemoryFile(capacity: 1 << 20)
   private let arena = Arena()
 
-  private func key(_ text: String) -> PrefixedKey { PrefixedKey(arena.keep(Array(text.utf8)), text.utf8.count) }
+  private func key(_ text: String) -> PrefixedKey {
+    PrefixedKey(arena.keep(Array(text.utf8)), text.utf8.count)
+  }
 
   /// Makes a tree of one leaf, and returns the leaf's range.
   private func leaf(_ fill: (TreeBuilder) throws -> Void) throws -> Range<UInt64> {

@@ -257,7 +257,9 @@ package final class BackupFile {
   /// Closes the file, and removes it if it is not yet a backup. Best effort.
   package func discard() {
     if isClosed { return }
-    if !isIncremental { DatabaseFile.removeLeftover(SideName.path(path, BackupFile.suffix), on: source.volume) }
+    if !isIncremental {
+      DatabaseFile.removeLeftover(SideName.path(path, BackupFile.suffix), on: source.volume)
+    }
     close()
   }
 }

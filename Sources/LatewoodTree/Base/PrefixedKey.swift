@@ -29,7 +29,8 @@ package struct PrefixedKey {
   /// The first `length` bytes; `length` is at most `count`.
   @inline(__always) package func prefix(_ length: Int) -> PrefixedKey {
     length <= prefixCount
-      ? PrefixedKey(prefix, length, suffix, 0) : PrefixedKey(prefix, prefixCount, suffix, length &- prefixCount)
+      ? PrefixedKey(prefix, length, suffix, 0)
+      : PrefixedKey(prefix, prefixCount, suffix, length &- prefixCount)
   }
 
   /// A number less than, equal to or greater than zero, as this key is less than, equal to or

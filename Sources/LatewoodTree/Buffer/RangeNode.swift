@@ -64,7 +64,9 @@ final class RangeNode: Sendable {
   func hidden(
     from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeTombstones.Interval) throws(Fault) -> Int
   ) throws(Fault) -> Int {
-    if let low, RangeTombstones.less(interval.low, low) { return try right?.hidden(from: low, to: high, count) ?? 0 }
+    if let low, RangeTombstones.less(interval.low, low) {
+      return try right?.hidden(from: low, to: high, count) ?? 0
+    }
     if let high, RangeTombstones.less(high, interval.high) {
       return try left?.hidden(from: low, to: high, count) ?? 0
     }
@@ -101,7 +103,8 @@ final class RangeNode: Sendable {
 
   /// Joins `left`, an interval above it, and `right`, which is above both, into one tree.
   /// O(difference of the heights).
-  static func join(_ left: RangeNode?, _ interval: RangeTombstones.Interval, _ right: RangeNode?) -> RangeNode {
+  static func join(_ left: RangeNode?, _ interval: RangeTombstones.Interval, _ right: RangeNode?) -> RangeNode
+  {
     if let left, left.height > height(right) + 1 {
       return balanced(left.left, left.interval, join(left.right, interval, right))
     }

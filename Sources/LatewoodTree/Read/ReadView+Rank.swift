@@ -150,9 +150,13 @@ extension ReadView {
     low: [UInt8], high: [UInt8], _ body: (_ hole: Hole) throws(Fault) -> Bool
   ) throws(Fault) {
     var start = low
-    while RangeTombstones.less(start, high), let hole = hole(endingAfter: start), RangeTombstones.less(hole.low, high) {
+    while RangeTombstones.less(start, high), let hole = hole(endingAfter: start),
+      RangeTombstones.less(hole.low, high)
+    {
       let end = RangeTombstones.less(high, hole.high) ? high : hole.high
-      guard try body(Hole(low: RangeTombstones.less(hole.low, start) ? start : hole.low, high: end)) else { return }
+      guard try body(Hole(low: RangeTombstones.less(hole.low, start) ? start : hole.low, high: end)) else {
+        return
+      }
       start = end
     }
   }

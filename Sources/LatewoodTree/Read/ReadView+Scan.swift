@@ -82,7 +82,9 @@ extension ReadView {
     for root in [active, frozen] where root != nil {
       var cursor = BufferCursor(root: root, space: records)
       try cursor.seek(low, lowCount)
-      if cursor.isValid, PrefixedKey(cursor.key, cursor.keyCount).compare(high, highCount) < 0 { return false }
+      if cursor.isValid, PrefixedKey(cursor.key, cursor.keyCount).compare(high, highCount) < 0 {
+        return false
+      }
     }
     return true
   }

@@ -23,7 +23,9 @@ private struct RangeModel: Equatable {
     var count = 0
     var next = set.firstEnding(after: [])
     while let interval = next {
-      if let last, !(RangeTombstones.less(last.low, interval.low) && !RangeTombstones.less(interval.low, last.high)) {
+      if let last,
+        !(RangeTombstones.less(last.low, interval.low) && !RangeTombstones.less(interval.low, last.high))
+      {
         return false
       }
       guard RangeTombstones.less(interval.low, interval.high) else { return false }
