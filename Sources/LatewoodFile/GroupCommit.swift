@@ -13,8 +13,8 @@ import LatewoodDevice
 /// durability during a sync waits for the next one, which begins by writing what has gathered.
 ///
 /// Invariants:
-/// 1. `turns` is only touched with the monitor of `progress` held. Only the thread that has the turn writes
-///    frames, or syncs, and it does not hold the monitor while it does.
+/// 1. `turns` is only touched with the monitor of `progress` held. Only the thread that has the
+///    turn writes frames, or syncs, and it does not hold the monitor while it does.
 /// 2. Sealed segments and the complete part of the open one never change, so the thread that writes
 ///    reads them without a lock.
 /// 3. After the first failed sync, or a failed write for anything but lack of space, nothing is

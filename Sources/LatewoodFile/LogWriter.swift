@@ -99,7 +99,8 @@ package final class LogWriter: @unchecked Sendable {
   /// Begins a transaction and returns its number.
   ///
   /// Throws `poisoned`, `closed`, `fileTooLarge`; `outOfSpace` until
-  /// `DatabaseFile.recoverFromOutOfSpace` was called; `unsupported` while `DatabaseFile.needsCheckpoint`.
+  /// `DatabaseFile.recoverFromOutOfSpace` was called; `unsupported` while
+  /// `DatabaseFile.needsCheckpoint`.
   package func beginTransaction() throws(Fault) -> UInt64 {
     precondition(!isInTransaction, "a transaction is open")
     try prepareToAppend(beginning: true)
@@ -251,7 +252,8 @@ package final class LogWriter: @unchecked Sendable {
   }
 
   /// *No transaction open.* Appends a frame that only records how far the file is known to be
-  /// durable. `DatabaseFile.flush` writes it; it needs no sync. Does nothing right after another seal.
+  /// durable. `DatabaseFile.flush` writes it; it needs no sync. Does nothing right after another
+  /// seal.
   package func appendSeal() throws(Fault) {
     precondition(!isInTransaction)
     try prepareToAppend()
