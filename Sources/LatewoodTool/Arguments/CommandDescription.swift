@@ -34,7 +34,7 @@ struct OperandDescription: Sendable {
 
   static let database = OperandDescription(name: "DATABASE", summary: "path of the database file")
   static let key = OperandDescription(
-    name: "KEY", summary: "text, or bytes in hexadecimal behind 0x")
+    name: "KEY", summary: "text, or bytes in hexadecimal after 0x")
 }
 
 /// An argument that is known by its name.
@@ -66,8 +66,8 @@ extension OptionDescription {
     name: "--from", value: "KEY", summary: "start at this key, if it exists with it")
   static let to = OptionDescription(name: "--to", value: "KEY", summary: "stop before this key")
   static let prefix = OptionDescription(
-    name: "--prefix", value: "KEY", summary: "only keys that start like this")
+    name: "--prefix", value: "KEY", summary: "only keys that begin with this")
   static let follow = OptionDescription(
-    name: "--follow", summary: "go on and show what other processes write, as it comes")
-  static let limit = OptionDescription(name: "--limit", value: "NUMBER", summary: "at most so many")
+    name: "--follow", summary: "continue, and show what other processes write")
+  static let limit = OptionDescription(name: "--limit", value: "NUMBER", summary: "at most this many")
 }

@@ -13,25 +13,26 @@ extension CommandDescription {
     summary: "list the blobs of documents, or get one",
     operands: [
       OperandDescription(
-        name: "ACTION", summary: "list, which is meant if nothing is said, or get", isOptional: true),
+        name: "ACTION", summary: "list (the default) or get", isOptional: true),
       OperandDescription(name: "DATABASE", summary: "path of the database file", isOptional: true),
-      OperandDescription(name: "DIGEST", summary: "get: of the blob, as list shows it", isOptional: true),
+      OperandDescription(
+        name: "DIGEST", summary: "get: the digest of the blob, as list shows it", isOptional: true),
     ],
     options: [.output, .limit],
     discussion: [
       "A blob is binary content beside the documents, named by its SHA-256 and stored once. Each line is "
-        + "one: digest, length, and how many revisions of documents refer to it. One that nothing refers to "
-        + "goes with the next compaction. Of a blob that documents from elsewhere refer to the content may not "
-        + "be here; whoever saves it here gives it to all of them.",
-      "get writes the bytes to standard output, or to a file that does not exist yet, and checks that they "
-        + "are those that the digest promises. It needs no more memory for a large blob than for a small one.",
+        + "a blob: its digest, its length, and how many revisions of documents refer to it. The next compaction "
+        + "removes blobs that nothing refers to. If documents came from another database, the content of their "
+        + "blobs may be missing here; saving it once makes it available to all of them.",
+      "get writes the bytes to standard output, or to a file that does not exist yet, and checks them "
+        + "against the digest. A large blob needs no more memory than a small one.",
     ],
     examples: [
-      ExampleDescription(line: "latewood blobs films.latewood", explanation: "What there is."),
+      ExampleDescription(line: "latewood blobs films.latewood", explanation: "All blobs."),
       ExampleDescription(
         line:
           "latewood blobs get films.latewood DIGEST -o poster.png",
-        explanation: "One of them, into a file."),
+        explanation: "Save one to a file."),
     ],
     json: [
       #"list: {"blobs":[{"digest":"sha256-BASE64","length":BYTES,"#,

@@ -3,13 +3,13 @@ import LatewoodStore
 
 extension OptionDescription {
   static let since = OptionDescription(
-    name: "--since", value: "SEQUENCE", summary: "only what came after it; now: only what is still to come")
+    name: "--since", value: "SEQUENCE", summary: "only changes after it; now: only changes still to come")
   static let descending = OptionDescription(name: "--descending", summary: "the latest change first")
   static let timeout = OptionDescription(
-    name: "--timeout", value: "SECONDS", summary: "with --follow: stop after so long without a change")
-  static let bodies = OptionDescription(name: "--documents", summary: "also the documents themselves")
+    name: "--timeout", value: "SECONDS", summary: "with --follow: stop after this time without a change")
+  static let bodies = OptionDescription(name: "--documents", summary: "print the documents, too")
   static let allLeaves = OptionDescription(
-    name: "--all-leaves", summary: "also the current revisions beside the winner")
+    name: "--all-leaves", summary: "print all current revisions, not only the winner")
 }
 
 extension CommandDescription {
@@ -25,8 +25,8 @@ extension CommandDescription {
       "Every change of a document takes the next sequence of its collection. Each line is a document at its "
         + "latest change: sequence, revision, id, and whether it is deleted or in conflict. Documents that "
         + "were purged or have expired are not in it.",
-      "With --follow it does not end: it prints what other processes commit, within a twentieth of a "
-        + "second, until --limit changes have been printed, nothing has come for --timeout, or it is "
+      "With --follow the command goes on and prints what other processes commit, within a twentieth of a "
+        + "second. It ends after --limit changes, after --timeout without a change, or when it is "
         + "interrupted.",
     ],
     examples: [

@@ -3,24 +3,24 @@ import LatewoodStore
 
 extension OptionDescription {
   static let dryRun = OptionDescription(
-    name: "--dry-run", summary: "only say what it would save; change nothing")
+    name: "--dry-run", summary: "report what it would save, and change nothing")
   static let rate = OptionDescription(
-    name: "--rate", value: "BYTES", summary: "write at most so many bytes a second")
+    name: "--rate", value: "BYTES", summary: "write at most this many bytes per second")
 }
 
 extension CommandDescription {
   static let compact = CommandDescription(
     name: "compact",
-    summary: "give the space of what was replaced and deleted back",
+    summary: "give back the space of replaced and deleted data",
     operands: [.database],
     options: [.dryRun, .rate],
     discussion: [
-      "Writes what is live into a new file, in the order of the keys, reads that back, and puts it in the "
-        + "place of the old one. It needs as much free space as the live data takes. If it is interrupted, "
-        + "the old file stays as it was. Earlier states (see history) do not come along.",
-      "--dry-run reads everything, and says what `latewood size` says: the sizes of the file before and after, "
-        + "as `ls` shows them, without bodies of old revisions and what else a compaction removes.",
-      "An app that has the database open compacts it by itself; this is for a file that nobody has open.",
+      "Writes the live data to a new file, in the order of the keys, reads that file back, and puts it in "
+        + "the place of the old one. This needs as much free space as the live data takes. If it is "
+        + "interrupted, the old file stays as it was. Earlier states (see history) are not kept.",
+      "--dry-run reads everything and reports the same figures as `latewood size`: the size of the file before "
+        + "and after, as `ls` shows it, without bodies of old revisions and whatever else a compaction removes.",
+      "An app that has the database open compacts it by itself. This command is for a file that nobody has open.",
     ],
     examples: [
       ExampleDescription(

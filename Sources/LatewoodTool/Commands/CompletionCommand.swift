@@ -9,8 +9,8 @@ extension CommandDescription {
         name: "SHELL", summary: "bash, zsh or fish", choices: CompletionScript.allCases.map(\.rawValue))
     ],
     discussion: [
-      "With it, tab completes commands, options, what options choose from, paths, and, once a database is on the "
-        + "line, the names of its keyspaces and collections. bash must be 4.4 or newer."
+      "With it, tab completes commands, options and their choices, paths and, once the line names a database, "
+        + "its keyspaces and collections. bash must be 4.4 or newer."
     ],
     examples: [
       ExampleDescription(

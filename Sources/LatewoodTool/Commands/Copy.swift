@@ -14,9 +14,10 @@ extension CommandDescription {
     operands: [.database, .copy],
     options: [.rate],
     discussion: [
-      "The copy has what is live, in the order of the keys, and an identity of its own. It appears when it is whole and has been "
-        + "read back. It works beside an app that has the database open, and shows what was committed when this began.",
-      "To bring the same copy up to date again and again see latewood backup.",
+      "The copy has the live data, in the order of the keys, and an identity of its own. It appears once it is complete and has "
+        + "been read back. The command works beside an app that has the database open, and copies what was committed when "
+        + "it began.",
+      "To bring the same copy up to date again and again, see latewood backup.",
     ],
     examples: [
       ExampleDescription(line: "latewood copy my.latewood small.latewood", explanation: "Take a copy along.")
@@ -51,11 +52,11 @@ extension CommandDescription {
     operands: [.database, .backup],
     options: [.rate],
     discussion: [
-      "The first backup copies the file; each after it copies only what was appended since, unless the database was compacted "
-        + "between. What is copied is verified first and read back from the disk. If it is interrupted, the backup stays as "
-        + "it was.",
-      "A backup opens by itself. Read it, or work with a copy of it: once something was written to it, it is refused here. "
-        + "The database must not be open for writing elsewhere; an app makes backups with Store.backup(to:).",
+      "The first backup copies the file. Each later one copies only what was appended since, unless the database was compacted "
+        + "in between. The data is verified before it is copied, and read back from the disk. If the command is interrupted, "
+        + "the backup stays as it was.",
+      "A backup is a database that opens by itself. Read it, or work with a copy of it: once it has been written to, this "
+        + "command refuses to update it. The database must not be open for writing elsewhere; an app makes backups with Store.backup(to:).",
     ],
     examples: [
       ExampleDescription(

@@ -1,18 +1,18 @@
 extension OptionDescription {
-  static let keep = OptionDescription(name: "--keep", summary: "leave the database there and say where")
+  static let keep = OptionDescription(name: "--keep", summary: "keep the database and print its path")
 }
 
 extension CommandDescription {
   static let demo = CommandDescription(
     name: "demo",
-    summary: "see it work, and survive being killed",
+    summary: "watch a database work, and survive being killed",
     options: [.keep],
     discussion: [
       "Makes a database in the directory for temporary files (TMPDIR, or /tmp), saves a small data set as documents, "
         + "resolves conflicts, asks what changed, keeps a blob, lets a document expire, compacts the file, "
         + "starts a second process that writes and kills it in the middle, "
         + "opens the database again, checks that every batch that was acknowledged is there, and "
-        + "verifies the file. The exit code is 1 if anything is not as promised; then the database is kept."
+        + "verifies the file. If anything is not as promised, the exit code is 1 and the database is kept."
     ],
     examples: [
       ExampleDescription(line: "latewood demo", explanation: "Takes about a second."),

@@ -5,24 +5,24 @@ extension OptionDescription {
     name: "--since", value: "NUMBER", summary: "compare with the checkpoint of this transaction (see history)"
   )
   static let diffKeyspace = OptionDescription(
-    name: "--keyspace", value: "NAME", summary: "only this keyspace; of documents, its records byte by byte")
+    name: "--keyspace", value: "NAME", summary: "only this keyspace; documents are compared as raw records")
 }
 
 extension CommandDescription {
   static let diff = CommandDescription(
     name: "diff",
-    summary: "what was added, changed and removed between two states",
+    summary: "list what was added, changed and removed between two states",
     operands: [
       .database,
       OperandDescription(name: "OTHER", summary: "a second database: the newer one", isOptional: true),
     ],
     options: [.sinceTransaction, .diffKeyspace, .limit],
     discussion: [
-      "Compares two files, or a file with what it held after an earlier transaction: parts of the tree that two states "
-        + "of one file share are not read. Keyspaces are the same if their names are.",
-      "If the states hold documents, the documents are compared, by their revisions: a change of bodies always "
-        + "makes a new revision. A document whose winner is a tombstone is one that is not there.",
-      "The exit code is 0 if nothing differs and 1 if something does. --limit counts lines; the sums count all.",
+      "Compares two files, or a file with an earlier state of itself. Parts of the tree that two states of one file "
+        + "share are not read. Keyspaces are matched by name.",
+      "Documents are compared by their revisions: every change of a body makes a new revision. A document whose "
+        + "winner is a tombstone counts as missing.",
+      "The exit code is 0 if nothing differs and 1 if something does. --limit applies to the lines; the sums count everything.",
     ],
     examples: [
       ExampleDescription(

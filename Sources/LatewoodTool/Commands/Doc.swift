@@ -3,23 +3,24 @@ import LatewoodStore
 
 extension OptionDescription {
   static let revision = OptionDescription(
-    name: "--revision", value: "REVISION", summary: "the revision that is meant; its first digits are enough")
+    name: "--revision", value: "REVISION", summary: "the revision to use; its first digits are enough")
   static let force = OptionDescription(
-    name: "--force", summary: "put: replace whatever is there; the last to write wins")
+    name: "--force", summary: "put: replace whatever is there; the last writer wins")
   static let file = OptionDescription(
     name: "--file", value: "FILE", summary: "put, delete, resolve: read the JSON from a file")
   static let idPrefix = OptionDescription(
-    name: "--prefix", value: "ID", summary: "list: only ids that start like this")
+    name: "--prefix", value: "ID", summary: "list: only ids that begin with this")
   static let startAfter = OptionDescription(
-    name: "--start-after", value: "ID", summary: "list: go on behind this id, which need not exist any more")
+    name: "--start-after", value: "ID", summary: "list: continue after this id, which need not exist any more"
+  )
   static let listLimit = OptionDescription(
-    name: "--limit", value: "NUMBER", summary: "list: at most so many; on a terminal 20 if not given")
+    name: "--limit", value: "NUMBER", summary: "list: at most this many; on a terminal 20 if not given")
   static let onlyConflicts = OptionDescription(
     name: "--conflicts", summary: "list: only documents in conflict")
   static let bySequence = OptionDescription(
     name: "--by-sequence", summary: "list: in the order of their latest changes, the newest first")
   static let beforeSequence = OptionDescription(
-    name: "--before", value: "SEQUENCE", summary: "list --by-sequence: go on with what was changed before it")
+    name: "--before", value: "SEQUENCE", summary: "list --by-sequence: continue with changes before it")
   static let documentCollection = OptionDescription(
     name: "--collection", value: "NAME", summary: "the collection; _default if not given")
 }
@@ -34,7 +35,8 @@ extension CommandDescription {
         choices: ["get", "list", "put", "delete", "purge", "revisions", "conflicts", "resolve"]),
       .database,
       OperandDescription(
-        name: "ID", summary: "of the document; list: the collection, _default if not given", isOptional: true,
+        name: "ID", summary: "the document's id; list: the collection, _default if not given",
+        isOptional: true,
         kinds: ["list": .collection]),
       OperandDescription(
         name: "JSON", summary: "put, delete, resolve: the document; - reads standard input", isOptional: true),
@@ -44,19 +46,19 @@ extension CommandDescription {
       .onlyConflicts, .bySequence, .beforeSequence, .pretty, .compactJSON,
     ],
     discussion: [
-      "get prints the document as JSON, or the revision that --revision names.",
+      "get prints the document, or the revision that --revision names, as JSON.",
       "list prints the documents in the order of their ids, a row for each: its id, its revision, whether it "
-        + "is in conflict, and its contents; or with --fields title,address.city what is at these paths, and "
-        + "nothing where there is nothing. A terminal shows 20, and below them how to go on. Elsewhere all are "
+        + "is in conflict, and its contents; or, with --fields title,address.city, the values at these "
+        + "paths. A terminal shows 20, and below them how to continue. Elsewhere all are "
         + "printed, with tabs between the cells; in a text, \\t \\n \\r and \\\\ stand for a tab, line breaks and "
         + "a backslash. --by-sequence reads only the latest changes.",
       "JSON is indented on a terminal, and compact elsewhere: --pretty and --compact choose.",
       "put makes the next revision and prints it. A new document needs no --revision; to change one, name "
         + "the revision that you have read. If somebody has changed it since, that is a conflict: nothing "
         + "is written, and the exit code is 1. The database and the collection are made if need be.",
-      "delete makes a tombstone, a revision that says that the document is deleted, which keeps the members "
-        + "of JSON if it is given. Without --revision it deletes whatever is current. purge forgets the "
-        + "document as if it had never been; with --revision only that branch.",
+      "delete makes a tombstone: a revision that marks the document as deleted. If JSON is given, the tombstone "
+        + "has its members. Without --revision it deletes the current revision. purge removes the document as "
+        + "if it had never existed; with --revision only that branch.",
       "revisions draws the tree of the revisions, each under the one that it edits. conflicts lists those "
         + "that wait to be merged. resolve ends a conflict in one step: JSON is saved over the winner, or "
         + "over --revision, and the other branches are deleted; without JSON the revision stays as it is.",
@@ -72,12 +74,12 @@ extension CommandDescription {
         line: "latewood doc put films.latewood alien --file alien.json", explanation: "A new document."),
       ExampleDescription(
         line: "latewood doc put films.latewood alien - --revision 1-01c0ffee",
-        explanation: "Its next revision, from standard input."),
+        explanation: "Save its next revision, from standard input."),
       ExampleDescription(
         line: "latewood doc revisions films.latewood alien", explanation: "What became of it."),
       ExampleDescription(
         line: "latewood doc resolve films.latewood alien --revision 2-01c0ffee",
-        explanation: "Keep that revision, and give the others up."),
+        explanation: "Keep this revision, and delete the others."),
     ],
     json: [
       #"get: the document itself, with or without --json"#,

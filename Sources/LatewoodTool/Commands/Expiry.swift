@@ -8,19 +8,19 @@ extension CommandDescription {
     summary: "list, set or clear when documents expire",
     operands: [
       OperandDescription(
-        name: "ACTION", summary: "list, which is meant if nothing is said, set or clear", isOptional: true),
+        name: "ACTION", summary: "list (the default), set or clear", isOptional: true),
       OperandDescription(name: "DATABASE", summary: "path of the database file", isOptional: true),
-      OperandDescription(name: "ID", summary: "set, clear: of the document", isOptional: true),
+      OperandDescription(name: "ID", summary: "set, clear: the id of the document", isOptional: true),
       OperandDescription(
         name: "TIME", summary: "set: 2026-03-01T09:30:00Z, +90s, +15m, +12h, +7d, or seconds since 1970",
         isOptional: true),
     ],
     options: [.documentCollection, .limit],
     discussion: [
-      "A document that expires is purged: forgotten as if it had never been. That happens on time while an "
-        + "app has the database open for writing, and else when it is opened for writing next, also by this "
-        + "tool. list shows the next one first; times are in UTC.",
-      "set replaces the time that there is. One that has passed means at the next opportunity.",
+      "A document that expires is purged: removed as if it had never existed. This happens on time while an "
+        + "app has the database open for writing; otherwise it happens when the database is next opened for "
+        + "writing, also by this tool. list shows the next one first; times are in UTC.",
+      "set replaces the document's time. A time that has passed means the next opportunity.",
     ],
     examples: [
       ExampleDescription(

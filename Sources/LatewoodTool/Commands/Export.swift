@@ -5,7 +5,7 @@ import LatewoodStore
 
 extension OptionDescription {
   static let exportFormat = OptionDescription(
-    name: "--format", value: "FORM", summary: "the form to write; that of the import if not given",
+    name: "--format", value: "FORM", summary: "the form to write; by default, the form of the import",
     choices: ImportRecord.Shape.allCases.map(\.rawValue))
 }
 
@@ -16,7 +16,7 @@ extension CommandDescription {
     operands: [
       .database,
       OperandDescription(
-        name: "TARGET", summary: "path of a file that does not exist yet; - or nothing: standard output",
+        name: "TARGET", summary: "path of a new file; standard output if - or left out",
         isOptional: true),
     ],
     options: [.keyspace, .exportFormat, .asOf, .documents, .collection],

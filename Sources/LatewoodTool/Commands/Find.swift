@@ -5,15 +5,15 @@ import LatewoodStore
 extension OptionDescription {
   static let sort = OptionDescription(
     name: "--sort", value: "FIELDS",
-    summary: "sort by these, with commas between: year:desc,title; by id if not given")
+    summary: "sort by these, separated by commas: year:desc,title; by id if not given")
   static let fields = OptionDescription(
-    name: "--fields", value: "FIELDS", summary: "print only these, with commas between; a.b looks inside a")
+    name: "--fields", value: "FIELDS", summary: "print only these, separated by commas; a.b looks inside a")
   static let skip = OptionDescription(
-    name: "--skip", value: "NUMBER", summary: "leave out so many at the beginning")
+    name: "--skip", value: "NUMBER", summary: "leave out this many at the beginning")
   static let countOnly = OptionDescription(
     name: "--count", summary: "print only how many documents match")
   static let explain = OptionDescription(
-    name: "--explain", summary: "print how it would be found, and what index would help")
+    name: "--explain", summary: "print how they would be found, and which index would help")
 }
 
 extension CommandDescription {
@@ -29,15 +29,15 @@ extension CommandDescription {
       .documentCollection, .sort, .fields, .limit, .skip, .countOnly, .explain, .pretty, .compactJSON,
     ],
     discussion: [
-      "A selector is that of CouchDB's Mango: an object of fields and conditions, all of which must hold. "
+      "Selectors are those of CouchDB's Mango: an object of fields and conditions, all of which must hold. "
         + "A bare value means that the field is equal to it; a field that is missing matches nothing but "
         + "{\"$exists\": false}. _id and _rev are fields, too, and a.b, a[0] or a.0 look inside.",
       "Conditions: $eq $ne $lt $lte $gt $gte, $in $nin, $exists, $type, $size, $mod, $regex, $beginsWith, "
         + "$all, $elemMatch, $allMatch, $keyMapMatch; and around them $and $or $nor $not.",
       "Values of all types have one order: null, false, true, numbers, strings by their bytes, arrays, "
         + "objects. Each document is one line of JSON, and indented on a terminal. "
-        + "Every document is read unless the selector says "
-        + "something of _id, or an index helps: see `latewood help index`.",
+        + "Every document is read unless the selector has "
+        + "a condition on _id, or an index helps: see `latewood help index`.",
     ],
     examples: [
       ExampleDescription(

@@ -3,7 +3,7 @@ import LatewoodInspection
 extension CommandDescription {
   static let frame = CommandDescription(
     name: "frame",
-    summary: "one frame, or header or slot, each of its bytes explained",
+    summary: "explain each byte of one frame, of the header or of a root slot",
     operands: [.database, .offset],
     options: [.length],
     discussion: bytesExplanation + [

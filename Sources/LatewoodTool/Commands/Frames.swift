@@ -4,15 +4,15 @@ import LatewoodInspection
 extension CommandDescription {
   static let frames = CommandDescription(
     name: "frames",
-    summary: "list the frames of the file; with --follow as they come",
+    summary: "list the frames of the file; with --follow, as they are written",
     operands: [.database],
     options: [.fromOffset, .limit, .follow, .seconds],
     discussion: [
       "Frames that the newest checkpoint holds are \"merged\": they may be gone in part or whole, where their "
         + "blocks were given back. Those of the log are proved by their checksums and by the chain from one to "
         + "the next. Only checkpoints have a time.",
-      "--follow begins behind the log, unless --from says otherwise, and looks five times a second. It goes on "
-        + "when the file is compacted, which puts another file in its place.",
+      "--follow begins behind the log, unless --from says otherwise, and looks five times a second. It continues "
+        + "after a compaction, which puts another file in the place of this one.",
     ],
     examples: [
       ExampleDescription(

@@ -9,7 +9,7 @@ extension CommandDescription {
     operands: [OperandDescription(name: "COMMAND", summary: "the command to explain", isOptional: true)],
     options: [.manual],
     examples: [
-      ExampleDescription(line: "latewood help import", explanation: "How JSON gets into a database."),
+      ExampleDescription(line: "latewood help import", explanation: "How to read JSON into a database."),
       ExampleDescription(
         line: "latewood help --man > latewood.1 && man -l latewood.1",
         explanation: "All of it as a manual page."),

@@ -13,7 +13,7 @@ extension CommandDescription {
 
   static let hex = CommandDescription(
     name: "hex",
-    summary: "the bytes from a place on, each of them explained",
+    summary: "explain the bytes from an offset on",
     operands: [.database, .offset],
     options: [.length],
     discussion: bytesExplanation + ["Without --length it shows 256 bytes; 1,048,576 is the most."],

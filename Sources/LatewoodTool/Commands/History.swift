@@ -7,9 +7,9 @@ extension CommandDescription {
     operands: [.database],
     options: [.limit],
     discussion: [
-      "Each line is a checkpoint, a complete state of the database, the newest first. The number of its "
-        + "transaction is what --as-of of get, list and export takes. Times are in UTC. What was "
-        + "committed after the newest checkpoint is in the database all the same. If one is damaged or no "
+      "Each line is a checkpoint, a complete state of the database, the newest first. Pass the number of its "
+        + "transaction to --as-of of get, list and export. Times are in UTC. Commits after "
+        + "the newest checkpoint are in the database all the same. If a checkpoint is damaged or no "
         + "longer in the file, those before it cannot be reached either, and a last line says so."
     ],
     examples: [

@@ -6,17 +6,17 @@ extension OptionDescription {
     name: "--key", value: "FIELD",
     summary: "the member whose value becomes the key; a.b looks inside a, a+b takes both")
   static let at = OptionDescription(
-    name: "--at", value: "PATH", summary: "where in SOURCE the array is: the member PATH; a.b looks inside a")
+    name: "--at", value: "PATH", summary: "the member of SOURCE that is the array; a.b looks inside a")
   static let importFormat = OptionDescription(
-    name: "--format", value: "FORM", summary: "what SOURCE is, if not to be seen from itself",
+    name: "--format", value: "FORM", summary: "the form of SOURCE, if it cannot be recognized",
     choices: ImportForm.allCases.map(\.rawValue))
   static let cellTypes = OptionDescription(
     name: "--types", value: "WHAT",
-    summary: "with CSV: infer makes numbers, true and false of cells that look so; text does not",
+    summary: "CSV: infer turns cells that look so into numbers, true and false; text does not",
     choices: CSVRecords.Types.allCases.map(\.rawValue))
   static let existing = OptionDescription(
     name: "--existing", value: "WHAT",
-    summary: "what to do with a key that is there already; replace if not given",
+    summary: "what to do with a key that exists already; replace if not given",
     choices: ImportWriter.Existing.allCases.map(\.rawValue))
   static let uniqueKeys = OptionDescription(
     name: "--unique", summary: "import nothing if two values of SOURCE have the same key or id")
@@ -37,11 +37,11 @@ extension CommandDescription {
     ],
     discussion: [
       "SOURCE is one of these forms. array: one array; each element becomes a value. lines: JSON texts one "
-        + "after the other, best one to a line; each becomes a value. document: one JSON text of any kind, "
+        + "after the other, preferably one to a line; each becomes a value. document: one JSON text of any kind, "
         + "which becomes one value. entries: lines as export writes them, {\"key\":...,\"value\":...}. The "
-        + "form is seen from the text; --format says otherwise. csv and couchdb need --documents: see below.",
+        + "form is recognized from the text, unless --format names it. csv and couchdb need --documents: see below.",
       "With --at, SOURCE is one object, and the array is a member of it or of a member: --at result.films. "
-        + "What else the object has is checked and left out.",
+        + "The rest of the object is checked and left out.",
       "Keys: with --key, the text or the digits of that member; of several, title+year, with a slash "
         + "between: Alien/1979. A backslash stands before a dot or plus that belongs to a name. Without --key, "
         + "elements and lines are counted (0000000000, 0000000001, ...), and a document goes under its file name. If two values have the "
@@ -57,13 +57,13 @@ extension CommandDescription {
         + "takes the place of --key; without it ids are counted like keys, and a document goes under its "
         + "file name. A document that is there already gets a new revision. Numbers become 64-bit integers "
         + "or doubles, and members are put in order. A file holds either entries or documents.",
-      "csv, which a name that ends in .csv tells: the first line names the columns, and each further record "
+      "csv, recognized by a name that ends in .csv: the first line names the columns, and each further record "
         + "becomes a document with these members (RFC 4180: commas; quotes around cells with commas, quotes or "
         + "line breaks). A cell that is a number as JSON writes it, true or false becomes that, in quotes or "
         + "not; 007, +1 and integers beyond 64 bits stay text, and with --types text everything does. An "
         + "empty cell gives no member. A failure names line and column, and nothing of its batch, at most a "
         + "thousand documents, is kept.",
-      "couchdb is what CouchDB gives for _all_docs?include_docs=true. _id becomes the id; _rev and all other "
+      "couchdb is the response of CouchDB to _all_docs?include_docs=true. _id becomes the id; _rev and all other "
         + "members that begin with an underscore are left out, and each document gets a first revision of its "
         + "own. Deleted documents, design documents and attachments are left out, and the report counts them.",
     ],

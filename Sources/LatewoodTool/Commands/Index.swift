@@ -15,9 +15,9 @@ extension CommandDescription {
     summary: "list, create or drop the indexes of a collection",
     operands: [
       OperandDescription(
-        name: "ACTION", summary: "list, which is meant if nothing is said, create or drop", isOptional: true),
+        name: "ACTION", summary: "list (the default), create or drop", isOptional: true),
       OperandDescription(name: "DATABASE", summary: "path of the database file", isOptional: true),
-      OperandDescription(name: "NAME", summary: "create, drop: of the index", isOptional: true),
+      OperandDescription(name: "NAME", summary: "create, drop: the name of the index", isOptional: true),
       OperandDescription(
         name: "FIELDS", summary: "create: year:desc,title; cast[] for each element of an array",
         isOptional: true),
@@ -25,9 +25,9 @@ extension CommandDescription {
     options: [.documentCollection, .unique, .indexCondition],
     discussion: [
       "An index keeps fields of documents in order, and changes with every save. find uses one by itself "
-        + "where that reads less; find --explain tells. A backslash stands before a dot that belongs to a name.",
-      "create builds it in many small transactions. If that is interrupted, the same command goes on; find "
-        + "does not use it before it is ready.",
+        + "if it then reads less; find --explain shows which. A backslash stands before a dot that belongs to a name.",
+      "create builds it in many small transactions. If that is interrupted, run the same command again to continue; find "
+        + "does not use an index before it is ready.",
     ],
     examples: [
       ExampleDescription(
@@ -36,7 +36,8 @@ extension CommandDescription {
       ExampleDescription(
         line: "latewood index create films.latewood by-actor 'cast[]'",
         explanation: "Find films by anybody in their cast."),
-      ExampleDescription(line: "latewood index films.latewood", explanation: "What indexes there are."),
+      ExampleDescription(
+        line: "latewood index films.latewood", explanation: "All indexes of the collection."),
     ],
     json: [
       #"list: {"collection":"NAME","indexes":[{"name":"NAME","fields":["PATH", ...],"#,

@@ -6,15 +6,15 @@ import LatewoodStore
 extension CommandDescription {
   static let info = CommandDescription(
     name: "info",
-    summary: "what is in a database, and how much room it takes",
+    summary: "show what is in a database, and how much space it takes",
     operands: [.database],
     discussion: [
       "Live bytes are what the newest checkpoint refers to; log bytes are commits that no checkpoint "
         + "holds yet; dead bytes belong to earlier states.",
-      "What is dead is told by kind as `latewood map` shows it. Bytes of a keyspace are those of its nodes and "
+      "Dead bytes are listed by kind, as `latewood map` shows them. Bytes of a keyspace are those of its nodes and "
         + "large values in the newest checkpoint. Everything before \"durable through\" survives a power cut.",
-      "What a compaction would save on disk is told from counters: `latewood size` reads everything, and says "
-        + "how much it is and why.",
+      "What a compaction would save on disk is estimated from counters. `latewood size` reads everything, and "
+        + "shows the exact figure and its reasons.",
       "The keyspace .imports is where import notes the form of what it read, for export.",
     ],
     examples: [

@@ -8,18 +8,18 @@ extension OptionDescription {
 extension CommandDescription {
   static let map = CommandDescription(
     name: "map",
-    summary: "the picture of the file, from its first byte to its last",
+    summary: "draw the file, from its first byte to its last",
     operands: [.database],
     options: [.svg],
     discussion: [
       "Each letter stands for the same number of bytes, and for what most of them are: capitals are live, "
         + "small letters dead. The legend says how much there is of each.",
-      "The drawing shows the same with more room: regions say what they are when the pointer is over them. "
-        + "It is one file without anything else, and follows the light or dark setting of the browser.",
+      "The drawing shows the same in more detail: a region says what it is when the pointer is over it. "
+        + "It is a single file, and follows the light or dark setting of the browser.",
       "It reads the file without a store, so it also works on a damaged one, and beside a writer.",
     ],
     examples: [
-      ExampleDescription(line: "latewood map my.latewood", explanation: "See where the bytes went."),
+      ExampleDescription(line: "latewood map my.latewood", explanation: "See where the bytes are."),
       ExampleDescription(
         line: "latewood map my.latewood --svg map.svg", explanation: "Then open map.svg in a browser."),
     ],

@@ -6,7 +6,7 @@ extension OptionDescription {
     name: "--keep", value: "NUMBER",
     summary: "generations to keep of each document; by default, the number set in the file")
   static let dryPrune = OptionDescription(
-    name: "--dry-run", summary: "only say what it would remove; change nothing")
+    name: "--dry-run", summary: "report what it would remove, and change nothing")
 }
 
 extension CommandDescription {

@@ -7,7 +7,7 @@ extension CommandDescription {
     operands: [
       .database, .key,
       OperandDescription(
-        name: "VALUE", summary: "text, or bytes in hexadecimal behind 0x; - reads standard input"),
+        name: "VALUE", summary: "text, or bytes in hexadecimal after 0x; - reads standard input"),
     ],
     options: [.keyspace],
     discussion: [

@@ -5,15 +5,15 @@ import LatewoodQuery
 extension OptionDescription {
   static let parameter = OptionDescription(
     name: "--param", value: "NAME=VALUE",
-    summary: "the value of $NAME: JSON, or a text as it is; can be given again", repeats: true)
+    summary: "the value of $NAME: JSON, or plain text; can be given again", repeats: true)
 }
 
 extension CommandDescription {
   static let query = CommandDescription(
     name: "query",
-    summary: "ask documents in SQL++",
+    summary: "query documents in SQL++",
     operands: [
-      .database, OperandDescription(name: "STATEMENT", summary: "what to ask: SELECT ... FROM ..."),
+      .database, OperandDescription(name: "STATEMENT", summary: "the query: SELECT ... FROM ..."),
     ],
     options: [.parameter, .explain, .pretty, .compactJSON],
     discussion: [
@@ -23,7 +23,7 @@ extension CommandDescription {
       "Conditions: = != < <= > >=, IN, LIKE, BETWEEN, IS [NOT] NULL, IS [NOT] MISSING, IS [NOT] VALUED, "
         + "ANY x IN array SATISFIES ... END, EVERY, EXISTS, AND, OR, NOT, CASE. Aggregates: COUNT SUM AVG MIN "
         + "MAX. meta() has id, sequence, expiration and revisionID.",
-      "What a document does not have is missing, which is not null; comparisons with either are not true. "
+      "A member that a document does not have is missing, which is not null; comparisons with either are not true. "
         + "Each row is one line of JSON, and indented on a terminal. A sort without LIMIT holds its rows in "
         + "memory: at most 64 MiB.",
     ],

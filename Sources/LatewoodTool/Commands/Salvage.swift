@@ -9,7 +9,7 @@ extension OptionDescription {
   static let headerOf = OptionDescription(
     name: "--header-of", value: "BACKUP", summary: "take the file's id from a backup of it")
   static let listOlder = OptionDescription(
-    name: "--list-older", summary: "list every entry that is not certain, not only the first 20")
+    name: "--list-older", summary: "list all entries that are not certain, not only the first 20")
 }
 
 extension CommandDescription {
@@ -22,15 +22,15 @@ extension CommandDescription {
     ],
     options: [.fileID, .headerOf, .listOlder],
     discussion: [
-      "Reads the newest tree as far as it goes, then the log, also behind damage; for what is lost it looks "
-        + "through the whole file for older nodes and commits. What it finds goes into a new database, each "
+      "Reads as much as it can of the newest tree, then the log, also behind damage. For what is lost it searches "
+        + "the whole file for older nodes and commits. What it finds goes into a new database, each "
         + "keyspace under its name, or as keyspace-7 if the names are lost.",
-      "An entry is certain if checksums prove it and nothing newer can have been lost. Older: it was so "
-        + "after the transaction that is named, and may have been changed or deleted later. Unproven: it was "
-        + "read beside destroyed bytes that share its checksum, or may never have been committed; where what "
-        + "said how its key begins was destroyed, that follows from the keys around it.",
-      "With one block of 4 KiB destroyed, nothing is lost but the entries that had a byte in it. The exception "
-        + "is a leaf whose header was there and of which nothing else says how its keys begin.",
+      "An entry is certain if checksums prove it and nothing newer can have been lost. It is older "
+        + "if it is known from the transaction that is named, and may have been changed or deleted since. It is "
+        + "unproven if destroyed bytes share its checksum, or if it may never have been committed. If the shared "
+        + "beginning of its key was destroyed, that is inferred from the keys around it.",
+      "If one block of 4 KiB is destroyed, only the entries that had a byte in it are lost. The exception "
+        + "is a leaf whose header was in that block, if nothing else tells how its keys begin.",
       "The exit code is 0 if the newest state was saved whole, and 1 if part of it is lost, older or "
         + "unproven; then the report says between which keys. Try a backup first, if there is one.",
       "If the file holds documents, they come along; where the loss left faults between them, the report says so. "

@@ -2,9 +2,9 @@ import LatewoodDevice
 
 extension OptionDescription {
   static let historyFile = OptionDescription(
-    name: "--history", value: "FILE", summary: "keep the lines in this file, and begin with those in it")
+    name: "--history", value: "FILE", summary: "keep the history in this file")
   static let keepGoing = OptionDescription(
-    name: "--keep-going", summary: "not at a terminal: go on after a command that fails")
+    name: "--keep-going", summary: "without a terminal: continue after a command that fails")
 }
 
 extension CommandDescription {
@@ -15,18 +15,18 @@ extension CommandDescription {
     options: [.historyFile, .keepGoing],
     discussion: [
       "Each line is a command as it would be typed outside, without `latewood` and without DATABASE. Words "
-        + "are parted by spaces. Between single quotes every character stands for itself; between double "
-        + "quotes \\\" is a quote and \\\\ a backslash; elsewhere a backslash takes the meaning from the "
-        + "character behind it. A line that starts with # is a remark.",
+        + "are separated by spaces. Between single quotes every character stands for itself; between double "
+        + "quotes \\\" is a quote and \\\\ a backslash; elsewhere a backslash makes the character after "
+        + "it an ordinary one. A line that starts with # is a comment.",
       "At a terminal: left, right, home, end, ctrl-A and ctrl-E move; ctrl-K and ctrl-U delete to the end "
         + "and to the start, ctrl-W a word; up and down fetch earlier lines; tab completes commands, "
         + "options, keyspaces, collections and paths, and pressed twice lists what is possible. ctrl-C "
-        + "gives a line up or stops a command; ctrl-D or exit leaves. Lines are remembered until then, or "
+        + "discards a line or stops a command; ctrl-D or exit leaves. Lines are remembered until then, or "
         + "longer with --history.",
-      "If standard input is no terminal, its lines are run without a prompt. The first command that fails "
-        + "ends the shell with its exit code; with --keep-going the others follow, and the exit code is that of the "
+      "If standard input is not a terminal, its lines are run without a prompt. The first command that fails "
+        + "ends the shell with its exit code; with --keep-going the rest still run, and the exit code is that of the "
         + "first that failed.",
-      "The file is opened by each command anew, so the shell keeps nobody from it.",
+      "Each command opens the file anew, so the shell does not keep others from using it.",
     ],
     examples: [
       ExampleDescription(line: "latewood shell my.latewood", explanation: "A prompt appears."),

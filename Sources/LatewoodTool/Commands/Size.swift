@@ -1,23 +1,23 @@
 extension CommandDescription {
   static let size = CommandDescription(
     name: "size",
-    summary: "why the file is as big as it is, and what to do about it",
+    summary: "show why the file is as big as it is, and what to do about it",
     operands: [.database],
     options: [.limit],
     discussion: [
-      "Divides every byte of the file by what it is for. Of documents: current bodies, bodies of old revisions, "
+      "Divides the bytes of the file by purpose. Documents: current bodies, bodies of old revisions, "
         + "records with their revision trees, indexes, views, feed, blobs, local documents and times of expiry, by "
-        + "collection. Of plain entries: keys, values and large values, by keyspace. Then commits that no "
+        + "collection. Plain entries: keys, values and large values, by keyspace. Then commits that no "
         + "checkpoint has merged into the tree (log), what was replaced or deleted (dead), and holes, which `ls` "
         + "counts and the disk does not. The parts add up to the size of the file.",
       "The sizes in the file are those of the newest checkpoint; contents are those of the newest commit. Bodies "
         + "in the file are divided into current and old by their lengths. --limit says how many of the largest "
         + "documents or entries are listed; 10 if it is not given.",
-      "What a compaction gives back is an estimate. It takes bodies of old revisions, blobs that nothing current "
-        + "refers to, and documents past expiry with it; what they add up to is told below it. Pruning shortens "
+      "What a compaction gives back is an estimate. It includes bodies of old revisions, blobs that nothing "
+        + "current refers to, and documents past expiry; the sum of these is shown below it. Pruning shortens "
         + "the revision trees of records.",
-      "It only reads, and works beside a process that writes. Of a damaged "
-        + "file it tells nothing: `latewood map` does.",
+      "It only reads, and works beside a process that writes. It does not read damaged "
+        + "files: use `latewood map` for those.",
     ],
     examples: [
       ExampleDescription(

@@ -2,26 +2,26 @@ import LatewoodConcurrency
 import LatewoodStore
 
 extension OptionDescription {
-  static let watch = OptionDescription(name: "--watch", summary: "go on, with a line for each interval")
+  static let watch = OptionDescription(name: "--watch", summary: "continue, with a line for each interval")
   static let interval = OptionDescription(
-    name: "--interval", value: "SECONDS", summary: "with --watch: between two lines; 1 if not given")
+    name: "--interval", value: "SECONDS", summary: "with --watch: the time between two lines; 1 if not given")
   static let sampleCount = OptionDescription(
-    name: "--count", value: "NUMBER", summary: "with --watch: stop after so many lines")
+    name: "--count", value: "NUMBER", summary: "with --watch: stop after this many lines")
 }
 
 extension CommandDescription {
   static let stats = CommandDescription(
     name: "stats",
-    summary: "sizes and rates of a database, live while an app writes to it",
+    summary: "show sizes and rates of a database, live while an app writes to it",
     operands: [.database],
     options: [.watch, .interval, .sampleCount],
     discussion: [
       "Everything comes from the file itself, read beside the process that writes: commits and bytes since the line "
         + "before, what is live, dead and in the log, and how many checkpoints and compactions there were since "
-        + "the watch began. A file that a compaction has put in the place of the old one is followed. How "
-        + "much the app reads, no file shows.",
-      "While something watches, the app gives no space back to the file system: it must not take away what a "
-        + "reader may be looking at.",
+        + "the watch began. After a compaction it continues with the new file. Reads of the app leave no "
+        + "trace in the file and are not counted.",
+      "While something watches, the app gives no space back to the file system: a reader may still be using "
+        + "it.",
     ],
     examples: [
       ExampleDescription(line: "latewood stats my.latewood", explanation: "The sizes now."),

@@ -3,19 +3,19 @@ import LatewoodInspection
 extension CommandDescription {
   static let tree = CommandDescription(
     name: "tree",
-    summary: "the shape of the tree: levels, nodes, how full they are",
+    summary: "show the shape of the tree: levels, nodes, how full they are",
     operands: [.database],
     options: [
       OptionDescription(
-        name: "--keyspace", value: "NAME", summary: "only nodes that this keyspace has a part in"),
+        name: "--keyspace", value: "NAME", summary: "only nodes with entries of this keyspace"),
       .node,
     ],
     discussion: [
-      "Level 0 are the leaves, which hold the entries; all keyspaces share one tree. It is the tree of the "
+      "Level 0 is the leaves, which hold the entries; all keyspaces share one tree. It is the tree of the "
         + "newest checkpoint: what was committed since is still in the log.",
-      "The bars show how many nodes are how long, in tenths of the power of two that nine in ten nodes fit "
-        + "into. `latewood map` shows where the nodes lie, and --node takes any of these places.",
-      "The keyspace \"catalog\" is where names are kept, number 0.",
+      "The bars show how many nodes have which length, in tenths of the power of two that nine in ten nodes fit "
+        + "into. `latewood map` shows where the nodes are; pass any of these offsets to --node.",
+      "The keyspace \"catalog\", number 0, holds the names of the others.",
     ],
     examples: [
       ExampleDescription(line: "latewood tree my.latewood", explanation: "All of it, then by keyspace."),

@@ -14,15 +14,14 @@ extension CommandDescription {
     operands: [.database],
     options: [.deep],
     discussion: [
-      "Checks every checksum, the order of the keys, all counts, and that everything that is referred to "
-        + "is in the file. It changes nothing. If there are faults, each is listed with its offset and the "
-        + "exit code is 1; if the database cannot even be opened for damage, it is 4. Of a fault in the tree "
-        + "it says which keys of the newest checkpoint are lost by it; the log may have some of them. What a "
-        + "crash leaves of an unfinished write behind the log is told, and is no fault.",
+      "Checks every checksum, the order of the keys, all counts, and all references. It changes nothing. If there are faults, each is listed with its offset and the "
+        + "exit code is 1; if the database is too damaged to be opened, it is 4. For a fault in the tree "
+        + "it says which keys of the newest checkpoint are lost; the log may have some of them. The remains of an "
+        + "unfinished write behind the log, which a crash leaves, are reported and are no fault.",
       "If the file holds documents, it also checks that records, feeds, bodies, indexes and counters agree, "
         + "and reads every blob. With --deep it decodes every document too, compares the blobs that it names "
         + "with those that are counted for it, checks the form of every tree of revisions, and follows every "
-        + "entry of a feed back to its document. Each fault says what it belongs to.",
+        + "entry of a feed back to its document. Each fault names what it belongs to.",
     ],
     examples: [
       ExampleDescription(

@@ -7,10 +7,11 @@ extension CommandDescription {
     summary: "list the views of a collection, show their rows and failures, or drop one",
     operands: [
       OperandDescription(
-        name: "ACTION", summary: "list (if left out), rows, failures or drop",
+        name: "ACTION", summary: "list (the default), rows, failures or drop",
         isOptional: true),
       OperandDescription(name: "DATABASE", summary: "path of the database file", isOptional: true),
-      OperandDescription(name: "NAME", summary: "rows, failures, drop: of the view", isOptional: true),
+      OperandDescription(
+        name: "NAME", summary: "rows, failures, drop: the name of the view", isOptional: true),
     ],
     options: [.documentCollection, .limit, .skip],
     discussion: [
@@ -20,7 +21,7 @@ extension CommandDescription {
       "failures shows the documents that have no rows because the map failed, and why.",
     ],
     examples: [
-      ExampleDescription(line: "latewood view films.latewood", explanation: "What views there are."),
+      ExampleDescription(line: "latewood view films.latewood", explanation: "All views of the collection."),
       ExampleDescription(
         line: "latewood view rows films.latewood 'by tag' --limit 10", explanation: "The first rows of one."),
     ],
