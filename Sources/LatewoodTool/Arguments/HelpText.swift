@@ -37,7 +37,7 @@ enum HelpText {
     ]
 
   static let keys =
-    "A key is text, or bytes in hexadecimal behind 0x; keys that are not readable text are shown so. "
+    "A key is text, or bytes in hexadecimal after 0x; keys that are not readable text are shown so. "
     + "A database has keyspaces, each with keys of its own; --keyspace NAME chooses one, and "
     + "without it the keyspace is called \"default\"."
 

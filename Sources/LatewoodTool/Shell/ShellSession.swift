@@ -51,7 +51,7 @@ final class ShellSession {
       var code = ExitCode.success
       do throws(Failure) {
         guard let line = String(validating: bytes, as: UTF8.self) else {
-          throw .usage("the line is not UTF-8", advice: "Write bytes in hexadecimal, behind 0x.")
+          throw .usage("the line is not UTF-8", advice: "Write bytes in hexadecimal, after 0x.")
         }
         guard let ended = try run(line, isAtTerminal: false) else { return result }
         code = ended
