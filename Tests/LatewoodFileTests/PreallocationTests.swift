@@ -27,13 +27,13 @@ import Testing
     _ length: Int
   ) throws {
     let log = try bench.open().log
-    let lengths = try ahead(log, commits: 1500, length: length)
-    let made = lengths.filter { $0 > 0 }
+    let written = try ahead(log, commits: 1500, length: length)
+    let made = written.filter { $0 > 0 }
     // Each time twice as much, up to 512 KiB; 1,500 commits of some 960 bytes reach the fifth.
     let lengths: [UInt64] = [64 << 10, 128 << 10, 256 << 10, 512 << 10, 512 << 10]
     #expect(made.count == (length == 900 ? 5 : 3))
     #expect(zip(made, lengths).allSatisfy { ($1 - 2000...$1).contains($0) }, "\(made)")
-    #expect(lengths.prefix(8).allSatisfy { $0 == 0 })
+    #expect(written.prefix(8).allSatisfy { $0 == 0 })
     // Except for the first few, no commit lies beyond the bytes written before it.
     let writes = bench.volume.plan.withLock { $0.writes }
     var zeroed: UInt64 = 0
@@ -60,8 +60,8 @@ import Testing
   @Test func `commits that are not synced have none written`() throws {
     let log = try bench.open().log
     _ = try ahead(log, commits: 20, length: 900)
-    let lengths = try ahead(log, commits: 500, length: 900, durable: false)
-    #expect(lengths.filter { $0 > 0 }.count <= 1)
+    let written = try ahead(log, commits: 500, length: 900, durable: false)
+    #expect(written.filter { $0 > 0 }.count <= 1)
     log.close()
     #expect(try bench.read().entries.count == 500)
   }
