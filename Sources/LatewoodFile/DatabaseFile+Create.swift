@@ -105,7 +105,7 @@ extension DatabaseFile {
     guard try volume.exists(path) else {
       throw Fault(.notFound, "there is no file of this name", path: path)
     }
-    // For the same reason, no lock file is left beside a file that is no database or cannot be
+    // For the same reason, no lock file is left beside a file that is not a database or cannot be
     // written.
     if !readOnly { try refuseForeign(path, on: volume) }
     let lock: (any FileLock)? = readOnly ? nil : try volume.lockForWriting(path)
@@ -167,7 +167,7 @@ extension DatabaseFile {
     _ = try device.lockForWriting()
   }
 
-  /// Throws the error that opening for writing would throw for a file that is no database. Reads
+  /// Throws the error that opening for writing would throw for a file that is not a database. Reads
   /// only the header, which never changes.
   private static func refuseForeign(_ path: String, on volume: any Volume) throws(Fault) {
     do throws(Fault) {
@@ -184,7 +184,8 @@ extension DatabaseFile {
   static func readHeader(_ device: any Device, _ path: String) throws(Fault) -> FileHeader {
     let size = try device.size()
     if size == 0 {
-      throw Fault(.emptyFile, "the file is empty: a new database is only made where no file is", path: path)
+      throw Fault(
+        .emptyFile, "the file is empty: a new database is only made where there is no file", path: path)
     }
     let header = try withScratch(2 * FileLayout.headerLength) { block throws(Fault) in
       let count = try device.read(into: block, at: 0)

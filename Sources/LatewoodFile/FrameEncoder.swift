@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// Encodes frames, one behind the other, into the open chunk: memory that is written to the file as
+/// Encodes frames, one after the other, into the open chunk: memory that is written to the file as
 /// it is.
 ///
 /// ```

@@ -116,7 +116,7 @@ package final class LogWriter: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - freesSpace: whether it may use the reserve; nil to allow that unless it has a put.
-  ///   - refused: called with the records of the transaction, one behind the other, before they are
+  ///   - refused: called with the records of the transaction, one after the other, before they are
   ///     dropped because there is no space for them, unless some are in the log already. `append`
   ///     takes them again.
   package func commitTransaction(

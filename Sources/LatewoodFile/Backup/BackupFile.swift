@@ -96,14 +96,14 @@ package final class BackupFile {
       let opened = DatabaseFile.Opened(device: device, header: header, mapping: mapping, fileLock: nil)
       let log = DatabaseFile(opened, on: source.volume, path: path, environment: source.environment)
       guard let end = try log.endOfBackup() else {
-        throw foreign(path, "the file there is no backup, or has been written to since it was one")
+        throw foreign(path, "the file there is not a backup, or has been written to since")
       }
       guard header == source.header else {
         log.close()
         return nil
       }
       guard end.branch == source.writer.branch, try source.has(end.last) else {
-        throw foreign(path, "the file there is a backup of something that is not in this database's past")
+        throw foreign(path, "the file there is a backup of a state that is not in this database's past")
       }
       return BackupFile(
         source, path: path, lock: lock, device: device, existing: log, generation: end.generation,
@@ -119,7 +119,7 @@ package final class BackupFile {
       return try DatabaseFile.readHeader(device, path)
     } catch {
       guard [.emptyFile, .notADatabase, .damaged, .tooNew].contains(error.kind) else { throw error }
-      throw foreign(path, "there is a file that is no backup")
+      throw foreign(path, "the file there is not a backup")
     }
   }
 

@@ -22,7 +22,7 @@ extension Engine {
     try checkOpen()
     try refuseInsideCompaction("a backup was asked for")
     if isReadOnly {
-      throw Fault(.readOnly, "only the process that writes can make a backup; a copy can be made by any")
+      throw Fault(.readOnly, "only the writing process can make a backup; any process can make a copy")
     }
     _ = try compaction.begin(joins: false, unless: { false })
     defer { compaction.end(.failure(CompactionControl.cancelled)) }

@@ -99,8 +99,8 @@ final class CompactionControl: @unchecked Sendable {
     }
   }
 
-  /// Cancels the running one if it belongs to the caller, and lets threads that wait for it check
-  /// whether they are to give up, too. Those that go on waiting begin a run of their own.
+  /// Cancels the running one if it belongs to the caller, and wakes the threads that wait for it:
+  /// they check whether they must give up, too. Those that go on waiting begin a run of their own.
   ///
   /// - Parameter isOwn: returns whether a run on a given thread is the caller's.
   func giveUp(ifRunBy isOwn: (_ runner: UInt) -> Bool) {

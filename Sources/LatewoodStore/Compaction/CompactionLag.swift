@@ -1,7 +1,6 @@
 import Synchronization
 
-/// The bytes by which the running compaction is behind the commits, and the bytes by which it may
-/// be.
+/// The number of bytes by which the running compaction lags behind the commits, and its limit.
 ///
 /// Thread safety: changed by the thread that compacts, read by all.
 final class CompactionLag: Sendable {

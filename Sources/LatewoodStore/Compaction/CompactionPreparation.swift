@@ -8,7 +8,7 @@ struct CompactionPreparation: Sendable {
   /// Deletes those bytes, in transactions of its own.
   let prepare: @Sendable () throws -> Void
 
-  /// Runs `prepare`. A `StoreError` is thrown on as a fault of the same kind, any other error as
+  /// Runs `prepare`. Rethrows a `StoreError` as a fault of the same kind, any other error as
   /// `cancelled`.
   func run() throws(Fault) {
     do {
@@ -16,7 +16,7 @@ struct CompactionPreparation: Sendable {
     } catch let error as StoreError where error.code == .cancelled {
       throw CompactionControl.cancelled
     } catch {
-      let what = "what had to be done before the compaction failed"
+      let what = "the work before the compaction failed"
       guard let error = error as? StoreError, let kind = Fault.Kind(rawValue: error.code.rawValue) else {
         throw Fault(.cancelled, "\(what): \(error)")
       }

@@ -68,7 +68,7 @@ extension Engine {
   }
 
   /// The number of bytes that may still be allocated for log, beside the present file and the next
-  /// tree or compacted file, within the bounds; 0 if that cannot be told.
+  /// tree or compacted file, within the bounds; 0 if that is unknown.
   func spare() -> UInt64 {
     guard options.compaction.isAutomatic, reclaimer.isCollecting else { return 0 }
     do throws(Fault) {

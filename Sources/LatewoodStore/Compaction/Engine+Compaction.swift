@@ -13,7 +13,7 @@ extension Engine {
     bytesPerSecond: UInt64?, isAutomatic: Bool = false, unless isCancelled: () -> Bool = { false },
     _ progress: ((CompactionProgress) -> Void)?
   ) throws(Fault) -> CompactionReport {
-    if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
+    if isReadOnly { throw Fault(.readOnly, "the store was opened read-only") }
     return try rewrite(
       joins: true, isAutomatic: isAutomatic, unless: isCancelled, bytesPerSecond, progress,
       into: { () throws(Fault) in try log.createReplacement() })

@@ -1,4 +1,4 @@
-/// The sizes on which the policy of compactions decides.
+/// The sizes from which the compaction policy decides.
 struct Occupancy {
   /// The number of bytes that the file takes on the disk, without holes.
   var size: UInt64

@@ -37,7 +37,7 @@ enum Catalog {
     let length = name.utf8.count
     guard length > 0, length <= maximumNameLength else {
       throw Fault(
-        .invalidName, "a keyspace's name of \(length) bytes is not one of 1 to \(maximumNameLength)")
+        .invalidName, "a keyspace's name has \(length) bytes instead of 1 to \(maximumNameLength)")
     }
   }
 
@@ -45,7 +45,7 @@ enum Catalog {
     _ value: UnsafeRawBufferPointer, upTo greatest: UInt32 = maximumNumber
   ) throws(Fault) -> UInt32 {
     guard value.count == 4, let start = value.baseAddress else {
-      throw Fault(.damaged, "an entry of the catalog of keyspaces has \(value.count) bytes in place of 4")
+      throw Fault(.damaged, "an entry of the catalog of keyspaces has \(value.count) bytes instead of 4")
     }
     let number = start.u32(0)
     guard number > keyspace, number <= greatest else {

@@ -66,14 +66,14 @@ struct CatalogVerify {
       counter = number(value)
       if counter == nil || counter == 0 {
         note(
-          offset, "the catalog's counter of keyspaces (c) is no number: no new keyspace can be made")
+          offset, "the catalog's counter of keyspaces (c) is not a number: no new keyspace can be made")
         counter = nil
       }
     } else if key.first == Catalog.nameTag {
       guard let number = number(value) else {
         return note(
           offset,
-          "the catalog's entry n \(shown(rest)) has \(value.count) bytes in place of 4: the keyspace cannot be opened"
+          "the catalog's entry n \(shown(rest)) has \(value.count) bytes instead of 4: the keyspace cannot be opened"
         )
       }
       names.append(Named(name: rest, number: number, offset: offset))
@@ -126,7 +126,8 @@ struct CatalogVerify {
       )
     }
     guard entry.number > 0, entry.number <= Catalog.maximumNumber else {
-      return note(entry.offset, "the catalog's entry n \(name) has the number \(entry.number), which is none")
+      return note(
+        entry.offset, "the catalog's entry n \(name) has the number \(entry.number), which is not valid")
     }
     if let counter, entry.number >= counter {
       note(

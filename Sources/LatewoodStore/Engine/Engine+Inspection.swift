@@ -13,7 +13,7 @@ extension Engine {
 
   func requestCheckpoint() throws(Fault) {
     try checkOpen()
-    if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
+    if isReadOnly { throw Fault(.readOnly, "the store was opened read-only") }
     try refuseInsideTransaction("a checkpoint was asked for")
     try checkpoint(isForced: false)
   }
@@ -123,7 +123,7 @@ extension Engine {
     }
     guard let hold = reclaimer.hold(checkpoint: checkpoint.offset) else {
       throw Fault(
-        .notFound, "the checkpoint is not whole any more: its space was given back", offset: checkpoint.offset
+        .notFound, "the checkpoint is no longer complete: its space was given back", offset: checkpoint.offset
       )
     }
     let record = try record(at: checkpoint.offset, in: log)

@@ -12,7 +12,7 @@ import Synchronization
 ///              -> flush (shared) -> publish
 /// checkpoint:  writer lock [ freeze ] -> merge, without a lock -> writer lock [ append, swap ]
 ///              -> publish
-/// read:        register, follow the pointer to the published version, go;
+/// read:        register, load the pointer to the published version, leave;
 ///              a snapshot or cursor holds the version instead
 /// ```
 ///

@@ -25,7 +25,7 @@ enum FullKey {
   }
 
   @inline(never) private static var tooShort: Fault {
-    Fault(.damaged, "a key has no number of a keyspace: its node has changed since it was checked")
+    Fault(.damaged, "a key lacks the number of its keyspace: its node has changed since it was checked")
   }
 
   @inline(never) private static func refusal(_ length: Int) -> Fault {

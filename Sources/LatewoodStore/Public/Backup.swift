@@ -53,7 +53,7 @@ extension Store {
   ///   - path: path of a new file, or of an earlier backup of this database. On any file system.
   ///   - bytesPerSecond: the greatest number of bytes to write per second; nil for no limit.
   ///   - progress: called now and then, on the calling thread.
-  /// - Throws: ``StoreError`` `alreadyExists` if there is a file that is no backup of this
+  /// - Throws: ``StoreError`` `alreadyExists` if the file there is not a backup of this
   ///   database, or has been written to; `lockedByOtherProcess` if another process has it open for
   ///   writing; `damaged` if this store's file is damaged; `outOfSpace`, `inputOutput`;
   ///   `cancelled`; `readOnly`, `fileMoved`, `closed`; `invalidRange` inside a closure of a

@@ -2,9 +2,9 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// Database files as a whole, opened by nobody.
+/// Whole database files that no store has open.
 extension Store {
-  /// Returns whether there is a file at a path, be it a database or not.
+  /// Returns whether there is a file at a path, whether it is a database or not.
   ///
   /// - Parameter path: a path as for ``open(at:mode:options:)``.
   /// - Throws: ``StoreError`` `permissionDenied`, `invalidName` or `inputOutput` if the system does
@@ -161,6 +161,6 @@ extension Store {
 
   private static func refuseExisting(_ path: String, on volume: any Volume) throws(Fault) {
     guard try volume.exists(path) else { return }
-    throw Fault(.alreadyExists, "there is a file already", path: path)
+    throw Fault(.alreadyExists, "there is already a file", path: path)
   }
 }

@@ -89,7 +89,8 @@ extension Store {
     }
   }
 
-  /// Deletes one key, in a transaction of its own. Deleting a key that is not there is no error.
+  /// Deletes one key, in a transaction of its own. Deleting a key that does not exist is not an
+  /// error.
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.

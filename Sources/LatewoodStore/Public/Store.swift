@@ -81,7 +81,7 @@ public final class Store: Sendable {
       let exists = try volume.exists(path)
       switch mode {
       case .createNew where exists:
-        throw Fault(.alreadyExists, "there is a file already", path: path)
+        throw Fault(.alreadyExists, "there is already a file", path: path)
       case .openExisting where !exists, .readOnly where !exists:
         throw Fault(.notFound, "there is no such file", path: path)
       case .openOrCreate where !exists, .createNew:

@@ -73,8 +73,8 @@ public final class Transaction: Readable, ReadGate {
     }
   }
 
-  /// Deletes a key. Deleting a key that does not exist is no error. O(log of the changes not yet in
-  /// a checkpoint).
+  /// Deletes a key. Deleting a key that does not exist is not an error. O(log of the changes not yet
+  /// in a checkpoint).
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
@@ -351,7 +351,7 @@ public final class Transaction: Readable, ReadGate {
     return committed
   }
 
-  /// Makes the changes of a transaction again that was refused, in the state that it has seen.
+  /// Repeats the changes of a refused transaction, in the state that it has seen.
   func make(_ changes: RefusedTransaction) throws(Fault) {
     freesSpace = changes.freesSpace
     // It may have dropped keyspaces: then known handles to them are no longer right.

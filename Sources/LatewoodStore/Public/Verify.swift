@@ -55,7 +55,7 @@ public struct VerifyReport: Sendable, Equatable {
   /// while another process writes to the file.
   public var tornTail: TornTail?
 
-  /// Whether there are no faults. A torn tail that is no damage is no fault.
+  /// Whether there are no faults. A torn tail that is not damage is not a fault.
   public var isSound: Bool { faults.isEmpty }
 }
 

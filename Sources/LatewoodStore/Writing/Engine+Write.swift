@@ -53,7 +53,7 @@ extension Engine {
   /// The caller must have no commit left to settle: the owner of the lock may be waiting for all of
   /// them.
   func lockForTransaction() throws(Fault) {
-    if isReadOnly { throw Fault(.readOnly, "the store was opened to be read only") }
+    if isReadOnly { throw Fault(.readOnly, "the store was opened read-only") }
     try refuseInsideTransaction("a transaction was begun")
     while true {
       let isRestored = try restoreLog()

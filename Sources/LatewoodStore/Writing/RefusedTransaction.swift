@@ -12,7 +12,7 @@ import LatewoodBytes
 /// back.
 struct RefusedTransaction: Error {
   let fault: Fault
-  /// The records of its operations, one behind the other.
+  /// The records of its operations, one after the other.
   let records: [UInt8]
   /// Whether the commit may use the reserve.
   let freesSpace: Bool

@@ -25,7 +25,7 @@ final class Output {
   /// Keeps all bytes in memory until `take`.
   init() { target = .memory }
 
-  /// The number of columns; nil if it is no terminal or does not tell.
+  /// The number of columns; nil if it is not a terminal or does not tell.
   var terminalWidth: Int? {
     guard case .stream(let stream) = target else { return nil }
     return stream.terminalWidth

@@ -55,7 +55,7 @@ enum ExportTarget {
   private static func checkAbsence(of path: String, on volume: FileVolume) throws {
     if try volume.exists(path) {
       throw Failure(
-        .cannotOpen, code: "alreadyExists", "there is a file already",
+        .cannotOpen, code: "alreadyExists", "there is already a file",
         advice: "Give another name, or remove it first. Nothing was changed.", path: path)
     }
   }

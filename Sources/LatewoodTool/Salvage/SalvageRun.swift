@@ -47,7 +47,7 @@ struct SalvageRun {
     let source: any Device
     do throws(Fault) {
       guard try !volume.exists(target) else {
-        throw Fault(.alreadyExists, "there is a file already", path: target)
+        throw Fault(.alreadyExists, "there is already a file", path: target)
       }
       source = try volume.open(path, .readOnly)
     } catch {
@@ -172,7 +172,7 @@ struct SalvageRun {
   private func finish(_ unfinished: String, _ target: String, _ volume: FileVolume) throws(Failure) {
     do throws(Fault) {
       guard try !volume.exists(target) else {
-        throw Fault(.alreadyExists, "there is a file already", path: target)
+        throw Fault(.alreadyExists, "there is already a file", path: target)
       }
       try volume.rename(unfinished, to: target)
       try volume.removeIfPresent(unfinished + ".lock")

@@ -46,7 +46,7 @@ import Testing
       reclaimable: { 0 }, prepare: { try store.put("k", "without what was not needed", in: space) })
     fails.withLock { $0 = true }
     let error = refusal(.inputOutput) { try store.compact() }
-    #expect(error?.message.hasPrefix("what had to be done before the compaction failed: ") == true)
+    #expect(error?.message.hasPrefix("the work before the compaction failed: ") == true)
     #expect(error?.systemError == ErrorNumber.noSpace.code)
     refusal(.poisoned) { try store.compact() }
     try? store.close()
