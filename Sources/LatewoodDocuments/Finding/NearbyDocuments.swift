@@ -26,8 +26,8 @@ struct NearbyDocuments {
     }
   }
 
-  /// Returns the body of a winner; nil if it is not here. The bytes live as long as the state, or as
-  /// long as the record that `head` was read from.
+  /// Returns the body of a winner; nil if it is not here. The bytes live as long as the state, or
+  /// as long as the record that `head` was read from.
   mutating func body(
     of head: DocumentRecord.Head, in record: UnsafeRawBufferPointer
   ) throws(DocumentError) -> UnsafeRawBufferPointer? {

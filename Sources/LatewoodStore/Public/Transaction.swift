@@ -73,8 +73,8 @@ public final class Transaction: Readable, ReadGate {
     }
   }
 
-  /// Deletes a key. Deleting a key that does not exist is not an error. O(log of the changes not yet
-  /// in a checkpoint).
+  /// Deletes a key. Deleting a key that does not exist is not an error. O(log of the changes not
+  /// yet in a checkpoint).
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
