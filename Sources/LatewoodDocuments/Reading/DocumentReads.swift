@@ -133,10 +133,11 @@ package struct DocumentReads {
         try value.withUnsafeBytes(body)
       }
     }
-    defer { withExtendedLifetime(state) {} }
-    // SAFETY: the bytes live as long as the state, which is kept to the end of the call.
-    let value = try SequenceKey(head.body).withBytes { key in try state.find(key, in: spaces.bodies) }
-    return try value.map(body)
+    // SAFETY: the bytes live until the closure returns.
+    return try state.reading {
+      let value = try SequenceKey(head.body).withBytes { key in try state.find(key, in: spaces.bodies) }
+      return try value.map(body)
+    }
   }
 
   /// Calls a closure with the winner's facts and the record of a document, without copying it;
@@ -150,10 +151,11 @@ package struct DocumentReads {
     guard case .state(let state) = source else {
       return try source.withValue(id, in: spaces.documents) { try $0.withUnsafeBytes(pass) } ?? nil
     }
-    defer { withExtendedLifetime(state) {} }
-    // SAFETY: the bytes live as long as the state, which is kept to the end of the call.
-    let record = try id.withBytes { id in try state.find(id, in: spaces.documents) }
-    return try record.flatMap(pass)
+    // SAFETY: the bytes live until the closure returns.
+    return try state.reading {
+      let record = try id.withBytes { id in try state.find(id, in: spaces.documents) }
+      return try record.flatMap(pass)
+    }
   }
 
   /// Returns the body of any revision; nil if the revision or its body is not there, or no longer.

@@ -70,7 +70,10 @@ package final class HeldState: Readable {
   /// Calls a closure that may call `find`.
   @inline(__always) package func reading<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     let ticket = version.file.enter()
-    defer { ticket.leave() }
+    defer {
+      ticket.leave()
+      withExtendedLifetime(self) {}
+    }
     return try body()
   }
 
