@@ -66,7 +66,7 @@ import Testing
   @Test func `values have another length`() throws {
     try expect(
       [#"n "fruit" has 3 bytes"#, "entry i 1 names"], after: Encoded.put(0, "nfruit", [1, 0, 0]))
-    try expect(["counter of keyspaces (c) is no number"], after: Encoded.put(0, "c", [9, 0, 0, 0, 0]))
+    try expect(["counter of keyspaces (c) is not a number"], after: Encoded.put(0, "c", [9, 0, 0, 0, 0]))
   }
 
   @Test func `a number is not below the counter, or none at all`() throws {
