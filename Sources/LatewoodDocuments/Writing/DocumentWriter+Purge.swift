@@ -29,6 +29,8 @@ extension DocumentWriter {
       try forget(id, work, old, .purged)
       return purged
     }
+    // Ancestors that were kept for a removed leaf can be too far from the others.
+    tree.prune(to: try depth())
     // The remaining leaves were leaves before, so no body is superseded.
     try store(id, work, old, tree, sequence: work.takeSequence(), body: nil, kind: .purged)
     // Only afterwards: indexing needs the old bodies to find their keys.

@@ -170,6 +170,26 @@ import Testing
     #expect(try store.save("a", "one").sequence == 4)
   }
 
+  @Test func `purging a branch leaves no more generations of the others than are kept`() throws {
+    try store.setDepth(3)
+    func edit(_ parent: RevisionID?, _ text: String) -> RevisionID {
+      bytes(text).withUnsafeBytes { RevisionID(editing: parent, isDeleted: false, body: $0) }
+    }
+    let first = edit(nil, "1")
+    let second = edit(first, "2")
+    let short = edit(second, "short")
+    var long = [edit(second, "3"), second, first]
+    for text in ["4", "5"] { long.insert(edit(long[0], text), at: 0) }
+    let branch = [short, second, first]
+    try store.write { try $0.insert("a", in: documents, history: branch, body: bytes("short")) }
+    try store.write { [long] in try $0.insert("a", in: documents, history: long, body: bytes("5")) }
+    // The short branch keeps its two ancestors, which the long one shares.
+    #expect(try store.reads(documents).record(of: "a")?.tree.nodes.count == 6)
+    #expect(try store.write { try $0.purge("a", in: documents, leaves: [short]) } == [short])
+    #expect(try store.reads(documents).record(of: "a")?.tree.nodes.count == 3)
+    try store.expectSound()
+  }
+
   @Test func `an ancestor that was known by name gets its body, which the next sweep takes`() throws {
     let old = bytes("old").withUnsafeBytes { RevisionID(editing: nil, isDeleted: false, body: $0) }
     let new = bytes("new").withUnsafeBytes { RevisionID(editing: old, isDeleted: false, body: $0) }
