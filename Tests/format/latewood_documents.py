@@ -4,11 +4,9 @@
     latewood_documents.py FILE...    a line for each collection; exit code 3 if records, feed and bodies do not agree
 """
 
-import sys
-
+from latewood_checks import need, run, varint, varints
 from latewood_fleece import Fleece
 from latewood_reader import Database, text
-from latewood_views import Bad, need, varint, varints
 
 CONFLICTS, EXPIRES, HOLDS_BODY = 1, 2, 4
 DELETION, BODY, LENGTH, ROOT, JOIN = 1, 2, 4, 8, 16
@@ -120,9 +118,4 @@ def check(path):
 
 
 if __name__ == "__main__":
-    for argument in sys.argv[1:]:
-        try:
-            check(argument)
-        except Bad as error:
-            print(f"{argument}: {error}", file=sys.stderr)
-            sys.exit(3)
+    run(check)

@@ -5,8 +5,8 @@
 """
 
 import struct
-import sys
 
+from latewood_checks import need, run, varint, varints
 from latewood_fleece import Fleece
 from latewood_reader import Database, text
 from xxh64 import xxh64
@@ -14,34 +14,6 @@ from xxh64 import xxh64
 REDUCTIONS = ["none", "count", "sum", "stats", "custom"]
 ADDING = (2, 3)
 LEVELS = 12
-
-
-class Bad(Exception):
-    pass
-
-
-def need(condition, what):
-    if not condition:
-        raise Bad(what)
-
-
-def varint(data, at):
-    value, shift = 0, 0
-    while True:
-        need(at < len(data) and shift < 64, "a varint does not end")
-        value |= (data[at] & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if data[at - 1] < 0x80:
-            return value, at
-
-
-def varints(data, at, count):
-    values = []
-    for _ in range(count):
-        value, at = varint(data, at)
-        values.append(value)
-    need(at == len(data), "bytes follow the last number")
-    return values
 
 
 class View:
@@ -150,9 +122,4 @@ def check(path):
 
 
 if __name__ == "__main__":
-    for argument in sys.argv[1:]:
-        try:
-            check(argument)
-        except Bad as error:
-            print(f"{argument}: {error}", file=sys.stderr)
-            sys.exit(3)
+    run(check)

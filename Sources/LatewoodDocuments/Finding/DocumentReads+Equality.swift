@@ -81,18 +81,3 @@ extension FindRequest {
     try predicate.matches(document)
   }
 }
-
-extension ReadSource {
-  /// Like the form of `Readable`, which prepares for more than a held state needs.
-  func forEach(
-    in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false,
-    _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
-  ) throws {
-    switch self {
-    case .state(let state): try state.scan(keyspace, range, reversed: reversed, body)
-    case .snapshot(let snapshot): try snapshot.forEach(in: keyspace, range, reversed: reversed, body)
-    case .transaction(let transaction):
-      try transaction.forEach(in: keyspace, range, reversed: reversed, body)
-    }
-  }
-}

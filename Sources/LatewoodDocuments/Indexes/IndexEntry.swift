@@ -30,20 +30,16 @@ struct IndexEntry: Equatable {
 
   /// The value of an entry, without memory of its own.
   struct Value: ByteSource {
-    private let word: UInt64
+    private var word: UInt64 = 0
     private let count: Int
 
-    /// - Parameter keyCount: the length of the key, which is limited.
+    /// - Parameter keyCount: the length of the key, at most `IndexKey.lengthLimit`.
     init(_ keyCount: Int, isCut: Bool) {
-      var rest = UInt64(keyCount) << 1 | (isCut ? 1 : 0)
-      var (word, count): (UInt64, Int) = (0, 0)
-      while rest >= 0x80 {
-        word |= (rest & 0x7F | 0x80) << UInt64(8 * count)
-        rest >>= 7
-        count += 1
+      let number = UInt64(keyCount) << 1 | (isCut ? 1 : 0)
+      // SAFETY: a number of up to 56 bits takes no more than the 8 bytes of the word.
+      count = withUnsafeMutableBytes(of: &word) { bytes in
+        bytes.baseAddress.map { Varint.write(number, to: $0) } ?? 0
       }
-      self.word = (word | rest << UInt64(8 * count)).littleEndian
-      self.count = count + 1
     }
 
     func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {

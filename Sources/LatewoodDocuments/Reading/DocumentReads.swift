@@ -300,6 +300,21 @@ enum ReadSource: Readable {
   }
 }
 
+extension ReadSource {
+  /// Like the form of `Readable`, which prepares for more than a held state needs.
+  func forEach(
+    in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false,
+    _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+  ) throws {
+    switch self {
+    case .state(let state): try state.scan(keyspace, range, reversed: reversed, body)
+    case .snapshot(let snapshot): try snapshot.forEach(in: keyspace, range, reversed: reversed, body)
+    case .transaction(let transaction):
+      try transaction.forEach(in: keyspace, range, reversed: reversed, body)
+    }
+  }
+}
+
 /// A sequence as a key, without allocating an array.
 struct SequenceKey: ByteSource {
   private let word: UInt64

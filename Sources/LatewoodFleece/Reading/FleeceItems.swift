@@ -109,12 +109,22 @@ package struct FleeceDictionary {
 
   /// Returns the value of a key; nil if there is none. O(log n).
   package func value(for key: UnsafeRawBufferPointer) throws(FleeceError) -> FleeceValue? {
+    try inherited { (level, first) throws(FleeceError) in
+      try FleeceDictionary.find(key, in: level, from: first)
+    }
+  }
+
+  /// Returns what a search finds first, in this dictionary or in those that it inherits from; nil
+  /// if it finds nothing or an undefined value.
+  ///
+  /// - Parameter find: searches the items of one dictionary, from the number of its first member.
+  @inline(__always) func inherited(
+    _ find: (_ items: FleeceItems, _ first: Int) throws(FleeceError) -> FleeceValue?
+  ) throws(FleeceError) -> FleeceValue? {
     var level = items
     for _ in 0..<FleeceLimits.inheritance {
       let parent = try level.parent
-      if let value = try FleeceDictionary.find(key, in: level, from: parent == nil ? 0 : 1) {
-        return value.isUndefined ? nil : value
-      }
+      if let value = try find(level, parent == nil ? 0 : 1) { return value.isUndefined ? nil : value }
       guard let parent else { return nil }
       level = parent
     }

@@ -75,16 +75,9 @@ extension FleeceName: Hashable {
 extension FleeceDictionary {
   /// Returns the value of the member with a name; nil if there is none. O(log n).
   package func value(for name: FleeceName) throws(FleeceError) -> FleeceValue? {
-    var level = items
-    for _ in 0..<FleeceLimits.inheritance {
-      let parent = try level.parent
-      if let value = try FleeceDictionary.find(name, in: level, from: parent == nil ? 0 : 1) {
-        return value.isUndefined ? nil : value
-      }
-      guard let parent else { return nil }
-      level = parent
+    try inherited { (level, first) throws(FleeceError) in
+      try FleeceDictionary.find(name, in: level, from: first)
     }
-    throw FleeceDictionary.inheritsTooDeeply(items)
   }
 
   @inline(__always) private static func find(

@@ -59,11 +59,11 @@ public struct KeyRange: Sendable, Equatable {
     KeyRange(lower: .included(low.copied), upper: .included(high.copied))
   }
 
-  /// Calls a closure with what `fullKeys` returns, in memory on the stack (or, if it is long, from
-  /// the heap).
+  /// Calls a closure with the range as full keys of a keyspace, including `low` and excluding
+  /// `high`. `low` may be above `high`. They are on the stack or, if they are long, in the heap.
   func withFullKeys<R>(
     in keyspace: UInt32, _ body: (_ low: UnsafeRawBufferPointer, _ high: UnsafeRawBufferPointer) throws -> R
-  ) throws -> R {
+  ) rethrows -> R {
     let lowLength = FullKey.prefixLength + lower.length + 1
     let length = lowLength + FullKey.prefixLength + upper.length + 1
     return try withUnsafeTemporaryAllocation(byteCount: length, alignment: 8) { memory in
@@ -89,33 +89,9 @@ public struct KeyRange: Sendable, Equatable {
     }
   }
 
-  /// The range as full keys of a keyspace, including `low` and excluding `high`. `low` may be above
-  /// `high`.
+  /// The full keys of `withFullKeys`, for callers that keep them.
   func fullKeys(in keyspace: UInt32) -> (low: [UInt8], high: [UInt8]) {
-    let low =
-      switch lower {
-      case .unbounded: KeyRange.fullKey(keyspace, [], isNext: false)
-      case .included(let key): KeyRange.fullKey(keyspace, key, isNext: false)
-      case .excluded(let key): KeyRange.fullKey(keyspace, key, isNext: true)
-      }
-    let high =
-      switch upper {
-      // Keyspace numbers end one below the greatest, so there is always a next one.
-      case .unbounded: KeyRange.fullKey(keyspace &+ 1, [], isNext: false)
-      case .included(let key): KeyRange.fullKey(keyspace, key, isNext: true)
-      case .excluded(let key): KeyRange.fullKey(keyspace, key, isNext: false)
-      }
-    return (low, high)
-  }
-
-  /// Returns the full key of a key, or the least one after it.
-  private static func fullKey(_ keyspace: UInt32, _ key: [UInt8], isNext: Bool) -> [UInt8] {
-    var full: [UInt8] = []
-    full.reserveCapacity(FullKey.prefixLength + key.count + 1)
-    withUnsafeBytes(of: keyspace.bigEndian) { full.append(bytes: $0) }
-    full.append(contentsOf: key)
-    if isNext { full.append(0) }
-    return full
+    withFullKeys(in: keyspace) { low, high in (Array(low), Array(high)) }
   }
 }
 

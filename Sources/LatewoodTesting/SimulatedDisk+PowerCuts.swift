@@ -76,12 +76,17 @@ extension SimulatedDisk {
       disk.closeAll()
       // A program with several threads may make fewer calls than before.
       if !disk.hasLostPower { disk.cutPower() }
+      let before = checked
       for state in disk.statesAfterPowerCut(limit: states, seed: seed &+ UInt64(call)) {
         defer { state.closeAll() }
         do { try check(state, reached) } catch {
           throw PowerCutError(call: call, state: "\(state)", underlying: error)
         }
         checked += 1
+      }
+      if checked == before {
+        let reason = DatabaseError(.inputOutput, "the system has no address space for another disk")
+        throw PowerCutError(call: call, state: "no state could be made", underlying: reason)
       }
     }
     return checked
