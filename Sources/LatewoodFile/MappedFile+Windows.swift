@@ -55,17 +55,24 @@ extension MappedFile {
     noteProof()
     let unknown = windows.lowerBound * length..<windows.upperBound * length
     let wanted = range.clamped(to: unknown)
+    // A reader that continues where the last windows ended will probably read on.
+    let continues = windowsEnd.exchange(windows.upperBound, ordering: .relaxed) == windows.lowerBound
+    let ahead = windows.lowerBound..<min(windows.upperBound + MappedFile.windowsAhead, limit / length)
+    if continues, isInMemory(ahead.lowerBound * length..<ahead.upperBound * length, base) {
+      windowsEnd.store(ahead.upperBound, ordering: .relaxed)
+      return note(Note.isReadable, ahead, bitmap)
+    }
     if windows.count > 1, isInMemory(unknown, base) { return note(Note.isReadable, windows, bitmap) }
     if isInMemory(wanted, base) {
       // The system maps what is in memory around a page that is touched, and then answers sooner.
       MappedFile.touch(base + Int(truncatingIfNeeded: wanted.lowerBound))
       let isWhole = windows.count == 1 && isInMemory(unknown, base)
+      // Near a hole there is no point in looking ahead.
+      if !isWhole { windowsEnd.store(.max, ordering: .relaxed) }
       return note(isWhole ? Note.isReadable : Note.isPartial, windows, bitmap)
     }
-    // A reader that continues where the last windows ended will probably read on.
-    if windowsEnd.exchange(windows.upperBound, ordering: .relaxed) == windows.lowerBound {
-      let ahead = windows.lowerBound..<min(windows.upperBound + MappedFile.windowsAhead, limit / length)
-      if makeWindows(ahead, bitmap, base) { return windowsEnd.store(ahead.upperBound, ordering: .relaxed) }
+    if continues, makeWindows(ahead, bitmap, base) {
+      return windowsEnd.store(ahead.upperBound, ordering: .relaxed)
     }
     if makeWindows(windows, bitmap, base) { return }
     note(Note.isPartial, windows, bitmap)

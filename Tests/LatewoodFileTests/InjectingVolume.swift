@@ -40,6 +40,8 @@ final class InjectingVolume: Volume {
     var cached: Set<UInt64>?
     /// The pages of the file that the disk cannot read. They may be in memory all the same.
     var unreadable: Set<UInt64> = []
+    /// How often somebody asked what is in memory.
+    var questions = 0
     /// The address of the last mapping.
     var base: UInt = 0
     var syncs = 0
@@ -175,6 +177,7 @@ private final class InjectingDevice: Device {
   }
   func isInMemory(_ bytes: UnsafeRawBufferPointer) -> Bool {
     volume.plan.withLock { plan in
+      plan.questions += 1
       guard let cached = plan.cached, let start = bytes.baseAddress else { return false }
       let offset = UInt64(UInt(bitPattern: start) - plan.base)
       return (offset / Self.pageLength...(offset + UInt64(bytes.count) - 1) / Self.pageLength)

@@ -32,10 +32,13 @@ import Testing
         plan.cached = cached
         plan.unreadable = round % 2 == 0 ? unreadable : []
       }
+      var end: UInt64 = 0
       for _ in 0..<60 {
-        let offset = UInt64(random.below(Int(size) - 1))
+        // Half of all reads continue where the last one ended.
+        let offset = random.below(2) == 0 && end < size ? end : UInt64(random.below(Int(size) - 1))
         let length = min([1, 500, 5000, 70_000, 200_000][random.below(5)], Int(size - offset))
         let range = offset..<offset + UInt64(length)
+        end = range.upperBound
         let before = volume.plan.withLock { $0 }
         let cannot = pages(of: range).contains {
           before.unreadable.contains($0) && before.cached?.contains($0) == false
@@ -52,5 +55,21 @@ import Testing
       }
       device.close()
     }
+  }
+
+  @Test func `reading a file in memory in order asks the system once for several windows`() throws {
+    let volume = InjectingVolume()
+    let device = try volume.open("a", .createExclusive(permissions: 0o600))
+    let windows: UInt64 = 64
+    let length = AddressSpace.windowLength
+    try [UInt8](repeating: 7, count: 1).withUnsafeBytes { try device.write($0, at: windows * length - 1) }
+    let mapping = try MappedFile(device, covering: windows * length)
+    let view = FileView(
+      base: mapping.space.base, verified: mapping.space.verified, seed: 1, limit: windows * length,
+      owner: mapping)
+    volume.plan.withLock { $0.cached = Set(0..<windows * length / Self.pageLength) }
+    for offset in stride(from: 0, to: windows * length, by: 4096) { try view.makeReadable(offset, 4096) }
+    #expect(volume.plan.withLock { $0.questions } < Int(windows / 4))
+    device.close()
   }
 }

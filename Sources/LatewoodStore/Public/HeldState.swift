@@ -58,9 +58,8 @@ package final class HeldState: Readable {
       }
       try range.withFullKeys(in: keyspace.id) { low, high in
         let view = face.pointee.reads
-        _ = try view.scan(low: low, high: high, isReversed: reversed, hold: view.hold()) { key, value in
-          try body(FullKey.rest(of: key).bytes, value.bytes)
-        }
+        _ = try view.scan(
+          low: low, high: high, dropping: FullKey.prefixLength, isReversed: reversed, hold: view.hold(), body)
       }
     } catch let fault as Fault {
       throw StoreError(fault, path: _path)

@@ -117,12 +117,11 @@ extension Readable {
     let reader = try _reader()
     do {
       try reader.state.check(keyspace)
+      let (view, hold) = (reader.state.view, reader.hold)
       try reader.lending {
         try range.withFullKeys(in: keyspace.id) { low, high in
-          _ = try reader.state.view.scan(low: low, high: high, isReversed: reversed, hold: reader.hold) {
-            key, value in
-            try body(FullKey.rest(of: key).bytes, value.bytes)
-          }
+          _ = try view.scan(
+            low: low, high: high, dropping: FullKey.prefixLength, isReversed: reversed, hold: hold, body)
         }
       }
     } catch let fault as Fault {

@@ -39,7 +39,9 @@ public struct Reader {
   /// changed.
   @discardableResult
   func lending<R>(_ body: () throws -> R) rethrows -> R {
-    guard isOfTransaction else { return try withExtendedLifetime(self) { try body() } }
+    // The closure need not use this reader, so its owner is kept until the end.
+    defer { withExtendedLifetime(owner) {} }
+    guard isOfTransaction else { return try body() }
     gate.lend()
     defer { gate.takeBack() }
     return try body()

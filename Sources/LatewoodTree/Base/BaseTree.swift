@@ -41,6 +41,17 @@ struct BaseTree {
     return node
   }
 
+  /// Whether keys of a range lie under several children of the root: a cheap way to see that a range
+  /// does not lie within one leaf.
+  func rootDivides(
+    _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int
+  ) throws(Fault) -> Bool {
+    guard let root, root.level > 0 else { return false }
+    let node = try source.root(root)
+    let next = node.childIndex(low, lowCount) &+ 1
+    return next < node.count && node.key(next).compare(high, highCount) < 0
+  }
+
   /// The number of keys that are less than `key`. O(log n), because branches hold the number of
   /// entries under each child.
   func rank(of key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> UInt64 {

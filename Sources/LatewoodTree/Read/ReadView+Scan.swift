@@ -4,30 +4,32 @@ import LatewoodFile
 
 extension ReadView {
   /// Calls `body` with each entry of a range of full keys, in order, until it returns false. The
-  /// range includes `low` and excludes `high`.
+  /// range includes `low` and excludes `high`. O(log n + entries).
   ///
-  /// The bytes are valid during the call; the key's memory is reused for the next one. O(log n +
-  /// entries).
+  /// The key's memory is reused for the next one.
   ///
+  /// - Parameter dropped: the number of bytes that are left out at the start of each key: those of
+  ///   the keyspace's number. A shorter key throws `damaged`.
   /// - Parameter hold: a hold on the file's cache, if there is one, that nothing else depends on.
   ///   It is paused while `body` runs, so that a scan keeps nothing in memory however long it
   ///   takes; values of up to 64 KiB are copied for that.
   /// - Returns: the number of entries of write buffers that were passed over, deleted ones, too.
   @discardableResult
   package func scan(
-    low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer, isReversed: Bool, hold: CacheHold?,
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+    low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer, dropping dropped: Int, isReversed: Bool,
+    hold: CacheHold?, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws -> Int {
     guard let lowStart = low.baseAddress, let highStart = high.baseAddress else { return 0 }
+    var scratch = KeyScratch(dropping: dropped)
     if isClean, !isReversed, hold == nil {
-      if try scanLeaf(lowStart, low.count, highStart, high.count, body) { return 0 }
+      if try scanLeaf(lowStart, low.count, highStart, high.count, &scratch, body) { return 0 }
       var cursor = base.cursor()
       _ = try cursor.seek(lowStart, low.count)
-      try scanBase(from: &cursor, highStart, high.count, body)
+      try scanBase(from: &cursor, highStart, high.count, &scratch, body)
       return 0
     }
     if isReversed, hold == nil, try isClean(lowStart, low.count, highStart, high.count) {
-      try scanBaseBackwards(lowStart, low.count, highStart, high.count, body)
+      try scanBaseBackwards(lowStart, low.count, highStart, high.count, &scratch, body)
       return 0
     }
     var cursor = MergedCursor(self)
@@ -36,12 +38,11 @@ extension ReadView {
     } else {
       try cursor.position(lowStart, low.count)
       if hold == nil, var base = cursor.onlyBase(before: highStart, high.count) {
-        try scanBase(from: &base, highStart, high.count, body)
+        try scanBase(from: &base, highStart, high.count, &scratch, body)
         return cursor.steps
       }
       try cursor.settleForward()
     }
-    var scratch = KeyScratch()
     var copy: [UInt8] = []
     let file = base.source.file
     var isFirst = true
@@ -60,12 +61,12 @@ extension ReadView {
       isFirst = false
       // In this order: if the value lies within the file, so does the key before it.
       let value = try cursor.value()
-      let key = try scratch.take(cursor.key)
+      let key = try scratch.take(cursor.key).bytes
       if let hold {
         guard try offer(key, value, &copy, hold, body) else { break }
         if hold.resume() { try cursor.revive() }
       } else {
-        guard try body(key, value) else { break }
+        guard try body(key, value.bytes) else { break }
       }
       if isReversed { try cursor.previous() } else { try cursor.next() }
     }
@@ -92,19 +93,18 @@ extension ReadView {
   /// Passes an entry to `body`. The hold is paused meanwhile, unless the value is too long to be
   /// copied.
   private func offer(
-    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ copy: inout [UInt8],
-    _ hold: CacheHold,
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+    _ key: RawSpan, _ value: UnsafeRawBufferPointer, _ copy: inout [UInt8], _ hold: CacheHold,
+    _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws -> Bool {
     guard value.count <= ReadView.copiedLength else {
-      let goesOn = try body(key, value)
+      let goesOn = try body(key, value.bytes)
       hold.pause()
       return goesOn
     }
     copy.removeAll(keepingCapacity: true)
     copy.append(contentsOf: value)
     hold.pause()
-    return try copy.withUnsafeBytes { try body(key, $0) }
+    return try body(key, copy.span.bytes)
   }
 
   /// The length of the longest value that is copied. Longer ones are passed in place.
@@ -113,9 +113,8 @@ extension ReadView {
   /// Scans the base tree alone, leaf by leaf, without a comparison for each entry.
   private func scanBase(
     from cursor: inout BaseCursor, _ high: UnsafeRawPointer, _ highCount: Int,
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+    _ scratch: inout KeyScratch, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws {
-    var scratch = KeyScratch()
     let file = base.source.file
     while cursor.isValid {
       let leaf = cursor.leaf
@@ -132,14 +131,14 @@ extension ReadView {
   /// it may lie in several, and then has done nothing.
   private func scanLeaf(
     _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int,
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+    _ scratch: inout KeyScratch, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws -> Bool {
+    if try base.rootDivides(low, lowCount, high, highCount) { return false }
     guard let leaf = try base.leaf(for: low, lowCount) else { return true }
     guard leaf.key(leaf.count &- 1).compare(high, highCount) >= 0 else { return false }
     let start = leaf.lowerBound(low, lowCount).index
     let end = leaf.lowerBound(high, highCount).index
     guard start < end else { return true }
-    var scratch = KeyScratch()
     _ = try offer(leaf, start..<end, in: base.source.file, &scratch, body)
     return true
   }
@@ -147,11 +146,10 @@ extension ReadView {
   /// Like `scanBase`, from the last key below `high` to `low`.
   private func scanBaseBackwards(
     _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int,
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+    _ scratch: inout KeyScratch, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws {
     var cursor = base.cursor()
     _ = try cursor.seekLast(before: high, highCount)
-    var scratch = KeyScratch()
     let file = base.source.file
     while cursor.isValid {
       let leaf = cursor.leaf
@@ -164,7 +162,7 @@ extension ReadView {
         let cell = entries[index]
         // The value first: if it lies within the file, so does the key before it.
         let value = try cell.value.bytes(in: file)
-        guard try body(scratch.take(cell.suffix, cell.suffixCount), value) else { return }
+        guard try body(scratch.take(cell.suffix, cell.suffixCount).bytes, value.bytes) else { return }
         index &-= 1
       }
       if isLast { return }
@@ -175,7 +173,7 @@ extension ReadView {
   /// Passes entries of a leaf to `body`; returns false if it does.
   @inline(__always) private func offer(
     _ leaf: Node, _ wanted: Range<Int>, in file: FileView, _ scratch: inout KeyScratch,
-    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+    _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws -> Bool {
     let entries = LeafEntries(leaf)
     try scratch.start(leaf.prefix, leaf.prefixCount)
@@ -183,13 +181,14 @@ extension ReadView {
       let cell = entries[index]
       // The value first: if it lies within the file, so does the key before it.
       let value = try cell.value.bytes(in: file)
-      guard try body(scratch.take(cell.suffix, cell.suffixCount), value) else { return false }
+      guard try body(scratch.take(cell.suffix, cell.suffixCount).bytes, value.bytes) else { return false }
     }
     return true
   }
 }
 
-/// Memory in which the two parts of a key are joined.
+/// Memory in which the two parts of a key are joined, and its first bytes left out if nobody wants
+/// them.
 ///
 /// Lengths come from nodes, which were verified once but may have changed on the disk and been read
 /// again since: a length greater than that of any key throws `damaged`.
@@ -197,17 +196,21 @@ struct KeyScratch: ~Copyable {
   private var memory: UnsafeMutableRawPointer
   private var capacity: Int
   private var prefixCount = 0
+  private let dropped: Int
 
-  init() {
+  /// - Parameter dropped: the number of bytes at the start of each key that `take` leaves out.
+  init(dropping dropped: Int = 0) {
+    self.dropped = dropped
     capacity = 512
     memory = .allocate(byteCount: capacity, alignment: 8)
   }
 
   deinit { memory.deallocate() }
 
+  /// Makes room for a key of `length` bytes, of which `kept` are there.
   @inline(never) private mutating func reserve(_ length: Int, keeping kept: Int) throws(Fault) {
-    guard length >= 0, length <= NodeLayout.maximumKeyLength else {
-      throw Fault(.damaged, "a key in memory is longer than any key can be: its node has changed")
+    guard length >= kept, length >= dropped, length <= NodeLayout.maximumKeyLength else {
+      throw Fault(.damaged, "a key in memory is shorter or longer than any key: its node has changed")
     }
     let larger = UnsafeMutableRawPointer.allocate(byteCount: length * 2, alignment: 8)
     larger.copyMemory(from: memory, byteCount: kept)
@@ -223,14 +226,18 @@ struct KeyScratch: ~Copyable {
     prefixCount = count
   }
 
-  /// Returns the prefix followed by a suffix.
+  /// Returns the prefix followed by a suffix, without what is left out.
   @inline(__always) mutating func take(
     _ suffix: UnsafeRawPointer, _ count: Int
   ) throws(Fault) -> UnsafeRawBufferPointer {
     let length = prefixCount &+ count
-    if UInt(bitPattern: length) > UInt(bitPattern: capacity) { try reserve(length, keeping: prefixCount) }
+    let rest = length &- dropped
+    // True for a key that is shorter than what is left out, too.
+    if UInt(bitPattern: rest) > UInt(bitPattern: capacity &- dropped) {
+      try reserve(length, keeping: prefixCount)
+    }
     (memory + prefixCount).copyShort(from: suffix, count: count)
-    return UnsafeRawBufferPointer(start: memory, count: length)
+    return UnsafeRawBufferPointer(start: memory + dropped, count: rest)
   }
 
   @inline(__always) mutating func take(_ key: PrefixedKey) throws(Fault) -> UnsafeRawBufferPointer {
