@@ -5,14 +5,17 @@ import Foundation
 @main
 enum DocumentBenchmark {
   private static let usage = """
-    usage: DocumentBenchmark saves [--count 1000] [--rounds 5] [--dir DIRECTORY]
+    usage: DocumentBenchmark documents [--count 100000] [--rounds 5] [--dir DIRECTORY]
+           DocumentBenchmark saves [--count 1000] [--rounds 5] [--dir DIRECTORY]
            DocumentBenchmark gets [--count 100000] [--rounds 5] [--dir DIRECTORY]
            DocumentBenchmark queries [--count 50000] [--rounds 5] [--dir DIRECTORY] [--only NAME]
            DocumentBenchmark live [--count 100000] [--rounds 5] [--dir DIRECTORY]
     The directory is emptied.
     """
 
-  private static let usualCounts = ["saves": 1000, "gets": 100_000, "queries": 50_000, "live": 100_000]
+  private static let usualCounts = [
+    "documents": 100_000, "saves": 1000, "gets": 100_000, "queries": 50_000, "live": 100_000,
+  ]
 
   static func main() throws {
     var words = CommandLine.arguments.dropFirst()
@@ -34,6 +37,7 @@ enum DocumentBenchmark {
     let run = Run(count: count, rounds: rounds, directory: directory, only: only)
     let isEnough =
       switch workload {
+      case "documents": try run.documents()
       case "saves": try run.saves()
       case "gets": try run.gets()
       case "live": try run.live()
@@ -46,4 +50,10 @@ enum DocumentBenchmark {
     print(usage)
     exit(2)
   }
+}
+
+/// Prints a line that is seen at once, even through a pipe.
+func print(_ line: String) {
+  Swift.print(line)
+  fflush(nil)
 }

@@ -76,7 +76,7 @@ struct Run {
     return median(rates) >= 500_000
   }
 
-  private func id(_ number: Int) -> String {
+  func id(_ number: Int) -> String {
     let digits = String(number)
     return "movie-" + String(repeating: "0", count: 8 - digits.count) + digits
   }
