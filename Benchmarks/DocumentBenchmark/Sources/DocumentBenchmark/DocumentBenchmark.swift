@@ -9,12 +9,14 @@ enum DocumentBenchmark {
            DocumentBenchmark saves [--count 1000] [--rounds 5] [--dir DIRECTORY]
            DocumentBenchmark gets [--count 100000] [--rounds 5] [--dir DIRECTORY]
            DocumentBenchmark queries [--count 50000] [--rounds 5] [--dir DIRECTORY] [--only NAME]
+           DocumentBenchmark films --data FILE[,FILE…] [--count 36000] [--rounds 5] [--dir DIRECTORY]
            DocumentBenchmark live [--count 100000] [--rounds 5] [--dir DIRECTORY]
-    The directory is emptied.
+    The directory is emptied. Films are JSON arrays of the data set prust/wikipedia-movie-data.
     """
 
   private static let usualCounts = [
-    "documents": 100_000, "saves": 1000, "gets": 100_000, "queries": 50_000, "live": 100_000,
+    "documents": 100_000, "saves": 1000, "gets": 100_000, "queries": 50_000, "films": 36_000,
+    "live": 100_000,
   ]
 
   static func main() throws {
@@ -23,6 +25,7 @@ enum DocumentBenchmark {
     var count = usual
     var rounds = 5
     var only: String?
+    var data: [String] = []
     var directory = ".build-peers/documents"
     while let name = words.popFirst() {
       guard let value = words.popFirst() else { return refuse() }
@@ -31,6 +34,7 @@ enum DocumentBenchmark {
       case ("--rounds", let number?) where (1...1000).contains(number): rounds = number
       case ("--dir", _): directory = value
       case ("--only", _): only = value
+      case ("--data", _): data = value.split(separator: ",").map(String.init)
       default: return refuse()
       }
     }
@@ -40,6 +44,7 @@ enum DocumentBenchmark {
       case "documents": try run.documents()
       case "saves": try run.saves()
       case "gets": try run.gets()
+      case "films": try run.films(data)
       case "live": try run.live()
       default: try run.queries()
       }

@@ -36,7 +36,8 @@ extension Run {
     let texts = try films.map { try encoder.encode($0) }
     let database = try Database.inMemory()
     let collection = try database.defaultCollection
-    let saved = try collection.save(contentsOf: zip(some, films).map { try MutableDocument(id: $0.id, encoding: $1) })
+    let saved = try collection.save(
+      contentsOf: zip(some, films).map { try MutableDocument(id: $0.id, encoding: $1) })
     guard try saved.map({ try $0.decode(as: Film.self) }) == films,
       try texts.map({ try decoder.decode(Film.self, from: $0) }) == films
     else { throw WrongFilm() }
@@ -46,7 +47,8 @@ extension Run {
       var bytes = 0
       encoding.latewood.append(
         try seconds { for film in films { bytes += try MutableDocument(id: "a", encoding: film).count } })
-      encoding.foundation.append(try seconds { for film in films { bytes += try encoder.encode(film).count } })
+      encoding.foundation.append(
+        try seconds { for film in films { bytes += try encoder.encode(film).count } })
       decoding.latewood.append(
         try seconds { for document in saved { bytes += try document.decode(as: Film.self).year } })
       decoding.foundation.append(

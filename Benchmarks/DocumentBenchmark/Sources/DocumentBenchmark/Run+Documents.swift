@@ -111,7 +111,9 @@ extension Run {
     let again = try Engine(at: path, .full)
     round.found.append(try again.sumOfYears())
     round.found.append(try again.feed())
-    let more = (0..<min(movies.count, Self.durableSaves)).map { Movie(id: "more-\($0)", json: movies[$0].json) }
+    let more = (0..<min(movies.count, Self.durableSaves)).map {
+      Movie(id: "more-\($0)", json: movies[$0].json)
+    }
     let syncing = try seconds {
       for place in more.indices { try again.save(more[place...place]) }
     }
