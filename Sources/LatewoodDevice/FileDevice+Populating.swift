@@ -62,7 +62,7 @@ extension FileDevice {
       }
       guard count == wanted else {
         throw Fault(
-          .inputOutput, "the file has become shorter than it was", offset: offset + UInt64(done + count),
+          .inputOutput, "the file was truncated", offset: offset + UInt64(done + count),
           path: path)
       }
       done += count

@@ -241,7 +241,7 @@ package final class PageCache: @unchecked Sendable {
     if let failure { throw failure }
     if isWhole, let end = outcome.partial.first(where: { $0.value < piece.end(in: $0.key) }) {
       throw Fault(
-        .inputOutput, "the file has become shorter than it was",
+        .inputOutput, "the file was truncated",
         offset: CachedRange.offset(of: end.key, in: piece.segment) + UInt64(end.value))
     }
   }

@@ -3,22 +3,22 @@
 ///
 /// The references in a file can be wrong although all its checksums are right: two entries can
 /// refer to one value, or an entry to a node, to a frame of the log, or to bytes that are written
-/// only later. So a dead reference does not prove that nothing else needs its bytes. A block that
-/// nobody claims is free, whatever the references look like.
+/// only later. So a dead reference does not prove that nothing else needs its bytes. A block
+/// without claims is free, however wrong the references are.
 ///
 /// Invariants:
-/// 1. The count of a block is the sum, over all ranges that were added and not removed, of the
-///    bytes that these have in it. Bytes at or behind `limit` do not count.
+/// 1. The count of a block is the sum of its bytes over all ranges that were added and not removed.
+///    Bytes at or after `limit` do not count.
 /// 2. A count that ever passed `UInt16.max` stays there: the block is never free again. (In a sound
 ///    file none is above 4,159.)
 ///
-/// Memory: two bytes for 4 KiB of the file.
+/// Memory: two bytes for every 4 KiB of the file.
 package struct BlockClaims: Sendable {
   private static let blockLength: UInt64 = 4096
-  /// The greatest length of a file. Longer ones would take more than 128 MiB of memory.
+  /// The maximum length of a file, which takes 128 MiB of memory.
   private static let longestFile: UInt64 = 256 << 30
 
-  /// Bytes at or behind this offset are not counted.
+  /// Bytes at or after this offset are not counted.
   package let limit: UInt64
   private var counts: [UInt16]
   private var total: UInt64 = 0
@@ -31,8 +31,8 @@ package struct BlockClaims: Sendable {
     counts = Array(repeating: 0, count: Int((limit + BlockClaims.blockLength - 1) / BlockClaims.blockLength))
   }
 
-  /// Adds a reference and returns whether it can be right. It cannot if it does not lie before
-  /// `limit`, or if all references together are longer than twice `limit`. O(blocks of the range).
+  /// Adds a reference and returns whether it is plausible: it lies before `limit`, and all
+  /// references together are no longer than twice `limit`. O(blocks in the range).
   package mutating func add(_ range: DeadRange) -> Bool {
     guard range.start >= FileLayout.logStart, range.start <= range.end, range.end <= limit else {
       return false
@@ -51,7 +51,7 @@ package struct BlockClaims: Sendable {
     change(range) { count, bytes in count == .max ? .max : count - min(count, bytes) }
   }
 
-  /// Whether nobody claims a byte of the blocks that a range touches.
+  /// Whether the blocks that a range overlaps are free of claims.
   package func isFree(_ range: Range<UInt64>) -> Bool {
     guard range.lowerBound < limit else { return true }
     let end = min(range.upperBound, limit)
@@ -72,8 +72,8 @@ package struct BlockClaims: Sendable {
 }
 
 extension DeadRange {
-  /// A node claims the padding behind it too, so that adjacent nodes claim the same bytes as the
-  /// one range they are joined to.
+  /// The end of the range with the padding after a node, so that adjacent nodes claim the same
+  /// bytes as the range they are joined into.
   fileprivate var claimedEnd: UInt64 {
     endsInNode ? (end + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1) : end
   }

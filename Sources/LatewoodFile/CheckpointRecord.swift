@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// The payload of a checkpoint frame: the root of the tree, and the place in the log from which
+/// The payload of a checkpoint frame: the root of the tree, and the log position after which
 /// commits are not in the tree. FORMAT.md, section 7.
 package struct CheckpointRecord: Sendable, Equatable {
   /// The offsets of the fields in the payload. On disk.
@@ -25,7 +25,7 @@ package struct CheckpointRecord: Sendable, Equatable {
   /// The root of the tree; nil if the tree is empty.
   package var root: Subtree?
   package var replay: ReplayPosition
-  /// The number of the last transaction that the tree holds.
+  /// The number of the last transaction in the tree.
   package var transaction: UInt64
   /// Microseconds since 1970-01-01 00:00 UTC.
   package var time: UInt64
@@ -102,7 +102,7 @@ package struct CheckpointRecord: Sendable, Equatable {
     let length = source.u32(Offset.rootLength)
     if offset == 0 {
       guard length == 0, source.u64(Offset.entries) == 0 else {
-        throw Fault.damaged(at: frame, "a checkpoint without a root says that there are entries")
+        throw Fault.damaged(at: frame, "a checkpoint without a root has a nonzero entry count")
       }
       return nil
     }
@@ -119,11 +119,11 @@ package struct CheckpointRecord: Sendable, Equatable {
   }
 }
 
-/// A place between two frames of the log, from which a walk can continue.
+/// A position between two frames of the log, from which a walk can continue.
 package struct ReplayPosition: Sendable, Equatable {
   package var offset: UInt64
   /// The checksum of the preceding frame; 0 at the start of a file, and where the log restarted
-  /// after a skipped tail.
+  /// after a gap.
   package var previousChecksum: UInt64
 
   package init(offset: UInt64, previousChecksum: UInt64) {

@@ -3,7 +3,7 @@ import LatewoodConcurrency
 import LatewoodDevice
 
 extension DatabaseFile {
-  /// The parts from which an open `DatabaseFile` is made.
+  /// The components of an open `DatabaseFile`.
   struct Opened {
     var device: any Device
     var header: FileHeader
@@ -12,7 +12,7 @@ extension DatabaseFile {
     var fileLock: (any FileLock)?
   }
 
-  /// Makes an empty database at `path`. After a crash at any point there is either none or a
+  /// Creates an empty database at `path`. A crash at any point leaves either no database or a
   /// complete one.
   ///
   /// The database is written to NAME.creating, synced and renamed, and the directory is synced.
@@ -29,10 +29,10 @@ extension DatabaseFile {
     try refuseExisting(path, on: volume)
     let lock = try volume.lockForWriting(path)
     defer { lock.unlock() }
-    // Checked again: another process may have made it before the lock was ours.
+    // Checked again: another process may have created it before this one got the lock.
     try refuseExisting(path, on: volume)
-    // All of them: if one of these names is too long for the file system, this throws, so that no
-    // database is made that could not be compacted or backed up.
+    // All of them: this throws if one of the names is too long for the file system, so that no
+    // database is created that could not be compacted or backed up.
     for leftover in DatabaseFile.unfinished(of: path) { try volume.removeIfPresent(leftover) }
     removeStaging(of: path, on: volume)
     let unfinished = SideName.path(path, creationSuffix)
@@ -53,7 +53,7 @@ extension DatabaseFile {
 
   /// Writes the first 16 KiB of a new file.
   ///
-  /// - Parameter databaseID: nil for a new database with an id of its own.
+  /// - Parameter databaseID: nil for a new database with a new id.
   static func writeEmptyFile(
     to device: any Device, _ environment: Environment, of databaseID: DatabaseID? = nil
   ) throws(Fault) -> FileHeader {
@@ -91,8 +91,8 @@ extension DatabaseFile {
 
   /// Opens the database at `path`; `recover` must be called before anything else.
   ///
-  /// Opening for writing takes the lock of the one writing process. Opening read-only works beside
-  /// a writer, also of another process.
+  /// Opening for writing takes the writer lock. A read-only open works alongside a writer in any
+  /// process.
   ///
   /// Throws `notFound`, `isDirectory`, `permissionDenied`, `readOnlyMedia`, `emptyFile`,
   /// `notADatabase`, `tooNew`, `damaged`, `lockedByThisProcess`, `lockedByOtherProcess`, and errors
@@ -101,12 +101,11 @@ extension DatabaseFile {
     on volume: any Volume, path: String, readOnly: Bool, environment: Environment
   ) throws(Fault) -> DatabaseFile {
     let path = try volume.resolved(path)
-    // Checked before locking, which would leave a lock file beside a database that does not exist.
+    // Checked before locking, which would leave a lock file for a database that does not exist.
     guard try volume.exists(path) else {
       throw Fault(.notFound, "there is no file of this name", path: path)
     }
-    // For the same reason, no lock file is left beside a file that is not a database or cannot be
-    // written.
+    // Likewise, no lock file is left next to a file that is not a database or cannot be written.
     if !readOnly { try refuseForeign(path, on: volume) }
     let lock: (any FileLock)? = readOnly ? nil : try volume.lockForWriting(path)
     do throws(Fault) {
@@ -135,40 +134,40 @@ extension DatabaseFile {
     }
   }
 
-  /// Makes sure that nobody else writes to this file, even if the lock file was removed.
+  /// Makes sure that no other process writes to this file, even if the lock file was removed.
   private static func claim(_ device: any Device, _ path: String, on volume: any Volume) throws(Fault) {
     guard try device.lockForWriting() else {
       throw Fault(
         .lockedByOtherProcess,
         "the database is open for writing, though its lock file was removed; open it read-only", path: path)
     }
-    // The previous owner of the lock may just have put another file in its place.
+    // The previous lock owner may just have replaced the file.
     let there = try volume.open(path, .readOnly)
     defer { there.close() }
     guard there.identity == device.identity else {
-      throw Fault(.lockedByOtherProcess, "another file was just put in the place of this one", path: path)
+      throw Fault(.lockedByOtherProcess, "the file was just replaced by another one", path: path)
     }
     try letReadersIn(to: device, asking: there)
   }
 
-  /// Releases the write lock on the file where it would keep readers out, including those of this
+  /// Releases the write lock on the file where it would lock out readers, including those in this
   /// process.
   ///
   /// Readers take a `flock`, and the write lock is a byte-range lock beyond the end of the file, so
   /// both can be held at the same time. But NFS and SMB turn each `flock` into a lock on all
-  /// possible bytes of a file. There the lock file alone must suffice.
+  /// possible bytes of a file, so there only the lock file keeps writers apart.
   ///
-  /// - Parameter other: another open of the same file.
+  /// - Parameter other: another open device for the same file.
   static func letReadersIn(to device: any Device, asking other: any Device) throws(Fault) {
     if try other.tryLockForReading() { return }
     device.unlockWriting()
     if try other.tryLockForReading() { return }
-    // Another process holds a lock that keeps readers out, but only for a moment.
+    // Another process briefly holds an exclusive lock.
     _ = try device.lockForWriting()
   }
 
-  /// Throws the error that opening for writing would throw for a file that is not a database. Reads
-  /// only the header, which never changes.
+  /// Throws if the file is not a database, with the error of an open for writing. Reads only the
+  /// header, which never changes.
   private static func refuseForeign(_ path: String, on volume: any Volume) throws(Fault) {
     do throws(Fault) {
       let device = try volume.open(path, .readWrite)

@@ -1,12 +1,12 @@
 import LatewoodBytes
 
-/// Giving dead parts of the file back to the file system: FORMAT.md, section 1.
+/// Hole punching: returns dead blocks of the file to the file system (FORMAT.md, section 1).
 extension DatabaseFile {
-  /// The greatest length given back by one call, in bytes: a multiple of every block length.
+  /// The maximum length punched by one system call, in bytes: a multiple of every block length.
   private static let longestPunch: UInt64 = 1 << 20
 
-  /// The frames between two places of the log, without the payloads of nodes frames: the bytes that
-  /// a replay from `start` needs and one from `end` does not.
+  /// The frames between two log positions, without the payloads of nodes frames: the bytes that a
+  /// replay from `start` needs and one from `end` does not.
   ///
   /// Stops early at a gap, after which the log restarted. O(bytes of the log between). From any
   /// thread. Throws errors of the device.
@@ -19,7 +19,7 @@ extension DatabaseFile {
     var reader = LogReader(view: view, size: view.limit, from: start)
     var ranges: [DeadRange] = []
     var at = start.offset
-    // `next` compares the frame's checksum: a wrong header could give live nodes away.
+    // `next` verifies the frame's checksum: a wrong header could free live nodes.
     while reader.position.offset < end, let frame = try reader.next() {
       guard frame.kind == .nodes else { continue }
       let room = frame.ownOffset + UInt64(FrameHeader.length)
@@ -33,30 +33,29 @@ extension DatabaseFile {
     return (ranges, reader.position.offset >= end)
   }
 
-  /// Whether the bytes between two dead ranges are zeros, as between two nodes, and not a frame's
-  /// header. False if they cannot be read.
+  /// Whether the bytes between two dead ranges are zeros, as between nodes, and not a frame header.
+  /// False if they cannot be read.
   package func isPadding(_ bytes: Range<UInt64>) -> Bool {
     let view = view
     guard bytes.upperBound <= view.limit else { return false }
     let hold = view.hold()
     defer { withExtendedLifetime(hold) {} }
-    // Unreadable bytes are not known to be padding.
     do throws(Fault) { try view.makeReadable(bytes.lowerBound, bytes.count) } catch { return false }
     // SAFETY: the bytes are below the limit of the view.
     return UnsafeRawBufferPointer(start: view.base + Int(bytes.lowerBound), count: bytes.count)
       .allSatisfy { $0 == 0 }
   }
 
-  /// Gives blocks back to the file system, the last ones first, until `enough` returns true. Does
-  /// so only while nobody else has the file locked for reading.
+  /// Punches blocks, last ones first, until `enough` returns true. Only while no reader has the
+  /// file locked.
   ///
-  /// - Parameter blocks: whole blocks of `device.blockLength` that nothing refers to. Those given
-  ///   back are removed from the array.
+  /// - Parameter blocks: unreferenced ranges of complete blocks of `device.blockLength`. Punched
+  ///   blocks are removed from the array.
   /// - Returns: `done`; `busy` if there is a reader or `enough` returned true first; `unsupported`
   ///   if the file system cannot do this.
   ///
-  /// Throws errors of the device; the blocks then left in `blocks` may or may not have been given
-  /// back. The failure does not end writing.
+  /// Throws errors of the device; the blocks then left in `blocks` may or may not have been
+  /// punched. The failure does not end writing.
   package func punch(_ blocks: inout [Range<UInt64>], until enough: () -> Bool) throws(Fault) -> PunchOutcome
   {
     if blocks.isEmpty { return .done }
@@ -67,9 +66,9 @@ extension DatabaseFile {
     while let block = blocks.last {
       if enough() { return .busy }
       guard block.lowerBound >= FileLayout.logStart else {
-        throw Fault.damaged(at: block.lowerBound, "the beginning of the file cannot be given back")
+        throw Fault.damaged(at: block.lowerBound, "a dead range overlaps the header or the root slots")
       }
-      // Nobody can write to the file while the system gives blocks back.
+      // The file system blocks writes while it frees blocks.
       let start = max(block.lowerBound, block.upperBound - min(block.upperBound, DatabaseFile.longestPunch))
       frames.yieldToFrames()
       guard try device.punch(offset: start, length: block.upperBound - start) else {
@@ -81,7 +80,7 @@ extension DatabaseFile {
     return .done
   }
 
-  /// Whether the file has a reader now, in this process or another.
+  /// Whether a reader, in this process or another, has the file locked now.
   package func hasReaders() throws(Fault) -> Bool {
     try frames.checkOwner()
     guard try device.tryLockExclusively() else { return true }

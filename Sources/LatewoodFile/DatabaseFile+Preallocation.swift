@@ -1,20 +1,18 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The space between the end of the log and the end of the file when a writer opens it,
-/// preallocated by an earlier writer.
+/// Space that an earlier writer preallocated between the end of the log and the end of the file.
 ///
-/// Writing one of its blocks may have failed. Cache and disk both show zeros there, so that failure
-/// cannot be detected. As long as a process has the page mapped, ext4 reports the next write there
-/// as durable, but has zeros there after the next mount. So no block is used in which a write may
-/// have failed: the space is given back, which drops the pages for every process, and is
-/// preallocated again when needed.
+/// A write to one of its blocks may have failed undetectably, because cache and disk both show
+/// zeros there. As long as a process has such a page mapped, ext4 reports the next write there as
+/// durable, but has zeros there after the next mount. So these blocks are never reused: the space
+/// is punched, which drops the pages for every process, and is preallocated again when needed.
 extension DatabaseFile {
-  /// Gives the preallocated space behind the log back. Returns false if appended bytes might not
-  /// reach the disk there.
+  /// Punches the preallocated space after the log. Returns false if appended bytes might not reach
+  /// the disk there.
   ///
-  /// Other readers of the file notice nothing: they see zeros there before and after. Throws errors
-  /// of the device if a second read fails too.
+  /// Readers see zeros there before and after. Throws errors of the device if a second read fails
+  /// too.
   func reclaimPreallocation(behind found: Found) throws(Fault) -> Bool {
     let end = found.reader.position.offset
     let mask = device.blockLength - 1
@@ -29,13 +27,13 @@ extension DatabaseFile {
     do throws(Fault) {
       return try device.punch(offset: start, length: (limit & ~mask) - start)
     } catch {
-      // The space stays as it is, and nobody uses it.
+      // The space stays allocated and unused.
       return false
     }
   }
 
-  /// Whether a part of a block, which must be in the file, reached the disk. False for zeros, which
-  /// a block that could not be written shows too.
+  /// Whether part of a block, which must be in the file, reached the disk. False for zeros, which a
+  /// failed write leaves too.
   private func isWritten(_ part: Range<UInt64>) throws(Fault) -> Bool {
     if part.isEmpty { return true }
     let view = try view(through: part.upperBound)
@@ -43,7 +41,7 @@ extension DatabaseFile {
     defer { withExtendedLifetime(hold) {} }
     try view.makeReadable(part.lowerBound, part.count)
     let base = view.base
-    // SAFETY: the caller says that these bytes are in the file, and has walked to them.
+    // SAFETY: the caller guarantees that these bytes are in the file, and has walked to them.
     if part.allSatisfy({ (base + Int($0)).u8(0) == 0 }) { return false }
     var disk = DiskView(of: device, mappedAt: base)
     return try disk.agrees(on: part)

@@ -11,8 +11,7 @@ package struct RecoveryReport: Sendable, Equatable {
   package var transactionsReplayed = 0
   /// The number of bytes in commit frames.
   package var bytesReplayed: UInt64 = 0
-  /// The range behind the log with the remains of commits that were never acknowledged; nil if
-  /// there are none.
+  /// The range after the log that holds remains of unacknowledged commits; nil if there are none.
   package var tornTail: Range<UInt64>?
   /// Whether the older slot was used because the newest one, or the checkpoint it names, was not
   /// sound.
@@ -24,17 +23,17 @@ package struct RecoveryReport: Sendable, Equatable {
 }
 
 extension DatabaseFile {
-  /// Reads the newest state: picks the root slot, walks the log, and passes the operations of each
-  /// committed transaction to `apply` in order.
+  /// Recovers the newest state: chooses a root slot, walks the log, and passes the operations of
+  /// each committed transaction to `apply` in order.
   ///
-  /// `apply` is only called after the whole log has been found sound, and never again for the same
-  /// record. For a writer, appending starts after the end of the log, or past the end of the file
-  /// if there was a torn tail; then `needsCheckpoint` is set.
+  /// `apply` is called only after the entire log was verified, and once for each record. A writer
+  /// appends after the end of the log or, if there was a torn tail, past the end of the file; then
+  /// `needsCheckpoint` is set.
   ///
   /// O(bytes of the log since the checkpoint). Throws `damaged` with the offset, and errors of the
   /// device.
   ///
-  /// - Parameter begin: called before the first operation, with the view that the records are in.
+  /// - Parameter begin: called before the first operation, with the view that contains the records.
   package func recover(
     begin: (FileView) -> Void = { _ in }, apply: ReplayAction
   ) throws(Fault) -> RecoveryReport {
@@ -47,7 +46,7 @@ extension DatabaseFile {
     needRecords(from: choice.replay.offset)
     let view = found.reader.view
     begin(view)
-    // A reader calls this again when there is a newer checkpoint.
+    // Starts over: a reader calls `recover` again when there is a newer checkpoint.
     var replay = LogReplay()
     try replay.apply(
       view: view, from: choice.replay.offset, to: found.reader.position.offset, apply)
@@ -59,7 +58,7 @@ extension DatabaseFile {
     checkpointSeen = choice.slot.checkpointOffset
     oldestWholeCheckpoint = choice.slot.oldestWhole
     writer.branch = choice.checkpoint?.branch ?? 0
-    // From here on this file is no longer a backup and takes a branch of its own.
+    // A backup opened for writing becomes a database of its own, with its own branch.
     if !isReadOnly, found.reader.hasEnded { writer.branch = environment.random() | 1 }
 
     var report = RecoveryReport()
@@ -75,14 +74,14 @@ extension DatabaseFile {
       noteCommitted(through: replayed.offset)
     } else {
       try startAppending(after: found, lastTransaction: report.lastTransaction)
-      // The process that gave the file its name may have ended before it synced the directory.
+      // The process that created the file may have ended before it synced the directory.
       if !keepsLock { try volume.syncDirectory(containing: path) }
       report.needsCheckpoint = needsCheckpoint
     }
     return report
   }
 
-  /// A log that was walked and found not to be damaged.
+  /// A log that was walked without finding damage.
   struct Found {
     var choice: SlotChoice
     var reader: LogReader
@@ -90,13 +89,13 @@ extension DatabaseFile {
     var size: UInt64
     /// The offset up to which slots and frames claim durability.
     var floor: UInt64
-    /// Whether something other than preallocated zeros lies behind the log, or its last frame ends
-    /// it for good. New frames then go past the end of the file.
+    /// Whether the log is followed by anything but preallocated zeros, or its last frame ends it
+    /// for good. New frames then go past the end of the file.
     var hasTornTail: Bool
   }
 
-  /// Finds the newest state. A reader beside a live writer can see a half-written frame or slot, so
-  /// it tries again before it reports damage.
+  /// Finds the newest state. A reader alongside a live writer can see a half-written frame or slot,
+  /// so it retries before it reports damage.
   func findNewest() throws(Fault) -> Found {
     var pause: UInt64 = 2
     while true {
@@ -114,11 +113,11 @@ extension DatabaseFile {
     // In this order: a checkpoint is written before the slot that names it, so it lies below a size
     // that is read after the slot.
     forgetCache(0..<FileLayout.logStart)
-    // After the checkpoint that was read last, the writer had reserved room for the nodes of the
-    // next one, and may have filled it since.
+    // Since the last checkpoint that was read, the writer may have filled the space it had reserved
+    // for the next one's nodes.
     try mapping.device.cache?.compare(from: checkpointSeen)
     mapping.device.cache?.forget(from: replayed.offset)
-    // A file that this process has just made has no failed syncs behind it.
+    // A file that this process has just created never had a failed sync.
     let mayBeFalse = !isReadOnly && !isReplacement
     let slots = try readSlots(fromDisk: mayBeFalse)
     let size = try checkedSize()
@@ -138,8 +137,8 @@ extension DatabaseFile {
     return found
   }
 
-  /// Ends the log before the first frame that differs between disk and mapping, because nothing may
-  /// be built on it.
+  /// Ends the log before the first frame that differs between disk and mapping, because its bytes
+  /// may be lost at any time.
   ///
   /// The payload of a nodes frame is not compared. Nodes have checksums of their own, and are
   /// durable before a slot leads to them.
@@ -166,7 +165,7 @@ extension DatabaseFile {
     }
   }
 
-  /// The size of the file. Throws `fileTooLarge` if it exceeds the limit of the format.
+  /// Returns the size of the file. Throws `fileTooLarge` if it exceeds the limit of the format.
   func checkedSize() throws(Fault) -> UInt64 {
     let size = try device.size()
     guard size <= FileLayout.fileLimit else {
@@ -175,8 +174,8 @@ extension DatabaseFile {
     return size
   }
 
-  /// The offset up to which the log is known to have been durable. Throws `damaged` if the walk
-  /// ended before it.
+  /// Returns the offset up to which the log is known to have been durable. Throws `damaged` if the
+  /// walk ended before it.
   func floor(of reader: LogReader, slots: UInt64) throws(Fault) -> UInt64 {
     if try reader.endsInDamage(floor: slots) {
       throw Fault.damaged(
@@ -185,19 +184,20 @@ extension DatabaseFile {
     return max(slots, reader.durableThrough)
   }
 
-  /// Sets `committedPosition` to the end of a log that another process writes.
+  /// Sets `committedPosition` to the end of a log written by another process.
   func noteCommitted(through offset: UInt64) {
     progress.noteCommitted(through: offset)
   }
 
-  /// Sets the writer's place to the end of the log, or past the end of the file if the space behind
-  /// the log must not be used.
+  /// Positions the writer at the end of the log, or past the end of the file if the space after the
+  /// log must not be used.
   private func startAppending(after found: Found, lastTransaction: UInt64) throws(Fault) {
-    let goesOn = found.hasTornTail ? false : try reclaimPreallocation(behind: found)
-    guard let tail = goesOn ? found.reader.position.offset : beyond(found.size) else {
+    let continuesInPlace = found.hasTornTail ? false : try reclaimPreallocation(behind: found)
+    guard let tail = continuesInPlace ? found.reader.position.offset : beyond(found.size) else {
       throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path)
     }
     writer.begin(
-      at: tail, after: found.reader, floor: found.floor, hasGap: !goesOn, lastTransaction: lastTransaction)
+      at: tail, after: found.reader, floor: found.floor, hasGap: !continuesInPlace,
+      lastTransaction: lastTransaction)
   }
 }

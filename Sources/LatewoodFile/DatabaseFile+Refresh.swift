@@ -1,26 +1,27 @@
 import LatewoodBytes
 import LatewoodConcurrency
 
-/// The result of a reader's look for newer commits.
+/// The outcome of `DatabaseFile.refresh`.
 package enum RefreshOutcome: Sendable, Equatable {
   case unchanged
   /// Transactions were applied.
   case advanced
   /// There is a newer checkpoint: call `recover` again. Nothing was applied.
   case newCheckpoint
-  /// Another file has taken this one's place; `reopened` opens it. Nothing was applied.
+  /// The file was replaced; `reopened` opens the new one. Nothing was applied.
   case replaced
 }
 
 extension DatabaseFile {
-  /// For read-only opens: applies the commits of another process since `recover` or the last call.
+  /// Applies the commits that another process has made since `recover` or the last call. Read-only
+  /// files only.
   ///
   /// O(bytes of the new part of the log). Throws `damaged`, `closed`, and errors of the device.
-  /// - Parameter begin: called before the first operation, with the view that the records are in.
+  /// - Parameter begin: called before the first operation, with the view that contains the records.
   package func refresh(
     begin: (FileView) -> Void = { _ in }, apply: ReplayAction
   ) throws(Fault) -> RefreshOutcome {
-    precondition(isReadOnly, "only a reader has something to catch up with")
+    precondition(isReadOnly, "the file was not opened read-only")
     let hold = device.cache?.hold()
     defer { withExtendedLifetime(hold) {} }
     try progress.check()
@@ -37,14 +38,14 @@ extension DatabaseFile {
     return replay.transactions > before ? .advanced : .unchanged
   }
 
-  /// The log from where it was last read to its end; nil if there is a newer checkpoint.
+  /// Walks the log from where it was last read to its end; nil if there is a newer checkpoint.
   private func findNewer() throws(Fault) -> LogReader? {
     var pause: UInt64 = 2
     while true {
       do throws(Fault) {
         return try findNewerOnce()
       } catch {
-        // A half-written frame followed by a complete one looks like damage for a moment.
+        // A half-written frame followed by a complete one looks like damage until it is complete.
         guard error.kind == .damaged, pause <= 64 else { throw error }
         Monitor.sleep(milliseconds: pause)
         pause *= 2
@@ -58,7 +59,7 @@ extension DatabaseFile {
   }
 
   private func isStillInPlace() throws(Fault) -> Bool {
-    // If the file was removed, the open one can still be read.
+    // A removed file can still be read.
     guard let there = try volume.identity(of: path) else { return true }
     return there == device.identity
   }

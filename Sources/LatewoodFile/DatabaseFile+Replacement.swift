@@ -1,8 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// A second file, written beside this one to replace it or to be a copy of it, as a compaction
-/// does.
+/// Writing a second file, as a compaction does, to replace this one or to become a copy of it.
 ///
 /// ```
 /// createReplacement     NAME.compacting, under the lock of NAME
@@ -32,13 +31,13 @@ extension DatabaseFile {
     guard let lock = frames.fileLock else { throw Fault(.readOnly, "the file was opened for reading") }
     try checkReplaceable()
     let file = try createBeside(path, lock, of: header.databaseID)
-    // The lock stays with the file that is in place.
+    // The lock stays with the file at the path.
     file.keepsLock = true
     return file
   }
 
   /// *Writer.* Checks that this file can be replaced: throws the errors that `createReplacement`
-  /// would throw because of its place, its names or its owner. Leaves nothing behind.
+  /// would throw because of its path, its hard links or its owner. Leaves no file behind.
   package func proveReplaceable() throws(Fault) {
     try checkWriting()
     try checkReplaceable()
@@ -56,8 +55,8 @@ extension DatabaseFile {
   /// Creates an empty file that will be a separate database at `path`, and opens it for writing
   /// under its own lock. Call `recover` on it first.
   ///
-  /// The copy belongs to this process's user, who can write to it; otherwise its permissions are
-  /// those of this file. Attributes are not copied.
+  /// The copy belongs to this process's user and is writable by its owner; otherwise its
+  /// permissions are those of this file. Attributes are not copied.
   ///
   /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and errors of the
   /// volume and the device.
@@ -79,8 +78,8 @@ extension DatabaseFile {
   ) throws(Fault) -> DatabaseFile {
     let unfinished = SideName.path(path, DatabaseFile.replacementSuffix)
     try volume.removeIfPresent(unfinished)
-    // Nobody else may open a replacement before it has the owner and the access control list of the
-    // old file.
+    // No other user may open a replacement before it has the owner and the access control list of
+    // the old file.
     let permissions: UInt16 =
       databaseID == nil ? try device.permissions() | DatabaseFile.ownerWrites : DatabaseFile.ownerWrites
     let old = device
@@ -104,10 +103,10 @@ extension DatabaseFile {
     }
   }
 
-  /// Whether this file will replace another one, which holds the lock.
+  /// Whether this file is being written to replace another one, which holds the lock.
   package var isReplacement: Bool { keepsLock }
 
-  /// Renames a copy, which must be durable as a whole, to its path.
+  /// Renames a copy, all of which must be durable, to its path.
   package func settle() throws(Fault) {
     try rename()
     try volume.syncDirectory(containing: path)
@@ -118,17 +117,17 @@ extension DatabaseFile {
     device.wasRenamed(to: path)
   }
 
-  /// Puts this file, which must be durable as a whole, in the place of `old`.
+  /// Replaces `old` by this file, all of which must be durable.
   ///
-  /// Owner, permissions and attributes are copied from the old file once more. Throws `fileMoved`
-  /// if the old file is no longer at its path: it was removed, renamed, or replaced by a file that
-  /// must not be lost. Throws `hardLinked` if it has a second name, which would keep the old file.
-  /// After these errors, or one of the rename, nothing has changed. If the directory cannot be
-  /// synced, it is unknown which file a power cut would leave, so both files are poisoned.
+  /// Copies owner, permissions and attributes from the old file once more. Throws `fileMoved` if
+  /// the old file is no longer at its path, where another file must not be overwritten; and
+  /// `hardLinked` if it has a second name, which would keep the old file. After these errors, or a
+  /// failed rename, nothing has changed. If the directory cannot be synced, it is unknown which
+  /// file a power cut would leave, so both files are poisoned.
   package func takePlace(of old: DatabaseFile) throws(Fault) {
     try old.checkReplaceable()
     try device.copyAttributes(from: old.device)
-    // Commits that are on their way to the old file are in this one, too.
+    // Commits still being written to the old file are in this one too.
     old.group.setReplaced(true)
     do throws(Fault) {
       try rename()
@@ -136,7 +135,7 @@ extension DatabaseFile {
       old.group.setReplaced(false)
       throw error
     }
-    // The lock goes over to this file.
+    // The lock passes to this file.
     old.keepsLock = true
     keepsLock = false
     do throws(Fault) {
@@ -152,26 +151,27 @@ extension DatabaseFile {
     guard case .kept(let links) = try device.place(), links > 1 else { return }
     throw Fault(
       .hardLinked,
-      "the file has \(links) names (hard links): a compaction would make a database of its own of each",
+      "the file has \(links) hard links: compaction would turn each of them into a separate database",
       path: path)
   }
 
-  /// Closes and removes a file that did not take the other's place. Best effort: the next open for
-  /// writing removes leftovers.
+  /// Closes and removes a file that did not become a replacement or a copy. Best effort: the next
+  /// open for writing removes leftovers.
   package func discard() {
     close()
     DatabaseFile.removeLeftover(SideName.path(path, DatabaseFile.replacementSuffix), on: volume)
   }
 
-  /// The paths of the files that interrupted work may leave beside the database at `path`.
+  /// The paths of the files that an interrupted operation may leave next to the database at `path`.
   package static func unfinished(of path: String) -> [String] {
     [creationSuffix, replacementSuffix, BackupFile.suffix].map { SideName.path(path, $0) }
   }
 
-  /// The path at which a database is built before it is moved to `path` as a whole.
+  /// The path at which a complete database is built before it is renamed to `path`.
   package static func staging(of path: String) -> String { SideName.path(path, ".installing") }
 
-  /// Removes a complete or partial database from the staging path. Under the lock of `path`.
+  /// Removes a complete or partial database from the staging path. The caller holds the lock of
+  /// `path`.
   package static func removeStaging(of path: String, on volume: any Volume) {
     let staging = staging(of: path)
     for leftover in [staging, SideName.path(staging, SideName.lock)] + unfinished(of: staging) {
@@ -179,7 +179,8 @@ extension DatabaseFile {
     }
   }
 
-  /// Removes the files that interrupted work has left beside a database. Under its lock.
+  /// Removes the files that interrupted operations left next to a database. The caller holds its
+  /// lock.
   static func removeLeftovers(of path: String, on volume: any Volume) {
     for leftover in unfinished(of: path) { removeLeftover(leftover, on: volume) }
     removeStaging(of: path, on: volume)
@@ -196,8 +197,8 @@ extension DatabaseFile {
 }
 
 extension DatabaseFile {
-  /// Flushes all commits and returns the end of the log for a copy. For a file that was moved away,
-  /// returns the end of what it contains.
+  /// Flushes all commits and returns the end of the log for a copy. For a file that was moved,
+  /// returns the end of its written log.
   package func flushForCopy() throws(Fault) -> CommitPosition {
     if isMoved { return writtenPosition }
     let end = committedPosition
@@ -206,7 +207,7 @@ extension DatabaseFile {
   }
 }
 
-/// Follows a log from a given place, in the process that writes it.
+/// Follows a log from a given position, in the process that writes it.
 package struct LogFollower {
   private let log: DatabaseFile
   private var replay = LogReplay(provesFrames: true)
@@ -219,14 +220,14 @@ package struct LogFollower {
     offset = start.offset
   }
 
-  /// Passes `apply` the operations of the transactions that end before `position`, which must be
-  /// flushed. Each frame is verified once more first.
+  /// Passes the operations of the transactions that end before `position`, which must be flushed,
+  /// to `apply`, after verifying each frame once more.
   ///
-  /// Throws `outOfSpace` if the log had to restart behind a gap beyond `offset`; and errors of
+  /// Throws `outOfSpace` if the log had to restart after a gap beyond `offset`; and errors of
   /// `apply`.
   package mutating func advance(through position: CommitPosition, apply: ReplayAction) throws(Fault) {
     guard log.progress.isBeyondGap(offset) else {
-      throw Fault(.outOfSpace, "the disk was full meanwhile")
+      throw Fault(.outOfSpace, "the disk is full")
     }
     guard position.offset > offset else { return }
     try replay.apply(view: log.view, from: offset, to: position.offset, apply)

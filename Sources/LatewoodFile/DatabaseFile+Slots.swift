@@ -45,7 +45,7 @@ extension DatabaseFile {
         do throws(Fault) {
           slots.append(try RootSlot.decode(from: bytes, place: place, seed: header.seed))
         } catch {
-          // A write tore this slot; the other one exists for this case.
+          // A torn write: the other slot exists for this case.
           continue
         }
       }
@@ -60,7 +60,7 @@ extension DatabaseFile {
     do throws(Fault) {
       count = try device.readFromDisk(into: block, at: offset)
     } catch {
-      // The system may have reported an old failure, which it does once.
+      // The system may have reported an earlier failure, which it does once.
       count = try device.readFromDisk(into: block, at: offset)
     }
     if let count { return count }
@@ -79,14 +79,14 @@ extension DatabaseFile {
     return choice
   }
 
-  /// Drops cached bytes before a writer reads them. After a failed sync the cache can hold bytes
-  /// that the disk does not, even a root slot, and a writer must not build on them.
+  /// Drops cached bytes before a writer reads them. After a failed sync the cache can hold bytes,
+  /// even a root slot, that never reached the disk.
   func forgetCache(_ range: Range<UInt64>) {
     if !isReadOnly { device.dropCache(range) }
   }
 
-  /// The checkpoint whose frame is at `offset`; nil if there is none that FORMAT.md, section 7
-  /// accepts.
+  /// Returns the checkpoint whose frame is at `offset`; nil if there is none that FORMAT.md,
+  /// section 7 accepts.
   ///
   /// - Parameter view: a view of this file.
   ///
@@ -118,12 +118,12 @@ extension DatabaseFile {
   ///
   /// Throws as `flush`. `outOfSpace` leaves everything as it was.
   package func writeSlot(naming checkpoint: AppendedCheckpoint) throws(Fault) {
-    // A slot may still name a checkpoint from before a gap, but that is not the one that is needed.
+    // This may be a checkpoint from before a gap, which is not the one that is needed.
     let replayStart = checkpoint.record.replay.offset
     let isNeeded = progress.isNeeded(replayingFrom: replayStart)
     try group.flush(through: checkpoint.position.offset, durable: isNeeded)
     let (generation, overflow) = slotGeneration.addingReportingOverflow(1)
-    guard !overflow else { throw Fault(.fileTooLarge, "the numbers for root slots are used up") }
+    guard !overflow else { throw Fault(.fileTooLarge, "root slot generations are exhausted") }
     var slot = RootSlot(generation: generation, time: environment.now())
     slot.checkpointOffset = checkpoint.offset
     slot.checkpointChecksum = checkpoint.checksum

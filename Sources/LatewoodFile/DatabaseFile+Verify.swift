@@ -13,7 +13,7 @@ package struct LogVerification: Sendable, Equatable {
 
 extension DatabaseFile {
   /// Verifies both copies of the header, both root slots, the frames from the newest checkpoint's
-  /// replay offset, or from `known` if that comes first, to `end`, and the bytes behind the log.
+  /// replay offset, or from `known` if that comes first, to `end`, and the bytes after the log.
   ///
   /// Reads the disk instead of the cache where the system can. O(bytes of that part of the log).
   /// From any thread; commits continue meanwhile. Throws errors of the device.
@@ -30,13 +30,13 @@ extension DatabaseFile {
     for place in 0..<2 where !slots.contains(where: { $0.place == place }) {
       result.faults.append(.damaged(at: FileLayout.slotOffset(place), "a root slot is damaged"))
     }
-    // The file as it is after the slots were read: they may name a checkpoint that another process
-    // has just written.
+    // Sized after the slots were read: they may name a checkpoint that another process has just
+    // written.
     let view = try view(through: try checkedSize())
     let choice = try chooseSlot(slots, in: view)
     var start = choice.replay
     if let known, known.offset < start.offset { start = known }
-    // Frames behind a gap do not count yet.
+    // Frames after a gap do not count yet.
     let end = progress.gap.map { min(end, $0.lowerBound) } ?? end
     var reader = LogReader(view: view, size: view.limit, from: start)
     do throws(Fault) {
@@ -52,8 +52,8 @@ extension DatabaseFile {
       newest.checkpointOffset < max(choice.durableThrough, reader.durableThrough)
     {
       // A slot may reach the disk before its checkpoint does, but not if the log there is known to
-      // have been durable. If the log is sound on both sides of that place, a power cut took the
-      // checkpoint, and the frames written there since are right.
+      // have been durable. If the log is sound on both sides of that offset, a power cut took the
+      // checkpoint, and the frames written there since are valid.
       result.faults.append(
         .damaged(at: newest.checkpointOffset, "the newest root slot names a checkpoint that is not sound"))
     }
@@ -68,7 +68,7 @@ extension DatabaseFile {
     return result
   }
 
-  /// Reports the bytes behind the log. They are a fault if they had been durable or cannot be read.
+  /// Reports the bytes after the log. They are a fault if they had been durable or cannot be read.
   private func lookBehind(
     _ reader: LogReader, floor: UInt64, _ result: inout LogVerification
   ) throws(Fault) {
@@ -91,32 +91,31 @@ extension DatabaseFile {
       let start = frame.ownOffset
       guard let required = frame.requiredEnd else { return }
       if try !disk.agrees(on: start..<required) {
-        throw Fault.damaged(at: start, "the disk does not have a frame of the log as it was written")
+        throw Fault.damaged(at: start, "a frame of the log differs on the disk")
       }
     }
   }
 
-  /// Verifies the frames between two places of the log before a checkpoint relies on their
-  /// operations.
+  /// Verifies the frames between two log positions before a checkpoint relies on their operations.
   ///
-  /// Throws `damaged` and ends all writing if a frame is not as it was written, because recovery
-  /// would not find anything behind it. Throws `inputOutput`, without ending writing, if the disk
-  /// cannot read a frame; and as `checkWriting`. O(bytes of the log between). From any thread.
+  /// Throws `damaged` and ends all writing if a frame has changed, because recovery would not find
+  /// anything after it. Throws `inputOutput`, without ending writing, if the disk cannot read a
+  /// frame; and as `checkWriting`. O(bytes of the log between). From any thread.
   package func proveFrames(from start: ReplayPosition, to end: UInt64) throws(Fault) {
     try checkWriting()
-    // There are no operations behind a gap yet.
+    // There are no operations after a gap yet.
     let end = progress.gap.map { min(end, $0.lowerBound) } ?? end
     let view = view
     var reader = LogReader(view: view, size: view.limit, from: start)
     while reader.position.offset < end, try reader.next() != nil {}
     guard reader.position.offset < end else { return }
     let fault = Fault.damaged(
-      at: reader.position.offset, "a frame of the log is not what was written, so nothing more is written")
+      at: reader.position.offset, "a frame of the log has changed since it was written: writing stops")
     endWriting(fault)
     throw fault
   }
 
-  /// Refuses all writing from here on. From any thread.
+  /// Refuses all writing from now on. From any thread.
   package func endWriting(_ fault: Fault) { progress.end(with: fault) }
 
   private func isHeaderSound(at offset: UInt64) throws(Fault) -> Bool {

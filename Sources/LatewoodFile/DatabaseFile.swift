@@ -18,9 +18,9 @@ import Synchronization
 /// 1. Offsets are known when a record is encoded, and never change. A record is read from the chunk
 ///    until it is written, and then from the mapping: the same bytes.
 /// 2. No offset is used twice. After a torn tail, or a write that failed for lack of space, the log
-///    continues past everything that may have been written, with a *previous checksum* of 0; and
-///    because no walk crosses the gap, `needsCheckpoint` is set until a slot that names a
-///    checkpoint beyond it is durable. Until then no transaction can begin.
+///    continues past everything that may have been written, with a *previous checksum* of 0. No
+///    walk crosses this gap, so `needsCheckpoint` is set, and no transaction can begin, until a
+///    slot that names a checkpoint beyond it is durable.
 /// 3. A frame's *durable through* never lies beyond such a gap until that slot is durable.
 ///
 /// Thread safety:
@@ -45,23 +45,23 @@ package final class DatabaseFile: @unchecked Sendable {
   let frames: FrameWriter
   let progress: SharedProgress
   let group: GroupCommit
-  /// The shared use of the file, held until this is closed; versions hold it too.
+  /// The shared use of the file, retained until this is closed; versions retain it too.
   private let sharedUse: Guarded<Use?>
 
   private struct Use: Sendable {
     var file: FileUse
-    /// The use of a file that is read through a `PageCache`.
+    /// Pins log records of a file that is read through a `PageCache`.
     var records: RecordUse?
   }
-  /// Whether another open file owns the writing process's lock now.
+  /// Whether another `DatabaseFile` has taken over the writer lock.
   private let isLockElsewhere = Atomic<Bool>(false)
   /// Appends to the log.
   package let writer: LogWriter
   /// The generation of the newest root slot. Belongs to the thread that checkpoints.
   var slotGeneration: UInt64 = 0
-  /// The offset of the oldest checkpoint frame whose tree can still be read, as written in the
-  /// newest root slot or in the next one; 0 if all can be. Belongs to the thread that checkpoints,
-  /// and before that to recovery.
+  /// The offset of the oldest checkpoint frame whose tree can still be read, as in the newest root
+  /// slot or the next one; 0 if all can be. Belongs to the thread that checkpoints, and before that
+  /// to recovery.
   package internal(set) var oldestWholeCheckpoint: UInt64 = 0
   /// *Reader.* The replay of the log, which has reached `replayed`.
   var replay = LogReplay()
@@ -93,8 +93,8 @@ package final class DatabaseFile: @unchecked Sendable {
 
   deinit { close() }
 
-  /// The bytes of the file, as far as they exist now. Valid as long as this object or `mapping`.
-  /// From any thread.
+  /// The bytes of the file that exist now. Valid as long as this object or `mapping`. From any
+  /// thread.
   package var view: FileView {
     // In this order: the mapping was made before the limit was raised.
     let limit = progress.readableThrough
@@ -112,20 +112,20 @@ package final class DatabaseFile: @unchecked Sendable {
       base: space.base, verified: space.verified, seed: header.seed, limit: limit, owner: mapping)
   }
 
-  /// Everything before this offset survives a power cut. From any thread.
+  /// The offset before which everything survives a power cut. From any thread.
   package var durableThrough: UInt64 { progress.durableThrough }
 
-  /// Whether a write or sync has failed, so that nothing will be written again. From any thread.
+  /// Whether a failed write or sync has ended all writing. From any thread.
   package var isPoisoned: Bool { progress.failure != nil }
 
-  /// Whether the file was found to be removed, renamed or replaced. Nothing will be written again;
-  /// acknowledged commits can still be read. From any thread.
+  /// Whether the file was found to be removed, renamed or replaced, which ends all writing.
+  /// Acknowledged commits can still be read. From any thread.
   package var isMoved: Bool { progress.failure?.kind == .fileMoved }
 
-  /// Throws `poisoned`, `fileMoved` or `closed` if nothing will be written again. From any thread.
+  /// Throws `poisoned`, `fileMoved` or `closed` if writing has ended. From any thread.
   package func checkWriting() throws(Fault) { try progress.check() }
 
-  /// Whether a checkpoint must be written, and a slot that names it, before anything can be
+  /// Whether a checkpoint, and a slot that names it, must be written before anything can be
   /// acknowledged. From any thread.
   package var needsCheckpoint: Bool { progress.needsCheckpoint }
 
@@ -143,8 +143,8 @@ package final class DatabaseFile: @unchecked Sendable {
   /// thread.
   package var writtenPosition: CommitPosition { CommitPosition(offset: progress.writtenThrough) }
 
-  /// A reference that keeps the mapping, and the blocks of the file under it, for as long as a
-  /// version holds it. From any thread.
+  /// A reference that pins the mapping, and the file's blocks under it, as long as it is retained.
+  /// From any thread.
   package var use: any AnyObject & Sendable {
     sharedUse.withLock { use in
       guard let use else { return mapping }
@@ -152,11 +152,10 @@ package final class DatabaseFile: @unchecked Sendable {
     }
   }
 
-  /// Announces that versions made from now on need no log records before an offset. From any
-  /// thread.
+  /// Declares that versions made from now on need no log records before `floor`. From any thread.
   package func needRecords(from floor: UInt64) {
     guard let cache = device.cache else { return }
-    // Releasing the old use gives memory back, so it happens outside of the lock.
+    // Releasing the old use frees memory, so it happens outside the lock.
     let old = sharedUse.withLock { use in
       defer { use = use.map { Use(file: $0.file, records: RecordUse($0.file, cache, floor)) } }
       return use
@@ -164,17 +163,16 @@ package final class DatabaseFile: @unchecked Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// Whether another open file owns the writing process's lock now, so that this one keeps it when
-  /// it is closed.
+  /// Whether another `DatabaseFile` has the writer lock, so that closing this one does not release
+  /// it.
   var keepsLock: Bool {
     get { isLockElsewhere.load(ordering: .sequentiallyConsistent) }
     set { isLockElsewhere.store(newValue, ordering: .sequentiallyConsistent) }
   }
 
-  /// Releases the locks and the file. Commits not yet flushed are lost. Idempotent; from any
-  /// thread.
+  /// Releases the locks and the file. Unflushed commits are lost. Idempotent; from any thread.
   ///
-  /// The file stays mapped, and locked for reading, as long as anyone holds `use`.
+  /// The file stays mapped, and locked for reading, as long as `use` is retained anywhere.
   package func close() {
     guard progress.close() else { return }
     group.waitUntilIdle()
@@ -185,13 +183,13 @@ package final class DatabaseFile: @unchecked Sendable {
       device.close()
       lock?.unlock()
     } else if let lock {
-      // A child made by fork has nothing to give up: the locks are its parent's.
+      // In a forked child the locks belong to the parent.
       if lock.isOwnedByThisProcess { last.file.leave(lock) } else { lock.unlock() }
     }
   }
 }
 
-/// The end of a commit in the file, to which a flush can be asked to go.
+/// The end of a commit in the file: the target of a flush.
 package struct CommitPosition: Sendable, Hashable, Comparable {
   package var offset: UInt64
 

@@ -1,4 +1,4 @@
-/// A stretch of the file that nothing refers to any more.
+/// A range of the file that is no longer referenced.
 package struct DeadRange: Sendable, Equatable {
   package var start: UInt64
   package var end: UInt64
@@ -15,24 +15,23 @@ package struct DeadRange: Sendable, Equatable {
   package var length: UInt64 { end - start }
 }
 
-/// The dead ranges of a file, joined where they meet, and the whole blocks in them.
+/// The dead ranges of a file, coalesced, and the complete blocks in them.
 ///
 /// ```
 /// nodes     |====== a ======|pad|====== b ======|pad|header of the next frame ...
 /// blocks    |         |         |         |         |
-///                     \_ whole _/             the rest waits until its neighbours are dead
+///                     \_ free __/             the rest waits until its neighbours are dead
 /// ```
 ///
 /// Invariants:
 /// 1. `ranges` ascend and neither overlap nor touch.
-/// 2. A range holds only inserted bytes and the padding between two nodes. Between the end of a
-///    node and the next dead byte nothing live can be shorter than a frame's header: a node starts
-///    at a multiple of 64 and is longer than `leastNode`, and anything else has a frame's header
-///    before it.
+/// 2. A range holds only inserted bytes and the padding between two nodes. Live bytes between the
+///    end of a node and the next dead byte are at least as long as a frame header: a node starts at
+///    a multiple of 64 and is longer than `leastNode`, and anything else follows a frame header.
 package struct DeadRanges: Sendable {
   package private(set) var ranges: [DeadRange] = []
 
-  /// A lower bound of a node's length: a header, one head, one slot and one cell.
+  /// The minimum length of a node: a header, one head, one slot and one cell.
   private static let leastNode: UInt64 = 50
 
   package init() {}
@@ -41,8 +40,8 @@ package struct DeadRanges: Sendable {
 
   /// Inserts ranges in any order. They may overlap each other and the ranges already here.
   ///
-  /// O(all ranges). `isPadding` is called for the fewer than 64 bytes between two ranges if their
-  /// length alone does not tell.
+  /// O(all ranges). `isPadding` is called for the bytes, fewer than 64, between two ranges if their
+  /// number alone is not conclusive.
   package mutating func insert(
     _ added: [DeadRange], isPadding: (_ bytes: Range<UInt64>) -> Bool = { _ in false }
   ) {
@@ -76,11 +75,11 @@ package struct DeadRanges: Sendable {
     return next.start - last.end < leastNode || isPadding(last.end..<next.start)
   }
 
-  /// Removes and returns all whole blocks, in ascending order with neighbours joined. Blocks start
-  /// at multiples of `length`, a power of two and a multiple of 64.
+  /// Removes and returns all complete blocks, in ascending order with neighbours joined. Blocks
+  /// start at multiples of `length`, a power of two and a multiple of 64.
   ///
-  /// `isPadding` is called for the bytes between a node and the end of its block. The next block
-  /// may have been given back long ago, so there may be no range to join with.
+  /// `isPadding` is called for the bytes between a node and the end of its block: the next block
+  /// may have been punched long ago, so there may be no range to join with.
   package mutating func takeBlocks(
     of length: UInt64, isPadding: (_ bytes: Range<UInt64>) -> Bool = { _ in false }
   ) -> [Range<UInt64>] {
@@ -107,8 +106,8 @@ package struct DeadRanges: Sendable {
   }
 }
 
-/// The space that a new tree leaves behind: bytes that only its predecessor refers to, and the
-/// values in the log that the new tree still uses.
+/// The space that a new tree makes dead: bytes that only its predecessor refers to, and the values
+/// in the log that the new tree still uses.
 package struct DeadSpace: Sendable {
   /// Dead nodes and extents, in the order in which they died, with neighbouring nodes joined.
   package private(set) var ranges: [DeadRange] = []
@@ -138,7 +137,7 @@ package struct DeadSpace: Sendable {
   }
 
   private mutating func add(_ range: DeadRange) {
-    // Leaves that were written one after the other usually die one after the other.
+    // Leaves that were written in sequence usually die in sequence.
     if range.endsInNode, let last = ranges.last, last.endsInNode, range.start >= last.end,
       range.start - last.end < 50
     {

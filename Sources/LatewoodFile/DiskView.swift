@@ -1,11 +1,11 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The bytes of a file as the disk has them, for comparison with those that the mapping shows.
+/// The bytes of a file on the disk, for comparison with its mapping.
 ///
-/// After a failed sync the system keeps showing bytes that never reached the disk, in pages that it
-/// marks as clean. It drops them on request, but not pages that another process, or a snapshot of
-/// this one, has mapped. Writing the same bytes again does not help: ext4 was seen to report such a
+/// After a failed sync the page cache keeps bytes that never reached the disk, in pages marked
+/// clean. The system drops them on request, but not while another process, or a snapshot in this
+/// one, has them mapped. Writing the same bytes again does not help: ext4 was seen to report the
 /// second write as durable, and to have zeros there after the next mount.
 struct DiskView: ~Copyable {
   private static let windowLength = 1 << 20
@@ -25,8 +25,8 @@ struct DiskView: ~Copyable {
 
   deinit { window.deallocate() }
 
-  /// Whether the disk has the same bytes as the mapping in a range of the file. True if the disk
-  /// cannot be read past the cache.
+  /// Returns whether disk and mapping agree on a range of the file. True if the disk cannot be read
+  /// past the cache.
   ///
   /// Throws errors of the device if a second read fails too.
   mutating func agrees(on range: Range<UInt64>) throws(Fault) -> Bool {
@@ -35,10 +35,10 @@ struct DiskView: ~Copyable {
       if !loaded.contains(at) { try load(at) }
       if isImpossible { return true }
       let end = min(loaded.upperBound, range.upperBound)
-      // The file is shorter on the disk.
+      // False if the file is shorter on the disk.
       guard end > at else { return false }
       let part = window[Int(at - loaded.lowerBound)..<Int(end - loaded.lowerBound)]
-      // SAFETY: the caller says that the range is in the file, and nobody writes to it now.
+      // SAFETY: the caller guarantees that the range is in the file and is not being written.
       let seen = UnsafeRawBufferPointer(start: base + Int(at), count: part.count)
       guard DiskView.areEqual(UnsafeRawBufferPointer(rebasing: part), seen) else { return false }
       at = end
@@ -52,7 +52,7 @@ struct DiskView: ~Copyable {
     do throws(Fault) {
       count = try device.readFromDisk(into: window, at: start)
     } catch {
-      // The system may have reported the old failure, which it does once.
+      // The system may have reported an earlier failure, which it does once.
       count = try device.readFromDisk(into: window, at: start)
     }
     isImpossible = count == nil

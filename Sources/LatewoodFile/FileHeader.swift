@@ -2,7 +2,7 @@ import LatewoodBytes
 
 /// The immutable header at the start of a file: FORMAT.md, section 3.
 ///
-/// The file has two copies of it, so that a damaged sector does not cost the database its identity.
+/// The file has two copies, so that a damaged sector does not make it unreadable.
 package struct FileHeader: Sendable, Equatable {
   /// The offsets of the fields. On disk.
   package enum Offset {
@@ -70,7 +70,7 @@ package struct FileHeader: Sendable, Equatable {
     base.set(XXH64.hash(base, Offset.checksum, seed: 0), at: Offset.checksum)
   }
 
-  /// Reads the header from the first 8 KiB of a file, or as much of them as there is.
+  /// Reads the header from the first 8 KiB of a file, or less if the file is shorter.
   ///
   /// Throws `notADatabase`; `damaged` if neither copy is intact; `tooNew`.
   package static func decode(from bytes: UnsafeRawBufferPointer) throws(Fault) -> FileHeader {
@@ -80,7 +80,7 @@ package struct FileHeader: Sendable, Equatable {
       guard bytes.count >= start + 8, let base = bytes.baseAddress.map({ $0 + start }) else { continue }
       guard base.u64(Offset.magic) == magic else { continue }
       sawMagic = true
-      // SAFETY: the copy is read whole only if all of its 4096 bytes are there.
+      // SAFETY: the copy is read only if all of its 4096 bytes are present.
       guard bytes.count >= start + FileLayout.headerLength,
         XXH64.hash(base, Offset.checksum, seed: 0) == base.u64(Offset.checksum)
       else { continue }
@@ -99,7 +99,7 @@ package struct FileHeader: Sendable, Equatable {
         .tooNew, "the file has format version \(version), later than \(formatVersion): use a newer program")
     }
     guard version == formatVersion else {
-      throw Fault.damaged(at: UInt64(Offset.formatVersion), "there is no format version \(version)")
+      throw Fault.damaged(at: UInt64(Offset.formatVersion), "\(version) is not a format version")
     }
     let required = base.u32(Offset.requiredFeatures)
     guard required & ~knownFeatures == 0 else {

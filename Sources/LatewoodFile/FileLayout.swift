@@ -11,16 +11,15 @@
   /// Nodes start at multiples of this.
   package static let nodeAlignment: UInt64 = 64
 
-  // Computed, so that other modules have them as plain numbers where records are checked.
+  // Computed, so that other modules inline them as constants.
   @inlinable package static var keyLimit: Int { 16384 }
-  /// The greatest length of a key with its keyspace number in front.
+  /// The maximum length of a key prefixed with its keyspace number.
   @inlinable package static var fullKeyLimit: Int { keyLimit + 4 }
   /// A bound of a range may be the successor of the longest key.
   @inlinable package static var boundLimit: Int { fullKeyLimit + 1 }
-  /// The greatest length of a value: more than an array can hold on a 32-bit platform.
+  /// The maximum length of a value: more than an array can hold on a 32-bit platform.
   @inlinable package static var valueLimit: UInt64 { 2_147_483_648 }
-  /// The greatest length of a value that this platform can hold in memory, with a key and more
-  /// beside it.
+  /// The maximum length of a value that fits into this platform's memory along with its key.
   @inlinable package static var valueLimitHere: UInt64 { min(valueLimit, UInt64(Int.max / 2)) }
   package static let keyspaceNameLimit = 1024
   package static let keyspaceLimit: UInt64 = 4_294_967_294

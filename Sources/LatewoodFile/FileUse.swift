@@ -2,14 +2,13 @@ import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodDevice
 
-/// A shared reference to an open file, held by everyone who may read its mapping: the log, and each
-/// version made from it.
+/// A shared reference to an open file, retained by everything that may read its mapping: the log,
+/// and each version made from it.
 ///
-/// A writer gives dead blocks of the file back, which takes them from anyone who reads the mapping.
-/// It keeps the blocks that versions of its own store still use, and gives nothing back while
-/// another process or store has locked the file for reading. So the read lock must last as long as
-/// the mapping is read. That can be longer than the log is open: a scan continues while its store
-/// is closed.
+/// A writer punches dead blocks, which become zeros for everyone who reads the mapping. It spares
+/// the blocks that versions of its own store still use, and punches nothing while another process
+/// or store has locked the file for reading. So the read lock must last as long as the mapping is
+/// read, which can be longer than the log is open: a scan continues while its store is closed.
 ///
 /// ```
 /// open     held by the log         a writing log knows its versions; a reading log locks the file
@@ -21,7 +20,7 @@ import LatewoodDevice
 final class FileUse: Sendable {
   private let mapping: MappedFile
   private let device: any Device
-  /// The writer's lock, kept if the read lock could not be taken, so that nobody else can write.
+  /// The writer lock, kept if the read lock could not be taken, so that no one else can write.
   private let writerLock = Guarded<(any FileLock)?>(nil)
 
   init(_ mapping: MappedFile, on device: any Device) {
@@ -34,8 +33,8 @@ final class FileUse: Sendable {
     writerLock.withLock { $0 }?.unlock()
   }
 
-  /// Moves from "open" to "left" for a log that wrote: takes over the writer's lock and releases it
-  /// as soon as the read lock is held.
+  /// Moves from "open" to "left" for a log that wrote: takes over the writer lock and releases it
+  /// once the read lock is held.
   func leave(_ lock: any FileLock) {
     do throws(Fault) {
       try device.lockForReading()
@@ -47,8 +46,8 @@ final class FileUse: Sendable {
   }
 }
 
-/// A shared use of a file that is read through a `PageCache`, held by the versions made from it. It
-/// also keeps in memory the log records that their write buffers refer to.
+/// A shared use of a file that is read through a `PageCache`, retained by the versions made from
+/// it. It also pins the log records that their write buffers refer to.
 final class RecordUse: Sendable {
   private let use: FileUse
   private let cache: PageCache

@@ -9,7 +9,7 @@ extension FileView {
   package func makeReadable(_ offset: UInt64, _ length: Int) throws(Fault) {
     guard let owner, length > 0 else { return }
     let range = offset..<offset + UInt64(length)
-    // SAFETY: the owner lives as long as the mapping that this view is of.
+    // SAFETY: the owner lives as long as this view's mapping.
     try owner._withUnsafeGuaranteedRef { owner in
       Result { () throws(Fault) in try owner.makeReadable(range, mappedAt: base, below: limit) }
     }.get()
@@ -19,41 +19,40 @@ extension FileView {
   /// the device.
   func endOfHole(in range: Range<UInt64>) throws(Fault) -> UInt64? {
     guard let owner else { return nil }
-    // SAFETY: the owner lives as long as the mapping that this view is of.
+    // SAFETY: the owner lives as long as this view's mapping.
     let hole = try owner._withUnsafeGuaranteedRef { owner in
       Result { () throws(Fault) in try owner.device.nextHole(from: range.lowerBound) }
     }.get()
     return hole.flatMap { $0.overlaps(range) ? $0.upperBound : nil }
   }
 
-  /// Whether the bytes are those of a `PageCache`, which may release them once the reader that
-  /// asked for them is no longer registered.
+  /// Whether the bytes belong to a `PageCache`, which may evict them once the reader that requested
+  /// them is no longer registered.
   package var isBuffered: Bool { owner?._withUnsafeGuaranteedRef { $0.isBuffered } ?? false }
 
-  /// The cache that the bytes are in; nil if the file is mapped.
+  /// The cache that contains the bytes; nil if the file is mapped.
   var cache: PageCache? { isBuffered ? owner?.takeUnretainedValue().device.cache : nil }
 
-  /// Returns a hold that keeps everything read through this view from now on; nil if nothing is
-  /// ever released. Everyone who reads in place needs a hold, unless they are registered in a
-  /// registry that the file's cache waits for.
+  /// Returns a hold that pins everything read through this view from now on; nil if nothing is ever
+  /// evicted. A caller that reads in place needs a hold, unless it is in a registry that the file's
+  /// cache waits for.
   package func hold() -> CacheHold? { cache?.hold() }
 
-  /// Does the same for a single call, until the ticket's `leave`.
+  /// Pins what is read during a single call, until the ticket's `leave`.
   package func enter() -> ReaderRegistry.Ticket { cache?.enter() ?? .none }
 
-  /// Returns whether everything that was read while an earlier ticket was registered is certainly
-  /// still there. The caller must be registered again.
+  /// Whether everything read under an earlier ticket is certainly still in memory. The caller must
+  /// hold a new ticket.
   package func isUndisturbed(since ticket: ReaderRegistry.Ticket) -> Bool {
     cache?.isUndisturbed(since: ticket) ?? true
   }
 
-  /// Keeps a part of the log in memory for readers of records. The part must lie below `limit`.
+  /// Keeps part of the log in memory for readers of records. It must lie below `limit`.
   func keep(_ part: Range<UInt64>) throws(Fault) {
     try owner?.takeUnretainedValue().device.keepMapped(part)
   }
 
-  /// Copies a range below `limit` into the caller's memory with a system call. Throws errors of the
-  /// device.
+  /// Copies a range below `limit` with a system call. Throws errors of the device.
   package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) {
     guard let address = target.baseAddress, !target.isEmpty else { return }
     guard let owner else {
@@ -62,12 +61,12 @@ extension FileView {
     let count = try owner.takeUnretainedValue().device.read(into: target, at: offset)
     guard count == target.count else {
       throw Fault(
-        .inputOutput, "the file has become shorter than it was", offset: offset + UInt64(count))
+        .inputOutput, "the file was truncated", offset: offset + UInt64(count))
     }
   }
 
-  /// Reads from the disk, past the cache, or from the cache if the system has no way around it.
-  /// Returns the number of bytes read.
+  /// Reads from the disk, bypassing the cache where the system can. Returns the number of bytes
+  /// read.
   ///
   /// - Parameters: as `Device.readFromDisk`.
   package func readMedium(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int
@@ -83,8 +82,8 @@ extension FileView {
   }
 }
 
-/// Makes a file readable piece by piece for a pass from front to back, so that one system call
-/// serves many frames.
+/// Makes a file readable piece by piece for a sequential pass, so that one system call serves many
+/// frames.
 struct ReadableWindow {
   private static let length: UInt64 = 256 << 10
 
@@ -99,7 +98,7 @@ struct ReadableWindow {
     let end = offset &+ length
     if offset >= range.lowerBound, end <= range.upperBound { return }
     let start = range.contains(offset) ? range.upperBound : offset
-    // After a jump, as over nodes, what follows is probably not needed.
+    // After a jump, as over nodes, the following bytes are probably not needed.
     let isNext = offset <= range.upperBound && offset >= range.lowerBound
     let wanted = isNext ? start &+ ReadableWindow.length : end
     let ahead = min(max(end, wanted), max(end, view.limit))
@@ -107,7 +106,7 @@ struct ReadableWindow {
       try view.makeReadable(start, Int(ahead - start))
       range = start..<ahead
     } catch {
-      // The failure may lie in bytes that were read ahead and are not needed.
+      // The failure may lie in bytes that were read ahead.
       guard ahead > end else { throw error }
       try view.makeReadable(start, Int(end - start))
       range = start..<end

@@ -2,23 +2,23 @@ import LatewoodBytes
 import LatewoodDevice
 import Synchronization
 
-/// A reader's view of a file: its bytes in memory, how many of them may be touched, and which have
+/// A reader's view of a file: its bytes in memory, how many of them may be accessed, and which have
 /// been verified.
 ///
-/// A plain value of raw pointers, so that the hot paths above copy it without counting references.
-/// Its owner also keeps the `AddressSpace` that it points into.
+/// A plain value of raw pointers, so that hot paths copy it without counting references. Its owner
+/// also keeps the `AddressSpace` that it points into.
 ///
 /// Invariants:
 /// 1. Every address in `base ..< base + limit` is a byte of the file.
-/// 2. A bit of `offset / 64` is set only after the node, or the extent, that starts there was
-///    checked against its checksum, and is forgotten after a while (`MappedFile.setProofLifetime`).
+/// 2. The bit of `offset / 64` is set only after the node or extent that starts there was checked
+///    against its checksum, and is cleared after a while (`MappedFile.setProofLifetime`).
 // SAFETY: the pointers never change; the bitmap is only accessed atomically.
 @usableFromInline package struct FileView: @unchecked Sendable {
   @usableFromInline package let base: UnsafeRawPointer
   @usableFromInline package let verified: UnsafeMutableRawPointer
   /// The file seed of FORMAT.md, section 2.
   @usableFromInline package let seed: UInt64
-  /// The number of bytes of the file that may be touched.
+  /// The number of bytes of the file that may be accessed.
   @usableFromInline package var limit: UInt64
   /// The file behind the mapping; nil if the bytes are only in memory.
   let owner: Unmanaged<MappedFile>?
@@ -41,7 +41,7 @@ import Synchronization
     @usableFromInline package static let extent: UInt64 = 1
   }
 
-  /// The word of the bitmap that holds a bit.
+  /// The word of the bitmap that contains a bit.
   // SAFETY: the bitmap has two bits for every 64 bytes of the address space, and a zeroed word is a
   // valid Atomic<UInt64>.
   @inlinable @inline(__always) func word(_ bit: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>> {
@@ -57,7 +57,7 @@ import Synchronization
 
   /// Marks the node or extent at `offset` as verified.
   ///
-  /// - Parameter length: its length in bytes.
+  /// - Parameter length: its length, in bytes.
   package func markVerified(_ offset: UInt64, _ length: Int, _ proof: UInt64) {
     let bit = (offset &>> 6) &* 2 | proof
     let mark = { _ = word(bit).pointee.bitwiseOr(1 &<< (bit & 63), ordering: .relaxed) }
@@ -67,8 +67,8 @@ import Synchronization
     cache.noteProof(of: UnsafeRawBufferPointer(start: start, count: length), mark)
   }
 
-  /// The bytes of a value that lies in a commit frame. Bounds are always checked, the checksum only
-  /// the first time.
+  /// Returns the bytes of a value in a commit frame. Checks bounds each time, the checksum only the
+  /// first time.
   @inlinable package func extent(
     offset: UInt64, length: UInt64, checksum: UInt32
   ) throws(Fault) -> UnsafeRawBufferPointer {

@@ -1,7 +1,6 @@
 import LatewoodConcurrency
 
-/// Turns at a kind of work, writing frames or syncing, that one thread at a time does for all
-/// waiting threads.
+/// Turns at writing frames, or at syncing, which one thread at a time does for all waiting threads.
 ///
 /// ```
 ///            begin                               end
@@ -10,10 +9,10 @@ import LatewoodConcurrency
 ///                                                      same thread leads on
 /// ```
 ///
-/// Invariants (all of it with the monitor of the flush held):
+/// Invariants (all calls with the flush's monitor held):
 /// 1. Turns do not overlap.
-/// 2. Each thread waits for the first turn that can cover what it needs: the running one or the
-///    next. It is woken when that turn ends and not before, except the one that leads it.
+/// 2. Each thread waits for the first turn that can cover its target: the running one or the next.
+///    It is woken when that turn ends and not before, except the thread that leads it.
 /// 3. A thread that was woken to lead but gives up calls `wakeAll`, so that another one leads.
 struct FlushTurns {
   private(set) var isTaken = false
@@ -38,10 +37,10 @@ struct FlushTurns {
   }
 
   /// - Parameters:
-  ///   - isDone: whether its work succeeded.
-  ///   - isLast: whether all threads that wait for the next turn must look at the state again.
-  ///   - isFollowed: whether the caller sees to it that the next turn begins, without waking
-  ///     anybody.
+  ///   - isDone: whether the turn's work succeeded.
+  ///   - isLast: whether all threads that wait for the next turn must check the state again.
+  ///   - isFollowed: whether the caller itself begins the next turn, so that no thread is woken to
+  ///     lead it.
   mutating func end(isDone: Bool, isLast: Bool, isFollowed: Bool = false) {
     isTaken = false
     if isDone { done = begun }
@@ -53,7 +52,7 @@ struct FlushTurns {
     }
   }
 
-  /// The condition to wait for, while a turn runs, if everything before `target` is needed.
+  /// The condition to wait for, while a turn runs, until everything before `target` is done.
   func ended(covering target: UInt64) -> Monitor.Condition { ended(target <= through ? begun : begun + 1) }
 
   /// The condition that signals the end of a turn, the running one or the next.

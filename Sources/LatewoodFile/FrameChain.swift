@@ -1,20 +1,20 @@
 import LatewoodBytes
 
-/// The rule for which frame continues the log: FORMAT.md, section 5. A plain value.
+/// The rule that decides which frame continues the log: FORMAT.md, section 5.
 ///
-/// Its user reads the bytes of a frame and compares the checksum.
+/// The caller reads each frame and verifies its checksum.
 package struct FrameChain: Sendable {
-  /// The place where the next frame must be, and the checksum that it must name.
+  /// The position of the next frame, and the checksum that it must name.
   package private(set) var position: ReplayPosition
   /// The greatest *durable through* of the frames so far.
   package private(set) var durableThrough: UInt64 = 0
-  /// The greatest transaction number of the frames so far, whether it was committed or not.
+  /// The greatest transaction number of the frames so far, committed or not.
   package private(set) var lastTransaction: UInt64
   package private(set) var last: FrameHeader?
   /// The number of frames so far.
   package private(set) var count: UInt64 = 0
 
-  /// Whether the last frame ends the log, whatever follows in the file.
+  /// Whether the last frame ends the log, regardless of the bytes that follow.
   package var hasEnded: Bool { last?.endsLog ?? false }
 
   /// - Parameter last: the frame before `position`, if it was read earlier.
@@ -24,8 +24,8 @@ package struct FrameChain: Sendable {
     self.last = last
   }
 
-  /// Returns the offset behind a frame at `position` and its padding, if the log continues with it;
-  /// nil if the log ends before it. Must not be called if `hasEnded`.
+  /// Returns the offset after a frame at `position` and its padding; nil if the log ends before
+  /// this frame. Must not be called if `hasEnded`.
   package func end(of header: FrameHeader) -> UInt64? {
     guard header.previousChecksum == position.previousChecksum,
       header.kind != .commit || header.transaction >= lastTransaction

@@ -1,7 +1,6 @@
 import LatewoodBytes
 
-/// Encodes frames, one after the other, into the open chunk: memory that is written to the file as
-/// it is.
+/// Encodes consecutive frames into the open chunk, whose memory is written to the file verbatim.
 ///
 /// ```
 /// file    segmentOffset      tail
@@ -10,8 +9,7 @@ import LatewoodBytes
 /// ```
 ///
 /// Invariants:
-/// 1. Until it is written, byte `segmentOffset + n` of the file is byte `n` at `memory`, for `n`
-///    below `position`.
+/// 1. For `n` below `position`, byte `n` of `memory` will be byte `segmentOffset + n` of the file.
 /// 2. `tail` is the end of the log's last complete frame, rounded up; the next frame starts there.
 struct FrameEncoder {
   private var memory: UnsafeMutableRawPointer
@@ -20,9 +18,9 @@ struct FrameEncoder {
   private let seed: UInt64
   /// The offset in the file of the first byte in memory.
   private(set) var segmentOffset: UInt64
-  /// The number of bytes of complete frames, with the padding behind them.
+  /// The number of bytes in complete frames and their padding.
   private(set) var frameStart = 0
-  /// The checksum of the log's last frame; 0 at its start and behind a gap.
+  /// The checksum of the log's last frame; 0 at the start of the log and after a gap.
   private(set) var lastFrameChecksum: UInt64 = 0
   /// Whether the log's last frame is a seal.
   private(set) var logEndsInSeal = false
@@ -38,7 +36,7 @@ struct FrameEncoder {
     self.seed = seed
   }
 
-  /// Continues in other memory, at `offset` in the file.
+  /// Continues in `memory`, at `offset` in the file.
   mutating func move(to memory: UnsafeMutableRawPointer, at offset: UInt64, capacity: Int) {
     self.memory = memory
     segmentOffset = offset
@@ -50,7 +48,7 @@ struct FrameEncoder {
   /// Sets the frame that the next one follows.
   ///
   /// - Parameters:
-  ///   - checksum: its checksum; 0 if there is none, or a gap behind it.
+  ///   - checksum: its checksum; 0 if there is none, or a gap follows it.
   ///   - kind: its kind; nil if there is none.
   mutating func setLastFrame(checksum: UInt64, kind: FrameKind?) {
     lastFrameChecksum = checksum
@@ -59,12 +57,12 @@ struct FrameEncoder {
 
   /// The offset of the next frame.
   var tail: UInt64 { segmentOffset &+ UInt64(frameStart) }
-  /// The end of the open frame, if it were completed now.
+  /// The end of the open frame if it were completed now, with padding.
   var end: UInt64 { segmentOffset + UInt64((position + 7) & ~7) }
   var frameHasRecords: Bool { position > frameStart + FrameHeader.length }
   /// The number of bytes left in the chunk.
   var free: Int { capacity &- position }
-  /// The number of bytes left for records. Eight are for the padding after the frame.
+  /// The number of bytes left for records. Eight more are for the padding after the frame.
   var room: Int { capacity &- position &- 8 }
 
   /// The address of the record at `offset`, if it is in this chunk.
@@ -90,9 +88,9 @@ struct FrameEncoder {
   /// The address for the next record.
   var nextRecord: UnsafeMutableRawPointer { memory + position }
 
-  /// Takes in a record that was encoded at `nextRecord`, and returns its offset in the file.
+  /// Adds the record that was encoded at `nextRecord`, and returns its offset in the file.
   ///
-  /// - Parameter end: the end of the record; no further than `room` allows.
+  /// - Parameter end: the end of the record, within `recordCapacity`.
   @inline(__always) mutating func take(recordEndingAt end: UnsafeMutableRawPointer) -> UInt64 {
     let offset = segmentOffset &+ UInt64(truncatingIfNeeded: position)
     position = end - memory
@@ -103,7 +101,7 @@ struct FrameEncoder {
 
   /// Completes the open frame of records.
   ///
-  /// - Parameter continues: whether its transaction goes on in the next frame.
+  /// - Parameter continues: whether its transaction continues in the next frame.
   mutating func closeFrame(continues: Bool) {
     var header = header(.commit, payloadLength: position - frameStart - FrameHeader.length)
     header.continues = continues
@@ -114,7 +112,7 @@ struct FrameEncoder {
   ///
   /// - Parameters:
   ///   - payloadLength: the number of bytes of the payload, which `encode` writes.
-  ///   - encode: takes the address for the payload. The chunk has room for it.
+  ///   - encode: called with the address for the payload, which must fit into the chunk.
   mutating func appendFrame(
     _ kind: FrameKind, payloadLength: Int = 0, _ encode: (UnsafeMutableRawPointer) -> Void = { _ in }
   ) {
@@ -124,28 +122,26 @@ struct FrameEncoder {
     finish(header(kind, payloadLength: payloadLength))
   }
 
-  /// Encodes the header of a nodes frame, whose payload is written separately. `skip` goes on
-  /// behind it.
+  /// Encodes the header of a nodes frame, whose payload is written separately. `skip` must follow.
   mutating func encodeNodesHeader(payloadLength: Int) {
     let header = header(.nodes, payloadLength: payloadLength)
-    // SAFETY: every frame begins with enough room for a header.
+    // SAFETY: a frame begins only where the chunk has space for a header.
     setLastFrame(checksum: header.encode(into: memory + frameStart, seed: seed), kind: .nodes)
   }
 
   /// Encodes a commit frame of one large value, up to the value, which is written separately.
-  /// `skip` goes on behind it, once `setLastFrame` has noted it.
+  /// `setLastFrame` and `skip` must follow.
   ///
-  /// The frame always says that its transaction continues, because the next operation is not known
-  /// yet.
+  /// The frame is always marked as continuing, because the next operation is not known yet.
   ///
-  /// - Parameter encode: encodes the record up to its value at an address, and returns the end. The
-  ///   caller has found room for it.
+  /// - Parameter encode: encodes the record up to its value at an address, and returns the end. It
+  ///   must fit into the chunk.
   /// - Returns: the number of bytes from the frame's start to its value, and the checksum of the
   ///   frame.
   func encodeHead(
     of value: UnsafeRawBufferPointer, _ encode: (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer
   ) -> (length: Int, checksum: UInt64) {
-    // SAFETY: the caller found room for all of this in the chunk.
+    // SAFETY: the caller made sure that all of this fits into the chunk.
     let frame = memory + frameStart
     let length = encode(frame + FrameHeader.length) - frame
     var header = header(.commit, payloadLength: length - FrameHeader.length + value.count)
@@ -160,12 +156,12 @@ struct FrameEncoder {
   }
 
   /// Ends the open segment after a frame of which only the first `length` bytes are in memory, and
-  /// goes on behind it in the same chunk.
+  /// continues after it in the same chunk.
   ///
   /// - Parameters:
   ///   - length: the number of bytes from the frame's start.
   ///   - end: the end of the frame in the file.
-  /// - Returns: the number of bytes of the segment, and the memory of the next one.
+  /// - Returns: the length of the segment, and the memory of the next one.
   mutating func skip(_ length: Int, to end: UInt64) -> (used: Int, next: UnsafeRawPointer) {
     let used = frameStart + length
     let skipped = (used + 7) & ~7
@@ -186,8 +182,8 @@ struct FrameEncoder {
     // SAFETY: `frameStart` and everything up to `position` lie in the chunk.
     setLastFrame(checksum: header.encode(into: memory + frameStart, seed: seed), kind: header.kind)
     let end = (position + 7) & ~7
-    // SAFETY: `room` leaves 8 bytes of the chunk for this. Chunks are used again, so the zeros must
-    // be written.
+    // SAFETY: `recordCapacity` leaves 8 bytes of the chunk for this. Chunks are reused, so the
+    // zeros must be written.
     for at in position..<end { memory.set(UInt8(0), at: at) }
     position = end
     frameStart = end

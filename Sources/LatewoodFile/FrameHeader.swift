@@ -8,7 +8,7 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case seal = 4
 }
 
-/// The 56 bytes in front of every frame's payload: FORMAT.md, section 5.
+/// The 56-byte header before every frame's payload: FORMAT.md, section 5.
 package struct FrameHeader: Sendable, Equatable {
   /// The offsets of the fields. On disk.
   package enum Offset {
@@ -29,13 +29,13 @@ package struct FrameHeader: Sendable, Equatable {
   package static let magic: UInt32 = 0x5246_574C
   /// In the flags of a commit frame: the transaction continues in the next one.
   package static let continuesFlag: UInt8 = 1
-  /// In the flags of a seal: the log ends here, whatever follows in the file.
+  /// In the flags of a seal: the log ends here, regardless of the bytes that follow.
   package static let endsLogFlag: UInt8 = 1
 
   package var checksum: UInt64 = 0
   package var kind: FrameKind
   package var continues = false
-  /// Whether this is the seal at the end of a backup, behind which the log does not continue.
+  /// Whether this is the seal at the end of a backup, after which the log does not continue.
   package var endsLog = false
   package var ownOffset: UInt64
   package var transaction: UInt64
@@ -62,7 +62,7 @@ package struct FrameHeader: Sendable, Equatable {
     return overflow || overflowToo || end > FileLayout.fileLimit ? nil : end
   }
 
-  /// Writes all fields but the checksum. `target` has room for 56 bytes.
+  /// Writes all fields but the checksum to 56 bytes.
   func encodeFields(into target: UnsafeMutableRawPointer) {
     target.set(FrameHeader.magic, at: Offset.magic)
     target.set(kind.rawValue, at: Offset.kind)
@@ -76,14 +76,14 @@ package struct FrameHeader: Sendable, Equatable {
     target.set(payloadLength, at: Offset.payloadLength)
   }
 
-  /// Writes all fields, the checksum too. `target` has room for 56 bytes.
+  /// Writes all fields, including the checksum as it is, to 56 bytes.
   func encodeWhole(into target: UnsafeMutableRawPointer) {
     encodeFields(into: target)
     target.set(checksum, at: Offset.checksum)
   }
 
-  /// Writes the header and its checksum over a payload that already stands behind it; returns the
-  /// checksum.
+  /// Writes the header, computes its checksum over the payload that already follows it, and returns
+  /// the checksum.
   func encode(into target: UnsafeMutableRawPointer, seed: UInt64) -> UInt64 {
     encodeFields(into: target)
     let covered = FrameHeader.length - 8 + (kind == .nodes ? 0 : Int(payloadLength))
@@ -92,8 +92,8 @@ package struct FrameHeader: Sendable, Equatable {
     return checksum
   }
 
-  /// Reads the fields; nil unless the bytes are a frame's header that belongs at `offset`. The
-  /// checksum is not compared here.
+  /// Decodes a header; nil unless the bytes are a frame header that belongs at `offset`. The
+  /// checksum is not verified.
   ///
   /// `source` has 56 bytes.
   package static func decode(from source: UnsafeRawPointer, at offset: UInt64) -> FrameHeader? {
@@ -138,6 +138,7 @@ package struct FrameHeader: Sendable, Equatable {
 }
 
 extension FrameHeader {
-  /// The offset at which the next frame of the log starts; nil if that is beyond every file.
+  /// The offset at which the next frame of the log starts; nil if it exceeds the largest possible
+  /// file.
   package var next: UInt64? { end.flatMap(FileLayout.alignedToFrame) }
 }

@@ -3,11 +3,11 @@ import LatewoodConcurrency
 import LatewoodDevice
 import Synchronization
 
-/// Writes frames, and what lies between them, to the file.
+/// Writes frames, and the bytes between them, to the file.
 ///
-/// Invariant: a walk finds all frames that are written together, or none. Of several, the header of
-/// the first is written last. So a write that runs out of space part way leaves none of them in the
-/// log, neither for concurrent readers nor after the end of the process.
+/// Invariant: a walk finds all frames that are written together, or none, because the header of the
+/// first is written last. So a write that runs out of space part way leaves none of them in the
+/// log, neither for concurrent readers nor after the process ends.
 ///
 /// Thread safety: `write(_:_:from:through:)` by one thread at a time; the rest by any.
 final class FrameWriter: Sendable {
@@ -15,8 +15,8 @@ final class FrameWriter: Sendable {
   let fileLock: (any FileLock)?
   /// Incremented before and after frames are written, so it is odd in between.
   private let writes = Atomic<UInt64>(0)
-  /// As many zeros as are written at once. A longer write would be cached in larger units, of which
-  /// each later write and sync has to look at all blocks.
+  /// The zeros written by one call. A longer write would be cached in larger units, all of whose
+  /// blocks each later write and sync has to check.
   private static let zeros = [UInt8](repeating: 0, count: 64 << 10)
 
   init(_ device: any Device, _ fileLock: (any FileLock)?) {
@@ -24,7 +24,7 @@ final class FrameWriter: Sendable {
     self.fileLock = fileLock
   }
 
-  /// Throws in a forked child, which has the parent's file but none of its locks.
+  /// Throws in a forked child, which inherits the file but none of its locks.
   func checkOwner() throws(Fault) {
     if let fileLock, !fileLock.isOwnedByThisProcess {
       throw Fault(.lockedByOtherProcess, "the store was opened before a fork: the child must open its own")
@@ -41,11 +41,11 @@ final class FrameWriter: Sendable {
   /// Writes the frames between two offsets so that a walk finds all of them or none.
   func write(_ sealed: [Segment], _ open: Segment, from: UInt64, through: UInt64) throws(Fault) {
     let first = sealed.first { $0.offset + UInt64($0.length) > from } ?? open
-    // SAFETY: `from` is the end of a frame and less than `through`: there is another one, and its
-    // header is whole in memory.
+    // SAFETY: `from` is the end of a frame and less than `through`, so another frame follows, with
+    // its header complete in memory.
     let header = first.memory + Int(from - first.offset)
     let end = FrameHeader.decode(from: header, at: from)?.end.flatMap(FileLayout.alignedToFrame)
-    // A walk rejects an incomplete frame. But of several frames the first could be complete.
+    // A walk rejects a single incomplete frame. But the first of several could be complete.
     let isAlone = (end ?? from) >= through
     let start = isAlone ? from : from + UInt64(FrameHeader.length)
     for segment in sealed { try write(segment, from: start) }
@@ -81,7 +81,7 @@ final class FrameWriter: Sendable {
     }
   }
 
-  /// Writes zeros, which a walk takes for space that was never used.
+  /// Writes zeros, which a walk treats as unused space.
   func writeZeros(_ range: Range<UInt64>) throws(Fault) {
     var offset = range.lowerBound
     while offset < range.upperBound {
@@ -98,9 +98,9 @@ final class FrameWriter: Sendable {
 
   /// Yields to a thread that is writing frames.
   ///
-  /// File systems let one thread at a time change a file, without taking turns: writing piece after
-  /// piece, or giving back block after block, would keep a small commit waiting for milliseconds.
-  /// So this is called before each piece. It waits only briefly and guarantees nothing.
+  /// File systems let one thread at a time change a file, without fairness: writing piece after
+  /// piece, or punching block after block, would delay a small commit by milliseconds. So this is
+  /// called before each piece. It waits only briefly and guarantees nothing.
   func yieldToFrames() {
     let turn = writes.load(ordering: .relaxed)
     if turn & 1 == 0 { return }

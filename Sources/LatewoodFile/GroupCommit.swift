@@ -2,25 +2,25 @@ import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodDevice
 
-/// Writes and syncs what has been committed, on behalf of many threads at once.
+/// Writes and syncs commits on behalf of many threads at once.
 ///
-/// The first thread that needs something in the file writes everything that is complete; the first
+/// The first thread that needs a commit in the file writes everything that is complete; the first
 /// that needs it durable writes and then syncs. Other threads wait while their commits are written
-/// along. No work is handed to another thread: a single caller just writes.
+/// along. No background thread is involved: a single caller just writes.
 ///
-/// Writing and syncing have separate turns (``FlushTurns``): a sync takes long, and others write
-/// meanwhile. A sync covers everything that was in the file when it began. A thread that asks for
-/// durability during a sync waits for the next one, which begins by writing what has gathered.
+/// Writing and syncing have separate turns (``FlushTurns``), so that others write during a long
+/// sync. A sync covers everything that was in the file when it began. A thread that asks for
+/// durability during a sync waits for the next one, which first writes what has accumulated.
 ///
 /// Invariants:
 /// 1. `turns` is only touched with the monitor of `progress` held. Only the thread that has the
-///    turn writes frames, or syncs, and it does not hold the monitor while it does.
+///    turn writes frames, or syncs, without holding the monitor.
 /// 2. Sealed segments and the complete part of the open one never change, so the thread that writes
 ///    reads them without a lock.
 /// 3. After the first failed sync, or a failed write for anything but lack of space, nothing is
 ///    ever written again.
 /// 4. After a write that failed for lack of space nothing is written until a restart of the log has
-///    given up the waiting frames.
+///    discarded the waiting frames.
 /// 5. Syncs do not overlap: the system reports a failure only once, so of two overlapping syncs one
 ///    would wrongly succeed.
 ///
@@ -38,8 +38,8 @@ final class GroupCommit: @unchecked Sendable {
 
   /// The number of syncs that a thread leads for others after its own.
   private static let turnsForOthers = 2
-  /// The number of times that a thread gives up the processor before it leads for others, so that
-  /// those whose commits have just become durable come along with their next ones.
+  /// The number of times that a thread yields the processor before it leads for others, so that
+  /// threads whose commits have just become durable can join with their next ones.
   private static let pausesForOthers = 3
 
   private let frames: FrameWriter
@@ -75,7 +75,7 @@ final class GroupCommit: @unchecked Sendable {
         throw givingUp(fault)
       }
       precondition(
-        target <= progress.held.closedThrough, "a flush of what was not committed")
+        target <= progress.held.closedThrough, "a flush beyond the last commit")
       if durable, turns.pointee.syncing.isTaken {
         turns.pointee.wantedDurable = max(turns.pointee.wantedDurable, target)
         turns.pointee.syncing.ended(covering: target).wait()
@@ -90,8 +90,8 @@ final class GroupCommit: @unchecked Sendable {
     }
   }
 
-  /// Makes everything written to the file so far durable, frames or not. The first failure ends all
-  /// writing. Waiting threads get that failure; later calls throw `poisoned`.
+  /// Makes everything written to the file so far durable, not only frames. The first failure ends
+  /// all writing. Waiting threads get that failure; later calls throw `poisoned`.
   func sync() throws(Fault) {
     progress.monitor.lock()
     defer { progress.monitor.unlock() }
@@ -148,8 +148,8 @@ final class GroupCommit: @unchecked Sendable {
     turns.pointee.writing.end(isDone: fault == nil, isLast: progress.held.isStopped)
   }
 
-  /// Syncs, and then a few times more for threads that have come to wait meanwhile. One of those
-  /// would first have to be woken, and the disk would be idle until it runs.
+  /// Syncs, and then a few more times for threads that began to wait meanwhile. Waking one of them
+  /// to lead would leave the disk idle until it runs.
   private func leadSyncs() {
     var rest = GroupCommit.turnsForOthers
     while leadSync(mayContinue: rest > 0) {
@@ -157,7 +157,7 @@ final class GroupCommit: @unchecked Sendable {
       progress.monitor.unlock()
       for _ in 0..<GroupCommit.pausesForOthers { Monitor.giveUpProcessor() }
       progress.monitor.lock()
-      // A thread that did not have to be woken has taken the turn, and wakes others at its end.
+      // A running thread has taken the turn, and wakes others at its end.
       if turns.pointee.syncing.isTaken || !isSyncWanted { return }
     }
   }
@@ -165,8 +165,8 @@ final class GroupCommit: @unchecked Sendable {
   /// Writes all complete frames unless another thread does, then syncs. The monitor is held and the
   /// turn free, both on entry and on return.
   ///
-  /// - Parameter mayContinue: whether the caller can lead the next turn too.
-  /// - Returns: whether it has to, because others wait for it and none of them was woken.
+  /// - Parameter mayContinue: whether the caller can lead another turn.
+  /// - Returns: whether it must, because threads wait for that turn and none of them was woken.
   @discardableResult
   private func leadSync(mayContinue: Bool = false) -> Bool {
     let writes =
@@ -184,8 +184,8 @@ final class GroupCommit: @unchecked Sendable {
       }
       if let fault = unlocked(sync) {
         var fault = fault
-        // Some disks notice only now that they are full. Unlike after a refused write, there is no
-        // way to continue: the written frames are lost.
+        // Some file systems report only at the sync that the disk is full. Unlike after a refused
+        // write, the written frames are lost, so writing cannot continue.
         if fault.kind == .outOfSpace { fault.kind = .inputOutput }
         progress.held.end(with: fault)
       } else {
@@ -199,7 +199,7 @@ final class GroupCommit: @unchecked Sendable {
     return continues
   }
 
-  /// Whether a thread waits for the durability of a commit. With the monitor held.
+  /// Whether a thread waits for durability. With the monitor held.
   private var isSyncWanted: Bool {
     turns.pointee.wantedDurable > progress.held.syncedThrough
   }
@@ -239,7 +239,7 @@ final class GroupCommit: @unchecked Sendable {
 
   /// Writes bytes outside the open frames, in pieces of at most `pieces` bytes.
   ///
-  /// A lack of space is only this caller's; any other failure ends all writing.
+  /// A lack of space fails only this call; any other failure ends all writing.
   func writeAside(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(Fault) {
     try progress.check()
     do throws(Fault) {
@@ -250,7 +250,7 @@ final class GroupCommit: @unchecked Sendable {
     }
   }
 
-  /// *Writer.* Fills space behind `tail` with zeros for the next transactions, where that makes
+  /// *Writer.* Fills space after `tail` with zeros for the next transactions, where that makes
   /// their syncs cheaper (``Preallocation``).
   func writeZeros(ahead tail: UInt64) throws(Fault) {
     guard frames.device.prefersZeroedSpace else { return }
@@ -266,13 +266,12 @@ final class GroupCommit: @unchecked Sendable {
     }
   }
 
-  /// Whether a thread is writing frames just now.
+  /// Whether a thread is writing frames now.
   var isWriting: Bool { progress.monitor.withLock { turns.pointee.writing.isTaken } }
 
   // MARK: Place
 
-  /// Ends all writing if the file is no longer where it was opened, because nobody would find what
-  /// is written to it.
+  /// Ends all writing if the file is no longer at its path, where later commits could not be found.
   func checkPlace() throws(Fault) { try endWriting(ifLost: try place.isLost()) }
 
   private func endWriting(ifLost isLost: Bool) throws(Fault) {

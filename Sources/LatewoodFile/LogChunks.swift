@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The chunks of memory that the writer fills with frames, and the segments of the file in them.
+/// The chunks of memory that the writer fills with frames, and the file segments in them.
 ///
 /// ```
 /// file    ... in the file ............ | waits to be written ....................... | not written
@@ -9,11 +9,11 @@ import LatewoodDevice
 ///                                      flushedThrough                       tail: the next frame
 /// ```
 ///
-/// There are at most three chunks. A chunk is used again once everything in it has been written.
+/// There are at most three chunks. A chunk is reused once everything in it has been written.
 ///
 /// Invariants:
 /// 1. The mapping covers everything that may be appended before the next `cover`.
-/// 2. What was handed over never changes until it has been written.
+/// 2. Frames handed over do not change until they have been written.
 ///
 /// Belongs to the writer of the log.
 struct LogChunks: ~Copyable {
@@ -38,7 +38,7 @@ struct LogChunks: ~Copyable {
   private var base: UnsafeRawPointer
   /// The number of bytes that the mapping covers.
   private var mappedThrough: UInt64
-  /// Everything in frames below this is in the file, and is read through the mapping.
+  /// The offset below which all frames are in the file and are read through the mapping.
   private(set) var flushedThrough = FileLayout.logStart
 
   /// - Parameter chunk: the first chunk, in which the open segment begins.
@@ -61,12 +61,12 @@ struct LogChunks: ~Copyable {
     for chunk in chunks { chunk.deallocate() }
   }
 
-  /// Allocates a chunk, which belongs to the `LogChunks` that it is given to.
+  /// Allocates a chunk, to be owned by the `LogChunks` it is passed to.
   static func makeChunk(isReadOnly: Bool = false) -> UnsafeMutableRawPointer {
     .allocate(byteCount: length(isReadOnly: isReadOnly), alignment: 4096)
   }
 
-  /// Nothing is ever encoded in the chunk of a file that is only read.
+  /// A read-only file's chunk is never used.
   private static func length(isReadOnly: Bool) -> Int { isReadOnly ? 64 : length }
 
   /// The offset at which the next frame will start.
@@ -86,7 +86,7 @@ struct LogChunks: ~Copyable {
     open(chunk, at: tail)
   }
 
-  /// Gives up everything that has not been written, and continues at `tail`.
+  /// Discards everything that has not been written, and continues at `tail`.
   mutating func restart(at tail: UInt64) {
     let chunk = progress.locked { progress in
       progress.restart(at: tail)
@@ -95,7 +95,8 @@ struct LogChunks: ~Copyable {
     open(chunk, at: tail)
   }
 
-  /// Takes note of flushes by other threads, and makes room to begin a frame. No frame is open.
+  /// Takes note of flushes by other threads, and makes space to begin a frame. No frame may be
+  /// open.
   ///
   /// - Parameter isTransaction: whether a transaction begins: then no checkpoint may be needed, and
   ///   space is preallocated.
@@ -110,8 +111,8 @@ struct LogChunks: ~Copyable {
       } else if isTransaction, progress.needsCheckpoint {
         refusal = .checkpointNeeded
       } else if isUsed, progress.writtenThrough == progress.closedThrough {
-        // Everything is in the file: begin at the start of the chunk again, so that small
-        // transactions stay in the nearest cache.
+        // Everything is in the file: start over at the beginning of the chunk, so that small
+        // transactions stay in the CPU cache.
         progress.rewind(to: tail)
         emptied = progress.open.chunk
       }
@@ -126,8 +127,8 @@ struct LogChunks: ~Copyable {
     try cover(0)
   }
 
-  /// Checks that the file may grow by `more` bytes and by everything that may be appended before
-  /// the next call, and maps that many bytes.
+  /// Checks that the file may grow by `more` bytes plus everything that may be appended before the
+  /// next call, and maps that range.
   mutating func cover(_ more: Int) throws(Fault) {
     let reserve = UInt64(2 * LogChunks.length)
     let limit = FileLayout.fileLimit
@@ -148,14 +149,14 @@ struct LogChunks: ~Copyable {
 
   // MARK: Handing over
 
-  /// Hands the complete frames over to those who flush.
+  /// Hands the complete frames over to `GroupCommit`.
   func handOver() {
     let length = frames.frameStart
     progress.locked { $0.completeFrames(length: length) }
   }
 
-  /// As `handOver`, for the last frame of a transaction: throws, and changes nothing, if it cannot
-  /// be written any more.
+  /// As `handOver`, for the last frame of a transaction: throws, and changes nothing, if writing
+  /// has stopped.
   func handOverTransaction() throws(Fault) {
     let length = frames.frameStart
     let refusal = progress.locked { progress -> Fault? in
@@ -180,7 +181,7 @@ struct LogChunks: ~Copyable {
     frames.move(to: chunk, at: tail, capacity: LogChunks.length)
   }
 
-  /// A chunk of which nothing is waiting to be written.
+  /// Returns a chunk without unwritten frames; nil if there is none.
   private func spareChunk() -> UnsafeMutableRawPointer? {
     let chunks = chunks
     return progress.locked { progress in
@@ -197,7 +198,7 @@ struct LogChunks: ~Copyable {
     return chunk
   }
 
-  /// Writes everything that was handed over, and begins at the start of the chunk again.
+  /// Writes everything that was handed over, and starts over at the beginning of the chunk.
   mutating func flush() throws(Fault) {
     let tail = tail
     try group.flush(through: tail, durable: false)
@@ -208,17 +209,18 @@ struct LogChunks: ~Copyable {
     open(chunk, at: tail)
   }
 
-  /// Continues at the start of a chunk, at `tail` in the file, which has everything before it.
+  /// Continues at the start of a chunk, at `tail` in the file. Everything before `tail` is in the
+  /// file.
   private mutating func open(_ chunk: UnsafeMutableRawPointer, at tail: UInt64) {
     frames.move(to: chunk, at: tail, capacity: LogChunks.length)
     flushedThrough = max(flushedThrough, tail)
   }
 
-  // MARK: Frames that are not whole in memory
+  // MARK: Frames that are not complete in memory
 
   /// Appends a commit frame of one large value, and writes the value to the file from the caller's
-  /// memory. Returns the offset of its record. `flush` must follow: the record is read through the
-  /// mapping, because its value is not behind it in memory.
+  /// memory. Returns the offset of its record. `flush` must follow: the record is not complete in
+  /// memory, so it is read through the mapping.
   ///
   /// ```
   /// chunk   ... | header 56 | code, lengths, checksum, key |                       | next frame ...
@@ -248,16 +250,16 @@ struct LogChunks: ~Copyable {
     return record
   }
 
-  /// Appends the header of a nodes frame. `GroupCommit.writeAside` writes its payload, of
-  /// `payloadLength` bytes, at any time later.
+  /// Appends the header of a nodes frame. `GroupCommit.writeAside` writes its payload of
+  /// `payloadLength` bytes at any later time.
   mutating func appendNodesHeader(payloadLength: Int) {
     let end = tail + UInt64(FrameHeader.length) + UInt64(payloadLength)
     frames.encodeNodesHeader(payloadLength: payloadLength)
     seal(length: FrameHeader.length, end: end, exists: false)
   }
 
-  /// Ends the open segment after a frame of which only the first `length` bytes are in memory; the
-  /// rest, up to `end`, is not. The next segment lies behind it in the same chunk.
+  /// Ends the open segment after a frame of which only the first `length` bytes are in memory. The
+  /// next segment follows at `end`, in the same chunk.
   ///
   /// - Parameter exists: whether the rest has been written.
   private mutating func seal(length: Int, end: UInt64, exists: Bool) {
@@ -273,7 +275,7 @@ struct LogChunks: ~Copyable {
 
   // MARK: Reading
 
-  /// The record appended at `offset`, read from memory or from the file's mapping; see
+  /// Returns the record appended at `offset`, from memory or the file's mapping; see
   /// `LogWriter.record`.
   @inline(__always) func record(at offset: UInt64) throws(Fault) -> LogRecord {
     if let address = frames.address(of: offset) { return LogRecord(trusted: address) }
@@ -283,8 +285,9 @@ struct LogChunks: ~Copyable {
     return try LogChunks.waitingRecord(at: offset, progress, mapping)
   }
 
-  /// The record at `offset`, which waits in a sealed segment or was written meanwhile.
-  // Static, because the compiler would copy all of `self` for the call, in each `record`.
+  /// Returns the record at `offset`, from a sealed segment or, if that was written meanwhile, the
+  /// mapping.
+  // Static, because otherwise the compiler copies all of `self` for each call of `record`.
   private static func waitingRecord(
     at offset: UInt64, _ progress: SharedProgress, _ mapping: MappedFile
   ) throws(Fault) -> LogRecord {

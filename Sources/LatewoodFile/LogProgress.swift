@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// How far the log has come, from memory to the disk, and what has stopped it.
+/// The progress of the log from memory to the disk, and the error that stopped it, if any.
 ///
 /// ```
 /// syncedThrough <= writtenThrough <= closedThrough      offsets in the file, ends of frames
@@ -16,25 +16,25 @@ import LatewoodBytes
 ///    +------------------------------> ended                         until the file is opened again
 /// ```
 ///
-/// A full disk gives up the frames in memory: `restart` continues behind a gap, which no walk from
-/// an older checkpoint crosses.
+/// On a full disk, `restart` discards the frames in memory and continues after a gap, which no walk
+/// from an older checkpoint crosses.
 ///
-/// Invariant: while a checkpoint is needed, `durableMark` does not move. So the log never claims
+/// Invariant: while a checkpoint is needed, `durableMark` does not move, so the log never claims
 /// durability beyond such a gap.
 ///
 /// A plain value; ``SharedProgress`` guards it.
 struct LogProgress {
   private enum Stage {
     case writing
-    /// There was no space for frames: nothing is written until `restart`.
+    /// No space for frames: nothing is written until `restart`.
     case full(Fault)
-    /// Nothing will ever be written again; `shortage` says whether the disk was full before.
+    /// Writing has ended for good; `after` is an earlier lack of space, if any.
     case ended(Fault, after: Fault?)
   }
 
   private var stage = Stage.writing
   private(set) var isClosed = false
-  /// Whether nothing can be appended. A plain flag, because every begin and commit reads it.
+  /// Whether appending is refused. A plain flag, because every begin and commit reads it.
   private(set) var isStopped = false
 
   /// Segments that wait to be written, oldest first.
@@ -49,19 +49,19 @@ struct LogProgress {
   private(set) var readableThrough: UInt64 = FileLayout.logStart
 
   private(set) var needsCheckpoint = false
-  /// The start of the log after the last gap since the file was opened.
+  /// The start of the log after its last gap since the file was opened.
   private(set) var chainStart: UInt64 = FileLayout.logStart
   /// The end of the log before the gap. Only valid while a checkpoint is needed.
   private var gapStart: UInt64 = FileLayout.logStart
-  /// Ranges whose commits failed for lack of space. A commit that ends in one will never be in the
-  /// file.
+  /// Ranges whose commits were discarded for lack of space. A commit that ends in one will never be
+  /// in the file.
   private var givenUp: [Range<UInt64>] = []
 
   init(open: Segment) { self.open = open }
 
   // MARK: Stages
 
-  /// The error that ended all writing; nil if it goes on.
+  /// The error that ended all writing; nil if it has not ended.
   var failure: Fault? {
     if case .ended(let failure, _) = stage { return failure }
     return nil
@@ -97,7 +97,7 @@ struct LogProgress {
     isStopped = true
   }
 
-  /// Gives up everything not yet written and continues at `tail`, past everything that may have
+  /// Discards everything not yet written and continues at `tail`, past everything that may have
   /// been written.
   mutating func restart(at tail: UInt64) {
     if closedThrough > writtenThrough { givenUp.append(writtenThrough..<closedThrough) }
@@ -114,7 +114,7 @@ struct LogProgress {
 
   // MARK: Errors
 
-  /// The error for every write from now on; nil if writing is possible, or only stopped for lack of
+  /// The error for every write from now on; nil if writing is possible, or stopped only for lack of
   /// space.
   var refusal: Fault? {
     if !isStopped { return nil }
@@ -126,7 +126,7 @@ struct LogProgress {
       offset: failure.offset, errno: failure.errno)
   }
 
-  /// The reason why nothing can be appended now. `isStopped` must be set.
+  /// The reason why appending is refused. `isStopped` must be set.
   func reasonToStop(hasWaited: Bool = false) -> Fault {
     if hasWaited, let first = failure ?? shortage { return first }
     return refusal ?? shortage ?? .commitWithoutSpace
@@ -135,7 +135,7 @@ struct LogProgress {
   /// The error of a flush of everything before `target`; nil if it can proceed.
   ///
   /// Threads that were waiting get the failure itself; later ones get `poisoned`. A lack of space
-  /// does not prevent a sync of bytes already in the file, because others may see them already.
+  /// does not prevent a sync of bytes already in the file, which readers may have seen.
   func refusal(of target: UInt64, durable: Bool, hasWaited: Bool) -> Fault? {
     if isGivenUp(target) { return .commitWithoutSpace }
     if !isStopped || (durable && isSyncable(target)) { return nil }
@@ -144,12 +144,12 @@ struct LogProgress {
 
   // MARK: Flushing
 
-  /// Whether a flush of everything before `target` has nothing left to do.
+  /// Whether everything before `target` is in the file or, if `durable`, synced.
   func isDone(_ target: UInt64, durable: Bool) -> Bool {
     target <= (durable ? syncedThrough : writtenThrough) && !isGivenUp(target)
   }
 
-  /// Whether everything before `target` is in the file, which may still be synced.
+  /// Whether everything before `target` is in the file, and can still be synced.
   func isSyncable(_ target: UInt64) -> Bool { target <= writtenThrough && failure == nil && !isClosed }
 
   private func isGivenUp(_ target: UInt64) -> Bool {
@@ -179,7 +179,7 @@ struct LogProgress {
 
   // MARK: Appending
 
-  /// The open segment is complete up to `length`.
+  /// Marks the open segment as complete up to `length`.
   mutating func completeFrames(length: Int) {
     open.length = length
     open.end = open.offset + UInt64(length)
@@ -198,10 +198,10 @@ struct LogProgress {
     open = next
   }
 
-  /// Empties the open segment's chunk, of which nothing is waiting, for frames from `tail` on.
+  /// Reuses the open segment's chunk, which has no unwritten frames, for frames starting at `tail`.
   mutating func rewind(to tail: UInt64) { open = .empty(open.chunk, at: tail) }
 
-  /// The segment in memory that has the byte at `offset` and waits to be written.
+  /// Returns the unwritten segment that contains the byte at `offset`.
   func sealedSegment(at offset: UInt64) -> Segment? {
     guard let segment = sealed.last(where: { $0.offset <= offset }),
       offset < segment.offset + UInt64(segment.length)
@@ -211,7 +211,7 @@ struct LogProgress {
 
   // MARK: Opening
 
-  /// Notes where a log ends that another process writes.
+  /// Sets the end of a log written by another process.
   mutating func noteCommitted(through offset: UInt64) {
     closedThrough = offset
     writtenThrough = offset
@@ -220,7 +220,7 @@ struct LogProgress {
   mutating func setReadable(through size: UInt64) { readableThrough = size }
 
   /// Begins to append at `tail` to a log that ends at `end` and is known to be durable before
-  /// `floor`. If there is a gap between the two, no walk crosses it, and a checkpoint is needed.
+  /// `floor`. If there is a gap before `tail`, no walk crosses it, and a checkpoint is needed.
   mutating func begin(at tail: UInt64, after end: UInt64, floor: UInt64, hasGap: Bool) {
     noteCommitted(through: tail)
     syncedThrough = floor
@@ -233,15 +233,15 @@ struct LogProgress {
 
   // MARK: Gaps
 
-  /// The gap that a needed checkpoint has to reach beyond; nil if none is needed.
+  /// The gap that the needed checkpoint must replay beyond; nil if no checkpoint is needed.
   var gap: Range<UInt64>? { needsCheckpoint ? gapStart..<max(gapStart, chainStart) : nil }
 
-  /// Whether a checkpoint that replays from `start` reaches beyond the last gap.
+  /// Whether a checkpoint that replays from `start` does so beyond the last gap.
   func isBeyondGap(_ start: UInt64) -> Bool { start >= chainStart }
 
-  /// A checkpoint that replays from `start` is durable.
+  /// Records that a checkpoint which replays from `start` is durable.
   mutating func endNeed(replayingFrom start: UInt64) {
-    // While its slot was written, the log may have restarted once more.
+    // The log may have restarted again while the slot was written.
     guard isBeyondGap(start) else { return }
     needsCheckpoint = false
     durableMark = max(durableMark, syncedThrough)
@@ -250,12 +250,12 @@ struct LogProgress {
 
 extension Fault {
   static var commitWithoutSpace: Fault {
-    Fault(.outOfSpace, "there was no space for this commit; it was not kept")
+    Fault(.outOfSpace, "the disk is full: there was no space for this commit, and it was discarded")
   }
   static var fileMoved: Fault {
     Fault(
       .fileMoved,
-      "the file that is open was removed, renamed or replaced: nothing more is written to it")
+      "the open file was removed, renamed or replaced: writing stops")
   }
   static var checkpointNeeded: Fault {
     Fault(.unsupported, "a checkpoint must be written before the next transaction")

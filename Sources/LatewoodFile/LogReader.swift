@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Walks the frames of the log, as FORMAT.md, section 5 says, and finds its end.
+/// Walks the frames of the log to its end: FORMAT.md, section 5.
 ///
 /// ```
 /// replay offset                         end of the walk            size
@@ -11,7 +11,7 @@ import LatewoodDevice
 /// ```
 ///
 /// Invariants:
-/// 1. Nothing at or beyond `size` is touched, and the bytes below it are in the file.
+/// 1. Nothing at or beyond `size` is accessed, and the bytes below it are in the file.
 /// 2. `position` only grows, and everything before it is part of the log.
 struct LogReader {
   let view: FileView
@@ -19,17 +19,17 @@ struct LogReader {
   let size: UInt64
   private var chain: FrameChain
   private var readable: ReadableWindow
-  /// Keeps the frames that were walked over in memory.
+  /// Pins the walked frames in memory.
   private let hold: CacheHold?
 
   var position: ReplayPosition { chain.position }
   /// The greatest *durable through* of the frames walked.
   var durableThrough: UInt64 { chain.durableThrough }
-  /// The greatest transaction number in the frames walked, whether it was committed or not.
+  /// The greatest transaction number in the frames walked, committed or not.
   var lastTransaction: UInt64 { chain.lastTransaction }
   var frames: Int { Int(chain.count) }
   var lastFrame: FrameHeader? { chain.last }
-  /// Whether the last frame ends the log, whatever follows in the file.
+  /// Whether the last frame ends the log, regardless of the bytes that follow.
   var hasEnded: Bool { chain.hasEnded }
 
   /// - Parameter lastFrame: the frame before `position`, if an earlier walk ended there.
@@ -44,7 +44,8 @@ struct LogReader {
     readable = ReadableWindow(view)
   }
 
-  /// The frame at `offset`; nil if it is not valid by itself. The frames before it do not matter.
+  /// Returns the frame at `offset`; nil if it is not valid by itself, regardless of the frames
+  /// before it.
   ///
   /// Throws `inputOutput` if the disk cannot read its bytes.
   static func frame(at offset: UInt64, view: FileView, size: UInt64) throws(Fault) -> FrameHeader? {
@@ -67,8 +68,8 @@ struct LogReader {
     return header.checksumMatches(view.base + Int(offset), seed: view.seed) ? header : nil
   }
 
-  /// The header at `offset`; nil if it is none or its required bytes do not lie within the file.
-  /// The checksum is not compared. The header's bytes must be readable.
+  /// Returns the header at `offset`; nil if there is none, or its required bytes do not lie within
+  /// the file. The checksum is not verified. The header's bytes must be readable.
   static func header(at offset: UInt64, view: FileView, size: UInt64) -> FrameHeader? {
     // SAFETY: the header's bytes, and then those that the checksum covers, are found to be below
     // `size` before they are read.
@@ -80,7 +81,7 @@ struct LogReader {
   }
 
   /// Returns the next frame of the log, or nil at its end. Throws `inputOutput` if the disk cannot
-  /// read its bytes, which is no end.
+  /// read its bytes.
   mutating func next() throws(Fault) -> FrameHeader? {
     guard !hasEnded,
       let header = try LogReader.frame(at: position.offset, view: view, size: size, &readable),
@@ -95,7 +96,7 @@ struct LogReader {
     while try next() != nil {}
   }
 
-  /// Whether the rest of the file is zeros (preallocated and never written) or empty.
+  /// Whether the rest of the file is empty or all zeros, as preallocated space is.
   func isFollowedByZeros() throws(Fault) -> Bool {
     var at = position.offset
     var readable = readable
@@ -113,11 +114,11 @@ struct LogReader {
     return true
   }
 
-  /// Whether there is a valid frame beyond the end of the walk which says that more was durable
-  /// than the walk found.
+  /// Whether a valid frame beyond the end of the walk claims that more was durable than the walk
+  /// found.
   ///
-  /// Checksums are computed only for headers that claim so. A torn tail has none, so the search is
-  /// cheap. A file crafted with so many such headers that the search becomes expensive counts as
+  /// Checksums are computed only for headers with such a claim. A torn tail has none, so the search
+  /// is cheap. A file crafted with so many of them that the search becomes expensive counts as
   /// damaged too.
   func isContradictedBeyond() throws(Fault) -> Bool {
     if hasEnded { return false }
@@ -144,7 +145,7 @@ struct LogReader {
       do throws(Fault) {
         try readable.need(offset, headerLength)
       } catch {
-        // There is no memory for the zeros of a hole, which need not be looked at.
+        // There is no memory for the zeros of a hole, which can be skipped.
         guard error.kind == .outOfSpace, let end = try view.endOfHole(in: offset..<offset + headerLength)
         else { throw error }
         at = max(at, end & ~(FileLayout.frameAlignment - 1))

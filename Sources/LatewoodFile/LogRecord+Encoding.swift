@@ -2,7 +2,7 @@ import LatewoodBytes
 
 /// The encoding of records: FORMAT.md, section 6.
 extension LogRecord {
-  /// An upper bound of the bytes in a record besides key and value.
+  /// An upper bound of a record's length without key and value.
   static var overhead: Int { 32 }
 
   /// Throws `keyEmpty` or `keyTooLong` if no full key has this length.
@@ -16,9 +16,9 @@ extension LogRecord {
   /// Encodes a put up to its value, and returns the address for the value.
   ///
   /// - Parameters:
-  ///   - prefix: 4 if `keyspace` comes before the key; 0 if the key is a full one.
-  ///   - checksumSeed: the seed for a checksum of the value, which makes it an extent; nil for
-  ///     none.
+  ///   - prefix: 4 if `keyspace` precedes the key; 0 if the key is a full key.
+  ///   - checksumSeed: the seed for a checksum of the value, which makes it an extent; nil for a
+  ///     plain put.
   @inline(__always) static func encodePut(
     to start: UnsafeMutableRawPointer, keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer,
     _ value: UnsafeRawBufferPointer, checksumSeed: UInt64?

@@ -28,7 +28,7 @@ import LatewoodBytes
   /// The checksum of an extent; otherwise 0.
   @usableFromInline package let valueChecksum: UInt32
 
-  /// Decodes a record in this process's own memory, never one in a file that others can change.
+  /// Decodes a record in private memory, never in a file that others can change.
   @inlinable @inline(__always) package init(trusted start: UnsafeRawPointer) {
     code = start.u8(0)
     let (keyLength, keyBytes) = Varint.readTrusted(start + 1)
@@ -81,14 +81,14 @@ extension LogRecord {
       at: base + Int(truncatingIfNeeded: offset), end: base + Int(truncatingIfNeeded: end))?.record
   }
 
-  /// The error for a record of the log that does not read as it was written.
+  /// The error for a record of the log that has changed since it was written.
   package static func changed(at offset: UInt64) -> Fault {
-    Fault.damaged(at: offset, "an operation in the log is not what it was when it was written")
+    Fault.damaged(at: offset, "an operation in the log has changed since it was written")
   }
 }
 
 extension LogRecord {
-  /// The fields in front of the key, which tell where the record ends.
+  /// The fields before the key, which determine where the record ends.
   @usableFromInline package struct Lengths {
     @usableFromInline package var code: UInt8
     /// The length of the key; for a range, of its lower bound.
@@ -112,7 +112,7 @@ extension LogRecord {
     }
   }
 
-  /// Reads the front of an untrusted record in `start ..< end`; nil if it violates FORMAT.md,
+  /// Decodes the lengths of an untrusted record in `start ..< end`; nil if it violates FORMAT.md,
   /// section 6. Key and value may reach beyond `end`.
   @inlinable @inline(__always) package static func lengths(
     at start: UnsafeRawPointer, end: UnsafeRawPointer
@@ -135,7 +135,7 @@ extension LogRecord {
       at += 4
     }
     guard lengthsAreLegal(code, first.value, second) else { return nil }
-    // Both are so small by now that their sum cannot overflow.
+    // Both are now known to be so small that their sum cannot overflow.
     return Lengths(
       code: code, key: Int(first.value), value: Int(second), valueChecksum: checksum, start: at - start)
   }

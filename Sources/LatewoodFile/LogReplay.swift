@@ -6,18 +6,17 @@ package typealias ReplayAction = (
   _ transaction: UInt64, _ recordOffset: UInt64, _ record: LogRecord
 ) throws(Fault) -> Void
 
-/// Applies the operations of the frames that a walk has accepted.
+/// Applies the operations of frames that a walk has accepted.
 ///
-/// A transaction is applied once its last frame has been read; until then only the places of its
-/// frames are kept. They are kept from one refresh to the next, so a transaction may arrive in
-/// parts.
+/// A transaction is applied once its last frame has been read; until then only the ranges of its
+/// frames are kept, even from one refresh to the next, so a transaction may arrive in parts.
 struct LogReplay {
-  /// The longest frame that is copied for verification, in bytes. Longer ones, of large values, are
-  /// verified in the mapping.
+  /// The maximum length of a frame that is copied for verification, in bytes. Longer ones, of large
+  /// values, are verified in the mapping.
   private static let longestCopy: UInt64 = 64 << 20
 
-  /// Whether frames are copied to memory and verified once more before they are applied, for
-  /// callers that write the operations elsewhere under new checksums.
+  /// Whether frames are copied to memory and verified again before they are applied, for callers
+  /// that write the operations elsewhere under new checksums.
   private let provesFrames: Bool
   private var openTransaction: UInt64 = 0
   private var openPayloads: [Range<UInt64>] = []
@@ -48,14 +47,14 @@ struct LogReplay {
     var readable = ReadableWindow(view)
     while offset < end {
       try readable.need(offset, min(UInt64(FrameHeader.length), view.limit - min(view.limit, offset)))
-      // A walk has accepted these frames, so this fails only if the file changed since.
+      // A walk has accepted these frames, so this fails only if the file has changed since.
       guard let header = LogReader.header(at: offset, view: view, size: view.limit),
         let frameEnd = header.end,
         let next = FileLayout.alignedToFrame(frameEnd)
       else { throw Fault.damaged(at: offset, "the log changed while it was read") }
       if header.kind == .commit {
         try readable.need(offset, frameEnd - offset)
-        // Records of these frames are read in place, without asking the cache first.
+        // Records of these frames are read in place, bypassing the cache's checks.
         if !provesFrames { try view.keep(offset..<frameEnd) }
         try take(header, frameEnd, view, action)
       }
@@ -112,7 +111,7 @@ struct LogReplay {
   }
 
   private static func changed(_ offset: UInt64) -> Fault {
-    Fault.damaged(at: offset, "a frame of the log is not what it was when it was written")
+    Fault.damaged(at: offset, "a frame of the log has changed since it was written")
   }
 
   /// - Parameter start: the address of the payload in memory.

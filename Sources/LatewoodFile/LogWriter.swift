@@ -13,7 +13,7 @@ import LatewoodBytes
 /// the one before did.
 // SAFETY: the memory at `state` belongs to the thread that has the writer lock, as `branch` does.
 package final class LogWriter: @unchecked Sendable {
-  /// Values from this length on are written straight from the caller's memory.
+  /// The minimum length of values that are written straight from the caller's memory.
   package static let largeValueLength = 1 << 20
 
   private let progress: SharedProgress
@@ -71,13 +71,13 @@ package final class LogWriter: @unchecked Sendable {
     state.pointee.log.frames.transaction = number
   }
 
-  /// Begins to append behind a log that was read.
+  /// Begins to append to a log that was read.
   ///
   /// - Parameters:
   ///   - tail: the offset at which the next frame starts.
   ///   - reader: the walk that has reached the end of the log.
   ///   - floor: the offset up to which the log is known to have been durable.
-  ///   - hasGap: whether `tail` lies behind bytes that must not be used.
+  ///   - hasGap: whether `tail` follows bytes that must not be used.
   ///   - lastTransaction: the greatest number of a transaction in the file.
   func begin(
     at tail: UInt64, after reader: LogReader, floor: UInt64, hasGap: Bool, lastTransaction: UInt64
@@ -88,7 +88,7 @@ package final class LogWriter: @unchecked Sendable {
     state.pointee.log.begin(at: tail, after: reader.position.offset, floor: floor, hasGap: hasGap)
   }
 
-  /// *No transaction open.* Gives up everything that is not in the file, and continues at `tail`.
+  /// *No transaction open.* Discards everything that is not in the file, and continues at `tail`.
   func restart(at tail: UInt64) {
     state.pointee.log.frames.setLastFrame(checksum: 0, kind: nil)
     state.pointee.log.restart(at: tail)
@@ -107,18 +107,16 @@ package final class LogWriter: @unchecked Sendable {
     return try state.pointee.begin()
   }
 
-  /// Completes the transaction in memory; `DatabaseFile.flush` brings it to the file.
+  /// Completes the transaction in memory; `DatabaseFile.flush` writes it to the file.
   ///
-  /// The transaction is over even if this throws; then it has left no trace, and the caller must
-  /// forget its operations. A transaction without operations writes nothing. Throws `poisoned`,
-  /// `closed`, `outOfSpace`, and the error of a put after which the transaction can only be
-  /// aborted.
+  /// If this throws, the transaction was aborted, and the caller must undo its operations. A
+  /// transaction without operations writes nothing. Throws `poisoned`, `closed`, `outOfSpace`, and
+  /// the error of a put after which the transaction can only be aborted.
   ///
   /// - Parameters:
   ///   - freesSpace: whether it may use the reserve; nil to allow that unless it has a put.
-  ///   - refused: called with the records of the transaction, one after the other, before they are
-  ///     dropped because there is no space for them, unless some are in the log already. `append`
-  ///     takes them again.
+  ///   - refused: called with the concatenated records of the transaction before they are dropped
+  ///     for lack of space, unless some are in the log already. `append` can encode them again.
   package func commitTransaction(
     freesSpace: Bool? = nil, refused: (_ records: UnsafeRawBufferPointer) -> Void = { _ in }
   ) throws(Fault) -> CommitPosition {
@@ -134,13 +132,12 @@ package final class LogWriter: @unchecked Sendable {
 
   /// Drops the open transaction.
   ///
-  /// Complete frames of a long transaction stay. Without its last frame, readers skip them, and the
-  /// transaction's number is not used again. Does nothing if no transaction is open.
+  /// Complete frames of a long transaction stay in the log, where readers skip them, and its number
+  /// is not reused. Does nothing if no transaction is open.
   package func abortTransaction() { state.pointee.abort() }
 
-  /// The number of bytes in the log that belong to complete frames of the open transaction. After
-  /// its end, until something else is appended, those of the last transaction, even of an aborted
-  /// one, whose complete frames stay.
+  /// The length of the open transaction's complete frames in the log. After its end, even by an
+  /// abort, and until the next append, that of the last transaction.
   package var transactionLength: UInt64 { state.pointee.length }
 
   // MARK: Records
@@ -148,9 +145,9 @@ package final class LogWriter: @unchecked Sendable {
   /// *Transaction open.* Encodes a put, and returns the offset of its record.
   ///
   /// - Parameters:
-  ///   - fullKey: 5 to 16,388 bytes, the number of the keyspace first.
-  ///   - value: up to 2 GiB. A value of 1 MiB or more is written to the file at once, straight from
-  ///     the caller's memory.
+  ///   - fullKey: 5 to 16,388 bytes, beginning with the keyspace number.
+  ///   - value: up to 2 GiB. A value of 1 MiB or more is written to the file immediately, straight
+  ///     from the caller's memory.
   ///   - asExtent: whether the tree will refer to the value in the log instead of copying it.
   ///
   /// Throws `keyEmpty`, `keyTooLong`, `valueTooLarge` without any effect; `outOfSpace`, `poisoned`,
@@ -179,18 +176,17 @@ package final class LogWriter: @unchecked Sendable {
     try state.pointee.delete(keyspace: keyspace, prefix: 4, key)
   }
 
-  /// *Transaction open.* Encodes the deletion of all full keys from `low` up to, not including,
-  /// `high`.
+  /// *Transaction open.* Encodes the deletion of all full keys in `low ..< high`.
   ///
-  /// Bounds are full keys or parts of them, of up to 16,389 bytes. Throws `keyTooLong`, and as
+  /// Bounds are full keys or prefixes of them, up to 16,389 bytes long. Throws `keyTooLong`, and as
   /// `put`.
   package func deleteRange(low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer) throws(Fault) -> UInt64
   {
     try state.pointee.deleteRange(low: low, high: high)
   }
 
-  /// *Transaction open.* Encodes an operation again that this process encoded before, and returns
-  /// the offset of its record. Throws as `put`.
+  /// *Transaction open.* Re-encodes an operation that this process encoded before, and returns the
+  /// offset of its record. Throws as `put`.
   package func append(_ record: LogRecord) throws(Fault) -> UInt64 {
     let key = UnsafeRawBufferPointer(start: record.key, count: record.keyCount)
     let value = UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
@@ -201,7 +197,7 @@ package final class LogWriter: @unchecked Sendable {
     }
   }
 
-  /// The record appended at `offset`, read from memory or from the file's mapping.
+  /// Returns the record appended at `offset`, from memory or the file's mapping.
   ///
   /// The pointers are valid until the writer appends or begins again. O(1), unless 4 MiB or more
   /// have not been flushed. Throws `damaged` if the file no longer has a record there.
@@ -214,7 +210,7 @@ package final class LogWriter: @unchecked Sendable {
   /// *No transaction open.* Reserves space for nodes and returns the offset of the first one, a
   /// multiple of 64.
   ///
-  /// - Parameter length: bytes from that offset on, greater than 0.
+  /// - Parameter length: the number of bytes to reserve; greater than 0.
   ///
   /// Throws `poisoned`, `closed`, `outOfSpace`, `fileTooLarge`.
   package func reserveNodes(length: Int) throws(Fault) -> UInt64 {
@@ -232,17 +228,17 @@ package final class LogWriter: @unchecked Sendable {
   /// must already be durable.
   ///
   /// Throws `unsupported` if the checkpoint was begun before a gap in the log (invariant 2 of
-  /// `DatabaseFile`) and must be done again; otherwise as `reserveNodes`.
+  /// `DatabaseFile`) and must be started again; otherwise as `reserveNodes`.
   package func appendCheckpoint(_ record: CheckpointRecord) throws(Fault) -> AppendedCheckpoint {
     precondition(!isInTransaction)
     try prepareToAppend()
     guard progress.isBeyondGap(record.replay.offset) else {
-      throw Fault(.unsupported, "the log began anew after this checkpoint was begun")
+      throw Fault(.unsupported, "the log restarted after this checkpoint was begun")
     }
     let offset = tail
     var record = record
     record.branch = branch
-    // SAFETY: `prepareToAppend` left room for a few thousand bytes.
+    // SAFETY: `prepareToAppend` ensures space for a few thousand bytes.
     state.pointee.log.frames.appendFrame(.checkpoint, payloadLength: CheckpointRecord.length) {
       record.encode(into: $0)
     }
@@ -262,7 +258,7 @@ package final class LogWriter: @unchecked Sendable {
     state.pointee.log.handOver()
   }
 
-  /// Makes room to begin a frame. No transaction is open.
+  /// Makes space to begin a frame. No transaction may be open.
   ///
   /// Throws `unsupported` while a checkpoint is needed, if `beginning` a transaction.
   private func prepareToAppend(beginning: Bool = false) throws(Fault) {
@@ -272,22 +268,23 @@ package final class LogWriter: @unchecked Sendable {
 
   // MARK: Reserve
 
-  /// Whether the disk had little space when it was last asked.
+  /// Whether the disk was low on space when last checked.
   package var isLowOnSpace: Bool { state.pointee.reserve.isLow }
 
-  /// Whether so little space is left besides the reserve that freeing some is worth a checkpoint.
+  /// Whether so little space is left outside the reserve that a checkpoint to free some is
+  /// worthwhile.
   package var isTight: Bool { state.pointee.reserve.isTight(at: tail) }
 
-  /// The number of bytes allocated behind the end of the log.
+  /// The number of bytes allocated after the end of the log.
   package var reservedLength: UInt64 { state.pointee.reserve.length(at: tail) }
 
-  /// Changes the length of the reserve. A log has none until this is called.
+  /// Sets the length of the reserve. A log has none until this is called.
   package func setReserve(_ lengths: ReserveLengths) { state.pointee.reserve.set(lengths) }
 
-  /// Gives the reserve back, so that another file can be written; until `refillReserve` only what
-  /// frees space can be committed. Returns false if there was none.
+  /// Releases the reserve, so that another file can be written; until `refillReserve` only
+  /// transactions that free space can commit. Returns false if there was no reserve.
   package func lendReserve() -> Bool { state.pointee.reserve.lend(from: tail) }
 
-  /// Tries again to get the whole reserve.
+  /// Tries to allocate the full reserve again.
   package func refillReserve() { state.pointee.reserve.refill(from: tail) }
 }

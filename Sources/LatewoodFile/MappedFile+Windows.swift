@@ -2,8 +2,8 @@ import LatewoodBytes
 import LatewoodDevice
 import Synchronization
 
-/// Makes a mapping readable by whole windows, so that one system call serves everything in a window
-/// that is read for the first time.
+/// Makes a mapping readable window by window, so that one system call serves all first reads in a
+/// window.
 ///
 /// ```
 /// unknown -- all of it is in memory, or was read --> readable   nothing more is asked
@@ -11,15 +11,15 @@ import Synchronization
 ///    '------ only a part is, or can be read -------> partial    each read asks for its own bytes
 /// ```
 ///
-/// A window is noted once all of it was readable. Like proofs, notes are forgotten after a while
-/// (`setProofLifetime`). Windows with holes stay partial while their other bytes are in memory:
-/// reading a hole would fill memory with zeros. What cannot be read is an error only for those who
-/// need it.
+/// A window is noted as readable once all of it was. Like proofs, notes are cleared after a while
+/// (`setProofLifetime`). Windows with holes stay partial while their other bytes are in memory,
+/// because reading a hole would fill memory with zeros. Unreadable bytes are an error only for
+/// callers that need them.
 extension MappedFile {
   private typealias Word = UnsafeMutablePointer<Atomic<UInt64>>
 
-  /// The number of windows that are made readable at once beyond what is asked for, when a file is
-  /// read in order. (First scan of 1,000,000 entries: 25 million a second without.)
+  /// The number of windows that are made readable ahead when a file is read sequentially. (Without:
+  /// 25 million entries a second in the first scan of 1,000,000.)
   private static let windowsAhead: UInt64 = 7
 
   private enum Note {
@@ -39,7 +39,7 @@ extension MappedFile {
   ) throws(Fault) {
     let length = AddressSpace.windowLength
     var windows = range.lowerBound / length..<(range.upperBound + (length - 1)) / length
-    // A cache releases what nobody reads. The last window of the file may still grow.
+    // A cache evicts unpinned pages. The last window of the file may still grow.
     guard !isBuffered, windows.upperBound <= limit / length else { return try ask(range, base) }
     let bitmap = space.windows
     var firstUnknown = windows.upperBound
@@ -55,7 +55,7 @@ extension MappedFile {
     noteProof()
     let unknown = windows.lowerBound * length..<windows.upperBound * length
     let wanted = range.clamped(to: unknown)
-    // A reader that continues where the last windows ended will probably read on.
+    // A reader that continues where the last windows ended is probably sequential.
     let continues = windowsEnd.exchange(windows.upperBound, ordering: .relaxed) == windows.lowerBound
     let ahead = windows.lowerBound..<min(windows.upperBound + MappedFile.windowsAhead, limit / length)
     if continues, isInMemory(ahead.lowerBound * length..<ahead.upperBound * length, base) {
@@ -64,7 +64,7 @@ extension MappedFile {
     }
     if windows.count > 1, isInMemory(unknown, base) { return note(Note.isReadable, windows, bitmap) }
     if isInMemory(wanted, base) {
-      // The system maps what is in memory around a page that is touched, and then answers sooner.
+      // Touching a page makes the system map its cached neighbours, which speeds up the next call.
       MappedFile.touch(base + Int(truncatingIfNeeded: wanted.lowerBound))
       let isWhole = windows.count == 1 && isInMemory(unknown, base)
       // Near a hole there is no point in looking ahead.
@@ -79,7 +79,7 @@ extension MappedFile {
     try ask(range, base)
   }
 
-  /// Makes whole windows readable; returns false if part of them cannot be read.
+  /// Makes windows readable; returns false if part of them cannot be read.
   private func makeWindows(
     _ windows: Range<UInt64>, _ bitmap: UnsafeMutableRawPointer, _ base: UnsafeRawPointer
   ) -> Bool {
@@ -101,7 +101,7 @@ extension MappedFile {
     device.isInMemory(MappedFile.bytes(range, base))
   }
 
-  /// Reads a byte, which the compiler must not leave out.
+  /// Reads a byte in a way that the compiler cannot optimize away.
   private static func touch(_ byte: UnsafeRawPointer) {
     // SAFETY: any byte in memory is a valid Atomic<UInt8>, and nothing is stored.
     _ = byte.assumingMemoryBound(to: Atomic<UInt8>.self).pointee.load(ordering: .relaxed)

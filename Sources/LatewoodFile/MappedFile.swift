@@ -4,7 +4,7 @@ import LatewoodConcurrency
 import LatewoodDevice
 import Synchronization
 
-/// The mappings of one open file: the newest, and the smaller ones before it.
+/// The mappings of one open file: the newest, and the smaller ones that it replaced.
 ///
 /// ```
 /// 1 MiB    |----|                 the newest is extended in place, as long as the addresses
@@ -15,10 +15,10 @@ import Synchronization
 /// ```
 ///
 /// Invariants:
-/// 1. A mapping that was given out stays until this object is destroyed. A mapping at a new address
-///    is at least twice as large as the one before, unless the system is short of addresses, so all
-///    older ones together take fewer addresses than the newest.
-/// 2. The newest covers everything that the file's views may touch: it grows before their limit
+/// 1. Every mapping stays until this object is destroyed. A mapping at a new address is at least
+///    twice as large as the one before, unless the process is short of address space, so all older
+///    ones together take less address space than the newest.
+/// 2. The newest covers everything that the file's views may access: it grows before their limit
 ///    does.
 ///
 /// Thread safety: any thread.
@@ -29,19 +29,19 @@ package final class MappedFile: Sendable {
   private let spaces: Guarded<[AddressSpace]>
   // SAFETY: the object that it refers to is in `spaces`, which only grows.
   private let newest: Atomic<Unmanaged<AddressSpace>>
-  /// The lifetime of a proof, in nanoseconds; 0 if proofs live as long as this object.
+  /// The lifetime of a proof, in nanoseconds; 0 if proofs never expire.
   private let proofLifetime = Atomic<UInt64>(0)
-  /// The end of the windows that were made readable last.
+  /// The end of the most recently read windows.
   let windowsEnd = Atomic<UInt64>(.max)
-  /// Whether a timer will forget the proofs made since they were last forgotten.
+  /// Whether a timer is running that will clear the proofs.
   private let willForget = Atomic<Bool>(false)
 
   /// - Parameters:
   ///   - size: length of the file, in bytes.
-  ///   - ahead: the number of bytes behind them that a writer is about to append.
+  ///   - ahead: the number of bytes after the end that a writer is about to append.
   ///
-  /// Throws `outOfMemory` if the system does not grant the process so many addresses; and errors of
-  /// the device.
+  /// Throws `outOfMemory` if the process cannot get that much address space; and errors of the
+  /// device.
   package init(_ device: any Device, covering size: UInt64, ahead: UInt64 = 0) throws(Fault) {
     self.device = device
     isBuffered = device.cache != nil
@@ -72,7 +72,7 @@ package final class MappedFile: Sendable {
       } else {
         next = try moved(toCover: end, ahead: ahead)
       }
-      // A cache has not read anything into the new range yet.
+      // A cache has not read anything into the new mapping yet.
       if !isBuffered { next.copyProofs(of: last) }
       spaces.append(next)
       newest.store(Unmanaged.passUnretained(next), ordering: .releasing)
@@ -82,14 +82,14 @@ package final class MappedFile: Sendable {
 
   // MARK: Proofs
 
-  /// Sets the time, in seconds, after which a compared checksum is compared again when its node or
-  /// value is read. It may also happen earlier; 0 means never.
+  /// Sets the time, in seconds, after which the checksum of a node or value is verified again when
+  /// it is read. It may be verified earlier; 0 means never.
   package func setProofLifetime(seconds: Double) {
     proofLifetime.store(UInt64(min(max(seconds, 0), 1e9) * 1e9), ordering: .relaxed)
   }
 
-  /// Notes that a proof is about to be marked, and starts the timer that forgets it. One timer
-  /// serves all proofs made while it runs.
+  /// Starts the timer that clears proofs, before one is marked. One timer serves all proofs made
+  /// while it runs.
   func noteProof() {
     let lifetime = proofLifetime.load(ordering: .relaxed)
     guard lifetime > 0, !willForget.load(ordering: .relaxed),
@@ -101,7 +101,7 @@ package final class MappedFile: Sendable {
   }
 
   private func forgetProofs() {
-    // In this order, so that a proof made from here on starts the timer again.
+    // In this order, so that a proof made from now on starts the timer again.
     willForget.store(false, ordering: .sequentiallyConsistent)
     for space in spaces.withLock({ $0 }) { space.forgetProofs() }
   }
@@ -124,11 +124,11 @@ package final class MappedFile: Sendable {
     }
   }
 
-  /// Returns the first mapping that the system grants.
+  /// Maps the file with the first capacity that the system grants.
   private static func first(
     of capacities: [UInt64], _ map: (UInt64) throws(Fault) -> AddressSpace
   ) throws(Fault) -> AddressSpace {
-    var refusal = Fault(.fileTooLarge, "no process has addresses for a file of more than 16 TiB")
+    var refusal = Fault(.fileTooLarge, "a file of more than 16 TiB does not fit into the address space")
     for capacity in capacities {
       do throws(Fault) { return try map(capacity) } catch { refusal = error }
     }

@@ -1,5 +1,4 @@
-/// The place of a node in the file, and the part of its checksum that proves it is the intended
-/// node.
+/// The position of a node in the file, and the part of its checksum that identifies it.
 @usableFromInline package struct NodeReference: Sendable, Equatable {
   @usableFromInline package var offset: UInt64
   /// The length of the node, in bytes.
@@ -14,13 +13,13 @@
   }
 }
 
-/// The root of a tree or of a part of one, with the totals of everything under it.
+/// The root of a tree or subtree, with the totals of everything below it.
 @usableFromInline package struct Subtree: Sendable, Equatable {
   @usableFromInline package var reference: NodeReference
   /// The level of the root; 0 for a leaf.
   @usableFromInline package var level: UInt8
   @usableFromInline package var entries: UInt64
-  /// The sum of the lengths of all nodes and of the extents that the entries refer to.
+  /// The total length of all nodes and of the extents that the entries refer to.
   @usableFromInline package var liveBytes: UInt64
 
   @inlinable package init(reference: NodeReference, level: UInt8, entries: UInt64, liveBytes: UInt64) {

@@ -3,10 +3,10 @@ import LatewoodConcurrency
 import LatewoodDevice
 import Synchronization
 
-/// Finds out whether the database file is still at its path, often but cheaply.
+/// A frequent, cheap check that the database file is still at its path.
 ///
-/// Looking the path up takes 3 to 8 µs, too long for each synchronous commit of some 100 µs. So a
-/// commit that follows another within `interval` relies on the last lookup.
+/// Looking up the path takes 3 to 8 µs, too long for each synchronous commit of about 100 µs. So a
+/// commit within `interval` of the last lookup relies on it.
 ///
 /// Thread safety: all calls from any thread.
 final class PlaceCheck: Sendable {
@@ -16,10 +16,10 @@ final class PlaceCheck: Sendable {
   private let lastLookup = Atomic<UInt64>(0)
   private let isReplaced = Atomic<Bool>(false)
 
-  /// The time for which a lookup of the path is relied upon, in nanoseconds.
+  /// The time for which a lookup of the path is trusted, in nanoseconds.
   static let interval: UInt64 = 2_000_000
 
-  /// - Parameter clock: the time in nanoseconds, which only goes forward.
+  /// - Parameter clock: a monotonic clock, in nanoseconds.
   init(_ device: any Device, clock: @escaping @Sendable () -> UInt64 = { MonotonicClock.nanoseconds }) {
     self.device = device
     self.clock = clock
@@ -31,7 +31,7 @@ final class PlaceCheck: Sendable {
     self.isReplaced.store(isReplaced, ordering: .sequentiallyConsistent)
   }
 
-  /// Whether the file was removed, renamed or replaced by others.
+  /// Whether the file was removed, renamed or replaced by someone else.
   func isLost() throws(Fault) -> Bool {
     lastLookup.store(clock(), ordering: .relaxed)
     guard try device.place() == .lost else { return false }

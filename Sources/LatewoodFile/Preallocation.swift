@@ -1,5 +1,5 @@
-/// The space behind the log that is preallocated for small synchronous commits: a sync that does
-/// not have to record a new file length is a third cheaper.
+/// The space preallocated after the log for small synchronous commits: a sync that does not have to
+/// record a new file length is a third cheaper.
 ///
 /// ```
 /// log ... tail |.... preallocated ....| through
@@ -7,20 +7,20 @@
 ///              | zeroed: the blocks have been written, too
 /// ```
 ///
-/// The first sync of a block that was only reserved takes two to three times as long, because the
-/// file system records that the block is now in use. Where that is so
-/// (`Device.prefersZeroedSpace`), the space is filled with zeros ahead of time instead, unless
-/// commits are so long that each reaches a new block anyway.
+/// On some file systems (`Device.prefersZeroedSpace`) the first sync of a block that was only
+/// reserved takes two to three times as long, because it records that the block is now in use.
+/// There the space is filled with zeros ahead of time instead, unless commits are so long that each
+/// reaches a new block anyway.
 ///
-/// The sync after that is itself a longer one. So each time twice as much is preallocated, up to a
-/// limit.
+/// The sync after a preallocation takes longer itself, so each one is twice as long as the last, up
+/// to a limit.
 struct Preallocation {
-  /// The least and the greatest number of bytes preallocated at once.
+  /// The minimum and maximum number of bytes preallocated at once.
   private static let leastLength: UInt64 = 64 << 10
   private static let greatestLength: UInt64 = 512 << 10
-  /// A store with fewer synchronous commits preallocates nothing.
+  /// The number of syncs before the first preallocation.
   private static let syncsBefore = 8
-  /// For synchronous commits of this length, in bytes, or more no space is zeroed.
+  /// The minimum length of synchronous commits, in bytes, for which no space is zeroed.
   private static let longLength: UInt64 = 16 << 10
 
   /// The number of writes so far that were followed by a sync.
@@ -28,7 +28,7 @@ struct Preallocation {
   /// The number of bytes that the last of them added.
   private var syncedLength: UInt64 = 0
   private var through: UInt64 = 0
-  /// The number of bytes preallocated the next time.
+  /// The length of the next preallocation, in bytes.
   private var length = Preallocation.leastLength
   /// The value of `syncs` when `through` was set.
   private var syncsAtLast = 0
@@ -49,8 +49,8 @@ struct Preallocation {
   /// Returns the range to fill with zeros before the next transaction, which begins at `tail`; nil
   /// if there is no need.
   ///
-  /// Only the writer can do that: nobody else writes at or behind `tail`, except into regions that
-  /// the writer handed out.
+  /// For the writer only: no other thread writes at or after `tail`, except into regions that the
+  /// writer reserved for it.
   mutating func rangeToZero(at tail: UInt64) -> Range<UInt64>? {
     guard syncs > Self.syncsBefore, tail + syncedLength > through,
       syncedLength < Self.longLength, syncs - syncsAtLast >= 4

@@ -2,7 +2,7 @@ import LatewoodBytes
 
 /// One of the two slots that name the newest checkpoint: FORMAT.md, section 4.
 ///
-/// They are the only bytes of a file that are ever overwritten, and never both at once: slot
+/// The slots are the only bytes of a file that are ever overwritten, and never both at once: slot
 /// `generation mod 2` is written while the other, one generation older, still names a sound
 /// checkpoint.
 package struct RootSlot: Sendable, Equatable {
@@ -27,8 +27,8 @@ package struct RootSlot: Sendable, Equatable {
   package var transaction: UInt64 = 0
   /// Microseconds since 1970-01-01 00:00 UTC.
   package var time: UInt64
-  /// The offset of the oldest checkpoint frame whose tree can still be read; space of older ones
-  /// may have been given back. 0 if nothing has been.
+  /// The offset of the oldest checkpoint frame whose tree can still be read; older ones may have
+  /// holes. 0 if all trees can be read.
   package var oldestWhole: UInt64 = 0
 
   package init(generation: UInt64, time: UInt64) {
@@ -55,7 +55,7 @@ package struct RootSlot: Sendable, Equatable {
     base.set(XXH64.hash(base + 8, RootSlot.length - 8, seed: seed), at: Offset.checksum)
   }
 
-  /// Reads the slot at `place`. Does not check its checkpoint.
+  /// Decodes the slot at `place`. Does not check its checkpoint.
   ///
   /// Throws `damaged` if the checksum, the parity of the generation or a field is wrong.
   package static func decode(

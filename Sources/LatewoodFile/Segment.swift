@@ -1,14 +1,14 @@
-/// A run of the file that is, or was, waiting in memory.
+/// A contiguous range of the log in memory, on its way to the file.
 struct Segment {
   var memory: UnsafeRawPointer
   /// The file offset of its first byte.
   var offset: UInt64
   /// The number of bytes in memory, all of them in complete frames.
   var length: Int
-  /// The file offset of the next segment. Bytes between the two, such as a large value or nodes,
-  /// are written separately.
+  /// The file offset of the next segment. Bytes in between, such as a large value or nodes, are
+  /// written separately.
   var end: UInt64
-  /// The file's bytes exist up to this offset once the segment is written.
+  /// The offset up to which the file exists once the segment is written.
   var readable: UInt64
   var chunk: UnsafeMutableRawPointer
 

@@ -13,7 +13,7 @@ import LatewoodConcurrency
 /// changes the segments; only a thread that has a turn of ``GroupCommit`` notes what was written.
 // SAFETY: the pointer `state` never changes, and the monitor guards the memory it points to.
 final class SharedProgress: @unchecked Sendable {
-  /// Guards the progress, and the turns at writing and syncing.
+  /// Guards the progress and the turns at writing and syncing.
   let monitor = Monitor()
   private let state: UnsafeMutablePointer<LogProgress>
 
@@ -34,7 +34,7 @@ final class SharedProgress: @unchecked Sendable {
     return body(&state.pointee)
   }
 
-  /// The progress, for a thread that holds the monitor already.
+  /// The progress. The caller must hold the monitor.
   @inline(__always) var held: LogProgress {
     _read { yield state.pointee }
     _modify { yield &state.pointee }
@@ -54,7 +54,7 @@ final class SharedProgress: @unchecked Sendable {
   /// Sets the number of bytes that exist, before a log is read.
   func setReadable(through size: UInt64) { locked { $0.setReadable(through: size) } }
 
-  /// Notes where a log ends that another process writes.
+  /// Sets the end of a log written by another process.
   func noteCommitted(through offset: UInt64) { locked { $0.noteCommitted(through: offset) } }
 
   // MARK: Failures
@@ -64,10 +64,10 @@ final class SharedProgress: @unchecked Sendable {
     if let fault = locked({ $0.refusal }) { throw fault }
   }
 
-  /// The error that ended all writing; nil if it goes on.
+  /// The error that ended all writing; nil if it has not ended.
   var failure: Fault? { locked { $0.failure } }
 
-  /// Whether there was no space for frames, and the log has not restarted since.
+  /// Whether writing is stopped for lack of space until the log restarts.
   var isOutOfSpace: Bool { locked { $0.shortage != nil } }
 
   /// Whether a lack of space, or a gap, prevents transactions from beginning.
@@ -76,7 +76,7 @@ final class SharedProgress: @unchecked Sendable {
   /// Ends all writing for good.
   func end(with fault: Fault) { locked { $0.end(with: fault) } }
 
-  /// Stops writing: for good, or, if there was no space, until the log restarts.
+  /// Stops writing: for lack of space until the log restarts, otherwise for good.
   func fail(_ fault: Fault) { locked { $0.fail(fault) } }
 
   /// Closes the log. Returns false if it was closed before.
@@ -92,10 +92,10 @@ final class SharedProgress: @unchecked Sendable {
 
   var needsCheckpoint: Bool { locked { $0.needsCheckpoint } }
 
-  /// The gap that a needed checkpoint has to reach beyond; nil if none is needed.
+  /// The gap that the needed checkpoint must replay beyond; nil if no checkpoint is needed.
   var gap: Range<UInt64>? { locked { $0.gap } }
 
-  /// Whether a checkpoint that replays from `start` reaches beyond the last gap.
+  /// Whether a checkpoint that replays from `start` does so beyond the last gap.
   func isBeyondGap(_ start: UInt64) -> Bool { locked { $0.isBeyondGap(start) } }
 
   /// Whether a checkpoint that replays from `start` is the one that is needed.
@@ -103,18 +103,18 @@ final class SharedProgress: @unchecked Sendable {
     locked { $0.needsCheckpoint && $0.isBeyondGap(start) }
   }
 
-  /// The offset up to which a slot may claim durability that names a checkpoint which replays from
+  /// Returns the offset up to which a slot may claim durability if its checkpoint replays from
   /// `start`.
   ///
   /// - Parameter isNeeded: whether the checkpoint was needed and is durable.
   func durableMark(replayingFrom start: UInt64, isNeeded: Bool) -> UInt64 {
-    // If the log has just restarted behind a gap, this checkpoint's walk cannot reach what lies
+    // If the log has just restarted after a gap, the walk from this checkpoint does not reach
     // beyond it.
     locked { progress in
       isNeeded && progress.isBeyondGap(start) ? progress.syncedThrough : progress.durableMark
     }
   }
 
-  /// A needed checkpoint that replays from `start` is durable, with its slot.
+  /// Records that a checkpoint which replays from `start` is durable, with its slot.
   func endNeed(replayingFrom start: UInt64) { locked { $0.endNeed(replayingFrom: start) } }
 }

@@ -5,10 +5,10 @@ import LatewoodDevice
 package struct ReserveLengths: Sendable, Equatable {
   /// The length while the disk has plenty of space.
   package var least: UInt64
-  /// The length while it has little: what a checkpoint takes that rewrites the whole tree. For the
-  /// log behind `pendingStart` half as many bytes again as it has are kept besides.
+  /// The length while the disk is low on space: enough for a checkpoint that rewrites the entire
+  /// tree. One and a half times the length of the log after `pendingStart` is reserved in addition.
   package var full: UInt64
-  /// Where the log begins that no checkpoint has merged.
+  /// The offset from which no checkpoint has merged the log.
   package var pendingStart: UInt64
 
   package init(least: UInt64, full: UInt64, pendingStart: UInt64) {
@@ -18,48 +18,47 @@ package struct ReserveLengths: Sendable, Equatable {
   }
 }
 
-/// The blocks behind the end of the log that exist before anything is written to them, so that a
-/// full disk can be freed: what frees space may use all of them, and everything else leaves the
-/// reserve alone.
+/// The blocks allocated after the end of the log before anything is written to them, so that space
+/// can be freed on a full disk: operations that free space may use all of them, all others only
+/// those ahead of the reserve.
 ///
 /// ```
 /// log ... tail |............ ahead ............|........ reserve ........| keptThrough
 ///              | for every commit              | deletes and checkpoints |
 /// ```
 ///
-/// The end of the log moves through these blocks, and new ones are allocated in front of it, some
-/// at a time. If there are none to be had, a commit that needs the reserve is refused before any of
-/// it is written, so that the log goes on behind it without a gap.
+/// As the log grows into these blocks, more are allocated in steps. If the disk is full, a commit
+/// that would need the reserve is refused before any of it is written, so that the log continues
+/// without a gap.
 ///
 /// Belongs to the writer of the log.
 struct SpaceReserve {
-  /// The least and the greatest number of bytes allocated ahead of the reserve at once. Each step
-  /// makes the next sync a longer one, because the file system records the blocks. So a log that
-  /// goes on growing takes longer steps.
+  /// The minimum and maximum number of bytes allocated at once. Each step makes the next sync
+  /// slower, because the file system records the blocks, so a growing log takes longer steps.
   private static let leastStep: UInt64 = 64 << 10
   private static let greatestStep: UInt64 = 1 << 20
-  /// The disk has little space below this many bytes, and eight times the full reserve.
-  private static let little: UInt64 = 64 << 20
+  /// The disk is low on space below this many bytes plus eight times the full reserve.
+  private static let lowSpaceLength: UInt64 = 64 << 20
 
   private let device: any Device
   private let path: String
-  /// The length of the next step on a disk with plenty of space, whatever the length of the log.
+  /// The minimum length of the next step on a disk with plenty of space.
   private var nextStep = SpaceReserve.leastStep
   private var lengths: ReserveLengths?
-  /// Blocks exist below this offset.
+  /// The offset below which blocks are allocated.
   private var keptThrough: UInt64 = 0
-  /// The offset up to which a commit leaves the whole reserve as it is. The greatest number while
-  /// there is no reserve, because it is not asked for or the file system cannot keep blocks.
+  /// The offset up to which commits leave the reserve intact. `UInt64.max` if there is no reserve,
+  /// because none was set or the file system cannot allocate blocks in advance.
   private var coveredThrough: UInt64 = .max
-  /// The offset up to which a commit that frees space need not ask for more blocks: they exist, and
-  /// either the reserve behind them does too, or there was no space for it a short while ago.
+  /// The offset up to which a commit that frees space need not allocate: its blocks exist, and
+  /// either the reserve after them does too, or there was recently no space for it.
   private var freeingThrough: UInt64 = .max
-  /// The offset up to which nothing more is asked for, because there was no space.
+  /// The offset up to which allocation is not retried, because there was no space.
   private var triedThrough: UInt64 = 0
   private var isSupported = true
-  /// Whether the reserve has been given back for a while, for another file.
+  /// Whether the reserve is lent to another file.
   private var isLent = false
-  /// Whether the disk had little space when it was last asked.
+  /// Whether the disk was low on space when last checked.
   private(set) var isLow = false
 
   init(_ device: any Device, path: String) {
@@ -67,29 +66,28 @@ struct SpaceReserve {
     self.path = path
   }
 
-  /// Changes the length from now on. Makes no system call.
+  /// Sets the length of the reserve. Makes no system call.
   mutating func set(_ lengths: ReserveLengths) {
     guard isSupported else { return }
     self.lengths = lengths
     measure()
   }
 
-  /// The number of bytes that are allocated behind `tail`.
+  /// The number of bytes allocated after `tail`.
   func length(at tail: UInt64) -> UInt64 { keptThrough - min(keptThrough, tail) }
 
-  /// Whether less than the greatest step can be appended at `tail` without asking for more blocks,
-  /// on a disk that has little space.
+  /// Whether a disk low on space has less than the greatest step ahead of the reserve at `tail`.
   func isTight(at tail: UInt64) -> Bool {
     isLow && coveredThrough - min(coveredThrough, tail) < SpaceReserve.greatestStep
   }
 
-  /// The length of the reserve behind `end`.
+  /// The length of the reserve after `end`.
   private func length(behind end: UInt64) -> UInt64 {
     guard let lengths else { return 0 }
     return isLow ? lengths.full + (end - min(end, lengths.pendingStart)) / 2 * 3 : lengths.least
   }
 
-  /// The greatest `end` that has its reserve behind it.
+  /// Computes the greatest `end` that is followed by its full reserve.
   private mutating func measure() {
     guard let lengths else { return }
     let plain = keptThrough - min(keptThrough, isLow ? lengths.full : lengths.least)
@@ -98,8 +96,8 @@ struct SpaceReserve {
     freeingThrough = min(max(coveredThrough, triedThrough), keptThrough)
   }
 
-  /// Makes sure that the blocks exist for everything up to `end`, which is about to be appended at
-  /// `tail`.
+  /// Makes sure that blocks are allocated for everything up to `end`, which is about to be appended
+  /// at `tail`.
   ///
   /// - Parameter freesSpace: whether they may lie in the reserve.
   ///
@@ -111,18 +109,18 @@ struct SpaceReserve {
     if end <= limit || extend(from: tail, through: end, freesSpace: freesSpace) { return }
     throw Fault(
       .outOfSpace,
-      "the disk is full: what is left is kept for deletes", path: path,
+      "the disk is full: the remaining space is reserved for deletes", path: path,
       advice:
-        "Delete something, or make room on the disk, and write again; what was committed before is safe.")
+        "Delete data, or free space on the disk, and write again. Earlier commits are safe.")
   }
 
-  /// Tries again to get the whole reserve, after `lend`.
+  /// Tries to allocate the full reserve again, after `lend`.
   mutating func refill(from tail: UInt64) {
     isLent = false
     _ = extend(from: tail, through: tail, freesSpace: true)
   }
 
-  /// Allocates blocks for bytes of the log from `tail` to `end`, and behind them.
+  /// Allocates blocks for the log from `tail` to `end`, and a reserve after them.
   ///
   /// - Parameter freesSpace: whether they may lie in the reserve.
   /// - Returns: false if there is no space for them.
@@ -130,7 +128,7 @@ struct SpaceReserve {
     guard let lengths, isSupported else { return true }
     if isLent { return freesSpace && keep(from: tail, through: end) }
     let free = device.freeSpace()
-    isLow = free.map { $0 < SpaceReserve.little + 8 * lengths.full } ?? false
+    isLow = free.map { $0 < SpaceReserve.lowSpaceLength + 8 * lengths.full } ?? false
     defer { measure() }
     let step = min(max(tail / 8, isLow ? SpaceReserve.leastStep : nextStep), SpaceReserve.greatestStep)
     let length = length(behind: end)
@@ -140,23 +138,23 @@ struct SpaceReserve {
     }
     nextStep = SpaceReserve.leastStep
     if keep(from: tail, through: end + length) { return true }
-    // Less than the reserve is left of it, or nothing.
+    // Only part of the reserve is left, or nothing.
     guard freesSpace else { return false }
     triedThrough = end + SpaceReserve.leastStep
     return keep(from: tail, through: triedThrough) || keep(from: tail, through: end)
   }
 
-  /// Gives the reserve back, so that another file can be written. Until `refill` everything that
-  /// does not free space is refused.
+  /// Releases the reserve, so that another file can be written. Until `refill` everything that does
+  /// not free space is refused.
   ///
-  /// - Returns: false if there was none to give back.
+  /// - Returns: false if there was none to release.
   mutating func lend(from tail: UInt64) -> Bool {
     guard isSupported, lengths != nil, !isLent else { return false }
     let mask = device.blockLength - 1
     let (start, end) = ((tail + mask) & ~mask, (keptThrough + mask) & ~mask)
     guard start < end else { return false }
-    // ext4 gives nothing back behind the end of a file. Zeros there mean that the space was never
-    // used.
+    // ext4 frees nothing after the end of a file, so the file is extended first. The log ends
+    // before zeros.
     device.reserve(offset: start, length: end - start)
     do throws(Fault) {
       guard try device.punch(offset: start, length: end - start) else { return false }
@@ -173,7 +171,7 @@ struct SpaceReserve {
     return true
   }
 
-  /// Whether blocks exist from `tail` to `end`, after allocating those that do not.
+  /// Allocates missing blocks from `tail` to `end`; returns false if there is no space.
   private mutating func keep(from tail: UInt64, through end: UInt64) -> Bool {
     let start = max(keptThrough, tail)
     if end <= start { return true }

@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// Encodes one transaction at a time into the log: its records, in one frame or, if it is long or
+/// Encodes the records of one transaction at a time into the log: in one frame or, if it is long or
 /// has large values, in several.
 ///
 /// ```
@@ -9,22 +9,21 @@ import LatewoodBytes
 ///     continues              continues                ends the transaction
 /// ```
 ///
-/// Frames that say that their transaction continues cannot be taken back. Without the last frame
-/// readers skip them.
+/// Frames marked as continuing cannot be taken back. Without the last frame readers skip them.
 ///
 /// Belongs to the writer of the log, ``LogWriter``, which documents the calls.
 struct TransactionEncoder: ~Copyable {
   /// The end of the log in memory.
   var log: LogChunks
-  /// The blocks kept for what frees space.
+  /// The blocks reserved for operations that free space.
   var reserve: SpaceReserve
   /// Whether a transaction is open.
   private(set) var isOpen = false
-  /// Whether that transaction has put something.
+  /// Whether that transaction has a put.
   private var hasPut = false
   /// The end of the log when that transaction began.
   private var start = FileLayout.logStart
-  /// The number of complete frames of the open transaction. They can no longer be taken back.
+  /// The number of complete frames of the open transaction, which can no longer be taken back.
   private var closedFrames = 0
   /// The reason why the open transaction cannot commit; nil if it can.
   private var failure: Fault?
@@ -38,15 +37,15 @@ struct TransactionEncoder: ~Copyable {
     self.seed = seed
   }
 
-  /// The number of bytes of complete frames since the last transaction began.
+  /// The length of complete frames since the last transaction began, in bytes.
   var length: UInt64 { log.tail - start }
 
   // MARK: Beginning and ending
 
-  /// Begins a transaction and returns its number. The log is prepared for it.
+  /// Begins a transaction and returns its number. The log must be prepared for it.
   mutating func begin() throws(Fault) -> UInt64 {
     let (number, overflow) = log.frames.transaction.addingReportingOverflow(1)
-    guard !overflow else { throw Fault(.fileTooLarge, "the numbers for transactions are used up") }
+    guard !overflow else { throw Fault(.fileTooLarge, "transaction numbers are exhausted") }
     log.frames.transaction = number
     start = log.tail
     isOpen = true
@@ -98,7 +97,7 @@ struct TransactionEncoder: ~Copyable {
   // MARK: Records
 
   /// - Parameters:
-  ///   - keyspace: the number that the full key begins with, if `prefix` is 4.
+  ///   - keyspace: the keyspace number of the full key, if `prefix` is 4.
   ///   - prefix: 4, or 0 if `key` is the full key.
   @inline(__always) mutating func put(
     keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
@@ -143,7 +142,7 @@ struct TransactionEncoder: ~Copyable {
   ) throws(Fault) -> UInt64 {
     precondition(isOpen, "no transaction is open")
     guard low.count <= FileLayout.boundLimit, high.count <= FileLayout.boundLimit else {
-      throw Fault(.keyTooLong, "a bound of a range is longer than every key")
+      throw Fault(.keyTooLong, "a bound of a range has at most \(FileLayout.boundLimit) bytes")
     }
     try makeRoom(for: LogRecord.overhead + low.count + high.count)
     // SAFETY: `makeRoom` found room for the record in the chunk.
@@ -163,7 +162,7 @@ struct TransactionEncoder: ~Copyable {
       throw Fault(.valueTooLarge, "a value has at most \(FileLayout.valueLimit) bytes")
     }
     try closeContinuingFrame()
-    // An upper bound of the bytes of the frame besides its value, with the padding.
+    // An upper bound of the frame's length without its value, with padding.
     let headLimit = FrameHeader.length + LogRecord.overhead + keyCount + 8
     do throws(Fault) {
       let end = log.tail + UInt64(headLimit + value.count)
@@ -179,7 +178,7 @@ struct TransactionEncoder: ~Copyable {
       log.frames.openFrame()
       return record
     } catch {
-      // Part of the value may be in the file behind the log, so these offsets cannot be used again.
+      // Part of the value may be in the file after the log, so these offsets cannot be reused.
       if error.kind == .outOfSpace { progress.fail(error) }
       fail(error)
       throw error
@@ -188,12 +187,12 @@ struct TransactionEncoder: ~Copyable {
 
   // MARK: Frames
 
-  /// Makes room for a record of at most `count` bytes in the open transaction.
+  /// Makes sure that a record of at most `count` bytes fits into the chunk.
   @inline(__always) private mutating func makeRoom(for count: Int) throws(Fault) {
     if count > log.frames.room { try breakFrame() }
   }
 
-  /// Continues the transaction in another frame, in another chunk, because this chunk is full.
+  /// Continues the transaction in a new frame and chunk, because this chunk is full.
   @inline(never) private mutating func breakFrame() throws(Fault) {
     try closeContinuingFrame()
     do throws(Fault) {
@@ -219,11 +218,11 @@ struct TransactionEncoder: ~Copyable {
     }
     log.frames.closeFrame(continues: true)
     closedFrames += 1
-    // At once: the next frame may be refused, but this one stays part of the log.
+    // Immediately: the next frame may be refused, but this one stays part of the log.
     log.handOver()
   }
 
-  /// Makes sure that the blocks for the open frame exist, before it is completed.
+  /// Makes sure that blocks are allocated for the open frame, before it is completed.
   ///
   /// - Parameter freesSpace: whether they may lie in the reserve; nil to allow that unless the
   ///   transaction has a put.

@@ -10,8 +10,8 @@ import LatewoodDevice
 ///                                                                without the first 56 of them
 /// ```
 ///
-/// *End* is a seal that ends the log (FORMAT.md, section 5). Bytes behind it have no meaning, so
-/// the next part can be written there while the file is still the old backup. The seal replaces the
+/// *End* is a seal that ends the log (FORMAT.md, section 5). Bytes after it have no meaning, so the
+/// next part can be written there while the file is still the old backup. The seal replaces the
 /// header of one of the source's frames.
 ///
 /// Invariants:
@@ -57,8 +57,8 @@ package final class BackupFile {
 
   deinit { close() }
 
-  /// Opens the backup of `source` at `path` to extend it, or begins a new one if there is no file,
-  /// or only a backup from before a compaction.
+  /// Opens the backup of `source` at `path` to extend it. Begins a new one if there is no file, or
+  /// the file is a backup made before a compaction.
   ///
   /// Throws `alreadyExists` unless the existing file is a backup of this database that was never
   /// written to; `lockedByThisProcess`; `lockedByOtherProcess`; and errors of the volume and the
@@ -86,7 +86,7 @@ package final class BackupFile {
   ) throws(Fault) -> BackupFile? {
     let device = try source.volume.open(path, .readWrite)
     do throws(Fault) {
-      // After a failed sync the cache may hold bytes that the disk does not. Do not build on those.
+      // After a failed sync the cache may hold bytes that never reached the disk.
       device.dropCache(0..<UInt64.max)
       let header = try headerOfBackup(device, path)
       guard header.databaseID == source.header.databaseID else {
@@ -128,7 +128,7 @@ package final class BackupFile {
   ) throws(Fault) -> BackupFile {
     let unfinished = SideName.path(path, suffix)
     try source.volume.removeIfPresent(unfinished)
-    // The next backup writes to this file again.
+    // The next backup must be able to write to this file.
     let permissions = try source.device.permissions() | DatabaseFile.ownerWrites
     let device = try source.volume.open(unfinished, .createExclusive(permissions: permissions))
     let file = BackupFile(
@@ -222,7 +222,7 @@ package final class BackupFile {
     guard let (record, frame) = try source.checkpoint(at: checkpoint, in: copied),
       record.replay.offset >= leastReplay
     else { throw Fault.damaged(at: checkpoint, "there is no sound checkpoint here") }
-    // A new file has both slots written at once: it has no name yet.
+    // A new file gets both slots at once: it is not yet at its path.
     for _ in 0..<(isIncremental ? 1 : 2) {
       slotGeneration += 1
       var slot = RootSlot(generation: slotGeneration, time: source.environment.now())
@@ -242,7 +242,7 @@ package final class BackupFile {
     try source.volume.syncDirectory(containing: path)
   }
 
-  /// Bytes of the file.
+  /// The length of the file, in bytes.
   package func size() throws(Fault) -> UInt64 { try device.size() }
 
   /// Closes the file and releases its lock. Idempotent.
@@ -264,7 +264,7 @@ package final class BackupFile {
   }
 }
 
-/// The place at which an existing backup is extended.
+/// The position at which an existing backup is extended.
 private struct BackupEnd {
   /// The offset of the seal that the backup ends in.
   var seal: UInt64
@@ -290,13 +290,13 @@ extension DatabaseFile {
       generation: try readSlots().first?.generation ?? found.choice.slot.generation)
   }
 
-  /// Whether this file contains exactly this frame, or contained it and gave its space back.
-  /// Checksums are chained, so the same frame means the same log up to it.
+  /// Whether this file contains exactly this frame, or contained it before its blocks were punched.
+  /// Checksums are chained, so an equal frame means an equal log up to it.
   fileprivate func has(_ frame: FrameHeader) throws(Fault) -> Bool {
     let (view, end) = (view, frame.ownOffset + UInt64(FrameHeader.length))
     guard end <= view.limit else { return false }
     if try LogReader.frame(at: frame.ownOffset, view: view, size: view.limit) == frame { return true }
-    // The frame may lie in several blocks, of which some were given back.
+    // The frame may span several blocks, some of which were punched.
     var expected = [UInt8](repeating: 0, count: FrameHeader.length)
     expected.withUnsafeMutableBytes { bytes in bytes.baseAddress.map(frame.encodeWhole) }
     var found = [UInt8](repeating: 0, count: FrameHeader.length)

@@ -174,6 +174,6 @@ extension Engine {
   func checkSwitch() throws(Fault) {
     try checkOpen()
     try log.checkWriting()
-    if log.isOutOfSpace || log.needsCheckpoint { throw Fault(.outOfSpace, "the disk was full meanwhile") }
+    if log.isOutOfSpace || log.needsCheckpoint { throw Fault(.outOfSpace, "the disk is full") }
   }
 }
